@@ -1,0 +1,185 @@
+"""What each cell gives away: the sharpest interval that follows from what is public."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds import closed
+from safemargin.bounds.propagate import propagate
+from safemargin.bounds.sharp import Progress, Targets, settle
+from safemargin.bounds.system import MOST_PROFILES, System, complete_total, system
+from safemargin.bounds.witness import Family
+from safemargin.errors import InputError, TooLargeError
+from safemargin.model.arrays import FloatArray, IntArray, row_keys
+from safemargin.model.exposure import Cells, Exposure
+from safemargin.model.margins import exact_margins, knowing
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import PublishedTable
+from safemargin.model.table import Table
+
+__all__ = ["bound"]
+
+
+def bound(
+    public: Table | Sequence[PublishedTable],
+    onlooker: Onlooker | None = None,
+    *,
+    target: tuple[str, ...] | None = None,
+    slack: int = 0,
+    progress: Progress | None = None,
+) -> Exposure:
+    """What `onlooker` can infer about every cell once `public` is out.
+
+    A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
+    """
+    if isinstance(public, Table):
+        onlooker = onlooker or knowing(public, "joint")
+        slack = slack or public.inconsistency.slack(int(public.totals.sum()))
+        public = exact_margins(public)
+    onlooker = onlooker or Onlooker()
+    if slack == 0 and closed.applies(public, onlooker):
+        return _in_closed_form(tuple(public), onlooker, target)
+    known = system(public, onlooker, slack)
+    cells, cell_of = _cells(known, target)
+    targets = _targets(known, cell_of, len(cells))
+    settled = settle(known, targets, progress)
+    shape = (len(cells), len(known.options))
+    return Exposure(
+        cells=cells,
+        options=() if known.options == ("",) else known.options,
+        people=_people(known, onlooker, cells, cell_of),
+        lower=settled.lower.reshape(shape),
+        upper=settled.upper.reshape(shape),
+        integer=settled.integer.reshape(shape),
+        method=settled.method.reshape(shape),
+        onlooker=onlooker,
+        totals=_totals((*public, *onlooker.facts), known.options),
+        population=_population(onlooker),
+        fitted=_fitted(known, cell_of, len(cells)),
+        complete=settled.complete,
+    )
+
+
+def _in_closed_form(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None
+) -> Exposure:
+    axes = tuple(axis for table in tables for axis in table.axes)
+    wanted = axes if target is None else _known_axes(target, axes)
+    chosen = tuple(table for table in tables if set(table.axes) <= set(wanted)) or tables[:1]
+    categories = tuple(
+        tuple(name for group in table.groups[0] for name in sorted(group))
+        for axis in wanted
+        for table in tables
+        if table.axes == (axis,)
+    )
+    count = math.prod(len(names) for names in categories)
+    if count > MOST_PROFILES:
+        raise TooLargeError(f"{count:,} combinations of {' x '.join(wanted)}: ask for fewer axes (--target)")
+    codes = np.indices([len(names) for names in categories]).reshape(len(wanted), -1).T.astype(np.int64)
+    codes = codes.reshape(-1, len(wanted))
+    if wanted:
+        lower, upper = closed.order_one(chosen, wanted, categories, codes)
+    else:
+        lower = upper = np.array([complete_total(tables[0])], dtype=np.int64)
+        codes = np.zeros((1, 0), dtype=np.int64)
+    return Exposure(
+        cells=Cells(wanted, categories, codes),
+        options=tables[0].options,
+        people=None,
+        lower=lower,
+        upper=upper,
+        integer=np.ones(lower.shape, dtype=bool),
+        method=np.zeros(lower.shape, dtype=np.int64),
+        onlooker=onlooker,
+        totals=complete_total(tables[0]) or (),
+    )
+
+
+def _known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
+    for axis in target:
+        if axis not in axes:
+            raise InputError(f"target axis {axis!r} is in no table; the axes are {', '.join(axes) or '(none)'}")
+    return target
+
+
+def _cells(known: System, target: tuple[str, ...] | None) -> tuple[Cells, IntArray]:
+    """The cells asked for, and which of them each profile lies in."""
+    if target is None:
+        return Cells(known.axes, known.categories, known.codes), np.arange(len(known.codes))
+    columns = [known.axes.index(axis) for axis in _known_axes(target, known.axes)]
+    categories = tuple(known.categories[c] for c in columns)
+    codes = known.codes[:, columns].reshape(len(known.codes), len(columns))
+    _, first, inverse = np.unique(
+        row_keys(codes, [len(names) for names in categories]), return_index=True, return_inverse=True
+    )
+    return Cells(target, categories, codes[first]), inverse.astype(np.int64)
+
+
+def _targets(known: System, cell_of: IntArray, cells: int) -> Targets:
+    """One functional per cell and listed option, in that order."""
+    count, free = len(known.options), known.free
+    profiles = np.arange(len(cell_of))
+    rows, columns = [], []
+    for option in range(count):
+        for variable in [option] if option < free else range(free):
+            rows.append(cell_of * count + option)
+            columns.append(profiles * free + variable)
+    at, to = np.concatenate(rows), np.concatenate(columns)
+    matrix = sparse.csr_array((np.ones(len(at), dtype=np.int64), (at, to)), shape=(cells * count, known.size))
+    offset, sign = np.zeros((cells, count), dtype=np.int64), np.ones((cells, count), dtype=np.int64)
+    if known.reference and known.people is not None:
+        np.add.at(offset[:, -1], cell_of, known.people)
+        sign[:, -1] = -1
+    return Targets(matrix, offset.ravel(), sign.ravel())
+
+
+def _people(known: System, onlooker: Onlooker, cells: Cells, cell_of: IntArray) -> IntArray | None:
+    if known.people is not None:
+        people = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(people, cell_of, known.people)
+        return people
+    for table in onlooker.roll:
+        if table.is_exact and set(table.axes) >= set(cells.axes) and complete_total(table) is not None:
+            return _sizes(table, cells)
+    return None
+
+
+def _sizes(roll: PublishedTable, cells: Cells) -> IntArray | None:
+    """People per cell from a roll of at least the axes of `cells`; none where the roll merges their categories."""
+    found: dict[tuple[str, ...], int] = {}
+    columns = [roll.axes.index(axis) for axis in cells.axes]
+    if any(len(group) > 1 for column in columns for group in roll.groups[column]):
+        return None
+    for row, people in enumerate(roll.lower.tolist()):
+        key = tuple(next(iter(roll.groups[column][roll.codes[row, column]])) for column in columns)
+        found[key] = found.get(key, 0) + people
+    return np.array(
+        [found.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64
+    )
+
+
+def _totals(tables: Sequence[PublishedTable], options: tuple[str, ...]) -> tuple[int, ...]:
+    found: dict[str, int] = {}
+    for table in tables:
+        for name, total in zip(table.options or ("",), complete_total(table) or (), strict=False):
+            found.setdefault(name, total)
+    return tuple(found.get(name, 0) for name in options)
+
+
+def _population(onlooker: Onlooker) -> int | None:
+    totals = [total for table in onlooker.roll if (total := complete_total(table)) is not None]
+    return max((sum(total) for total in totals), default=None)
+
+
+def _fitted(known: System, cell_of: IntArray, cells: int) -> FloatArray | None:
+    """What the maximum-entropy analyst believes: expected count per cell and option."""
+    if known.people is None or len(known.lower) > 2_500:
+        return None
+    low, high = propagate(known)
+    values = Family(known, low, high).fit().values.reshape(-1, known.free)
+    if known.reference:
+        values = np.column_stack([values, known.people - values.sum(axis=1)])
+    values = values[:, : len(known.options)]
+    return np.stack([np.bincount(cell_of, values[:, o], minlength=cells) for o in range(values.shape[1])], axis=1)

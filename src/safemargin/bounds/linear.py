@@ -1,0 +1,139 @@
+"""Linear and integer programs over the tables that the facts admit: one model, one cost vector changed per solve.
+
+Settings as measured: primal simplex without presolve, linearly independent rows (see docs/bounds.md).
+"""
+
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from scipy import linalg, sparse
+
+from safemargin.bounds.system import System
+from safemargin.errors import ContradictionError
+from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.published import UNBOUNDED
+
+MOST_ROWS_TO_THIN = 3_000
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Value of a program and the table that attains it; `proved` is false if the solver stopped before the optimum."""
+
+    value: float
+    values: FloatArray
+    proved: bool
+
+
+class Program:
+    """A HiGHS model of one system, kept warm between objectives."""
+
+    def __init__(self, known: System, low: IntArray, high: IntArray) -> None:
+        self.known = known
+        self.loose = np.flatnonzero(low < high)
+        self.fixed = low.astype(np.float64)
+        matrix, lower, upper = _rows(known)
+        shift = matrix @ np.where(low < high, 0, low)
+        matrix = sparse.csr_array(matrix[:, self.loose])
+        keep = _independent(matrix, lower, upper)
+        matrix, lower, upper, shift = matrix[keep], lower[keep], upper[keep], shift[keep]
+        infinity = highspy.kHighsInf
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = len(self.loose), matrix.shape[0]
+        model.col_cost_ = np.zeros(len(self.loose))
+        model.col_lower_ = low[self.loose].astype(np.float64)
+        model.col_upper_ = _float(high[self.loose], infinity)
+        model.row_lower_ = np.where(lower > -UNBOUNDED, lower - shift, -infinity).astype(np.float64)
+        model.row_upper_ = np.where(upper < UNBOUNDED, upper - shift, infinity).astype(np.float64)
+        by_column = sparse.csc_array(matrix)
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_ = by_column.indptr.astype(np.int32)
+        model.a_matrix_.index_ = by_column.indices.astype(np.int32)
+        model.a_matrix_.value_ = by_column.data.astype(np.float64)
+        self.model = model
+        self.solver = _solver(model)
+        self.solver.setOptionValue("simplex_strategy", 4)
+        self.solver.setOptionValue("solver", "simplex")
+        self.solver.setOptionValue("presolve", "off")
+        self.solves = 0
+
+    def maximise(self, cost: FloatArray) -> Optimum:
+        """The largest value of `cost . x` over real tables."""
+        return self._optimum(self.solver, cost)
+
+    def maximise_integer(self, cost: FloatArray, seconds: float) -> Optimum:
+        """The largest value of `cost . x` over integer tables, or the best found in `seconds` with `proved` false."""
+        solver = _solver(self.model)
+        count = len(self.loose)
+        solver.changeColsIntegrality(
+            count, np.arange(count, dtype=np.int32), np.full(count, highspy.HighsVarType.kInteger)
+        )
+        solver.setOptionValue("time_limit", seconds)
+        solver.setOptionValue("mip_rel_gap", 0.0)
+        solver.setOptionValue("mip_abs_gap", 0.5)
+        return self._optimum(solver, cost)
+
+    def _optimum(self, solver: highspy.Highs, cost: FloatArray) -> Optimum:
+        self.solves += 1
+        count = len(self.loose)
+        constant = float(cost @ np.where(self._is_loose(), 0.0, self.fixed))
+        if count == 0:
+            return Optimum(constant, self.fixed.copy(), True)
+        solver.changeColsCost(count, np.arange(count, dtype=np.int32), -cost[self.loose])
+        solver.run()
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            raise ContradictionError("the facts contradict each other: no table satisfies all of them")
+        values = self.fixed.copy()
+        solution = np.asarray(solver.getSolution().col_value)
+        proved = status == highspy.HighsModelStatus.kOptimal
+        if len(solution) == count:
+            values[self.loose] = solution
+        return Optimum(float(cost @ values) if proved else np.inf, values, proved)
+
+    def _is_loose(self) -> np.ndarray:
+        mask = np.zeros(self.known.size, dtype=bool)
+        mask[self.loose] = True
+        return mask
+
+
+def integer_table(known: System, values: FloatArray) -> IntArray | None:
+    """`values` in whole numbers if they satisfy every fact exactly."""
+    counts = np.rint(values).astype(np.int64)
+    return counts if known.admits(counts) else None
+
+
+def _rows(known: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
+    """The rows of the system, with one more per profile where several options share its people."""
+    if known.people is None or known.free == 1:
+        return known.rows, known.lower, known.upper
+    profiles = np.arange(known.size) // known.free
+    shared = sparse.csr_array((np.ones(known.size, dtype=np.int64), (profiles, np.arange(known.size))))
+    matrix = sparse.csr_array(sparse.vstack([known.rows, shared]))
+    nothing = np.zeros(len(known.people), dtype=np.int64)
+    return matrix, np.r_[known.lower, nothing], np.r_[known.upper, known.people]
+
+
+def _independent(matrix: sparse.csr_array, lower: IntArray, upper: IntArray) -> IntArray:
+    """Rows to keep: all ranges, and a basis of the equations (the others follow from them)."""
+    equal = np.flatnonzero(lower == upper)
+    if not 1 < len(equal) <= MOST_ROWS_TO_THIN:
+        return np.arange(len(lower))
+    part = matrix[equal].astype(np.float64)
+    gram = np.asarray((part @ part.T).todense())
+    _, pivots, rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
+    kept = equal[np.sort(pivots[:rank] - 1)]
+    return np.sort(np.r_[kept, np.flatnonzero(lower != upper)])
+
+
+def _solver(model: highspy.HighsLp) -> highspy.Highs:
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.passModel(model)
+    return solver
+
+
+def _float(values: IntArray, infinity: float) -> FloatArray:
+    return np.where(values >= UNBOUNDED, infinity, values.astype(np.float64))

@@ -1,0 +1,199 @@
+"""One table inside the limits proves that no cell is forced out of them; damped Newton finds it.
+
+With `a_e` the rows that profile `e` stands in, the table is `N[e] * (floor + (1 - sum of floors) * softmax(theta . a_e))`
+and `theta` solves a convex problem with one unknown per row. Floors of zero give the maximum-entropy fit, which is what
+an analyst armed with a census would believe. If the limits cannot be met, `theta` runs off along a direction that proves
+it. Floating point finds the table here; `rounding.py` makes it a proof in integers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from safemargin.bounds.system import System
+from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.published import UNBOUNDED
+
+STEPS = 80
+RIDGE = 1e-11
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A real-valued table: `values` per variable of the system; `residual` is its largest miss of a row.
+
+    `impossible` is true when the limits are proved to admit no table, `direction` then weighs the rows that say so.
+    """
+
+    values: FloatArray
+    residual: float
+    impossible: bool
+    direction: FloatArray
+
+    @property
+    def found(self) -> bool:
+        """Whether all rows hold but for rounding."""
+        return not self.impossible and self.residual < 0.01
+
+
+class Family:
+    """All tables `theta` can reach for one system: boxes for single variables, or shares of `people` by softmax."""
+
+    def __init__(self, known: System, low: IntArray, high: IntArray) -> None:
+        self.known = known
+        self.shares = known.people is not None and known.free > 1
+        self.rows = np.flatnonzero((known.lower > 0) | (known.upper < UNBOUNDED))
+        self.slice_of, self.weights = known.slice_of[self.rows], known.weights[self.rows].astype(np.float64)
+        self.slices = known.slices.astype(np.float64)
+        self.transposed = sparse.csr_array(self.slices.T)
+        ceiling = np.minimum(high, _reach(known))
+        lower = known.lower[self.rows]
+        most = np.minimum(known.upper[self.rows], known.sums(ceiling)[self.rows])
+        self.slack_rows = np.flatnonzero(most > lower)
+        self.slack_width = (most - lower)[self.slack_rows].astype(np.float64)
+        self.goal = np.maximum(most, lower).astype(np.float64)
+        self.low, self.high = low.astype(np.float64), ceiling.astype(np.float64)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """The value of every row."""
+        per_slice = self.slices @ values.reshape(-1, self.known.free)
+        return np.asarray((per_slice[self.slice_of] * self.weights).sum(axis=1))
+
+    def pull(self, theta: FloatArray) -> FloatArray:
+        """What `theta` adds up to at each variable: the transpose of `sums`."""
+        per_slice = np.zeros((self.slices.shape[0], self.known.free))
+        np.add.at(per_slice, self.slice_of, theta[:, None] * self.weights)
+        return np.asarray(self.transposed @ per_slice).ravel()
+
+    def fit(self, floors: FloatArray | None = None, tilt: FloatArray | None = None) -> Fit:
+        """The table with these least shares per option (the reference or unlisted option last) and this tilt.
+
+        For boxes, `floors` is `[least share of the option, least share of the rest]`.
+        """
+        known = self.known
+        base, span = self._ranges(floors)
+        if (span < 0).any():
+            return Fit(base, np.inf, True, np.zeros(len(self.rows)))
+        goal = self.goal - self.sums(base)
+        lean = np.zeros(known.size) if tilt is None else tilt
+        return _newton(self, base, span, goal, lean)
+
+    def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        known = self.known
+        if known.people is None or floors is None:
+            floors = np.zeros(known.free + 1)
+        if self.shares:
+            assert known.people is not None
+            people = np.repeat(known.people.astype(np.float64), known.free)
+            return people * np.tile(floors[:-1], len(known.codes)), people * (1 - floors.sum())
+        if known.people is None:
+            return self.low, self.high - self.low
+        people = known.people.astype(np.float64)
+        low = np.maximum(self.low, floors[0] * people)
+        return low, np.minimum(self.high, (1 - floors[1]) * people) - low
+
+    def shares_of(self, lean: FloatArray) -> FloatArray:
+        """Share of its span that each variable takes when pulled by `lean`."""
+        if not self.shares:
+            return _sigmoid(lean)
+        pulled = lean.reshape(-1, self.known.free)
+        top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
+        weight = np.exp(pulled - top)
+        return (weight / (np.exp(-top) + weight.sum(axis=1, keepdims=True))).ravel()
+
+    def potential(self, lean: FloatArray, span: FloatArray) -> float:
+        """The convex function whose slope in `lean` is the table."""
+        if not self.shares:
+            return float(span @ np.logaddexp(0.0, lean))
+        pulled = lean.reshape(-1, self.known.free)
+        top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
+        log = top[:, 0] + np.log(np.exp(-top[:, 0]) + np.exp(pulled - top).sum(axis=1))
+        return float(span[:: self.known.free] @ log)
+
+    def support(self, pull: FloatArray, span: FloatArray) -> float:
+        """The most that `pull` can reach over all tables: the limit of the potential."""
+        if not self.shares:
+            return float(span @ np.maximum(pull, 0.0))
+        best = np.maximum(pull.reshape(-1, self.known.free).max(axis=1), 0.0)
+        return float(span[:: self.known.free] @ best)
+
+    def curvature(self, share: FloatArray, span: FloatArray) -> FloatArray:
+        """Second derivative of the potential by `theta`."""
+        free = self.known.free
+        part, size = share.reshape(-1, free), span.reshape(-1, free)
+        bend = np.zeros((len(self.rows), len(self.rows)))
+        for i in range(free):
+            for j in range(i, free):
+                if i == j:
+                    weight = size[:, i] * part[:, i] * (1 - part[:, i])
+                elif self.shares:
+                    weight = -size[:, i] * part[:, i] * part[:, j]
+                else:
+                    continue
+                block = self._crossed(weight)[np.ix_(self.slice_of, self.slice_of)]
+                outer = np.outer(self.weights[:, i], self.weights[:, j])
+                bend += block * (outer if i == j else outer + outer.T)
+        return bend
+
+    def _crossed(self, weight: FloatArray) -> FloatArray:
+        """For each two slices the sum of `weight` over the profiles in both."""
+        slices = self.slices
+        scaled = sparse.csr_array((weight[slices.indices], slices.indices, slices.indptr), shape=slices.shape)
+        return np.asarray((scaled @ self.transposed).todense())
+
+
+def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray, lean: FloatArray) -> Fit:
+    theta = np.zeros(len(goal))
+    scale = max(1.0, float(np.abs(goal).max(initial=0.0)))
+    best = np.inf
+
+    def objective(at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        pull = family.pull(at)
+        slack = at[family.slack_rows]
+        value = family.potential(pull + lean, span) + float(family.slack_width @ np.logaddexp(0.0, slack)) - at @ goal
+        return value, pull, slack
+
+    value, pull, slack = objective(theta)
+    for _ in range(STEPS):
+        share, part = family.shares_of(pull + lean), _sigmoid(slack)
+        values = base + span * share
+        slope = family.sums(span * share) - goal
+        slope[family.slack_rows] += family.slack_width * part
+        best = float(np.abs(slope).max(initial=0.0))
+        if best < 1e-9 * scale + 1e-6:
+            break
+        reach = family.support(pull, span) + float(family.slack_width @ np.maximum(slack, 0.0))
+        if reach - theta @ goal < -1e-7 * (scale + reach):
+            return Fit(values, best, True, theta)
+        bend = family.curvature(share, span)
+        bend[family.slack_rows, family.slack_rows] += family.slack_width * part * (1 - part)
+        step = _solve(bend, slope)
+        length, decrease = 1.0, float(slope @ step)
+        while length > 1e-6:
+            trial, pulled, slacked = objective(theta - length * step)
+            if trial <= value - 1e-4 * length * decrease + 1e-12 * abs(value):
+                break
+            length /= 2
+        else:
+            break
+        theta = theta - length * step
+        value, pull, slack = trial, pulled, slacked
+    return Fit(values, best, False, theta)
+
+
+def _solve(bend: FloatArray, slope: FloatArray) -> FloatArray:
+    diagonal = np.diagonal(bend)
+    ridge = RIDGE * max(float(diagonal.max(initial=0.0)), 1e-300) + 1e-9 * diagonal
+    step: FloatArray = linalg.solve(bend + np.diag(ridge), slope, assume_a="pos", check_finite=False)
+    return step
+
+
+def _sigmoid(lean: FloatArray) -> FloatArray:
+    return 0.5 * (1.0 + np.tanh(0.5 * lean))
+
+
+def _reach(known: System) -> IntArray:
+    """A finite ceiling for variables that nothing limits: the largest total that is known."""
+    finite = known.upper[known.upper < UNBOUNDED]
+    return np.full(known.size, int(finite.max(initial=0)) + 1, dtype=np.int64)

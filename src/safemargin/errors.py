@@ -1,0 +1,33 @@
+"""Every error that safemargin raises on purpose.
+
+SafemarginError
+├── InputError          a file, column, key or value is wrong (exit code 2)
+│   ├── ContradictionError   public facts that no table satisfies
+│   └── TooLargeError        more cells than the question can be answered for
+├── OutputError         nothing could be written (exit code 2)
+└── RefusedError        no release meets the target (exit code 1)
+"""
+
+
+class SafemarginError(Exception):
+    """Root of the tree; its text is one line that says what, which value, and what to do."""
+
+
+class InputError(SafemarginError):
+    """The input or the call is wrong."""
+
+
+class ContradictionError(InputError):
+    """No table satisfies all the public facts together."""
+
+
+class TooLargeError(InputError):
+    """The question has more cells than can be listed."""
+
+
+class OutputError(SafemarginError):
+    """The output could not be written; nothing was left behind."""
+
+
+class RefusedError(SafemarginError):
+    """No release that was found meets the target."""

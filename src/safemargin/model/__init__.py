@@ -1,0 +1,1 @@
+"""What things are: frozen values, no files, no randomness."""

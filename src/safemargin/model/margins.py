@@ -1,0 +1,75 @@
+"""From tallies to tables as the public would see them."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from safemargin.errors import InputError
+from safemargin.model.arrays import frozen, group_sums, row_keys
+from safemargin.model.domain import Schema
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import Group, PublishedTable
+from safemargin.model.table import Table, Tally
+
+Partition = Sequence[Group]
+"""Groups of categories that part an axis."""
+
+COMPOSITIONS = ("none", "sizes", "joint")
+
+
+def as_published(
+    tally: Tally, schema: Schema, name: str, partitions: Mapping[str, Partition] | None = None, roll: bool = False
+) -> PublishedTable:
+    """Exact counts of `tally`, with categories merged as `partitions` says."""
+    groups, codes = [], np.empty_like(tally.codes)
+    for a, axis in enumerate(tally.axes):
+        index = schema.axis(axis).index
+        parts = tuple((partitions or {}).get(axis, [frozenset([c]) for c in schema.axis(axis).categories]))
+        lookup = np.full(len(index), -1, dtype=np.int64)
+        for g, group in enumerate(parts):
+            for category in group:
+                lookup[index[category]] = g
+        if (lookup < 0).any():
+            raise InputError(f"{name}: the groups of {axis!r} do not cover all its categories")
+        groups.append(parts)
+        codes[:, a] = lookup[tally.codes[:, a]]
+    first, sums = group_sums(row_keys(codes, [len(parts) for parts in groups]), tally.counts)
+    width = sums.shape[1]
+    codes = np.repeat(codes[first], width, axis=0)
+    counts = frozen(sums.ravel())
+    merged = np.zeros(len(codes), dtype=bool)
+    for a, parts in enumerate(groups):
+        merged |= np.array([len(group) > 1 for group in parts])[codes[:, a]]
+    return PublishedTable(
+        name=name,
+        axes=tally.axes,
+        groups=tuple(groups),
+        codes=frozen(codes, len(tally.axes)),
+        options=() if roll else schema.options,
+        option=frozen(np.full(len(counts), -1) if roll else np.tile(np.arange(width), len(first))),
+        lower=counts,
+        upper=counts,
+        status=tuple(np.where(merged, "merged", "exact").tolist()),
+        measure="people" if roll else "count",
+    )
+
+
+def exact_margins(table: Table) -> tuple[PublishedTable, ...]:
+    """Tier 0 and every axis, exactly: what a careless office would publish."""
+    names: list[tuple[str, ...]] = [(), *((axis,) for axis in table.schema.names)]
+    return tuple(as_published(table.margin(axes), table.schema, " x ".join(axes) or "total") for axes in names)
+
+
+def knowing(table: Table, composition: str, name: str = "informed", knows_rule: bool = True) -> Onlooker:
+    """An onlooker who knows the roll of `table` jointly, by single axes, or not at all."""
+    if composition not in COMPOSITIONS:
+        raise InputError(f"composition {composition!r}: must be one of {', '.join(COMPOSITIONS)}")
+    if composition == "none" or not table.roll:
+        return Onlooker(name, knows_rule=knows_rule)
+    names: list[tuple[str, ...]] = [table.schema.names]
+    if composition == "sizes" or not table.knows_composition:
+        names = [(axis,) for axis in table.schema.names]
+    rolls = tuple(
+        as_published(table.people(axes), table.schema, f"roll by {' x '.join(axes)}", roll=True) for axes in names
+    )
+    return Onlooker(name, rolls, knows_rule=knows_rule)

@@ -1,0 +1,90 @@
+"""What is to be done with each cell, and why. A plan looks at votes and stays inside."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from safemargin.model.exposure import Exposure
+from safemargin.model.guarantee import Guarantee
+from safemargin.model.published import Group
+from safemargin.model.target import Target
+
+
+class Action(StrEnum):
+    """How a cell is published."""
+
+    EXACT = "exact"
+    MERGED = "merged"
+    NOISED = "noised"
+    WITHHELD = "withheld"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The verdict on one published cell `(axis, group)`: what is done and the reason in words."""
+
+    axis: str
+    group: Group
+    people: int
+    action: Action
+    reason: str
+    epsilon: float | None = None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A release that was considered and refused, with the cell that it would have given away."""
+
+    what: str
+    cell: dict[str, str] = field(hash=False)
+    option: str
+    people: int
+    lower: int
+    upper: int
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{axis} {value}" for axis, value in self.cell.items())
+        return (
+            f"{self.what} would confine {self.option!r} to [{self.lower}, {self.upper}] "
+            f"of the {self.people} people with {where}"
+        )
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Integer tables that satisfy every public fact: proof that nothing they disagree on is forced.
+
+    `counts` has one layer per table, one row per occupied profile, one column per option. They are made from public
+    figures only and are not the true table.
+    """
+
+    counts: tuple[object, ...] = field(default=(), hash=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was proved about the release as a whole, against which onlooker, and how."""
+
+    certified: bool
+    statement: str
+    proved: str
+    method: str
+    checked: dict[str, int] = field(hash=False)
+    worst: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every decision of a release, what was refused on the way, and the certificate."""
+
+    target: Target
+    decisions: tuple[Decision, ...]
+    refusals: tuple[Refusal, ...]
+    guarantees: tuple[Guarantee, ...]
+    certificate: Certificate
+    exposure: Exposure
+    irregular: tuple[Decision, ...] = ()
+    exposed_people: int = 0
+
+    def axis(self, name: str) -> tuple[Decision, ...]:
+        """Decisions about one axis, in order."""
+        return tuple(decision for decision in self.decisions if decision.axis == name)

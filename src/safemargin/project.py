@@ -1,0 +1,357 @@
+"""One TOML file that describes a release: where the data are, the axes, the target, the onlookers, the outputs.
+
+It says what a user wrote and nothing about the data themselves; `tabulate` reads those.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import field_validator as field_rule
+from pydantic import model_validator as model_rule
+from pydantic_core import PydanticCustomError
+
+from safemargin.errors import InputError
+from safemargin.model.domain import RESERVED
+from safemargin.model.target import Target
+
+LONGEST_VALUE = 60
+"""How much of a wrong value a message repeats."""
+
+
+def _placed(value: object, info: ValidationInfo) -> object:
+    """Paths are relative to the folder of the project file."""
+    if not isinstance(value, str) or not value:
+        raise PydanticCustomError("rule", "must be the name of a file")
+    return Path((info.context or {}).get("folder", ""), value)
+
+
+def _twice(values: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    if (twice := _twice(values)) is not None:
+        raise PydanticCustomError("rule", "lists {value} twice", {"value": repr(twice)})
+    return values
+
+
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+File = Annotated[Path, BeforeValidator(_placed, json_schema_input_type=str)]
+Files = Annotated[tuple[File, ...], Field(min_length=1, strict=False)]
+Composition = Literal["none", "sizes", "joint"]
+Protection = Literal["merge", "noise", "withhold"]
+Format = Literal["csv", "parquet", "json"]
+
+
+class Section(BaseModel):
+    """A part of the file: unknown keys and near misses of type are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class DataSection(Section):
+    """One file with a row per person, or per group of equal people."""
+
+    file: File = Field(description="CSV, TSV, Parquet, JSON lines or SQLite file")
+    table: Name | None = Field(default=None, description="table of an SQLite file")
+    ballot: Name = Field(description="column with the answer")
+    options: Names | None = Field(default=None, description="allowed answers in order; default: those seen, sorted")
+    blank: Name | None = Field(
+        default=None, description="option that an empty answer counts as; without it, it is an error"
+    )
+    count: Name | None = Field(
+        default=None, description="column with the number of people a row stands for; default: one"
+    )
+
+    @field_rule("options")
+    @classmethod
+    def _options_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return value if value is None else _distinct(value)
+
+    @field_rule("blank")
+    @classmethod
+    def _blank_is_an_option(cls, value: str | None, info: ValidationInfo) -> str | None:
+        options = info.data.get("options")
+        if value is not None and options is not None and value not in options:
+            raise PydanticCustomError("rule", "must be one of data.options ({names})", {"names": ", ".join(options)})
+        return value
+
+
+class TalliesSection(Section):
+    """Sealed elections: one tidy file per axis, and none with axes together."""
+
+    files: Mapping[Name, File] = Field(min_length=1, description="axis = file with columns axis, option, count")
+    total: File | None = Field(default=None, description="tier 0, its own election: columns option, count")
+    tolerance: float = Field(
+        default=0.02,
+        description="largest accepted disagreement of totals, as a share of the votes",
+        json_schema_extra={"minimum": 0, "exclusiveMaximum": 1},
+    )
+
+    @field_rule("tolerance")
+    @classmethod
+    def _tolerance_is_a_share(cls, value: float) -> float:
+        if not 0 <= value < 1:
+            raise PydanticCustomError("rule", "must be at least 0 and below 1")
+        return value
+
+
+class RollSection(Section):
+    """Who there is: tidy files with axis columns and `people`."""
+
+    files: Files = Field(description="one file over all axes, or one per axis")
+    public: bool = Field(
+        default=False, description="whether the joint composition may be published with the certificate"
+    )
+
+
+class AxisSection(Section):
+    """How one axis is read; its key is its name."""
+
+    column: Name | None = Field(default=None, description="column of the data; default: the name of the axis")
+    categories: Names | None = Field(
+        default=None, description="allowed categories in order; default: those seen, sorted"
+    )
+    ordered: bool = Field(default=False, description="whether only neighbouring categories may be merged")
+    parents: Mapping[Name, Name] | None = Field(default=None, description="category = wider area it lies in")
+    levels: Names | None = Field(default=None, description="columns with wider areas, from fine to coarse")
+    hierarchy: File | None = Field(default=None, description="CSV file with columns child, parent")
+
+    @field_rule("categories", "levels")
+    @classmethod
+    def _values_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return value if value is None else _distinct(value)
+
+    @model_rule(mode="after")
+    def _one_hierarchy(self) -> Self:
+        given = [key for key in ("parents", "levels", "hierarchy") if getattr(self, key) is not None]
+        if len(given) > 1:
+            raise PydanticCustomError("rule", "has {given}: give at most one of them", {"given": " and ".join(given)})
+        return self
+
+
+class TargetSection(Section):
+    """What must not be learnt, and how near-unanimous groups are protected."""
+
+    beta: float = Field(default=Target.beta, json_schema_extra={"minimum": 0, "exclusiveMaximum": 0.5})
+    kappa: int = Field(default=Target.kappa, json_schema_extra={"minimum": 1})
+    tau: int = Field(default=Target.tau, json_schema_extra={"minimum": 0})
+    epsilon_max: float = Field(default=Target.epsilon_max, json_schema_extra={"exclusiveMinimum": 0})
+    protect: Protection = Field(default="merge", description="what is done with near-unanimous groups")
+
+    @model_rule(mode="after")
+    def _is_a_target(self) -> Self:
+        self.build()
+        return self
+
+    def build(self) -> Target:
+        """The target as a value of the model."""
+        return Target(self.beta, self.kappa, self.tau, self.epsilon_max)
+
+
+class OnlookerSection(Section):
+    """Somebody to defend against."""
+
+    name: Name
+    composition: Composition = Field(default="joint", description="what of the roll they know; default: all of it")
+    knows_rule: bool = Field(default=True, description="whether they know how cells were chosen for protection")
+    facts: Annotated[tuple[File, ...], Field(strict=False)] = Field(
+        default=(), description="tidy files of what else they know"
+    )
+
+
+class OutputsSection(Section):
+    """What a release is written as."""
+
+    formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False)] = ("csv", "json")
+
+    @field_rule("formats")
+    @classmethod
+    def _formats_differ(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _distinct(value)
+
+
+class Project(Section):
+    """A release as its user describes it; every path is ready to be opened."""
+
+    model_config = ConfigDict(
+        title="safemargin project", json_schema_extra={"oneOf": [{"required": ["data"]}, {"required": ["tallies"]}]}
+    )
+
+    title: str = Field(default="", description="what the release is called")
+    data: DataSection | None = None
+    tallies: TalliesSection | None = None
+    roll: RollSection | None = None
+    axes: Mapping[Name, AxisSection] = Field(min_length=1, description="the demographic axes, in order")
+    aims: TargetSection = Field(default=TargetSection(), alias="target")
+    declared: Annotated[tuple[OnlookerSection, ...], Field(strict=False)] = Field(default=(), alias="onlookers")
+    outputs: OutputsSection = OutputsSection()
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Project":
+        """The project that a TOML file describes; its paths are relative to its folder."""
+        path = Path(path)
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            raise InputError(f"{path}: line {line}: is not UTF-8; save the file as UTF-8") from None
+        return cls.parse(text, folder=path.parent, name=str(path))
+
+    @classmethod
+    def parse(cls, text: str, *, folder: Path = Path(), name: str = "project") -> "Project":
+        """The project that TOML `text` describes; `name` is what messages call it."""
+        try:
+            return cls.model_validate(tomllib.loads(text), context={"folder": folder})
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{name}: is not valid TOML: {error}") from None
+        except ValidationError as error:
+            raise InputError(f"{name}: {_explained(error)}") from None
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+
+    @property
+    def target(self) -> Target:
+        """What must not be learnt."""
+        return self.aims.build()
+
+    @property
+    def protect(self) -> Protection:
+        """What is done with near-unanimous groups."""
+        return self.aims.protect
+
+    @property
+    def has_joint_roll(self) -> bool:
+        """Whether the roll is described as one file over all axes, or is the people in the data."""
+        return self.roll is None or len(self.roll.files) == 1
+
+    @property
+    def onlookers(self) -> tuple[OnlookerSection, ...]:
+        """Those declared, or else one who knows the rule; where nothing is said they know all of the roll."""
+        known = {"composition": "joint" if self.has_joint_roll else "sizes"}
+        return tuple(
+            onlooker if "composition" in onlooker.model_fields_set else onlooker.model_copy(update=known)
+            for onlooker in self.declared or (OnlookerSection(name="informed"),)
+        )
+
+    def column(self, axis: str) -> str:
+        """The column of the data that holds an axis."""
+        return self.axes[axis].column or axis
+
+    @model_rule(mode="after")
+    def _sections_agree(self) -> Self:
+        if (self.data is None) == (self.tallies is None):
+            raise InputError("data and tallies: give exactly one of the sections [data] and [tallies]")
+        for name in self.axes:
+            if name in RESERVED:
+                raise InputError(f"axes.{name}: the name is reserved; call the axis otherwise and set its column")
+        if (twice := _twice(onlooker.name for onlooker in self.declared)) is not None:
+            raise InputError(f"onlookers: two are called {twice!r}; give each its own name")
+        if self.data is not None:
+            self._check_columns(self.data)
+        if self.tallies is not None:
+            self._check_elections(self.tallies)
+        return self
+
+    def _check_columns(self, data: DataSection) -> None:
+        if data.count == data.ballot:
+            raise InputError(f"data.count = {data.count!r}: is the ballot column; name the column that counts people")
+        for name, axis in self.axes.items():
+            for column in (self.column(name), *(axis.levels or ())):
+                if column in (data.ballot, data.count):
+                    raise InputError(f"axes.{name}: column {column!r} is already data.ballot or data.count")
+
+    def _check_elections(self, tallies: TalliesSection) -> None:
+        if self.roll is None:
+            raise InputError("roll is missing: sealed elections need [roll] with the files that count people")
+        for name in tallies.files:
+            if name not in self.axes:
+                raise InputError(f"tallies.files.{name}: there is no axis {name!r}; add [axes.{name}]")
+        for name, axis in self.axes.items():
+            if name not in tallies.files:
+                raise InputError(f"tallies.files.{name} is missing: every axis needs its tally file")
+            if axis.levels is not None:
+                raise InputError(f"axes.{name}.levels: needs [data]; give parents or hierarchy with [tallies]")
+
+
+SECTIONS: Mapping[str, type[Section]] = {
+    "data": DataSection,
+    "tallies": TalliesSection,
+    "roll": RollSection,
+    "axes": AxisSection,
+    "target": TargetSection,
+    "onlookers": OnlookerSection,
+    "outputs": OutputsSection,
+}
+
+PHRASES: Mapping[str, str] = {
+    "bool_type": "must be true or false",
+    "dict_type": "must be a section with keys",
+    "float_type": "must be a number",
+    "int_type": "must be a whole number",
+    "mapping_type": "must be a section with keys",
+    "model_type": "must be a section with keys",
+    "string_too_short": "must not be empty",
+    "string_type": "must be text in quotes",
+    "too_short": "must not be empty",
+    "tuple_type": "must be a list in brackets",
+}
+"""What is allowed, by the kind of error that pydantic reports."""
+
+
+def project_schema() -> dict[str, Any]:
+    """The JSON Schema of a project file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Project.model_json_schema(mode="validation"),
+    }
+
+
+def _dotted(place: tuple[int | str, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place if step != "[key]").lstrip(
+        "."
+    )
+
+
+def _shown(value: object) -> str:
+    """A wrong value as a message repeats it; whole sections are not repeated."""
+    if isinstance(value, Mapping):
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    text = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+    return f" = {text}"
+
+
+def _fields(place: tuple[int | str, ...]) -> dict[str, str]:
+    """Keys of the section that contains `place`, with what they are for."""
+    section = Project if len(place) == 1 else SECTIONS[str(place[0])]
+    return {field.alias or key: field.description or "" for key, field in section.model_fields.items()}
+
+
+def _explained(error: ValidationError) -> str:
+    """The first problem; those after it often follow from it."""
+    problem = error.errors(include_url=False)[0]
+    place, kind = problem["loc"], problem["type"]
+    key = _dotted(place)
+    if kind == "missing":
+        meaning = _fields(place).get(str(place[-1]))
+        return f"{key} is missing: {meaning}" if meaning else f"{key} is missing"
+    said = f"{key}{_shown(problem['input'])}"
+    if kind == "extra_forbidden":
+        return f"{said}: unknown key; allowed here are {', '.join(_fields(place))}"
+    if kind == "literal_error":
+        return f"{said}: must be {problem['ctx']['expected']}"
+    return f"{said}: {PHRASES.get(kind, problem['msg'])}"

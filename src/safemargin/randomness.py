@@ -1,0 +1,20 @@
+"""The only file that draws bits for simulated people and for search directions.
+
+Published noise is never drawn here: OpenDP's samplers draw it from system entropy in `mechanisms/geometric.py`.
+"""
+
+import numpy as np
+
+Generator = np.random.Generator
+"""A source of reproducible numbers, to be passed as an argument."""
+
+
+def numpy_generator(seed: int) -> Generator:
+    """Reproducible numbers for simulated data and for choosing where to search.
+
+    Never for published noise: whoever knows or guesses the seed can subtract it.
+
+    >>> bool(numpy_generator(7).random() == numpy_generator(7).random())
+    True
+    """
+    return np.random.default_rng(seed)

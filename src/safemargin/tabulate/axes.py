@@ -1,0 +1,109 @@
+"""Axes as a project declares them and a file shows them: categories in order, and the areas around them."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.errors import InputError
+from safemargin.model.arrays import IntArray
+from safemargin.model.domain import Axis
+from safemargin.model.published import JOINER
+from safemargin.project import AxisSection
+from safemargin.tabulate.profiles import Profiles, check_columns, check_labels, natural_order
+from safemargin.tabulate.tidy import read_sheet
+
+
+def build_axis(name: str, section: AxisSection, seen: Iterable[str], nested: Mapping[str, str] | None = None) -> Axis:
+    """The axis called `name` with its declared categories, or else those `seen`; `nested` comes from level columns."""
+    categories = section.categories or tuple(sorted(set(seen), key=natural_order))
+    for category in categories:
+        if JOINER in category:
+            raise InputError(
+                f"axes.{name}: category {category!r} contains {JOINER!r}, which joins merged categories; rename it"
+            )
+    parents: Mapping[str, str] = nested or {}
+    if section.parents is not None:
+        parents = section.parents
+        _check_children(name, categories, parents)
+    if section.hierarchy is not None:
+        parents = read_hierarchy(section.hierarchy)
+    return Axis(name, categories, section.ordered, _above(categories, parents))
+
+
+def check_seen(path: Path, column: str, section: AxisSection, seen: Iterable[str]) -> None:
+    """Refuse values that cannot be categories of an axis, or are none of those declared."""
+    values = list(seen)
+    check_labels(path, column, len(values))
+    if "" in values:
+        raise InputError(f"{path}: column {column!r} has empty values; every row needs a category")
+    if section.categories is None:
+        return
+    declared = set(section.categories)
+    for value in values:
+        if value not in declared:
+            known = ", ".join(section.categories[:10]) + (", ..." if len(declared) > 10 else "")
+            raise InputError(f"{path}: column {column!r}: unknown category {value!r}; declared are {known}")
+
+
+def recode(labels: Iterable[str], codes: IntArray, places: Mapping[str, int]) -> IntArray:
+    """`codes` into `labels` turned into codes by `places`."""
+    return np.array([places[label] for label in labels], dtype=np.int64)[codes]
+
+
+def read_hierarchy(path: Path) -> dict[str, str]:
+    """Parents by child from a file with columns `child` and `parent`; an empty parent means there is none."""
+    sheet = read_sheet(path)
+    check_columns(path, sheet.columns, ("child", "parent"))
+    parents: dict[str, str] = {}
+    for row, (child, parent) in enumerate(zip(sheet.columns["child"], sheet.columns["parent"], strict=True)):
+        if not child:
+            raise sheet.fault(row, "child", "is empty")
+        if parents.get(child, parent) != parent:
+            raise sheet.fault(row, "parent", f"but {child!r} already has the parent {parents[child]!r}")
+        parents[child] = parent
+    return {child: parent for child, parent in parents.items() if parent}
+
+
+def nest(path: Path, profiles: Profiles, column: str, levels: tuple[str, ...]) -> dict[str, str]:
+    """Parents by category from columns with wider areas, each of which must depend on the one before it.
+
+    An area called like something inside it gets its column's name added.
+    """
+    parents: dict[str, str] = {}
+    labels, codes = profiles.column(column)
+    names = dict(zip(labels, labels, strict=True))
+    for level in levels:
+        wider, wider_codes = profiles.column(level)
+        if "" in wider:
+            raise InputError(f"{path}: column {level!r} has empty values; every row needs an area")
+        taken = set(names.values()) | set(parents)
+        areas = {area: f"{area} ({level})" if area in taken else area for area in wider}
+        pairs = np.unique(np.column_stack([codes, wider_codes]), axis=0)
+        for (inner, outer), (before, first) in zip(pairs[1:], pairs, strict=False):
+            if inner == before:
+                raise InputError(
+                    f"{path}: column {column!r}: {labels[inner]!r} lies both in {wider[first]!r} and in "
+                    f"{wider[outer]!r} of column {level!r}; every category needs one parent"
+                )
+        parents |= {names[labels[inner]]: areas[wider[outer]] for inner, outer in pairs.tolist()}
+        column, labels, codes, names = level, wider, wider_codes, areas
+    return parents
+
+
+def _check_children(name: str, categories: tuple[str, ...], parents: Mapping[str, str]) -> None:
+    known = {*categories, *parents.values()}
+    for child in parents:
+        if child not in known:
+            raise InputError(f"axes.{name}.parents.{child}: there is no category or area {child!r}")
+
+
+def _above(categories: tuple[str, ...], parents: Mapping[str, str]) -> dict[str, str]:
+    """The part of a hierarchy that lies above these categories."""
+    kept: dict[str, str] = {}
+    for category in categories:
+        node = category
+        while node in parents and node not in kept:
+            kept[node] = parents[node]
+            node = parents[node]
+    return kept

@@ -1,0 +1,136 @@
+"""Counting with DuckDB, in memory: one GROUP BY, then codes instead of strings.
+
+No extension is installed or loaded, and nothing spills to disk.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from safemargin.errors import InputError, TooLargeError
+from safemargin.model.arrays import IntArray
+from safemargin.tabulate.files import check_encoding, require_file
+from safemargin.tabulate.profiles import EXAMPLES, Profiles, Survey, check_columns, check_labels
+
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "preserve_insertion_order": False,
+    "temp_directory": "",
+}
+
+
+@dataclass(frozen=True)
+class DuckSource:
+    """A file that DuckDB can scan: `scan` is a table function call, `fields` gives the SQL of each column."""
+
+    path: Path
+    scan: str
+    fields: Mapping[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self.fields)
+
+    def profiles(self, columns: tuple[str, ...]) -> Profiles:
+        """Distinct rows of `columns`."""
+        check_columns(self.path, self.fields, columns)
+        keys = [f"k{place}" for place in range(len(columns))]
+        wanted = ", ".join(f"{self.fields[name]} as {key}" for name, key in zip(columns, keys, strict=True))
+        with connected(self.path) as database:
+            database.execute(
+                f"create temp table profile as select {wanted}, count(*) as n from {self.scan} group by all"
+            )
+            labels = tuple(_make_enum(database, self.path, name, key) for name, key in zip(columns, keys, strict=True))
+            codes = ", ".join(f"enum_code({_as_text(key)}::{key}_labels) as {key}" for key in keys)
+            found = database.execute(f"select {codes}, n from profile").fetchnumpy()
+        counts: IntArray = np.asarray(found["n"], dtype=np.int64)
+        table = np.empty((len(counts), len(keys)), dtype=np.int64)
+        for place, key in enumerate(keys):
+            table[:, place] = found[key]
+        return Profiles(columns, labels, table, counts)
+
+    def survey(self) -> Survey:
+        """A first look at every column."""
+        # Several times faster than count(distinct ...), which keeps a set of strings per column.
+        distinct = [
+            f"(select count(v) from (select distinct {field} as v from {self.scan}))" for field in self.fields.values()
+        ]
+        shown = ", ".join(_as_text(field) for field in self.fields.values())
+        with connected(self.path) as database:
+            ((rows,),) = database.execute(f"select count(*) from {self.scan}").fetchall()
+            (numbers,) = database.execute(f"select {', '.join(distinct)}").fetchall()
+            first = database.execute(f"select {shown} from {self.scan} limit {EXAMPLES}").fetchall()
+        values = zip(*first, strict=True) if first else [()] * len(self.fields)
+        return Survey(
+            rows,
+            dict(zip(self.fields, numbers, strict=True)),
+            {name: tuple(texts) for name, texts in zip(self.fields, values, strict=True)},
+        )
+
+
+@contextmanager
+def connected(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A fresh database; whatever it objects to becomes one line about `path`."""
+    require_file(path)
+    try:
+        with duckdb.connect(":memory:", config=SETTINGS) as database:
+            yield database
+    except duckdb.OutOfMemoryException:
+        raise TooLargeError(f"{path}: the combinations of its values do not fit in memory; use fewer axes") from None
+    except duckdb.Error as error:
+        raise InputError(f"{path}: {_explained(path, str(error))}") from None
+
+
+def described(path: Path, scan: str) -> tuple[str, ...]:
+    """Names of the columns that a scan gives."""
+    with connected(path) as database:
+        return tuple(name for name, *_ in database.execute(f"describe select * from {scan}").fetchall())
+
+
+def quoted(name: str) -> str:
+    """A column name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _as_text(field: str) -> str:
+    return f"coalesce({field}::varchar, '')"
+
+
+def _make_enum(database: duckdb.DuckDBPyConnection, path: Path, name: str, key: str) -> tuple[str, ...]:
+    """Number the distinct values of a column of `profile` in the database, and return them in that order."""
+    (distinct,) = database.execute(f"select count(distinct {key}) from profile").fetchall()[0]
+    check_labels(path, name, distinct)
+    text = _as_text(key)
+    if not database.execute("select 1 from profile limit 1").fetchall():
+        raise InputError(f"{path}: the table is empty")
+    database.execute(f"create type {key}_labels as enum (select distinct {text} as label from profile order by label)")
+    return tuple(database.execute(f"select enum_range(null::{key}_labels)").fetchall()[0][0])
+
+
+def _explained(path: Path, message: str) -> str:
+    """One line from a message of DuckDB, without the record that it quotes."""
+    if "utf-8" in message.lower() or "unicode" in message.lower():
+        check_encoding(path)
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
+    if line and fields:
+        return f"line {line[1]}: has {fields[2]} fields, the header has {fields[1]}"
+    if line and "unterminated quote" in message:
+        return f"line {line[1]}: a quoted value does not end"
+    if line:
+        return f"line {line[1]}: is not valid CSV"
+    if "state machine reached an invalid state" in message:
+        return "is not valid CSV: line ends are mixed, or quotes stand inside a value"
+    return message.splitlines()[0].removeprefix("Invalid Input Error: ").strip()

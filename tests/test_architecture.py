@@ -1,0 +1,163 @@
+"""Imports point down only; the list of layers is the architecture."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src"
+PACKAGE = SOURCE / "safemargin"
+
+LAYERS = [  # lowest first; parts in one row may not import each other
+    {"errors"},
+    {"model"},
+    {"randomness"},
+    {"project"},
+    {"tabulate", "bounds", "mechanisms", "collect", "aggregate"},
+    {"account"},
+    {"voting", "decide"},
+    {"publish"},
+    {"audit"},
+    {"report"},
+    {"demo"},
+    {"pipeline"},
+    {"web"},
+    {"cli"},
+]
+RANK = {part: rank for rank, row in enumerate(LAYERS) for part in row}
+FACE = {"__init__", "__main__"}
+"""Files on top of every part: the public names, and `python -m safemargin`."""
+
+UNSEEN_BY_AUDIT = {"mechanisms", "account", "decide", "publish"}
+"""An attacker has the release and what an onlooker knows, not the code that protects."""
+
+SOURCES_OF_BITS = ("random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom")
+EXTRAS = ("pyspark", "starlette", "cryptography")
+NAMED_FOR_NOTHING = {"util", "utils", "helper", "helpers", "common", "misc"}
+
+
+def part_of(path: Path, package: Path = PACKAGE) -> str:
+    return path.relative_to(package).parts[0].removesuffix(".py")
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` for a chain of attributes on a name, else nothing."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[ast.stmt, str, str]]:
+    """Every import statement with the full name it brings in and the local name it gives it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node, alias.name, alias.asname or alias.name
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: relative import; write the full name"
+            for alias in node.names:
+                yield node, f"{node.module}.{alias.name}", alias.asname or alias.name
+
+
+def used(tree: ast.AST) -> set[str]:
+    """Full names of everything imported or reached through the attributes of an import."""
+    local = {here: name for _, name, here in imports(tree)}
+    names = {name for _, name, _ in imports(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            head, *rest = dotted(node).split(".")
+            if head in local:
+                names.add(".".join([local[head], *rest]))
+    return names
+
+
+def is_within(name: str, module: str) -> bool:
+    return name == module or name.startswith(f"{module}.")
+
+
+def parts_imported(tree: ast.AST, package: str = PACKAGE.name) -> set[str]:
+    names = [name for _, name, _ in imports(tree)]
+    assert package not in names, f"import the part of {package} that is meant"
+    return {name.split(".")[1] for name in names if is_within(name, package)}
+
+
+def faults(path: Path, package: Path = PACKAGE) -> list[str]:
+    """What this file does that the architecture forbids."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    part = part_of(path, package)
+    names = used(tree)
+    found = []
+    if part not in FACE:
+        if part not in RANK:
+            return [f"{part} has no layer"]
+        for other in parts_imported(tree, package.name) - {part}:
+            if RANK.get(other, len(LAYERS)) >= RANK[part]:
+                found.append(f"{part} imports {other}")
+            if part == "audit" and other in UNSEEN_BY_AUDIT:
+                found.append(f"audit sees {other}")
+    if part not in {"randomness", "mechanisms"} and any(is_within(name, "opendp") for name in names):
+        found.append("uses opendp")
+    if part != "randomness":
+        found += [f"draws bits: {source}" for source in SOURCES_OF_BITS if any(is_within(n, source) for n in names)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    hidden = [name for function in functions for _, name, _ in imports(function) if is_within(name, package.name)]
+    found += [f"imports {name} inside a function" for name in hidden]
+    if (lines := text.count("\n")) > 400:
+        found.append(f"has {lines} lines; split it by noun")
+    if {*path.parts[len(package.parts) : -1], path.stem} & NAMED_FOR_NOTHING:
+        found.append("is named for nothing in particular")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_file_keeps_to_the_architecture(path: Path) -> None:
+    assert faults(path) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "fault"),
+    [
+        ("model/x.py", "from safemargin.project import load", "model imports project"),
+        ("bounds/x.py", "import safemargin.tabulate.duck", "bounds imports tabulate"),
+        ("bounds/x.py", "from safemargin import unheard", "bounds imports unheard"),
+        ("audit/x.py", "from safemargin.mechanisms.geometric import Geometric", "audit sees mechanisms"),
+        ("audit/x.py", "from safemargin.account import ledger", "audit sees account"),
+        ("stray.py", "import os", "stray has no layer"),
+        ("publish.py", "import opendp.prelude as dp", "uses opendp"),
+        ("demo.py", "from numpy.random import default_rng", "draws bits: numpy.random"),
+        ("demo.py", "from numpy import random", "draws bits: numpy.random"),
+        ("demo.py", "import numpy as np\nnp.random.default_rng()", "draws bits: numpy.random"),
+        ("demo.py", "import secrets", "draws bits: secrets"),
+        ("demo.py", "import os\nos.urandom(1)", "draws bits: os.urandom"),
+        ("cli.py", "def f():\n    import safemargin.model.table", "imports safemargin.model.table inside a function"),
+        ("cli.py", "\n" * 401, "has 401 lines; split it by noun"),
+        ("model/utils.py", "", "is named for nothing in particular"),
+    ],
+)
+def test_a_fault_is_found(tmp_path: Path, file: str, line: str, fault: str) -> None:
+    path = tmp_path / "safemargin" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(line)
+    assert fault in faults(path, tmp_path / "safemargin")
+
+
+def test_relative_imports_are_refused() -> None:
+    with pytest.raises(AssertionError, match="write the full name"):
+        list(imports(ast.parse("from . import table")))
+
+
+def test_importing_the_package_leaves_the_extras_alone() -> None:
+    script = f"import sys, safemargin; print([name for name in {EXTRAS!r} if name in sys.modules])"
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, "[]"), run.stderr

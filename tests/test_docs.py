@@ -1,0 +1,138 @@
+"""What the documentation shows is run, and what it links to is there."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+RUN = [page for page in PAGES if page.parent != ROOT or page.name == "README.md"]
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+COMMAND = "$ safemargin"
+EXIT = re.compile(r"# exit (\d+)$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of a console block and the lines shown below it."""
+
+    command: str
+    shown: tuple[str, ...]
+
+    @property
+    def code(self) -> int:
+        """The exit code it must have: what a trailing `# exit 1` says, else 0."""
+        found = EXIT.search(self.command)
+        return int(found[1]) if found else 0
+
+
+def blocks(page: str) -> list[Block]:
+    return [
+        Block(found["language"], found["text"], page.count("\n", 0, found.start()) + 2)
+        for found in FENCE.finditer(page)
+    ]
+
+
+def steps(text: str) -> list[Step]:
+    """The commands of a console block; a line that ends in a backslash goes on in the next."""
+    found: list[Step] = []
+    for line in text.replace("\\\n", "").splitlines():
+        if line.startswith("$ "):
+            found.append(Step(line, ()))
+        elif found:
+            found[-1] = Step(found[-1].command, (*found[-1].shown, line))
+    return [step for step in found if step.command.startswith(COMMAND)]
+
+
+def appears(shown: tuple[str, ...], output: str) -> bool:
+    """Whether the shown lines stand in the output, one below the other; `...` is any text, or any lines."""
+    pattern = ""
+    for line in shown:
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+        elif line.strip():
+            pattern += r"\s*" + r".*".join(re.escape(part) for part in line.strip().split("...")) + r" *\n"
+    return re.search("^" + pattern, output + "\n", re.MULTILINE) is not None
+
+
+def run_console(text: str, folder: Path) -> None:
+    installed = Path(sys.executable).parent
+    assert (installed / "safemargin").exists(), "install the project first: pip install -e '.[dev]'"
+    environment = {**os.environ, "PATH": f"{installed}:{os.environ['PATH']}", "NO_COLOR": "1", "COLUMNS": "120"}
+    for step in steps(text):
+        command = step.command.removeprefix("$ ")
+        run = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == step.code, f"{command}\nexits with {run.returncode}:\n{run.stdout}"
+        assert appears(step.shown, run.stdout), f"{command}\nprints:\n{run.stdout}\nnot:\n{chr(10).join(step.shown)}"
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks run in order, in one folder, and Python blocks share their names."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language == "python":
+            source = "\n" * (block.line - 1) + block.text
+            exec(compile(source, str(page), "exec"), names)
+        elif block.language == "console":
+            run_console(block.text, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_resolve(page: Path) -> None:
+    prose = FENCE.sub("", page.read_text(encoding="utf-8"))
+    targets = [found["target"].partition("#")[0] for found in LINK.finditer(prose) if "://" not in found["target"]]
+    missing = [target for target in targets if target and not (page.parent / target).exists()]
+    assert missing == []
+
+
+def test_blocks_and_steps_are_found() -> None:
+    console = "$ cd city\n$ safemargin bound \\\n    x  # exit 1\na\n...\n$ ls\nb"
+    page = f"a\n```python\nx = 1\n```\n\n```console\n{console}\n```\n"
+    assert [(block.language, block.line) for block in blocks(page)] == [("python", 3), ("console", 7)]
+    (step,) = steps(blocks(page)[1].text)
+    assert (step.command, step.shown, step.code) == ("$ safemargin bound     x  # exit 1", ("a", "..."), 1)
+
+
+@pytest.mark.parametrize(
+    ("shown", "output", "expected"),
+    [
+        ((), "", True),
+        (("b", "c"), "a\nb\nc\nd", True),
+        (("a", "c"), "a\nb\nc", False),
+        (("a", "...", "c"), "a\nb\nb\nc", True),
+        (("a", "...", "c"), "a\nc", True),
+        (("c", "a"), "a\nb\nc", False),
+        (("took ... s",), "took 1.5 s", True),
+        (("a",), "aa", False),
+        (("a",), "  a  ", True),
+        (("1+1",), "11", False),
+    ],
+)
+def test_shown_lines_must_appear(shown: tuple[str, ...], output: str, expected: bool) -> None:
+    assert appears(shown, output) is expected
