@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from safemargin.errors import InputError
@@ -172,15 +172,16 @@ def test_a_byte_order_mark_is_harmless(tmp_path: Path) -> None:
 def test_the_schema_says_the_same() -> None:
     schema = project_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    valid = {"data": {"file": "v.csv", "ballot": "vote"}, "axes": {"a": {}}}
+    valid: dict[str, object] = {"data": {"file": "v.csv", "ballot": "vote"}, "axes": {"a": {}}}
     jsonschema.validate(valid, schema)
-    for wrong in (
+    wrongs: tuple[dict[str, object], ...] = (
         {**valid, "target": {"beta": 0.5}},
         {**valid, "target": {"protect": "hide"}},
         {**valid, "colour": "red"},
         {**valid, "axes": {}},
         {"axes": {"a": {}}},
         {**valid, "tallies": {"files": {"a": "a.csv"}}},
-    ):
+    )
+    for wrong in wrongs:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)

@@ -2,29 +2,27 @@
 
 A handful of integer tables that all satisfy the public facts show, for almost every cell at once, that it is neither
 forced outside the limits nor known to within tau. Only cells that no table clears get a program of their own. Checked are
-the cells of the joint table and of every smaller set of axes: a pair of axes can be given away although each profile in
-it, taken alone, is open.
+the cells of the joint table and of smaller sets of axes: a pair of axes can be given away although each profile in it,
+taken alone, is open.
 """
 
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
-from scipy import sparse
 
+from safemargin.bounds.levels import Level, levels
+from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.sharp import SEED, Progress, Targets, settle
+from safemargin.bounds.sharp import SEED, Progress
 from safemargin.bounds.system import System
 from safemargin.bounds.witness import Family
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray, row_keys
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.target import Limits
 from safemargin.randomness import numpy_generator
 
-ROUNDS = 10
+ROUNDS = 8
 PULL = 8.0
-MOST_CELLS_TO_SETTLE = 300
-MOST_CELLS_TO_SUM = 400_000
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,17 @@ class Exposed:
 
 @dataclass(frozen=True)
 class Proof:
-    """What deciding found. `tables` are the integer witnesses, `unsettled` the cells proved in real numbers only."""
+    """What deciding found.
+
+    `tables` are the integer witnesses. `linear` cells are cleared by a real-valued table only, `undecided` ones by
+    nothing that was tried; `doubtful` names some of those.
+    """
 
     exposed: tuple[Exposed, ...]
     checked: dict[str, int] = field(hash=False)
-    unsettled: int
-    undecided: int
+    linear: int = 0
+    undecided: int = 0
+    doubtful: tuple[Exposed, ...] = ()
     tables: tuple[IntArray, ...] = field(hash=False, compare=False, default=())
 
     @property
@@ -54,60 +57,44 @@ class Proof:
         return not self.exposed and self.undecided == 0
 
 
-class _Level:
-    """The cells of one set of axes and what integer tables have shown of them so far."""
+def certify(known: System, limits: Limits, progress: Progress | None = None, quick: bool = False) -> Proof:
+    """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
 
-    def __init__(self, known: System, columns: tuple[int, ...], limits: Limits) -> None:
-        assert known.people is not None
-        self.columns = columns
-        codes = known.codes[:, list(columns)]
-        sizes = [len(known.categories[c]) for c in columns]
-        _, first, inverse = np.unique(row_keys(codes, sizes), return_index=True, return_inverse=True)
-        self.cell_of = inverse.astype(np.int64)
-        self.codes = codes[first]
-        count = len(known.options)
-        self.people = np.zeros(len(first), dtype=np.int64)
-        np.add.at(self.people, self.cell_of, known.people)
-        self.least, self.most, self.tau = limits.least(self.people), limits.most(self.people), limits.tau
-        self.kappa = limits.kappa
-        self.lower = np.full((len(first), count), np.iinfo(np.int64).max // 4)
-        self.upper = np.full((len(first), count), -np.iinfo(np.int64).max // 4)
-
-    def take(self, listed: IntArray) -> None:
-        for option in range(listed.shape[1]):
-            sums = np.bincount(self.cell_of, listed[:, option], minlength=len(self.codes)).astype(np.int64)
-            np.minimum(self.lower[:, option], sums, out=self.lower[:, option])
-            np.maximum(self.upper[:, option], sums, out=self.upper[:, option])
-
-    def needs(self) -> tuple[BoolArray, BoolArray]:
-        """Cells (rows) and options that still need a higher, or a lower, count to be shown possible."""
-        narrow = (self.upper - self.lower <= self.tau) & (self.upper - self.lower < self.people[:, None])
-        return (self.upper < self.least) | narrow, (self.lower > self.most) | narrow
-
-
-def certify(known: System, limits: Limits, progress: Progress | None = None) -> Proof:
-    """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll."""
-    levels = _levels(known, limits)
-    tables: list[IntArray] = []
+    `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing.
+    """
+    rounder = Rounder(known)
+    checked = levels(known, rounder, limits)
     low, high = propagate(known)
-    family, rounder = Family(known, low, high), Rounder(known)
-    generator = numpy_generator(SEED + 2)
+    checked[0].force(*_listed_ends(known, low, high))
+    exposed = [one for level in checked for one in _at(level, level.exposed())]
+    if exposed or quick:
+        return Proof(_worst_first(exposed), _sizes(checked), undecided=0 if exposed else 1)
+    family = Family(known, low, high)
     inside = family.fit(floors=_floors(known, limits))
-    values: FloatArray | None = inside.values
-    for turn in range(ROUNDS):
-        if values is not None and (counts := rounder.round(values)) is not None:
-            tables.append(counts)
-            listed = known.listed(counts)
-            for level in levels:
-                level.take(listed)
-        open_cells = sum(int((up | down).sum()) for up, down in (level.needs() for level in levels))
-        if progress is not None:
-            progress(turn + 1, ROUNDS + 1)
-        if open_cells == 0 or (turn > 1 and not tables):
-            break
-        lean = _lean(known, levels, generator.choice([-1.0, 1.0], size=len(known.codes)))
-        values = family.fit(tilt=lean).values
-    return _settle_rest(known, limits, levels, tables, inside.found)
+    tables = _witnesses(checked, family, rounder, inside.values, progress)
+    if _open(checked) and (budget := _budget(known, inside.found)):
+        exposed = _programs(checked, Program(known, low, high), budget)
+    rest = _open(checked)
+    return Proof(
+        exposed=_worst_first(exposed),
+        checked=_sizes(checked),
+        linear=rest if inside.found else 0,
+        undecided=0 if inside.found else rest,
+        doubtful=() if inside.found else _worst_first([one for level in checked for one in _doubtful(level)])[:20],
+        tables=tuple(tables),
+    )
+
+
+def _open(checked: list[Level]) -> int:
+    return sum(int((up | down).any(axis=1).sum()) for up, down in (level.needs() for level in checked))
+
+
+def _sizes(checked: list[Level]) -> dict[str, int]:
+    return {
+        "joint cells": len(checked[0].codes),
+        "cells of fewer axes": sum(len(level.codes) for level in checked[1:]),
+        "largest set of fewer axes": max((len(level.names) for level in checked[1:]), default=0),
+    }
 
 
 def _floors(known: System, limits: Limits) -> FloatArray:
@@ -118,93 +105,126 @@ def _floors(known: System, limits: Limits) -> FloatArray:
     return least if known.reference else np.append(least, 0.0)
 
 
-def _levels(known: System, limits: Limits) -> list[_Level]:
-    """The joint cells, then every set of axes from the smallest up while there is room."""
-    count = len(known.axes)
-    levels = [_Level(known, tuple(range(count)), limits)]
-    summed = 0
-    for order in range(2, count):
-        chosen = list(combinations(range(count), order))
-        if order > 2 and summed + len(chosen) * len(known.codes) > MOST_CELLS_TO_SUM:
+def _listed_ends(known: System, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Intervals per profile and listed option from those of the variables."""
+    least, most = low.reshape(-1, known.free), high.reshape(-1, known.free)
+    if known.reference:
+        assert known.people is not None
+        left = np.maximum(known.people - most.sum(axis=1), 0)
+        return np.column_stack([least, left]), np.column_stack([most, known.people - least.sum(axis=1)])
+    count = len(known.options)
+    return least[:, :count], most[:, :count]
+
+
+def _witnesses(
+    checked: list[Level], family: Family, rounder: Rounder, values: FloatArray, progress: Progress | None
+) -> list[IntArray]:
+    """Integer tables, each pulled towards what the ones before left open."""
+    known = family.known
+    generator = numpy_generator(SEED + 2)
+    tables: list[IntArray] = []
+    for turn in range(ROUNDS):
+        counts = rounder.round(values)
+        if counts is not None:
+            tables.append(counts)
+            _show(checked, known, counts)
+            checked[0].show(*(ends[:, : len(known.options)] for ends in rounder.reach(counts)))
+        if progress is not None:
+            progress(turn + 1, ROUNDS)
+        if _open(checked) == 0 or (turn > 1 and not tables):
             break
-        levels.extend(_Level(known, columns, limits) for columns in chosen)
-        summed += len(chosen) * len(known.codes)
-    return levels
+        lean = _lean(known, checked, generator.choice([-1.0, 1.0], size=len(known.codes)))
+        values = family.fit(tilt=lean).values
+    return tables
 
 
-def _lean(known: System, levels: list[_Level], sign: FloatArray) -> FloatArray:
+def _show(checked: list[Level], known: System, counts: IntArray) -> None:
+    listed = known.listed(counts)
+    for level in checked:
+        sums = level.add(listed)
+        level.show(sums, sums)
+
+
+def _lean(known: System, checked: list[Level], sign: FloatArray) -> FloatArray:
     """Which way to pull each variable so that the next table clears the cells that are still open."""
     want = np.zeros((len(known.codes), len(known.options)))
-    for level in levels:
+    turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
+    for level in checked:
         up, down = level.needs()
-        pull = up.astype(np.float64) - down.astype(np.float64)
-        both = (up & down)[level.cell_of]
-        want += (1.0 if len(level.columns) == len(known.axes) else 0.5) * pull[level.cell_of]
-        want += both * sign[:, None] * np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
+        want += (up.astype(np.float64) - down.astype(np.float64))[level.cell_of]
+        want += (up & down)[level.cell_of] * sign[:, None] * turns
     want = PULL * np.clip(want, -1.0, 1.0)
     if known.reference:
         return np.asarray((want[:, :-1] - want[:, -1:]).ravel())
     return np.asarray(want.ravel())
 
 
-def _settle_rest(
-    known: System, limits: Limits, levels: list[_Level], tables: list[IntArray], inside: bool
-) -> Proof:
-    """Programs for the cells that no table cleared, the most telling first."""
+def _programs(checked: list[Level], program: Program, budget: int) -> list[Exposed]:
+    """Linear programs for the cells that no table cleared, those with most people first."""
     exposed: list[Exposed] = []
-    unsettled = undecided = 0
-    budget = MOST_CELLS_TO_SETTLE
-    for level in sorted(levels, key=lambda level: len(level.columns)):
+    for level in sorted(checked, key=lambda level: len(level.names)):
         up, down = level.needs()
-        cells = np.flatnonzero((up | down).any(axis=1))
-        cells = cells[np.argsort(-level.people[cells], kind="stable")]
-        now, later = cells[:budget], cells[budget:]
-        budget -= len(now)
-        if len(later):
-            unsettled += len(later) if inside else 0
-            undecided += 0 if inside else len(later)
-        if len(now):
-            found, linear = _programs(known, limits, level, now)
-            exposed.extend(found)
-            unsettled += linear
-    exposed.sort(key=lambda one: (-one.people, len(one.cell)))
-    checked = {
-        "joint": len(levels[0].codes),
-        "smaller": sum(len(level.codes) for level in levels[1:]),
-        "order": max((len(level.columns) for level in levels[1:]), default=len(known.axes)),
-    }
-    return Proof(tuple(exposed), checked, unsettled, undecided, tuple(tables))
+        for cell, option in sorted(np.argwhere(up | down).tolist(), key=lambda at: -level.people[at[0]]):
+            for way in (1.0, -1.0):
+                need = level.needs()[way < 0][cell, option]
+                if need and program.solves < budget:
+                    _solve_end(checked, level, program, (cell, option), way)
+        exposed.extend(_at(level, level.exposed()))
+        if program.solves >= budget:
+            break
+    return exposed
 
 
-def _programs(known: System, limits: Limits, level: _Level, cells: IntArray) -> tuple[list[Exposed], int]:
-    targets = _functionals(known, level, cells)
-    settled = settle(known, targets)
-    shape = (len(cells), len(known.options))
-    lower, upper = settled.lower.reshape(shape), settled.upper.reshape(shape)
-    verdicts = limits.verdicts(lower, upper, level.people[cells])
-    exposed = []
-    for at, option in np.argwhere(verdicts == 2).tolist():
-        labels = {known.axes[c]: known.categories[c][level.codes[cells[at], i]] for i, c in enumerate(level.columns)}
-        people = int(level.people[cells[at]])
-        exposed.append(Exposed(labels, option, people, int(lower[at, option]), int(upper[at, option])))
-    linear = int((~settled.integer.reshape(shape) & (verdicts != 2)).any(axis=1).sum())
-    return exposed, linear
+def _budget(known: System, inside: bool) -> int:
+    """How many programs a system of this size is worth; options that share the people of each profile cost more."""
+    work = known.size * (known.free**2)
+    if work <= 4_000:
+        return 400
+    return 0 if inside or work > 100_000 else 60
 
 
-def _functionals(known: System, level: _Level, cells: IntArray) -> Targets:
-    place = np.full(len(level.codes), -1, dtype=np.int64)
-    place[cells] = np.arange(len(cells))
-    mine = place[level.cell_of]
-    profiles = np.flatnonzero(mine >= 0)
-    count, free = len(known.options), known.free
-    rows, columns = [], []
-    for option in range(count):
-        for variable in [option] if option < free else range(free):
-            rows.append(mine[profiles] * count + option)
-            columns.append(profiles * free + variable)
-    at, to = np.concatenate(rows), np.concatenate(columns)
-    matrix = sparse.csr_array((np.ones(len(at), dtype=np.int64), (at, to)), shape=(len(cells) * count, known.size))
-    offset, sign = np.zeros((len(cells), count), dtype=np.int64), np.ones((len(cells), count), dtype=np.int64)
-    if known.reference:
-        offset[:, -1], sign[:, -1] = level.people[cells], -1
-    return Targets(matrix, offset.ravel(), sign.ravel())
+def _solve_end(checked: list[Level], level: Level, program: Program, at: tuple[int, int], way: float) -> None:
+    cell, option = at
+    known = program.known
+    profiles = np.flatnonzero(level.cell_of == cell)
+    cost = np.zeros((len(known.codes), known.free))
+    offset, sign = 0, 1.0
+    if option < known.free:
+        cost[profiles, option] = 1.0
+    else:
+        cost[profiles] = 1.0
+        offset, sign = int(level.people[cell]), -1.0
+    best = program.maximise((cost * way * sign).ravel())
+    reached = int(np.floor(best.value + 1e-6 * max(1.0, abs(best.value)) ** 0.5))
+    if way > 0:
+        level.outer_upper[cell, option] = min(level.outer_upper[cell, option], offset + reached)
+    else:
+        level.outer_lower[cell, option] = max(level.outer_lower[cell, option], offset - reached)
+    counts = integer_table(known, best.values)
+    if counts is not None:
+        _show(checked, known, counts)
+
+
+def _doubtful(level: Level) -> list[Exposed]:
+    up, down = level.needs()
+    return _at(level, up | down, most=20)
+
+
+def _at(level: Level, chosen: BoolArray, most: int | None = None) -> list[Exposed]:
+    """Cells and options with what is known of them, those with most people first."""
+    places = sorted(np.argwhere(chosen).tolist(), key=lambda at: -level.people[at[0]])
+    return [
+        Exposed(
+            level.labels(cell),
+            option,
+            int(level.people[cell]),
+            int(level.outer_lower[cell, option]),
+            int(level.outer_upper[cell, option]),
+        )
+        for cell, option in places[:most]
+    ]
+
+
+def _worst_first(exposed: list[Exposed]) -> tuple[Exposed, ...]:
+    unique = {(tuple(sorted(one.cell.items())), one.option): one for one in exposed}
+    return tuple(sorted(unique.values(), key=lambda one: (-one.people, len(one.cell), str(one.cell), one.option)))

@@ -26,6 +26,7 @@ class Rounder:
         self.people = known.people
         self.possible = self._wanted()
         self._links: dict[int, dict[int, dict[int, tuple[IntArray, IntArray]]]] = {}
+        self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
     def _wanted(self) -> bool:
         """Ranges per slice and option (what is left of the people last); false if a row is not of that form."""
@@ -47,6 +48,7 @@ class Rounder:
         if free == 1:
             self.least[:, 0] = np.maximum(size - self.most[:, 1], 0)
             self.most[:, 0] = size - self.least[:, 1]
+        self.most = np.minimum(self.most, size[:, None])
         return True
 
     def _narrow(self, at: int, option: int, lower: int, upper: int) -> None:
@@ -167,30 +169,65 @@ class Rounder:
 
     def _linked(self, block: int) -> dict[int, dict[int, tuple[IntArray, IntArray]]]:
         """Per slice and neighbouring slice: pairs of profiles alike in every other block, largest first."""
-        if block in self._links:
-            return self._links[block]
+        if block not in self._links:
+            mine = self.known.blocks[block]
+            hub, other, pairs = self.pairs(block)
+            links: dict[int, dict[int, tuple[IntArray, IntArray]]] = {}
+            order = np.argsort(pairs, kind="stable")
+            for chosen in np.split(order, np.flatnonzero(np.diff(pairs[order])) + 1) if len(order) else []:
+                a, b = hub[chosen], other[chosen]
+                links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
+                links.setdefault(int(mine[b[0]]), {})[int(mine[a[0]])] = (b, a)
+            self._links[block] = links
+        return self._links[block]
+
+    def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Profiles that differ in `block` only: one of the commonest slice, another, and a key of the two slices."""
+        if block in self._pairs:
+            return self._pairs[block]
         codes = self.known.blocks
         others = np.delete(codes, block, axis=0).T + 1
         keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
         mine = codes[block]
-        weight = np.bincount(mine + 1)[mine + 1]
-        order = np.lexsort((-weight, keys))
-        keys, ranked = keys[order], order
+        commonness = np.bincount(mine + 1)[mine + 1]
+        order = np.lexsort((-commonness, keys))
+        keys = keys[order]
         start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
-        hub = np.repeat(ranked[start], np.diff(np.r_[start, len(keys)]))
-        differs = mine[hub] != mine[ranked]
-        hub, ranked = hub[differs], ranked[differs]
-        largest = np.argsort(-np.minimum(self.people[hub], self.people[ranked]), kind="stable")
-        hub, ranked = hub[largest], ranked[largest]
-        links: dict[int, dict[int, tuple[IntArray, IntArray]]] = {}
-        pairs = row_keys(np.stack([mine[hub], mine[ranked]], axis=1) + 1, [int(mine.max()) + 2] * 2)
-        for pair in np.unique(pairs):
-            chosen = pairs == pair
-            a, b = hub[chosen], ranked[chosen]
-            links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
-            links.setdefault(int(mine[b[0]]), {})[int(mine[a[0]])] = (b, a)
-        self._links[block] = links
-        return links
+        hub = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
+        differs = mine[hub] != mine[order]
+        hub, other = hub[differs], order[differs]
+        largest = np.argsort(-np.minimum(self.people[hub], self.people[other]), kind="stable")
+        hub, other = hub[largest], other[largest]
+        pairs = row_keys(np.stack([mine[hub], mine[other]], axis=1) + 1, [int(mine.max()) + 2] * 2)
+        self._pairs[block] = hub, other, pairs
+        return self._pairs[block]
+
+    def reach(self, counts: IntArray) -> tuple[IntArray, IntArray]:
+        """Least and most of every entry (options, what is left last) after one exchange and one back elsewhere.
+
+        `counts` satisfies all facts. Two profiles that differ in one slice swap a vote for `given` against one for
+        `taken`, two others in the same slices swap the other way: every margin stays, so these tables exist too.
+        """
+        matrix = counts.reshape(-1, self.known.free)
+        matrix = np.column_stack([matrix, self.people - matrix.sum(axis=1)])
+        least, most = matrix.copy(), matrix.copy()
+        for block in range(len(self.known.blocks)):
+            first, second, pairs = self.pairs(block)
+            if not len(pairs):
+                continue
+            key = np.unique(pairs, return_inverse=True)[1]
+            for given in range(matrix.shape[1]):
+                for taken in range(matrix.shape[1]):
+                    if given == taken:
+                        continue
+                    there = (matrix[first, given] > 0) & (matrix[second, taken] > 0)
+                    back = (matrix[first, taken] > 0) & (matrix[second, given] > 0)
+                    elsewhere = np.bincount(key[back], minlength=int(key.max()) + 1)[key] - back > 0
+                    able = there & elsewhere
+                    for profiles, minus, plus in ((first[able], given, taken), (second[able], taken, given)):
+                        least[profiles, minus] = np.minimum(least[profiles, minus], matrix[profiles, minus] - 1)
+                        most[profiles, plus] = np.maximum(most[profiles, plus], matrix[profiles, plus] + 1)
+        return least, most
 
 
 def _distinct(values: IntArray, places: IntArray) -> IntArray:

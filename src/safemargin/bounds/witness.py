@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse
+from threadpoolctl import threadpool_limits
 
 from safemargin.bounds.system import System
 from safemargin.model.arrays import FloatArray, IntArray
@@ -77,7 +78,8 @@ class Family:
             return Fit(base, np.inf, True, np.zeros(len(self.rows)))
         goal = self.goal - self.sums(base)
         lean = np.zeros(known.size) if tilt is None else tilt
-        return _newton(self, base, span, goal, lean)
+        with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only get in each other's way
+            return _newton(self, base, span, goal, lean)
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         known = self.known

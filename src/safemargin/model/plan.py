@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from safemargin.model.exposure import Exposure
 from safemargin.model.guarantee import Guarantee
 from safemargin.model.published import Group
 from safemargin.model.target import Target
@@ -50,17 +49,6 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Witness:
-    """Integer tables that satisfy every public fact: proof that nothing they disagree on is forced.
-
-    `counts` has one layer per table, one row per occupied profile, one column per option. They are made from public
-    figures only and are not the true table.
-    """
-
-    counts: tuple[object, ...] = field(default=(), hash=False, compare=False)
-
-
-@dataclass(frozen=True)
 class Certificate:
     """What was proved about the release as a whole, against which onlooker, and how."""
 
@@ -81,7 +69,6 @@ class Plan:
     refusals: tuple[Refusal, ...]
     guarantees: tuple[Guarantee, ...]
     certificate: Certificate
-    exposure: Exposure
     irregular: tuple[Decision, ...] = ()
     exposed_people: int = 0
 

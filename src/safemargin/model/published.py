@@ -34,6 +34,7 @@ class PublishedTable:
 
     `groups[a]` lists the distinct categories or merged categories of axis `a`, `codes` points into them. `option` is an
     index into `options`, or -1 in every row when the table has none. `measure` is `people` for a roll, else `count`.
+    `noisy` holds what is printed in rows whose status is `noised`; it may be negative and bounds nothing.
     """
 
     name: str
@@ -46,6 +47,7 @@ class PublishedTable:
     upper: IntArray
     status: tuple[str, ...]
     measure: str = "count"
+    noisy: IntArray | None = None
 
     def __post_init__(self) -> None:
         rows = len(self.lower)

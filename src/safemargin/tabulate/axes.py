@@ -79,14 +79,15 @@ def nest(path: Path, profiles: Profiles, column: str, levels: tuple[str, ...]) -
             raise InputError(f"{path}: column {level!r} has empty values; every row needs an area")
         taken = set(names.values()) | set(parents)
         areas = {area: f"{area} ({level})" if area in taken else area for area in wider}
-        pairs = np.unique(np.column_stack([codes, wider_codes]), axis=0)
-        for (inner, outer), (before, first) in zip(pairs[1:], pairs, strict=False):
-            if inner == before:
-                raise InputError(
-                    f"{path}: column {column!r}: {labels[inner]!r} lies both in {wider[first]!r} and in "
-                    f"{wider[outer]!r} of column {level!r}; every category needs one parent"
-                )
-        parents |= {names[labels[inner]]: areas[wider[outer]] for inner, outer in pairs.tolist()}
+        parent = np.zeros(len(labels), dtype=np.int64)
+        parent[codes] = wider_codes
+        for row in np.flatnonzero(parent[codes] != wider_codes):
+            both = sorted((wider[wider_codes[row]], wider[parent[codes[row]]]))
+            raise InputError(
+                f"{path}: column {column!r}: {labels[codes[row]]!r} lies both in {both[0]!r} and in {both[1]!r} "
+                f"of column {level!r}; every category needs one parent"
+            )
+        parents |= {names[labels[inner]]: areas[wider[outer]] for inner, outer in enumerate(parent.tolist())}
         column, labels, codes, names = level, wider, wider_codes, areas
     return parents
 

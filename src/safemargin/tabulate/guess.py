@@ -121,7 +121,7 @@ def _oddity(survey: Survey, name: str) -> str | None:
     numeric = _is_numeric(examples)
     if not numeric and examples and sum(map(len, examples)) >= LONG_TEXT * len(examples):
         return "holds free text"
-    if named or (mostly and not numeric) or (mostly and distinct == survey.rows and _is_whole(examples)):
+    if named or (mostly and not numeric) or (mostly and _is_running(examples)):
         return f"looks like an identifier: {distinct} different values in {survey.rows} rows"
     if distinct > MOST_LABELS and not numeric:
         return f"has too many values: {distinct}"
@@ -148,6 +148,14 @@ def _is_whole(texts: Iterable[str]) -> bool:
     except BadText:
         return False
     return True
+
+
+def _is_running(texts: list[str]) -> bool:
+    """Whether texts are whole numbers as dense as running numbers are."""
+    if not _is_whole(texts):
+        return False
+    numbers = {whole_number(text) for text in texts}
+    return max(numbers) - min(numbers) < 2 * len(numbers)
 
 
 def _count_column(source: Source, survey: Survey, odd: Mapping[str, str]) -> str | None:
@@ -201,8 +209,9 @@ def _nested(profiles: Profiles, axes: tuple[str, ...]) -> tuple[dict[str, tuple[
 def _depends(profiles: Profiles, fine: str, coarse: str) -> bool:
     """Whether every value of `fine` has one value of `coarse`, by more than accident."""
     (labels, inner), (_, outer) = profiles.column(fine), profiles.column(coarse)
-    pairs = np.unique(np.column_stack([inner, outer]), axis=0)
-    if len(pairs) > len(labels):
+    parent = np.zeros(len(labels), dtype=np.int64)
+    parent[inner] = outer
+    if not np.array_equal(parent[inner], outer):
         return False
     people = float(profiles.counts.sum())
     shares = np.bincount(outer, weights=profiles.counts) / people

@@ -16,6 +16,9 @@ from safemargin.tabulate.sqlite import open_sqlite, table_names
 SHOWN = 6
 """How many values a comment lists."""
 
+WIDEST = 100
+"""How many characters it takes for that."""
+
 CLOSING = """\
 [target]
 beta = 0.05          # nothing may show that fewer than 5 % or more than 95 % of a group chose an option
@@ -68,7 +71,7 @@ def _data_lines(path: Path, tables: tuple[str, ...], survey: Survey, found: Gues
     if tables:
         others = f"    # other tables: {_comment(', '.join(tables[1:]))}" if len(tables) > 1 else ""
         yield f"table = {_text(tables[0])}{others}"
-    yield f"ballot = {_text(found.ballot)}    # the answer; seen: {_listed(found.answers)}"
+    yield f"ballot = {_text(found.ballot)}    # {len(found.answers)} answers: {_listed(found.answers)}"
     if found.unanswered:
         yield f'blank = "no answer"    # {found.unanswered} rows have no answer and count as this option'
     if found.count is not None:
@@ -118,5 +121,5 @@ def _comment(text: str) -> str:
 
 
 def _listed(labels: tuple[str, ...]) -> str:
-    more = f", ... ({len(labels)} in all)" if len(labels) > SHOWN else ""
-    return _comment(", ".join(labels[:SHOWN]) + more)
+    text = _comment(", ".join(labels[:SHOWN]))
+    return f"{text[:WIDEST]}, ..." if len(labels) > SHOWN or len(text) > WIDEST else text

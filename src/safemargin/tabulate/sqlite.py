@@ -55,11 +55,10 @@ class SqliteSource:
         with connected(self.path) as database:
             rows, *numbers = database.execute(f"select count(*), {distinct} from {quoted(self.table)}").fetchone()
             first = database.execute(f"select {shown} from {quoted(self.table)} limit {EXAMPLES}").fetchall()
-        values = zip(*first, strict=True) if first else [()] * len(self.columns)
         return Survey(
             rows,
             dict(zip(self.columns, numbers, strict=True)),
-            {name: tuple(texts) for name, texts in zip(self.columns, values, strict=True)},
+            {name: tuple(row[place] for row in first) for place, name in enumerate(self.columns)},
         )
 
 

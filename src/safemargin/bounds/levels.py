@@ -1,0 +1,162 @@
+"""The cells that a certificate looks at: joint ones, and those of every smaller set of axes."""
+
+from itertools import combinations
+
+import numpy as np
+
+from safemargin.bounds.rounding import Rounder
+from safemargin.bounds.system import System
+from safemargin.model.arrays import BoolArray, IntArray, row_keys
+from safemargin.model.published import label
+from safemargin.model.target import Limits
+
+MOST_CELLS_TO_SUM = 400_000
+
+
+class Level:
+    """Cells of one set of axes: what public facts force from outside, what integer tables showed from inside."""
+
+    def __init__(self, known: System, names: tuple[str, ...], codes: IntArray, limits: Limits) -> None:
+        assert known.people is not None
+        self.known, self.names = known, names
+        sizes = [int(column.max(initial=0)) + 2 for column in codes.T]
+        _, first, inverse = np.unique(row_keys(codes + 1, sizes), return_index=True, return_inverse=True)
+        self.first, self.cell_of = first, inverse.astype(np.int64)
+        self.codes = codes[first]
+        self.people = self.add(known.people[:, None])[:, 0]
+        self.limits = limits
+        self.least, self.most = limits.least(self.people), limits.most(self.people)
+        self.tolerance = limits.tolerance(self.people)[:, None]
+        shape = (len(first), len(known.options))
+        self.outer_lower = np.zeros(shape, dtype=np.int64)
+        self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
+        self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
+
+    def add(self, values: IntArray) -> IntArray:
+        """Sums of per-profile columns by cell, exactly."""
+        columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
+        return np.stack(columns, axis=1).astype(np.int64)
+
+    def show(self, lower: IntArray, upper: IntArray) -> None:
+        """Counts per cell and option that integer tables attain."""
+        self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
+
+    def force(self, lower: IntArray, upper: IntArray) -> None:
+        """Counts per cell and option that no table leaves."""
+        self.outer_lower = np.maximum(self.outer_lower, lower)
+        self.outer_upper = np.minimum(self.outer_upper, upper)
+
+    def exposed(self) -> BoolArray:
+        """Cells and options that the outer interval already gives away."""
+        return self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
+
+    def needs(self) -> tuple[BoolArray, BoolArray]:
+        """Cells and options that still need a higher, or a lower, count to be shown possible."""
+        contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
+        narrow = self.upper - self.lower <= self.tolerance
+        up = (self.upper < self.least) | narrow
+        down = (self.lower > self.most) | narrow
+        return up & ~contained, down & ~contained
+
+    def labels(self, cell: int) -> dict[str, str]:
+        """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
+        members = self.known.codes[self.cell_of == cell]
+        found = {}
+        for name in self.names:
+            at = self.known.axes.index(name)
+            categories = self.known.categories[at]
+            found[name] = label(frozenset(categories[c] for c in np.unique(members[:, at])), categories)
+        return found
+
+
+def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
+    """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices."""
+    count = len(known.axes)
+    found = [Level(known, known.axes, known.codes, limits)]
+    summed = 0
+    for order in range(2, count):
+        chosen = list(combinations(range(count), order))
+        if order > 2 and summed + len(chosen) * len(known.codes) > MOST_CELLS_TO_SUM:
+            break
+        for columns in chosen:
+            found.append(Level(known, tuple(known.axes[c] for c in columns), known.codes[:, list(columns)], limits))
+        summed += len(chosen) * len(known.codes)
+    return found + _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
+
+
+def _single_slices(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
+    """The published slices themselves, with the range that was published."""
+    found = []
+    count = len(known.options)
+    for block in known.blocks if rounder.possible else []:
+        axes = _axes_of(known, block)
+        if not axes:
+            continue
+        level = Level(known, axes, block[:, None], limits)
+        listed = (level.codes[:, 0] >= 0)[:, None]
+        code = level.codes[:, 0]
+        level.force(
+            np.where(listed, rounder.least[code][:, :count], 0),
+            np.where(listed, rounder.most[code][:, :count], level.people[:, None]),
+        )
+        found.append(level)
+    return found
+
+
+def _axes_of(known: System, block: IntArray) -> tuple[str, ...]:
+    """The axes of the table that a block of slices comes from."""
+    rows = np.flatnonzero(known.slice_of == block.max(initial=-1))
+    return known.sources[int(rows[0])][0].axes if len(rows) else ()
+
+
+def _slice_pairs(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
+    """Two blocks at a time: cells of published slices, with the sharp interval of the 2 x 2 table each stands in."""
+    if not rounder.possible:
+        return []
+    axes_of = [_axes_of(known, block) for block in known.blocks]
+    total = _totals(known, rounder)
+    found = []
+    for i, j in combinations(range(len(known.blocks)), 2):
+        if not axes_of[i] or not axes_of[j] or set(axes_of[i]) & set(axes_of[j]):
+            continue
+        codes = np.stack([known.blocks[i], known.blocks[j]], axis=1)
+        level = Level(known, (*axes_of[i], *axes_of[j]), codes, limits)
+        _force_pairs(level, rounder, total)
+        found.append(level)
+    return found
+
+
+def _totals(known: System, rounder: Rounder) -> tuple[IntArray, IntArray]:
+    assert known.people is not None
+    count = len(known.options)
+    least = np.zeros(count, dtype=np.int64)
+    most = np.full(count, int(known.people.sum()), dtype=np.int64)
+    for block in known.blocks:
+        if (block >= 0).all():
+            mine = np.unique(block)
+            least = np.maximum(least, rounder.least[mine][:, :count].sum(axis=0))
+            most = np.minimum(most, rounder.most[mine][:, :count].sum(axis=0))
+    return least, most
+
+
+def _force_pairs(level: Level, rounder: Rounder, total: tuple[IntArray, IntArray]) -> None:
+    """Lemma 1 of the paper with the roll's caps on all four cells: sharp for each 2 x 2 table by itself."""
+    known = level.known
+    assert known.people is not None
+    count, everybody = len(known.options), int(known.people.sum())
+    size = known.slices @ known.people
+    both = level.people[:, None]
+    ends = []
+    for at in (0, 1):
+        code = level.codes[:, at]
+        inside = np.where(code >= 0, size[code], everybody - size[np.unique(level.codes[:, at][code >= 0])].sum())
+        least = np.where((code >= 0)[:, None], rounder.least[code][:, :count], 0)
+        most = np.where((code >= 0)[:, None], rounder.most[code][:, :count], inside[:, None])
+        ends.append((inside[:, None], least, most))
+    (size_a, least_a, most_a), (size_b, least_b, most_b) = ends
+    neither = everybody - size_a - size_b + both
+    lower = np.maximum.reduce(
+        [least_a - (size_a - both), least_b - (size_b - both), least_a + least_b - total[1], np.zeros_like(least_a)]
+    )
+    upper = np.minimum.reduce([most_a, most_b, neither - total[0] + most_a + most_b, np.broadcast_to(both, most_a.shape)])
+    level.force(lower, upper)

@@ -1,0 +1,61 @@
+"""What the rule itself gives away to an onlooker who knows it.
+
+Groups are merged, noised or withheld either because they are small, which the roll tells anyway, or because of how they
+voted. In the second case at least one of the groups concerned was outside the limits: a union of possibilities. Each
+branch is bounded, and what an onlooker learns is the hull over the branches that can happen.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from safemargin.model.arrays import IntArray
+from safemargin.model.target import Limits
+
+
+def hull(people: IntArray, sums: IntArray, limits: Limits, every: bool = False) -> tuple[IntArray, IntArray]:
+    """Lowest and highest count per group (rows) and option, given that some group is outside the limits.
+
+    `people` are the sizes of the groups and `sums` their total count per option, both public. With `every`, all of the
+    groups are outside (each was flagged by itself), not just one of them.
+    """
+    low, high = _boxes(people, sums, np.zeros((len(people), len(sums)), dtype=np.int64), _tops(people, sums))
+    least, most = limits.least(people), limits.most(people)
+    lower, upper = high.copy() + 1, low.copy() - 1
+    reached = False
+    for group, option, top in _branches(people, sums):
+        a, b = low.copy(), high.copy()
+        if top:
+            a[group, option] = np.maximum(a[group, option], most[group, option] + 1)
+        else:
+            b[group, option] = np.minimum(b[group, option], least[group, option] - 1)
+        a, b = _boxes(people, sums, a, b)
+        if (a > b).any():
+            continue
+        reached = True
+        rows: Sequence[int] | slice = [group] if every else slice(None)
+        lower[rows], upper[rows] = np.minimum(lower[rows], a[rows]), np.maximum(upper[rows], b[rows])
+    if not reached:
+        return low, high
+    missing = lower > upper
+    return np.where(missing, low, lower), np.where(missing, high, upper)
+
+
+def _branches(people: IntArray, sums: IntArray) -> list[tuple[int, int, bool]]:
+    return [(g, o, top) for g in range(len(people)) for o in range(len(sums)) for top in (False, True)]
+
+
+def _tops(people: IntArray, sums: IntArray) -> IntArray:
+    return np.minimum(people[:, None], sums[None, :])
+
+
+def _boxes(people: IntArray, sums: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Tighten by the sums over groups, and by the people of each group shared between its options."""
+    whole = int(sums.sum()) == int(people.sum())
+    for _ in range(6):
+        high = np.minimum(high, sums - (low.sum(axis=0) - low))
+        low = np.maximum(low, sums - (high.sum(axis=0) - high))
+        high = np.minimum(high, people[:, None] - (low.sum(axis=1, keepdims=True) - low))
+        if whole:
+            low = np.maximum(low, people[:, None] - (high.sum(axis=1, keepdims=True) - high))
+    return low, high

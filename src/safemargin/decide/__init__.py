@@ -1,0 +1,217 @@
+"""From a table and a target to a plan: what happens to every cell, and the proof that the whole is safe."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from safemargin.account import is_vacuous, noise_budget, one_count_suffices
+from safemargin.bounds.certify import Exposed, Proof
+from safemargin.bounds.sharp import Progress
+from safemargin.decide.candidate import Candidate, prove
+from safemargin.decide.schedule import by_rate, by_rule, by_size, flag
+from safemargin.decide.split import Split, irregular, split
+from safemargin.errors import InputError
+from safemargin.model.guarantee import Guarantee
+from safemargin.model.margins import knowing
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.plan import Action, Certificate, Decision, Plan, Refusal
+from safemargin.model.table import Table
+from safemargin.model.target import Limits, Target
+
+__all__ = ["PROTECTIONS", "decide"]
+
+PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "withhold": Action.WITHHELD}
+"""What may be done with groups whose share is outside the target."""
+
+Finish = Callable[[Split], Split]
+
+
+def decide(
+    table: Table,
+    target: Target,
+    onlookers: Sequence[Onlooker] = (),
+    *,
+    protect: str = "merge",
+    progress: Progress | None = None,
+) -> Plan:
+    """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does."""
+    if protect not in PROTECTIONS:
+        raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
+    watching = tuple(onlookers) or (knowing(table, "joint"),)
+    limits = target.limits(table.totals.tolist(), population(table))
+    plain = tuple(split(table, name) for name in table.schema.names)
+    finish = partial(_finish, table=table, target=target, limits=limits, protect=protect)
+    candidate = Candidate(tuple(finish(by_size(one, target.kappa)) for one in plain))
+    candidate, proof, refused = _search(table, candidate, watching, limits, finish, progress)
+    guarantees = _guarantees(table, candidate, target, protect)
+    bad, people = _irregular(table, plain, limits)
+    return Plan(
+        target=target,
+        decisions=tuple(d for one in candidate.splits for d in _decisions(one, PROTECTIONS[protect], guarantees)),
+        refusals=tuple(refused),
+        guarantees=guarantees,
+        certificate=_certificate(table, proof, target, watching),
+        irregular=bad,
+        exposed_people=people,
+    )
+
+
+def population(table: Table) -> int:
+    """Everybody on the roll."""
+    return int(table.people(()).counts.sum()) if table.roll else int(table.totals.sum())
+
+
+def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect: str) -> Split:
+    """Make every group of an axis regular, or flag it, in the way that was asked for."""
+    public = by_size(split(table, one.axis.name), target.kappa)
+    if protect == "merge":
+        return by_rule(by_rate(one, limits), public, limits)
+    flagged = flag(replace(one, flagged=frozenset()), target, limits, {"noise": "noised", "withhold": "withheld"}[protect])
+    if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
+        return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
+    return flagged
+
+
+def _search(
+    table: Table,
+    candidate: Candidate,
+    onlookers: Sequence[Onlooker],
+    limits: Limits,
+    finish: Finish,
+    progress: Progress | None,
+) -> tuple[Candidate, Proof, list[Refusal]]:
+    """Merge on until the certificate holds or nothing is left to merge."""
+    refused: list[Refusal] = []
+    while True:
+        proof = prove(table, candidate, onlookers, limits, progress=progress)
+        if proof.holds:
+            return candidate, proof, refused
+        what = "Publishing every regular group exactly" if not refused else "Publishing what was left then"
+        shown = (proof.exposed or proof.doubtful)[: 1 if refused else 5]
+        refused.extend(_refusal(table, what, one) for one in shown)
+        better = _improve(table, candidate, proof, onlookers, limits, finish)
+        if better is None:
+            return candidate, proof, refused
+        candidate = better
+
+
+def _improve(
+    table: Table,
+    candidate: Candidate,
+    proof: Proof,
+    onlookers: Sequence[Onlooker],
+    limits: Limits,
+    finish: Finish,
+) -> Candidate | None:
+    """The change to one axis that leaves fewest people plainly exposed, then loses least."""
+    seen = {candidate.key()}
+    ranked: list[tuple[int, int, int, Candidate]] = []
+    for one in (proof.exposed or proof.doubtful)[:3]:
+        for changed in _changes(candidate, one, finish):
+            trial = candidate.with_split(changed)
+            if trial.key() in seen:
+                continue
+            seen.add(trial.key())
+            left = prove(table, trial, onlookers, limits, quick=True)
+            ranked.append((sum(each.people for each in left.exposed), trial.loss(), len(ranked), trial))
+    return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
+
+
+def _changes(candidate: Candidate, exposed: Exposed, finish: Finish) -> list[Split]:
+    """Ways to say less about one of the axes of an exposed cell."""
+    changes = []
+    for one in candidate.splits:
+        if one.axis.name not in exposed.cell or not one.is_published:
+            continue
+        members = frozenset(exposed.cell[one.axis.name].split(" | "))
+        for group in [group for group in one.groups if group & members][:2]:
+            for partner in one.partners(group)[:2]:
+                changes.append(finish(one.merge(group, partner, _together(exposed))))
+        changes.append(one.collapse(_together(exposed)))
+    return changes
+
+
+def _together(exposed: Exposed) -> str:
+    cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
+    return f"the tables together would give away the {exposed.people} people with {cell}"
+
+
+def _refusal(table: Table, what: str, one: Exposed) -> Refusal:
+    return Refusal(what, one.cell, table.schema.options[one.option], one.people, one.lower, one.upper)
+
+
+def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tuple[Decision, ...], int]:
+    """Categories outside the target before anything is done, and how many people are in one of them (Thm. 7)."""
+    found = []
+    inside = []
+    for one in plain:
+        bad = irregular(one, limits)
+        inside.append(bad)
+        for group, is_bad in zip(one.groups, bad, strict=True):
+            if is_bad and (size := one.size(group)):
+                reason = "too few people" if size < limits.kappa else "a share outside the target"
+                found.append(Decision(one.axis.name, group, size, Action.WITHHELD, reason))
+    if not table.knows_composition:
+        return tuple(found), max((decision.people for decision in found), default=0)
+    roll = table.people(table.schema.names)
+    exposed = np.zeros(len(roll.codes), dtype=bool)
+    for a, bad in enumerate(inside):
+        exposed |= bad[roll.codes[:, a]]
+    return tuple(found), int(roll.counts[exposed].sum())
+
+
+def _decisions(one: Split, flagged: Action, guarantees: tuple[Guarantee, ...]) -> list[Decision]:
+    decisions = []
+    epsilon = guarantees[0].epsilon if guarantees else None
+    for group in one.groups:
+        reason = one.reasons.get(group, "")
+        if not one.is_published:
+            action, reason = Action.WITHHELD, reason or "the axis has one category only"
+        elif group in one.flagged:
+            action = flagged
+        elif len(group) > 1:
+            action = Action.MERGED
+        else:
+            action, reason = Action.EXACT, "large enough, share within the target"
+        decisions.append(
+            Decision(one.axis.name, group, one.size(group), action, reason, epsilon if action is Action.NOISED else None)
+        )
+    return decisions
+
+
+def _guarantees(table: Table, candidate: Candidate, target: Target, protect: str) -> tuple[Guarantee, ...]:
+    noised = [one.axis.name for one in candidate.splits if one.flagged]
+    if protect != "noise" or not noised:
+        return ()
+    covers = int(table.totals.sum()) == population(table)
+    budget = noise_budget(table.schema, len(noised), covers, target.epsilon_max)
+    counts = "one count" if one_count_suffices(table.schema, covers) else "every option's count"
+    statement = (
+        f"Two-sided geometric noise with epsilon {budget.epsilon:g} on {counts} of each noised group of "
+        f"{', '.join(noised)}. Exchanging the answers of two people changes the odds of what is published by at most "
+        f"e^{budget.loss:g}, for exchanges that leave every exact count as it is."
+    )
+    return (Guarantee("two-sided geometric", statement, budget.epsilon, ("tier 0", "every exact and merged count")),)
+
+
+def _certificate(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
+    names = ", ".join(onlooker.name for onlooker in onlookers)
+    joint = any(onlooker.composition(table.schema.names) == "joint" for onlooker in onlookers)
+    knows = "the joint composition of the population" if joint else "group sizes only"
+    limit = f"outside [{target.beta:g}, {1 - target.beta:g}]"
+    if len(table.schema.options) > 2:
+        limit += " (rarer options: half their overall share)"
+    if proof.holds:
+        words = (
+            f"Against {names}, who knows {knows}: nothing published forces the share of any option in any checked cell "
+            f"{limit}, or tells its count to within {target.tau}."
+        )
+    else:
+        words = f"Not certified against {names}, who knows {knows}: no release that was tried keeps every share inside."
+    proved = "integer" if proof.linear == 0 else "linear"
+    method = "integer witness tables" if joint else "closed form for slices"
+    if proof.linear:
+        method += f"; {proof.linear} cells by a real-valued witness only"
+    return Certificate(proof.holds, words, proved, method, proof.checked)

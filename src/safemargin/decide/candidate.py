@@ -1,0 +1,95 @@
+"""A release under consideration: the tables that would be published, and whether they are safe together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from safemargin.bounds.certify import Exposed, Proof, certify
+from safemargin.bounds.sharp import Progress
+from safemargin.bounds.system import system
+from safemargin.decide.split import Split
+from safemargin.model.arrays import frozen
+from safemargin.model.margins import as_published
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import UNBOUNDED, PublishedTable
+from safemargin.model.table import Table
+from safemargin.model.target import Limits
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """How every axis would be published."""
+
+    splits: tuple[Split, ...]
+
+    def loss(self) -> int:
+        """What the public would miss, in people per axis."""
+        return sum(one.loss() for one in self.splits)
+
+    def key(self) -> tuple[frozenset[frozenset[str]], ...]:
+        """Equal for candidates that publish the same."""
+        return tuple(frozenset(one.groups) for one in self.splits)
+
+    def with_split(self, changed: Split) -> "Candidate":
+        """The candidate with one axis published another way."""
+        return Candidate(tuple(changed if one.axis.name == changed.axis.name else one for one in self.splits))
+
+    def tables(self, table: Table) -> tuple[PublishedTable, ...]:
+        """Tier 0 and the published axes, flagged groups left out."""
+        published = [as_published(table.margin(()), table.schema, "total")]
+        published.extend(axis_table(table, one) for one in self.splits if one.is_published)
+        return tuple(published)
+
+
+def axis_table(table: Table, one: Split, status: str = "withheld") -> PublishedTable:
+    """One axis with its groups merged and flagged groups unknown."""
+    name = one.axis.name
+    exact = as_published(table.margin((name,)), table.schema, name, {name: one.groups})
+    hidden = np.array([group in one.flagged for group in exact.groups[0]])[exact.codes[:, 0]]
+    return replace(
+        exact,
+        lower=frozen(np.where(hidden, 0, exact.lower)),
+        upper=frozen(np.where(hidden, UNBOUNDED, exact.upper)),
+        status=tuple(status if hide else word for hide, word in zip(hidden, exact.status, strict=True)),
+    )
+
+
+def prove(
+    table: Table,
+    candidate: Candidate,
+    onlookers: Sequence[Onlooker],
+    limits: Limits,
+    quick: bool = False,
+    progress: Progress | None = None,
+) -> Proof:
+    """Whether the candidate is safe against every onlooker: the first proof that fails, or the last that holds."""
+    slack = table.inconsistency.slack(int(table.totals.sum()))
+    tables = candidate.tables(table)
+    proof = Proof((), {})
+    for onlooker in onlookers:
+        if onlooker.composition(table.schema.names) == "joint":
+            proof = certify(system(tables, onlooker, slack), limits, progress, quick)
+        else:
+            proof = _without_composition(table, candidate, limits)
+        if proof.exposed or (proof.undecided and not quick):
+            return proof
+    return proof
+
+
+def _without_composition(table: Table, candidate: Candidate, limits: Limits) -> Proof:
+    """Cor. 3 of the paper: without cell sizes, a cell is known to within tau only if a slice or its rest is that small.
+
+    The rule extends to any number of axes: `min m - max(0, sum m - (d - 1) M)` is at least the smallest `m` or `M - m`.
+    """
+    totals = table.totals
+    exposed = []
+    for one in candidate.splits if len([s for s in candidate.splits if s.is_published]) > 1 else ():
+        for group in one.groups if one.is_published else ():
+            counts = one.counts(group)
+            for option in np.flatnonzero((np.minimum(counts, totals - counts) <= limits.tau) & (totals > 0)).tolist():
+                if group not in one.flagged:
+                    cell = {one.axis.name: " | ".join(sorted(group))}
+                    count = int(counts[option])
+                    exposed.append(Exposed(cell, option, one.size(group), count, count))
+    return Proof(tuple(exposed), {"slices": sum(len(one.groups) for one in candidate.splits)})

@@ -1,0 +1,94 @@
+"""The schedule for one axis: merge what is small, then what voted nearly alike, or flag it for noise or withholding."""
+
+import numpy as np
+
+from safemargin.bounds.rule import hull
+from safemargin.decide.split import Split, irregular
+from safemargin.model.published import Group, label
+from safemargin.model.target import Limits, Target
+
+SMALL = "fewer than {kappa} people"
+ALIKE = "a share outside the target"
+COVER = "covers a group whose count would follow by subtraction"
+RULE = "the rule itself would tell which group it was"
+
+
+def by_size(one: Split, kappa: int) -> Split:
+    """Merge until every group has `kappa` people; looks at the roll only, so it gives nothing away."""
+    while one.is_published:
+        small = [group for group in one.groups if one.size(group) < kappa]
+        if not small:
+            return one
+        group = min(small, key=lambda each: (one.size(each), label(each, one.axis.categories)))
+        one = one.merge(group, one.partners(group)[0], SMALL.format(kappa=kappa))
+    return one
+
+
+def by_rate(one: Split, limits: Limits) -> Split:
+    """Merge groups whose share is outside the limits until every group is regular."""
+    while one.is_published:
+        bad = [group for group, is_bad in zip(one.groups, irregular(one, limits), strict=True) if is_bad]
+        if not bad:
+            return one
+        group = min(bad, key=lambda each: (one.size(each), label(each, one.axis.categories)))
+        one = one.merge(group, best_partner(one, group, limits), ALIKE)
+    return one
+
+
+def best_partner(one: Split, group: Group, limits: Limits) -> Group:
+    """The smallest partner that makes the merged group regular; failing that, the one that brings it closest."""
+    partners = one.partners(group)
+    for partner in partners:
+        if one.merge(group, partner, "").regular(group | partner, limits):
+            return partner
+    return max(partners, key=one.size) if one.axis.parents else partners[0]
+
+
+def flag(one: Split, target: Target, limits: Limits, word: str) -> Split:
+    """Mark irregular groups to be noised or withheld, with as many others as it takes to hide them.
+
+    The groups of an axis add up to the exact total, so a single protected one would follow by subtraction.
+    """
+    bad = frozenset(group for group, is_bad in zip(one.groups, irregular(one, limits), strict=True) if is_bad)
+    if not bad:
+        return one
+    one = one.flag(bad, f"{ALIKE}; {word}")
+    rest = sorted(set(one.groups) - bad, key=lambda each: (one.size(each), label(each, one.axis.categories)))
+    while recoverable(one, limits):
+        if not rest:
+            return one.collapse(f"{ALIKE}, and no other group covers it")
+        one = one.flag(frozenset([rest.pop(0)]), f"{COVER}; {word}")
+    return one
+
+
+def recoverable(one: Split, limits: Limits) -> bool:
+    """Whether some flagged group is given away by subtracting what is exact from the total, rule known."""
+    flagged = sorted(one.flagged, key=lambda each: label(each, one.axis.categories))
+    if not flagged:
+        return False
+    if len(flagged) == 1:
+        return True
+    people = np.array([one.size(group) for group in flagged])
+    sums = sum(one.counts(group) for group in flagged)
+    lower, upper = hull(people, np.asarray(sums), limits)
+    return bool((limits.verdicts(lower, upper, people) == 2).any())
+
+
+def rule_leaks(one: Split, public: Split, limits: Limits) -> Group | None:
+    """A merged group that an onlooker who knows the rule can see through; `public` is the split by size alone."""
+    for group in one.groups:
+        parts = [part for part in public.groups if part <= group]
+        if len(parts) < 2:
+            continue
+        people = np.array([one.size(part) for part in parts])
+        lower, upper = hull(people, one.counts(group), limits)
+        if (limits.verdicts(lower, upper, people) == 2).any():
+            return group
+    return None
+
+
+def by_rule(one: Split, public: Split, limits: Limits) -> Split:
+    """Merge further until knowing the rule does not help."""
+    while one.is_published and (group := rule_leaks(one, public, limits)) is not None:
+        one = by_rate(one.merge(group, one.partners(group)[0], RULE), limits)
+    return one

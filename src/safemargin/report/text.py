@@ -1,0 +1,167 @@
+"""Values as words and small tables in a terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from safemargin.model.exposure import Exposure
+from safemargin.model.findings import Attempt, Findings
+from safemargin.model.plan import Action, Plan
+from safemargin.model.release import Release
+from safemargin.model.target import Target
+from safemargin.report.document import CellEntry, entries
+from safemargin.report.groups import by_axis, decided_groups, people_by_action
+from safemargin.report.ranking import ranked
+from safemargin.report.words import (
+    attack_words,
+    cell_words,
+    certificate_words,
+    count_span,
+    irregular_words,
+    is_sound,
+    onlooker_words,
+    percent,
+    percent_span,
+    plural,
+    tally_words,
+)
+
+VERDICT_STYLES = {"contained": "green", "open": "yellow", "disclosed": "bold red"}
+ROOMY = 110
+"""Narrower terminals leave out the columns that repeat others: the width and the method."""
+
+FEW = 10
+"""How many refusals, or findings of one attack, are listed."""
+
+
+def show_exposure(console: Console, exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> None:
+    """The cells that give most away, with the intervals that an onlooker can confine them to."""
+    _say(console, f"{exposure.onlooker.name}: {onlooker_words(exposure.onlooker, exposure.cells.axes)}.")
+    _say(console, f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.")
+    if not exposure.complete:
+        _say(console, "The search was cut short: some intervals may be wider than need be.", "yellow")
+    rows = entries(exposure, target, ranked(exposure, target, limit, sort))
+    console.print()
+    console.print(_cell_table(rows, exposure, console.width >= ROOMY))
+    if (left := exposure.lower.size - len(rows)) > 0:
+        _say(console, f"{left:,} more are not shown.", "dim")
+
+
+def show_findings(console: Console, findings: Findings) -> None:
+    """What every attack of one onlooker looked at and found."""
+    exposure = findings.exposure
+    _say(console, f"{findings.onlooker.name}: {onlooker_words(findings.onlooker, exposure.cells.axes)}.")
+    _say(console, f"Left to infer: {tally_words(exposure.tallied(findings.target))}.")
+    console.print()
+    console.print(_attack_table(findings.attempts))
+    for attempt in findings.attempts:
+        if attempt.findings:
+            _say(console, f"\n{attempt.attack} gives away:", "bold")
+            _list(console, [finding.words for finding in attempt.findings])
+    console.print()
+    _say(console, attack_words(findings), "green" if findings.is_safe else "bold red")
+
+
+def show_release(
+    console: Console, plan: Plan, release: Release, findings: Sequence[Findings], folder: str | Path
+) -> None:
+    """What is published, what was refused on the way, and what is proved about the whole."""
+    sound, certificate = is_sound(plan, findings), plan.certificate
+    _say(console, f"{'CERTIFIED' if sound else 'NOT SAFE TO PUBLISH'}. {certificate.statement}", _tone(sound))
+    _say(console, certificate_words(certificate), "dim")
+    _list(console, [f"worst: {words}" for words in certificate.worst])
+    console.print()
+    _show_groups(console, plan, release)
+    if plan.irregular:
+        _say(console, irregular_words(plan))
+    for guarantee in plan.guarantees:
+        cost = "" if guarantee.epsilon is None else f" (epsilon {guarantee.epsilon:g})"
+        _say(console, f"{guarantee.mechanism}{cost}: {guarantee.statement}")
+    if plan.refusals:
+        _say(console, "\nRefused on the way", "bold")
+        _list(console, [str(refusal) for refusal in plan.refusals])
+    _say(console, "\nWhat onlookers learn", "bold")
+    _list(console, [_learnt(each) for each in findings] or ["The release has not been attacked yet."])
+    _say(console, f"\nFiles: {folder}")
+
+
+def _show_groups(console: Console, plan: Plan, release: Release) -> None:
+    axes = by_axis(decided_groups(plan, release))
+    if not axes:
+        _say(console, "Only the total is published.")
+        return
+    table = _table("axis", *(str(action) for action in Action), "people in exact groups")
+    for axis, groups in axes.items():
+        found = people_by_action(groups)
+        everybody = sum(group.people for group in groups) or 1
+        exact = found[Action.EXACT][1]
+        counts = [Text(f"{found[action][0]:,}" if found[action][0] else "-") for action in Action]
+        table.add_row(Text(axis or "everyone"), *counts, Text(f"{exact:,} ({percent(exact / everybody)})"))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    _say(console, "Groups of every axis by how they are published", "bold")
+    console.print(table)
+    console.print()
+
+
+def _cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> Table:
+    head = f"cell ({', '.join(exposure.cells.axes)})" if exposure.cells.axes else "cell"
+    table = _table(head, *(["option"] if exposure.options else []))
+    numbers = ["people", "interval", "rates", *(["width"] if roomy else []), "t"]
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ["verdict", *(["method"] if roomy else [])]:
+        table.add_column(name, no_wrap=True)
+    for row in rows:
+        values = [cell_words(row["cell"]), *([row["option"]] if "option" in row else [])]
+        values += ["-" if row["people"] is None else f"{row['people']:,}"]
+        values += [count_span(row["lower"], row["upper"]), percent_span(row["interval"])]
+        values += [f"{row['width']:,}"] if roomy else []
+        values += ["-" if row["t"] is None else f"{row['t']:.2f}"]
+        verdict = Text(row["verdict"], style=VERDICT_STYLES[row["verdict"]])
+        table.add_row(*map(Text, values), verdict, *([Text(row["method"])] if roomy else []))
+    return table
+
+
+def _attack_table(attempts: Sequence[Attempt]) -> Table:
+    table = _table("attack")
+    for name in ("looked at", "found", "people exposed"):
+        table.add_column(name, justify="right")
+    table.add_column("summary", ratio=1)
+    for attempt in attempts:
+        numbers = (attempt.looked_at, len(attempt.findings), attempt.people_exposed)
+        style = "bold red" if attempt.findings else ""
+        table.add_row(Text(attempt.attack, style), *(Text(f"{n:,}", style) for n in numbers), Text(attempt.summary))
+    return table
+
+
+def _learnt(findings: Findings) -> str:
+    tally = tally_words(findings.exposure.tallied(findings.target))
+    return f"{findings.onlooker.name}: {attack_words(findings)} Left to infer: {tally}."
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(Text(column), overflow="fold")
+    return table
+
+
+def _list(console: Console, lines: Sequence[str]) -> None:
+    more = [f"and {len(lines) - FEW:,} more"] if len(lines) > FEW else []
+    for line in [*lines[:FEW], *more]:
+        points = Table.grid()
+        points.add_row("  - ", Text(line))
+        console.print(points)
+
+
+def _say(console: Console, words: str, style: str = "") -> None:
+    """Print as it stands: names of groups are no markup."""
+    console.print(Text(words, style=style))
+
+
+def _tone(sound: bool) -> str:
+    return "bold green" if sound else "bold red"

@@ -1,0 +1,124 @@
+"""Phrases that the terminal and the page share."""
+
+from collections.abc import Mapping, Sequence
+
+from safemargin.model.findings import Findings
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.plan import Certificate, Plan
+from safemargin.model.published import UNBOUNDED
+
+COMPOSITION_WORDS = {
+    "joint": "knows how many people have each combination of categories",
+    "sizes": "knows how many people each group has",
+    "none": "does not know how large the groups are",
+}
+
+PROVED_WORDS = {
+    "integer": "proved with tables of whole people",
+    "linear": "proved for the linear relaxation, not with tables of whole people",
+}
+
+
+def plural(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "group"), plural(1200, "cell"), plural(2, "person")
+    ('1 group', '1,200 cells', '2 people')
+    """
+    many = {"person": "people", "category": "categories"}.get(noun, f"{noun}s")
+    return f"{count:,} {noun if count == 1 else many}"
+
+
+def percent(rate: float) -> str:
+    """A rate with one decimal where there is one; only none is 0 % and only all is 100 %.
+
+    >>> percent(0.25), percent(0.0333), percent(0.99999)
+    ('25 %', '3.3 %', '>99.9 %')
+    """
+    return f"{_trimmed(rate)} %"
+
+
+def percent_span(interval: Sequence[float] | None) -> str:
+    """Both ends of an interval of rates.
+
+    >>> percent_span([0, 0.033]), percent_span([0.5, 0.5]), percent_span(None)
+    ('0-3.3 %', '50 %', '-')
+    """
+    if interval is None:
+        return "-"
+    low, high = (_trimmed(rate) for rate in interval)
+    return f"{low} %" if low == high else f"{low}-{high} %"
+
+
+def count_span(lower: int, upper: int) -> str:
+    """An interval of counts.
+
+    >>> count_span(280, 290), count_span(3, UNBOUNDED)
+    ('[280, 290]', '[3, no limit]')
+    """
+    return f"[{lower}, {upper if upper < UNBOUNDED else 'no limit'}]"
+
+
+def cell_words(cell: Mapping[str, str]) -> str:
+    """A cell by its categories alone.
+
+    >>> cell_words({"religion": "none", "age": "18-24"}), cell_words({})
+    ('none, 18-24', 'everyone')
+    """
+    return ", ".join(cell.values()) or "everyone"
+
+
+def named_cell_words(cell: Mapping[str, str]) -> str:
+    """A cell by its axes and categories."""
+    return ", ".join(f"{axis} {value}" for axis, value in cell.items()) or "everyone"
+
+
+def onlooker_words(onlooker: Onlooker, axes: tuple[str, ...]) -> str:
+    """What an onlooker knows beside the release."""
+    knows = [COMPOSITION_WORDS[onlooker.composition(axes)]]
+    if onlooker.facts:
+        knows.append(f"holds {', '.join(table.name for table in onlooker.facts)}")
+    knows.append(f"{'knows' if onlooker.knows_rule else 'does not know'} the rule by which groups were protected")
+    return "; ".join(knows)
+
+
+def tally_words(tally: Mapping[str, int]) -> str:
+    """Counts of verdicts, the worst first."""
+    return ", ".join(f"{count:,} {verdict}" for verdict, count in reversed(list(tally.items())))
+
+
+def attack_words(findings: Findings) -> str:
+    """The outcome of all attacks in one sentence."""
+    if not findings.attempts:
+        return "No attack was tried."
+    if findings.is_safe:
+        return f"{plural(len(findings.attempts), 'attack')} tried, nothing found."
+    broken = [attempt.attack for attempt in findings.attempts if attempt.findings]
+    exposed = max(attempt.people_exposed for attempt in findings.attempts)
+    return f"{plural(len(broken), 'attack')} succeeded ({', '.join(broken)}): {plural(exposed, 'person')} exposed."
+
+
+def certificate_words(certificate: Certificate) -> str:
+    """How the statement was proved."""
+    checked = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in certificate.checked.items())
+    proved = PROVED_WORDS.get(certificate.proved, certificate.proved)
+    return "; ".join(part for part in (proved, certificate.method, checked and f"checked: {checked}") if part)
+
+
+def is_sound(plan: Plan, findings: Sequence[Findings]) -> bool:
+    """Whether the release is certified and no attack found anything."""
+    return plan.certificate.certified and all(each.is_safe for each in findings)
+
+
+def irregular_words(plan: Plan) -> str:
+    """How much would be outside the target if nothing were done."""
+    verb, people = "is" if len(plan.irregular) == 1 else "are", plural(plan.exposed_people, "person")
+    return f"{plural(len(plan.irregular), 'category')} {verb} outside the target as they stand, with {people} in all."
+
+
+def _trimmed(rate: float) -> str:
+    if 0 < rate < 0.0005:
+        return "<0.1"
+    if 0.9995 <= rate < 1:
+        return ">99.9"
+    return f"{100 * rate:.1f}".removesuffix(".0")

@@ -1,0 +1,69 @@
+"""Hierarchies: given inline, in columns of the data, or in a file."""
+
+from pathlib import Path
+
+import pytest
+
+from safemargin.errors import InputError
+from safemargin.model.domain import Axis
+from safemargin.project import Project
+from safemargin.tabulate import tabulate
+
+VOTERS = "area,region,country,vote\na1,North,U,A\na2,North,U,B\nb1,South,U,A\na1,North,U,A\n"
+
+
+def axis(folder: Path, keys: str, voters: str = VOTERS) -> Axis:
+    """The axis `area` of a project with these keys."""
+    (folder / "voters.csv").write_text(voters)
+    text = f'[data]\nfile = "voters.csv"\nballot = "vote"\n[axes.area]\n{keys}\n'
+    return tabulate(Project.parse(text, folder=folder)).schema.axis("area")
+
+
+def test_levels_become_parents(tmp_path: Path) -> None:
+    area = axis(tmp_path, 'levels = ["region", "country"]')
+    assert area.ancestors("a1") == ("North", "U")
+    assert area.ancestors("b1") == ("South", "U")
+
+
+def test_an_area_called_like_something_inside_it_is_told_apart(tmp_path: Path) -> None:
+    area = axis(tmp_path, 'levels = ["region"]', "area,region,vote\nBerlin,Berlin,A\nSpandau,Berlin,B\nKiel,North,A\n")
+    assert area.parents == {"Berlin": "Berlin (region)", "Spandau": "Berlin (region)", "Kiel": "North"}
+
+
+def test_inline_parents_and_files(tmp_path: Path) -> None:
+    (tmp_path / "areas.csv").write_text("child,parent\na1,North\na2,North\nNorth,U\nb9,Elsewhere\nU,\n")
+    assert axis(tmp_path, 'hierarchy = "areas.csv"').parents == {"a1": "North", "a2": "North", "North": "U"}
+    assert axis(tmp_path, 'parents = { a1 = "N", N = "U" }').ancestors("a1") == ("N", "U")
+
+
+@pytest.mark.parametrize(
+    ("keys", "voters", "message"),
+    [
+        (
+            'levels = ["region"]',
+            VOTERS + "a1,South,U,A\n",
+            "column 'area': 'a1' lies both in 'North' and in 'South' of column 'region'",
+        ),
+        (
+            'levels = ["region", "country"]',
+            VOTERS + "a3,North,V,A\n",
+            "column 'region': 'North' lies both in 'U' and in 'V' of column 'country'",
+        ),
+        ('levels = ["region"]', VOTERS + "a3,,V,A\n", "column 'region' has empty values; every row needs an area"),
+        ('levels = ["zone"]', VOTERS, "there is no column 'zone'; the columns are area, region, country, vote"),
+        ('parents = { a9 = "N" }', VOTERS, "axes.area.parents.a9: there is no category or area 'a9'"),
+        ('parents = { a1 = "N", N = "a1" }', VOTERS, "the hierarchy goes round in a circle at 'a1'"),
+        (
+            'hierarchy = "areas.csv"',
+            VOTERS,
+            "areas.csv: line 3: parent = 'South': but 'a1' already has the parent 'North'",
+        ),
+        ('hierarchy = "absent.csv"', VOTERS, "absent.csv: there is no such file"),
+        ('hierarchy = "voters.csv"', VOTERS, "voters.csv: there is no column 'child'; the columns are area, region"),
+    ],
+)
+def test_a_bad_hierarchy_is_refused_in_one_line(tmp_path: Path, keys: str, voters: str, message: str) -> None:
+    (tmp_path / "areas.csv").write_text("child,parent\na1,North\na1,South\n")
+    with pytest.raises(InputError) as caught:
+        axis(tmp_path, keys, voters)
+    assert message in str(caught.value) and "\n" not in str(caught.value)

@@ -1,0 +1,136 @@
+"""A proposed project file is accepted as it is, and the guesses are the ones a person would make."""
+
+import json
+import random
+import sqlite3
+import tomllib
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safemargin.errors import InputError
+from safemargin.model.table import Table
+from safemargin.project import Project
+from safemargin.tabulate import tabulate
+from safemargin.tabulate.propose import propose_project
+
+REGIONS = {"d1": "North", "d2": "North", "d3": "South", "d10": "South"}
+
+
+def town(people: int = 400) -> list[dict[str, str]]:
+    """Invented voters with every kind of column."""
+    draw = random.Random(1)
+    rows = []
+    for number in range(people):
+        district = draw.choice(list(REGIONS))
+        rows.append(
+            {
+                "voter_id": f"V{number:05d}",
+                "district": district,
+                "district_name": f"District {district}",
+                "region": REGIONS[district],
+                "country": "Utopia",
+                "age": draw.choice(["under 18", "18-29", "30-44", "65+"]),
+                "sex": draw.choice("fm"),
+                "income_euro": str(draw.randrange(10_000, 90_000)),
+                "remark": " ".join(draw.choice(["good", "bad", "indifferent", "unclear"]) for _ in range(12)),
+                "vote": draw.choice(["A", "B", ""]),
+                "status": draw.choice(["single", "married"]),
+            }
+        )
+    return rows
+
+
+def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
+    """A CSV file of these rows."""
+    path.write_text("\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]) + "\n")
+    return path
+
+
+def proposed(path: Path) -> tuple[str, dict[str, Any], Table]:
+    """The proposal as text, as TOML, and the table that it gives as it stands."""
+    text = propose_project(path)
+    (path.parent / "project.toml").write_text(text)
+    return text, tomllib.loads(text), tabulate(Project.load(path.parent / "project.toml"))
+
+
+def test_microdata(tmp_path: Path) -> None:
+    text, project, table = proposed(write_csv(tmp_path / "voters.csv", town()))
+    assert project["data"] == {"file": "voters.csv", "ballot": "vote", "blank": "no answer"}
+    assert list(project["axes"]) == ["district", "age", "sex", "status_group"]
+    assert project["axes"]["district"]["levels"] == ["region"]
+    assert project["axes"]["age"]["categories"] == ["under 18", "18-29", "30-44", "65+"]
+    assert project["axes"]["age"]["ordered"] is True
+    assert project["target"] == {"beta": 0.05, "kappa": 30, "tau": 3, "epsilon_max": 1.0, "protect": "merge"}
+    assert "# Left out: column 'voter_id' looks like an identifier: 400 different values in 400 rows." in text
+    assert "# Left out: column 'country' has one value only." in text
+    assert "# Left out: column 'remark' holds free text." in text
+    assert "# Left out: column 'district_name' says the same as 'district'." in text
+    assert "# Column 'income_euro' has" in text and "# [axes.income_euro]" in text
+    assert "# [[onlookers]]" in text
+    assert table.totals.sum() == 400
+    assert max(map(len, text.splitlines())) < 200
+
+
+def test_counts_of_equal_people(tmp_path: Path) -> None:
+    lines = [
+        f"{d},{REGIONS[d]},{s},{o},{n}"
+        for n, (d, s, o) in enumerate((d, s, o) for d in REGIONS for s in "fm" for o in "AB")
+    ]
+    (tmp_path / "counts.csv").write_text("\n".join(["district,region,sex,party,people", *lines]) + "\n")
+    _, project, table = proposed(tmp_path / "counts.csv")
+    assert project["data"] == {"file": "counts.csv", "ballot": "party", "count": "people"}
+    assert project["axes"]["district"]["levels"] == ["region"]
+    assert table.totals.sum() == sum(range(16))
+
+
+def test_a_number_of_people_in_microdata_is_no_count(tmp_path: Path) -> None:
+    rows = [{"sex": "fm"[n % 2], "people": str(n % 3), "choice": "AB"[n % 2]} for n in range(30)]
+    _, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
+    assert "count" not in project["data"] and "people_group" in project["axes"]
+
+
+def test_without_a_telling_name_the_last_short_column_is_the_ballot(tmp_path: Path) -> None:
+    rows = [{"zone": f"z{n % 30}", "q1": "yn"[n % 2], "q2": "abc"[n % 3]} for n in range(90)]
+    _, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
+    assert project["data"]["ballot"] == "q2"
+
+
+def test_odd_names_are_quoted(tmp_path: Path) -> None:
+    name = 'wéird "\x7f\n# name'
+    lines = [json.dumps({name: "xy"[n % 2], "vote": "AB"[n % 3 == 0]}) for n in range(30)]
+    (tmp_path / "v.jsonl").write_text("\n".join(lines))
+    _, project, _ = proposed(tmp_path / "v.jsonl")
+    assert list(project["axes"]) == [name]
+
+
+def test_sqlite(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "v.db")) as database:
+        database.execute("create table people (sex, vote)")
+        database.execute("create table zoo (animal)")
+        database.executemany("insert into people values (?, ?)", [("fm"[n % 2], "AB"[n % 3 == 0]) for n in range(30)])
+        database.commit()
+    text, project, _ = proposed(tmp_path / "v.db")
+    assert project["data"]["table"] == "people"
+    assert "# other tables: zoo" in text
+
+
+def test_what_cannot_be_proposed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent\.csv: there is no such file"):
+        propose_project(tmp_path / "absent.csv")
+    (tmp_path / "v.csv").write_text("a,b\n")
+    with pytest.raises(InputError, match=r"v\.csv: the table is empty"):
+        propose_project(tmp_path / "v.csv")
+    (tmp_path / "v.csv").write_text("vote\nA\nB\n")
+    with pytest.raises(InputError, match=r"v\.csv: no columns fit: .* the columns are vote$"):
+        propose_project(tmp_path / "v.csv")
+
+
+@pytest.mark.data
+def test_adult(data_sets: Path) -> None:
+    project = tomllib.loads(propose_project(data_sets / "adult_uci.parquet"))
+    assert project["data"]["ballot"] == "income"
+    assert {"workclass", "race", "sex"} <= set(project["axes"])
+    assert not {"age", "fnlwgt", "education_num"} & set(project["axes"])
