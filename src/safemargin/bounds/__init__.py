@@ -21,6 +21,9 @@ from safemargin.model.table import Table
 
 __all__ = ["bound"]
 
+MOST_FOR_SHARP = 3_000
+"""Counts to be bounded up to which sharp intervals take seconds at most."""
+
 
 def bound(
     public: Table | Sequence[PublishedTable],
@@ -28,11 +31,14 @@ def bound(
     *,
     target: tuple[str, ...] | None = None,
     slack: int = 0,
+    sharp: bool | None = True,
     progress: Progress | None = None,
 ) -> Exposure:
     """What `onlooker` can infer about every cell once `public` is out.
 
     A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
+    Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None leaves
+    it to the number of cells.
     """
     if isinstance(public, Table):
         onlooker = onlooker or knowing(public, "joint")
@@ -42,9 +48,10 @@ def bound(
     if slack == 0 and closed.applies(public, onlooker):
         return _in_closed_form(tuple(public), onlooker, target)
     known = system(public, onlooker, slack)
+    sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp
     cells, cell_of = _cells(known, target)
     targets = _targets(known, cell_of, len(cells))
-    settled = settle(known, targets, progress)
+    settled = settle(known, targets, progress, programs=sharp)
     shape = (len(cells), len(known.options))
     return Exposure(
         cells=cells,
@@ -58,7 +65,7 @@ def bound(
         totals=_totals((*public, *onlooker.facts), known.options),
         population=_population(onlooker),
         fitted=_fitted(known, cell_of, len(cells)),
-        complete=settled.complete,
+        complete=settled.complete and (sharp or bool(settled.integer.all())),
     )
 
 

@@ -6,6 +6,7 @@ the cells of the joint table and of smaller sets of axes: a pair of axes can be 
 taken alone, is open.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +22,7 @@ from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.target import Limits
 from safemargin.randomness import numpy_generator
 
-ROUNDS = 8
+ROUNDS = 16
 PULL = 8.0
 
 
@@ -57,10 +58,17 @@ class Proof:
         return not self.exposed and self.undecided == 0
 
 
-def certify(known: System, limits: Limits, progress: Progress | None = None, quick: bool = False) -> Proof:
+def certify(
+    known: System,
+    limits: Limits,
+    progress: Progress | None = None,
+    quick: bool = False,
+    given: Sequence[IntArray] = (),
+) -> Proof:
     """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
 
-    `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing.
+    `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`, as
+    with a certificate, are checked by addition and spare the search for others.
     """
     rounder = Rounder(known)
     checked = levels(known, rounder, limits)
@@ -71,7 +79,11 @@ def certify(known: System, limits: Limits, progress: Progress | None = None, qui
         return Proof(_worst_first(exposed), _sizes(checked), undecided=0 if exposed else 1)
     family = Family(known, low, high)
     inside = family.fit(floors=_floors(known, limits))
-    tables = _witnesses(checked, family, rounder, inside.values, progress)
+    tables = [counts for counts in given if counts.shape == known.low.shape and known.admits(counts)]
+    for counts in tables:
+        _take(checked, known, rounder, counts)
+    if not tables:
+        tables = _witnesses(checked, family, rounder, inside.values, progress)
     if _open(checked) and (budget := _budget(known, inside.found)):
         exposed = _programs(checked, Program(known, low, high), budget)
     rest = _open(checked)
@@ -123,19 +135,26 @@ def _witnesses(
     known = family.known
     generator = numpy_generator(SEED + 2)
     tables: list[IntArray] = []
+    left = _open(checked)
     for turn in range(ROUNDS):
         counts = rounder.round(values)
         if counts is not None:
             tables.append(counts)
-            _show(checked, known, counts)
-            checked[0].show(*(ends[:, : len(known.options)] for ends in rounder.reach(counts)))
+            _take(checked, known, rounder, counts)
         if progress is not None:
             progress(turn + 1, ROUNDS)
-        if _open(checked) == 0 or (turn > 1 and not tables):
+        before, left = left, _open(checked)
+        if left == 0 or (turn > 3 and (not tables or left > 0.98 * before)):
             break
         lean = _lean(known, checked, generator.choice([-1.0, 1.0], size=len(known.codes)))
         values = family.fit(tilt=lean).values
     return tables
+
+
+def _take(checked: list[Level], known: System, rounder: Rounder, counts: IntArray) -> None:
+    """What one integer table shows, and every table that is one exchange away from it."""
+    _show(checked, known, counts)
+    checked[0].show(*(ends[:, : len(known.options)] for ends in rounder.reach(counts)))
 
 
 def _show(checked: list[Level], known: System, counts: IntArray) -> None:

@@ -5,19 +5,36 @@ voted. In the second case at least one of the groups concerned was outside the l
 branch is bounded, and what an onlooker learns is the hull over the branches that can happen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from safemargin.model.arrays import IntArray
+from safemargin.model.published import Group
 from safemargin.model.target import Limits
 
 
-def hull(people: IntArray, sums: IntArray, limits: Limits, every: bool = False) -> tuple[IntArray, IntArray]:
+def suspects(group: Group, sizes: Mapping[str, int], kappa: int) -> list[tuple[Group, int]]:
+    """The parts of a merged group, with their people, of which one must have voted outside the limits.
+
+    Categories below `kappa` are merged for their size, which tells nothing: they count as one part. Nothing is returned
+    where size alone explains the merge.
+
+    >>> suspects(frozenset("ab"), {"a": 5, "b": 90}, 10)
+    []
+    """
+    parts = [(frozenset([name]), sizes.get(name, 0)) for name in sorted(group) if sizes.get(name, 0) >= kappa]
+    small = group - frozenset(name for part, _ in parts for name in part)
+    lump = sum(sizes.get(name, 0) for name in small)
+    if len(parts) + (lump >= kappa) < 2:
+        return []
+    return [*parts, (small, lump)] if lump else parts
+
+
+def hull(people: IntArray, sums: IntArray, limits: Limits) -> tuple[IntArray, IntArray]:
     """Lowest and highest count per group (rows) and option, given that some group is outside the limits.
 
-    `people` are the sizes of the groups and `sums` their total count per option, both public. With `every`, all of the
-    groups are outside (each was flagged by itself), not just one of them.
+    `people` are the sizes of the groups and `sums` their total count per option, both public.
     """
     low, high = _boxes(people, sums, np.zeros((len(people), len(sums)), dtype=np.int64), _tops(people, sums))
     least, most = limits.least(people), limits.most(people)
@@ -33,12 +50,8 @@ def hull(people: IntArray, sums: IntArray, limits: Limits, every: bool = False) 
         if (a > b).any():
             continue
         reached = True
-        rows: Sequence[int] | slice = [group] if every else slice(None)
-        lower[rows], upper[rows] = np.minimum(lower[rows], a[rows]), np.maximum(upper[rows], b[rows])
-    if not reached:
-        return low, high
-    missing = lower > upper
-    return np.where(missing, low, lower), np.where(missing, high, upper)
+        lower, upper = np.minimum(lower, a), np.maximum(upper, b)
+    return (lower, upper) if reached else (low, high)
 
 
 def _branches(people: IntArray, sums: IntArray) -> list[tuple[int, int, bool]]:

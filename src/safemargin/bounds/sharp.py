@@ -105,7 +105,9 @@ class _Search:
         return int(self.open_above.sum() + self.open_below.sum())
 
 
-def settle(known: System, targets: Targets, progress: Progress | None = None) -> Settled:
+def settle(
+    known: System, targets: Targets, progress: Progress | None = None, programs: bool = True
+) -> Settled:
     """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals."""
     search = _Search(known, targets)
     total = 2 * len(search.lower)
@@ -116,8 +118,8 @@ def settle(known: System, targets: Targets, progress: Progress | None = None) ->
             progress(total - search.unsettled(), total)
 
     try:
-        _by_witnesses(search, report)
-        if search.unsettled():
+        _by_witnesses(search, report, rounds=12 if programs else 2)
+        if programs and search.unsettled():
             _by_programs(search, report)
     except KeyboardInterrupt:
         complete = False
@@ -126,7 +128,7 @@ def settle(known: System, targets: Targets, progress: Progress | None = None) ->
     return Settled(search.lower, search.upper, integer, search.method, complete)
 
 
-def _by_witnesses(search: _Search, report: Callable[[], None], rounds: int = 12) -> None:
+def _by_witnesses(search: _Search, report: Callable[[], None], rounds: int) -> None:
     known = search.known
     if known.people is None or len(known.lower) > MOST_ROWS_TO_FIT:
         return

@@ -149,6 +149,18 @@ def check_totals(tables: Sequence[PublishedTable], slack: int = 0) -> None:
                 )
 
 
+def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
+    """How many votes the totals of complete tables are apart, if that is within `tolerance` of the total; else raise."""
+    by_option: dict[str, list[int]] = {}
+    for table in tables:
+        for name, total in zip(table.options or ("",), complete_total(table) or (), strict=False):
+            by_option.setdefault(name, []).append(total)
+    apart = max((max(totals) - min(totals) for totals in by_option.values()), default=0)
+    if apart > tolerance * sum(max(totals) for totals in by_option.values()):
+        check_totals(tables)
+    return apart
+
+
 class _Builder:
     """Collects rows; exists only while a system is built."""
 

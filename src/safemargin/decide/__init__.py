@@ -55,6 +55,7 @@ def decide(
         certificate=_certificate(table, proof, target, watching),
         irregular=bad,
         exposed_people=people,
+        witness=proof.tables,
     )
 
 
@@ -65,9 +66,8 @@ def population(table: Table) -> int:
 
 def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect: str) -> Split:
     """Make every group of an axis regular, or flag it, in the way that was asked for."""
-    public = by_size(split(table, one.axis.name), target.kappa)
     if protect == "merge":
-        return by_rule(by_rate(one, limits), public, limits)
+        return by_rule(by_rate(one, limits), limits)
     flagged = flag(replace(one, flagged=frozenset()), target, limits, {"noise": "noised", "withhold": "withheld"}[protect])
     if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")

@@ -1,7 +1,7 @@
 """A release under consideration: the tables that would be published, and whether they are safe together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,10 +9,9 @@ from safemargin.bounds.certify import Exposed, Proof, certify
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import system
 from safemargin.decide.split import Split
-from safemargin.model.arrays import frozen
-from safemargin.model.margins import as_published
+from safemargin.model.margins import as_published, protected_margin
 from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import UNBOUNDED, PublishedTable
+from safemargin.model.published import PublishedTable
 from safemargin.model.table import Table
 from safemargin.model.target import Limits
 
@@ -38,21 +37,10 @@ class Candidate:
     def tables(self, table: Table) -> tuple[PublishedTable, ...]:
         """Tier 0 and the published axes, flagged groups left out."""
         published = [as_published(table.margin(()), table.schema, "total")]
-        published.extend(axis_table(table, one) for one in self.splits if one.is_published)
+        published.extend(
+            protected_margin(table, one.axis.name, one.groups, one.flagged) for one in self.splits if one.is_published
+        )
         return tuple(published)
-
-
-def axis_table(table: Table, one: Split, status: str = "withheld") -> PublishedTable:
-    """One axis with its groups merged and flagged groups unknown."""
-    name = one.axis.name
-    exact = as_published(table.margin((name,)), table.schema, name, {name: one.groups})
-    hidden = np.array([group in one.flagged for group in exact.groups[0]])[exact.codes[:, 0]]
-    return replace(
-        exact,
-        lower=frozen(np.where(hidden, 0, exact.lower)),
-        upper=frozen(np.where(hidden, UNBOUNDED, exact.upper)),
-        status=tuple(status if hide else word for hide, word in zip(hidden, exact.status, strict=True)),
-    )
 
 
 def prove(

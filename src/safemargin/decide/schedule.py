@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safemargin.bounds.rule import hull
+from safemargin.bounds.rule import hull, suspects
 from safemargin.decide.split import Split, irregular
 from safemargin.model.published import Group, label
 from safemargin.model.target import Limits, Target
@@ -74,21 +74,21 @@ def recoverable(one: Split, limits: Limits) -> bool:
     return bool((limits.verdicts(lower, upper, people) == 2).any())
 
 
-def rule_leaks(one: Split, public: Split, limits: Limits) -> Group | None:
-    """A merged group that an onlooker who knows the rule can see through; `public` is the split by size alone."""
+def rule_leaks(one: Split, limits: Limits) -> Group | None:
+    """A merged group that an onlooker who knows the rule can see through."""
+    sizes = dict(zip(one.axis.categories, one.people.tolist(), strict=True))
     for group in one.groups:
-        parts = [part for part in public.groups if part <= group]
-        if len(parts) < 2:
-            continue
-        people = np.array([one.size(part) for part in parts])
-        lower, upper = hull(people, one.counts(group), limits)
-        if (limits.verdicts(lower, upper, people) == 2).any():
-            return group
+        parts = suspects(group, sizes, limits.kappa) if len(group) > 1 else []
+        if parts:
+            people = np.array([size for _, size in parts])
+            lower, upper = hull(people, one.counts(group), limits)
+            if (limits.verdicts(lower, upper, people) == 2).any():
+                return group
     return None
 
 
-def by_rule(one: Split, public: Split, limits: Limits) -> Split:
+def by_rule(one: Split, limits: Limits) -> Split:
     """Merge further until knowing the rule does not help."""
-    while one.is_published and (group := rule_leaks(one, public, limits)) is not None:
+    while one.is_published and (group := rule_leaks(one, limits)) is not None:
         one = by_rate(one.merge(group, one.partners(group)[0], RULE), limits)
     return one

@@ -57,7 +57,7 @@ class Split:
         """The axis with two groups made one."""
         merged = first | second
         groups = tuple(merged if one == first else one for one in self.groups if one != second)
-        earlier = [self.reasons[one] for one in (first, second) if one in self.reasons]
+        earlier = [why for one in (first, second) if one in self.reasons for why in self.reasons[one].split("; ")]
         words = "; ".join(dict.fromkeys([*earlier, reason]))
         reasons = {one: why for one, why in self.reasons.items() if one not in (first, second)} | {merged: words}
         return replace(self, groups=groups, reasons=reasons, flagged=self.flagged - {first, second})

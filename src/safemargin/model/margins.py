@@ -1,6 +1,7 @@
 """From tallies to tables as the public would see them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from safemargin.errors import InputError
 from safemargin.model.arrays import frozen, group_sums, row_keys
 from safemargin.model.domain import Schema
 from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import Group, PublishedTable
+from safemargin.model.published import UNBOUNDED, Group, PublishedTable
 from safemargin.model.table import Table, Tally
 
 Partition = Sequence[Group]
@@ -51,6 +52,20 @@ def as_published(
         upper=counts,
         status=tuple(np.where(merged, "merged", "exact").tolist()),
         measure="people" if roll else "count",
+    )
+
+
+def protected_margin(
+    table: Table, axis: str, partition: Partition, hidden: Collection[Group], status: str = "withheld"
+) -> PublishedTable:
+    """One axis with its groups merged as `partition` says and the counts of `hidden` groups unknown."""
+    exact = as_published(table.margin((axis,)), table.schema, axis, {axis: partition})
+    hide = np.array([group in hidden for group in exact.groups[0]])[exact.codes[:, 0]]
+    return replace(
+        exact,
+        lower=frozen(np.where(hide, 0, exact.lower)),
+        upper=frozen(np.where(hide, UNBOUNDED, exact.upper)),
+        status=tuple(np.where(hide, status, exact.status).tolist()),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Guarantee
 from safemargin.model.published import Group
 from safemargin.model.target import Target
@@ -62,7 +63,10 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every decision of a release, what was refused on the way, and the certificate."""
+    """Every decision of a release, what was refused on the way, and the certificate.
+
+    `witness` holds integer tables made from public figures that satisfy all of them: the proof behind the certificate.
+    """
 
     target: Target
     decisions: tuple[Decision, ...]
@@ -71,6 +75,7 @@ class Plan:
     certificate: Certificate
     irregular: tuple[Decision, ...] = ()
     exposed_people: int = 0
+    witness: tuple[IntArray, ...] = field(default=(), hash=False, compare=False)
 
     def axis(self, name: str) -> tuple[Decision, ...]:
         """Decisions about one axis, in order."""

@@ -1,6 +1,6 @@
 """Every decision beside what the public sees of it. Not how either came about."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from safemargin.model.findings import Findings
@@ -70,6 +70,11 @@ def people_by_action(groups: Iterable[DecidedGroup]) -> dict[Action, tuple[int, 
         count, people = found[group.action]
         found[group.action] = (count + 1, people + group.people)
     return found
+
+
+def is_left_out(groups: Sequence[DecidedGroup]) -> bool:
+    """Whether nothing is published about an axis."""
+    return all(group.action is Action.WITHHELD for group in groups)
 
 
 def total_counts(release: Release) -> dict[str, int]:

@@ -13,13 +13,14 @@ from safemargin.model.plan import Action, Plan
 from safemargin.model.release import Release
 from safemargin.model.target import Target
 from safemargin.report.document import CellEntry, entries
-from safemargin.report.groups import by_axis, decided_groups, people_by_action
+from safemargin.report.groups import by_axis, decided_groups, is_left_out, people_by_action
 from safemargin.report.ranking import ranked
 from safemargin.report.words import (
     attack_words,
     cell_words,
     certificate_words,
     count_span,
+    headline,
     irregular_words,
     is_sound,
     onlooker_words,
@@ -70,7 +71,8 @@ def show_release(
 ) -> None:
     """What is published, what was refused on the way, and what is proved about the whole."""
     sound, certificate = is_sound(plan, findings), plan.certificate
-    _say(console, f"{'CERTIFIED' if sound else 'NOT SAFE TO PUBLISH'}. {certificate.statement}", _tone(sound))
+    _say(console, f"{headline(plan, findings)}.", _tone(sound))
+    _say(console, certificate.statement)
     _say(console, certificate_words(certificate), "dim")
     _list(console, [f"worst: {words}" for words in certificate.worst])
     console.print()
@@ -99,6 +101,8 @@ def _show_groups(console: Console, plan: Plan, release: Release) -> None:
         everybody = sum(group.people for group in groups) or 1
         exact = found[Action.EXACT][1]
         counts = [Text(f"{found[action][0]:,}" if found[action][0] else "-") for action in Action]
+        if is_left_out(groups):
+            counts[-1] = Text("all")
         table.add_row(Text(axis or "everyone"), *counts, Text(f"{exact:,} ({percent(exact / everybody)})"))
     for column in table.columns[1:]:
         column.justify = "right"

@@ -110,6 +110,15 @@ def is_sound(plan: Plan, findings: Sequence[Findings]) -> bool:
     return plan.certificate.certified and all(each.is_safe for each in findings)
 
 
+def headline(plan: Plan, findings: Sequence[Findings]) -> str:
+    """The verdict on the whole release in a few words."""
+    if not plan.certificate.certified:
+        return "Not certified: do not publish"
+    if not is_sound(plan, findings):
+        return "An attack succeeded: do not publish"
+    return "Certified" if any(each.attempts for each in findings) else "Certified, not attacked yet"
+
+
 def irregular_words(plan: Plan) -> str:
     """How much would be outside the target if nothing were done."""
     verb, people = "is" if len(plan.irregular) == 1 else "are", plural(plan.exposed_people, "person")

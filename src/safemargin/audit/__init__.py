@@ -1,0 +1,41 @@
+"""What an attacker still gets: every attack on a release, seeing nothing but the release and what the onlooker knows."""
+
+from collections.abc import Callable, Mapping
+
+from safemargin.audit.joint import joint
+from safemargin.audit.rule import rule
+from safemargin.audit.situation import Situation
+from safemargin.audit.slices import slices
+from safemargin.audit.subtraction import subtraction
+from safemargin.bounds import bound
+from safemargin.bounds.sharp import Progress
+from safemargin.model.findings import Attempt, Findings
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.release import Release
+
+__all__ = ["ATTACKS", "audit"]
+
+ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
+    "slices": slices,
+    "subtraction": subtraction,
+    "joint": joint,
+    "rule": rule,
+}
+"""One attack per file."""
+
+
+def audit(
+    release: Release,
+    onlooker: Onlooker | None = None,
+    *,
+    target: tuple[str, ...] | None = None,
+    slack: int = 0,
+    sharp: bool | None = True,
+    progress: Progress | None = None,
+) -> Findings:
+    """Run every attack as `onlooker`; `target` and `sharp` say which cells are bounded and how well, as in `bound`."""
+    onlooker = onlooker or Onlooker()
+    exposure = bound(release.tables, onlooker, target=target, slack=slack, sharp=sharp, progress=progress)
+    situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
+    attempts = tuple(attack(situation) for attack in ATTACKS.values())
+    return Findings(onlooker, release.target, exposure, attempts)

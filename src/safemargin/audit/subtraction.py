@@ -1,0 +1,48 @@
+"""Subtraction: what a withheld or noised cell must be, once the rest of its table is taken from the total."""
+
+import numpy as np
+
+from safemargin.audit.situation import Situation
+from safemargin.model.findings import Attempt, Finding
+from safemargin.model.published import PublishedTable
+
+
+def subtraction(situation: Situation) -> Attempt:
+    """Take the published cells of every one-axis table from the exact total."""
+    findings: list[Finding] = []
+    looked = 0
+    for table in situation.release.tables:
+        if len(table.axes) == 1 and any(word in ("withheld", "noised") for word in table.status):
+            found, count = _attack(situation, table)
+            findings += found
+            looked += count
+    people = sum({str(f.cell): f.people or 0 for f in findings}.values())
+    summary = f"{len(findings)} of {looked} protected counts follow by subtraction" if looked else "nothing to subtract"
+    return Attempt("subtraction", summary, looked, tuple(findings), people)
+
+
+def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding], int]:
+    totals = situation.totals()
+    sizes = situation.sizes(table)
+    hidden = np.array([word in ("withheld", "noised") for word in table.status])
+    findings, looked = [], 0
+    for option in np.unique(table.option[hidden]).tolist():
+        name = table.options[option] if option >= 0 else ""
+        if name not in totals:
+            continue
+        mine = table.option == option
+        left = totals[name] - int(table.lower[mine & ~hidden].sum())
+        rows = np.flatnonzero(mine & hidden)
+        people = np.array([left if sizes is None else sizes.get(tuple(table.codes[row]), 0) for row in rows])
+        upper = np.minimum(people, left + situation.slack)
+        lower = np.maximum(left - situation.slack - (upper.sum() - upper), 0)
+        tolerance = np.full(len(rows), situation.limits.tau) if sizes is None else situation.limits.tolerance(people)
+        looked += len(rows)
+        for place, row in enumerate(rows.tolist()):
+            if upper[place] - lower[place] <= tolerance[place]:
+                words = f"the rest of {table.name} leaves {lower[place]} to {upper[place]}"
+                size = None if sizes is None else int(people[place])
+                findings.append(
+                    Finding("subtraction", table.cell(row), name or None, size, int(lower[place]), int(upper[place]), words)
+                )
+    return findings, looked

@@ -1,0 +1,307 @@
+"""The command line: parse, call one library function, print."""
+
+import csv
+import io
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from safemargin import __version__
+from safemargin.audit import audit as run_audit
+from safemargin.bounds import bound as run_bound
+from safemargin.bounds.system import measured_slack
+from safemargin.demo import write_city
+from safemargin.errors import InputError, OutputError, SafemarginError
+from safemargin.model.exposure import Exposure
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import PublishedTable
+from safemargin.model.release import Release
+from safemargin.model.target import Target
+from safemargin.pipeline import Outcome, onlookers_of, run
+from safemargin.project import Project, project_schema
+from safemargin.report import (
+    exposure_document,
+    findings_document,
+    show_exposure,
+    show_findings,
+    show_release,
+)
+from safemargin.tabulate import tabulate
+from safemargin.tabulate.propose import propose_project
+from safemargin.tabulate.tidy import read_tidy
+
+app = typer.Typer(
+    help="Publish group counts exactly where that is provably safe, protected where it is not.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+out = Console(highlight=False)
+notes = Console(stderr=True, highlight=False)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Beta = Annotated[float | None, typer.Option(help="No share forced outside [beta, 1 - beta].")]
+Kappa = Annotated[int | None, typer.Option(help="Nobody among fewer than this in a published group.")]
+Tau = Annotated[int | None, typer.Option(help="No count known to within this many.")]
+Rolls = Annotated[list[Path] | None, typer.Option("--roll", help="Tidy file of people, joint or by axis; repeatable.")]
+Facts = Annotated[list[Path] | None, typer.Option("--fact", help="Tidy file of auxiliary facts; repeatable.")]
+Axes = Annotated[str | None, typer.Option("--target", help="Bound the cells of these axes, e.g. religion,age.")]
+Count = Annotated[str, typer.Option("--count", help="Column that holds the counts.")]
+Option = Annotated[str, typer.Option("--option", help="Column that holds the answers.")]
+By = Annotated[str | None, typer.Option("--by", help="Columns that are axes, e.g. county,mode; others are ignored.")]
+Tolerance = Annotated[float, typer.Option(help="How far totals may be apart, as a share of all.")]
+
+
+def main() -> None:
+    """Run the command; an error of ours is one line and exit code 2 (1 if a release was refused)."""
+    warnings.simplefilter("always")
+    warnings.showwarning = _note_warning
+    try:
+        app()
+    except SafemarginError as error:
+        print(f"safemargin: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"safemargin: warning: {message}", file=sys.stderr)
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to put the city, its release and the report.")] = Path("demo"),
+    as_json: Json = False,
+) -> None:
+    """Write a synthetic city of 500,000 voters, release it, and leave everything in a folder.
+
+    Example: safemargin demo city
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(f"{folder}: the output folder is not empty; name another or remove it")
+    with notes.status("building the city"):
+        project = write_city(folder)
+    _finish_release(project, folder / "release", as_json)
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="CSV, Parquet, JSON lines or SQLite file.")],
+    out_file: Annotated[Path | None, typer.Option("--out", help="Project file to write.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Look at the columns of a data file and write a commented project file to edit.
+
+    Example: safemargin init voters.csv
+    """
+    path = out_file or data.parent / "project.toml"
+    if path.exists():
+        raise OutputError(f"{path}: exists already; name another with --out")
+    if path.parent.resolve() != data.parent.resolve():
+        raise InputError(f"{path}: put the project file beside {data.name}, so that its paths stay relative")
+    text = propose_project(data)
+    path.write_text(text, encoding="utf-8")
+    if as_json:
+        _print_json({"schema": 1, "project": str(path), "text": text})
+    else:
+        out.print(f"{path} written. Read it, edit it, then: safemargin release {path} --out release", soft_wrap=True)
+
+
+@app.command()
+def release(
+    project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
+    folder: Annotated[Path, typer.Option("--out", help="New folder for tables, certificate and report.")],
+    as_json: Json = False,
+) -> None:
+    """Tabulate, decide, publish, audit and report; nothing is published unless the certificate holds.
+
+    Example: safemargin release project.toml --out release
+    """
+    _finish_release(project, folder, as_json)
+
+
+def _finish_release(project: Path, folder: Path, as_json: bool) -> None:
+    with notes.status("starting") as status:
+        outcome: Outcome = run(Project.load(project), folder, lambda words: status.update(words))
+    if as_json:
+        _print_json(outcome.document)
+    else:
+        show_release(out, outcome.plan, outcome.release, outcome.findings, folder)
+    if not outcome.is_safe:
+        raise typer.Exit(1)
+
+
+@app.command()
+def bound(
+    files: Annotated[list[Path], typer.Argument(help="One project file (.toml), or tidy tables.")],
+    roll: Rolls = None,
+    fact: Facts = None,
+    target: Axes = None,
+    beta: Beta = None,
+    kappa: Kappa = None,
+    tau: Tau = None,
+    count: Count = "count",
+    option: Option = "option",
+    by: By = None,
+    tolerance: Tolerance = 0.0,
+    sort: Annotated[str, typer.Option(help="verdict, width, people or cell.")] = "verdict",
+    limit: Annotated[int, typer.Option(help="How many cells to print.")] = 30,
+    export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Interval, shares, width, t and verdict of every cell, if every axis were published exactly.
+
+    Example: safemargin bound project.toml --target religion,age
+    """
+    wanted = _axes(target)
+    if files[0].suffix == ".toml":
+        project = Project.load(files[0])
+        aim = _target(project.target, beta, kappa, tau)
+        table = tabulate(project)
+        with _progress("bounding") as progress:
+            exposure = run_bound(table, onlookers_of(project, table)[0], target=wanted, progress=progress)
+    else:
+        aim = _target(Target(), beta, kappa, tau)
+        tables = _tables(files, count, option, by)
+        onlooker = Onlooker("public", _tables(roll or [], "people", option, None), _tables(fact or [], count, option, None))
+        slack = measured_slack(tables, tolerance)
+        with _progress("bounding") as progress:
+            exposure = run_bound(tables, onlooker, target=wanted, slack=slack, progress=progress)
+    if export is not None:
+        _export(export, exposure, aim)
+    if as_json:
+        _print_json(exposure_document(exposure, aim))
+    else:
+        show_exposure(out, exposure, aim, limit=limit, sort=sort)
+    if exposure.tallied(aim)["disclosed"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def audit(
+    files: Annotated[list[Path], typer.Argument(help="Published tables (tidy CSV or Parquet).")],
+    roll: Rolls = None,
+    fact: Facts = None,
+    target: Axes = None,
+    beta: Beta = None,
+    kappa: Kappa = None,
+    tau: Tau = None,
+    count: Count = "count",
+    option: Option = "option",
+    by: By = None,
+    tolerance: Tolerance = 0.0,
+    manifest: Annotated[Path | None, typer.Option(help="Manifest of a release: its target, and its rule is known.")] = None,
+    export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Attack tables that somebody published, ours or not.
+
+    Example: safemargin audit published/*.csv --roll roll.csv
+    """
+    stated, rule = _manifest(manifest)
+    aim = _target(stated, beta, kappa, tau)
+    tables = _tables(files, count, option, by)
+    onlooker = Onlooker(
+        "public", _tables(roll or [], "people", option, None), _tables(fact or [], count, option, None), bool(rule)
+    )
+    slack = measured_slack(tables, tolerance)
+    with _progress("attacking") as progress:
+        findings = run_audit(
+            Release(tables, aim, rule=rule), onlooker, target=_axes(target), slack=slack, progress=progress
+        )
+    if export is not None:
+        _export(export, findings.exposure, aim)
+    if as_json:
+        _print_json(findings_document(findings))
+    else:
+        show_findings(out, findings)
+    if not findings.is_safe:
+        raise typer.Exit(1)
+
+
+@app.command()
+def schema(as_json: Json = False) -> None:
+    """Print the JSON Schema of project files, for editors and other programs.
+
+    Example: safemargin schema > project.schema.json
+    """
+    _print_json(project_schema())
+
+
+def _tables(files: list[Path], count: str, option: str, by: str | None) -> tuple[PublishedTable, ...]:
+    return tuple(read_tidy(file, count=count, option=option, axes=_axes(by)) for file in files)
+
+
+def _axes(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _target(stated: Target, beta: float | None, kappa: int | None, tau: int | None) -> Target:
+    return Target(
+        stated.beta if beta is None else beta,
+        stated.kappa if kappa is None else kappa,
+        stated.tau if tau is None else tau,
+        stated.epsilon_max,
+    )
+
+
+def _manifest(path: Path | None) -> tuple[Target, str]:
+    if path is None:
+        return Target(), ""
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8"))
+        return Target(**stated["target"]), str(stated["rule"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: is not the manifest of a release ({error})") from error
+
+
+def _print_json(document: dict[str, object]) -> None:
+    json.dump(document, sys.stdout, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def _export(path: Path, exposure: Exposure, target: Target) -> None:
+    """All cells as a CSV file, sorted as computed."""
+    rows = []
+    cells = exposure_document(exposure, target)["cells"]
+    assert isinstance(cells, list)
+    for entry in cells:
+        low, high = entry["interval"] or (None, None)
+        plain = {name: value for name, value in entry.items() if name not in ("cell", "interval")}
+        rows.append({**entry["cell"], **plain, "share_low": low, "share_high": high})
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    try:
+        path.write_text(text.getvalue(), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+@contextmanager
+def _progress(words: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the time left, on standard error, gone when done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
+    with Progress(*columns, console=notes, transient=True) as bar:
+        task = bar.add_task(words, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+if __name__ == "__main__":
+    main()

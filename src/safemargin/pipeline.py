@@ -1,0 +1,81 @@
+"""A whole project from its file to its folder: tabulate, decide, publish, audit, report."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from safemargin.audit import audit
+from safemargin.decide import decide
+from safemargin.errors import OutputError
+from safemargin.model.findings import Findings
+from safemargin.model.margins import knowing
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.plan import Plan
+from safemargin.model.release import Release
+from safemargin.model.table import Table
+from safemargin.project import Project
+from safemargin.publish import publish, release_files, write_folder
+from safemargin.report import html_report, release_document
+from safemargin.tabulate import tabulate
+from safemargin.tabulate.tidy import read_many
+
+Step = Callable[[str], None]
+"""Told in words what begins."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything that a run produced; `files` are what it wrote or would write."""
+
+    table: Table
+    plan: Plan
+    release: Release
+    findings: tuple[Findings, ...]
+    document: dict[str, object]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the certificate holds and no attack found anything."""
+        return self.plan.certificate.certified and all(each.is_safe for each in self.findings)
+
+
+def onlookers_of(project: Project, table: Table) -> tuple[Onlooker, ...]:
+    """The onlookers that a project names, with the rolls and facts they hold."""
+    found = []
+    for each in project.onlookers:
+        onlooker = knowing(table, each.composition, each.name, each.knows_rule)
+        found.append(Onlooker(onlooker.name, onlooker.roll, read_many(each.facts), each.knows_rule))
+    return tuple(found)
+
+
+def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
+    """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(f"{folder}: the output folder is not empty; name another or remove it")
+    step("reading")
+    table = tabulate(project)
+    watching = onlookers_of(project, table)
+    step("deciding")
+    plan = decide(table, project.target, watching, protect=project.protect)
+    release = publish(plan, table, [onlooker.name for onlooker in watching])
+    step("attacking")
+    slack = table.inconsistency.slack(int(table.totals.sum()))
+    findings = tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in watching)
+    step("writing")
+    files: dict[str, bytes] = {}
+    if plan.certificate.certified and all(each.is_safe for each in findings):
+        orders = {axis.name: axis.categories for axis in table.schema.axes}
+        public = release_files(release, project.outputs.formats, orders, project.title or "")
+        files = {f"published/{name}": content for name, content in public.items()}
+    document = release_document(
+        plan,
+        release,
+        [str(folder / name) for name in files],
+        str(folder / "published" / "certificate.json") if files else "",
+    )
+    document["certified"] = bool(files)
+    files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    files["inside/report.html"] = html_report(project.title or "Release", plan, release, findings).encode()
+    write_folder(folder, files)
+    return Outcome(table, plan, release, findings, document)

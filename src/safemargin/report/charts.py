@@ -1,0 +1,253 @@
+"""Pictures as Vega-Lite specifications, and their rendering to SVG without a network.
+
+The specifications are plain dictionaries: importing Altair would add half a second to every start of the program. The
+tests check them against Altair's schema.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import vl_convert
+
+from safemargin.model.exposure import Exposure
+from safemargin.model.findings import Findings
+from safemargin.model.plan import Action
+from safemargin.model.target import VERDICTS, Target, Verdict
+from safemargin.report.document import CellEntry
+from safemargin.report.groups import DecidedGroup, people_by_action
+from safemargin.report.words import cell_words, count_span, percent, percent_span
+
+Spec = dict[str, Any]
+
+ACTION_COLOURS = {
+    Action.EXACT: "#0072b2",
+    Action.MERGED: "#56b4e9",
+    Action.NOISED: "#e69f00",
+    Action.WITHHELD: "url(#hatch)",
+}
+VERDICT_COLOURS = {Verdict.CONTAINED: "#009e73", Verdict.OPEN: "#8f86c9", Verdict.DISCLOSED: "#d55e00"}
+"""From Okabe and Ito's set, which colour-blind readers can tell apart. The page defines the hatching."""
+
+MOST_GROUPS = 40
+MOST_OPTIONS = 8
+PANELS = 4
+"""How many options stand side by side."""
+
+WIDTH = 860
+"""Of a picture with its labels, in pixels."""
+
+LETTER = 7.0
+"""Room for a letter of a label in any reader's font: the renderer measures with another one."""
+
+CONFIG: Spec = {
+    "font": "system-ui, sans-serif",
+    "background": None,
+    "aria": False,
+    "view": {"stroke": None},
+    "axis": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": "#8884",
+        "ticks": False,
+    },
+    "axisY": {"domain": False, "grid": False, "labelLimit": 0, "title": None, "labelPadding": 8},
+    "axisX": {"domain": False, "tickCount": 4},
+    "header": {"labelFontSize": 13, "labelFontWeight": "bold", "title": None, "labelAnchor": "start"},
+    "text": {"fontSize": 11, "fill": "#000"},
+}
+LINE: Spec = {"type": "tick", "color": "#888", "thickness": 1.5}
+WORDS: Spec = {"type": "text", "align": "left", "dx": 5}
+GAP = 20
+PLACE = 4
+"""Digits before every label."""
+LONGEST = 52
+"""Letters of a label that are shown."""
+POINT = 0.008
+"""Added to both ends of an interval of shares: a single point would not be seen."""
+
+SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
+
+
+def to_svg(spec: Spec) -> str:
+    """The picture as an SVG element that takes the width of the page."""
+    svg: str = vl_convert.vegalite_to_svg({"config": CONFIG, **spec}, vl_version="5.20")
+    return SIZE.sub(r'<svg\1 style="--natural: \2px"', svg, count=1)
+
+
+def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> Spec:
+    """Published rates of the groups of one axis, one panel per option, coloured by what was done.
+
+    `totals` has the share of everybody per option, drawn as a line.
+    """
+    rates = [rate for group in groups for option in totals if (rate := _rate(group, option)) is not None]
+    top = max([0.01, *rates, *totals.values()])
+    values = [
+        _bar(_row(place, _short(group)), group, option, totals[option], top)
+        for place, group in enumerate(groups)
+        for option in totals
+    ]
+    left, rows = _rows(values)
+    panel = (WIDTH - left) // min(len(totals), PANELS) - GAP
+    scale = {"domain": [0, top * (1 + 8 * LETTER / panel)], "nice": False}
+    x = {"type": "quantitative", "scale": scale, "axis": {"format": ".0%", "title": None}}
+    layers = [
+        {
+            "mark": {"type": "bar", "height": {"band": 0.72}},
+            "encoding": {"x": {**x, "field": "rate"}, "color": _actions("action")},
+        },
+        {"mark": {**LINE, "bandSize": 20}, "encoding": {"x": {**x, "field": "total"}}},
+        {"mark": WORDS, "encoding": {"x": {**x, "field": "at"}, "text": {"field": "words"}}},
+    ]
+    return {
+        "data": {"values": values},
+        "facet": {"field": "option", "type": "nominal", "sort": list(totals), "title": None},
+        "columns": PANELS,
+        "spacing": GAP,
+        "spec": {"width": panel, "height": {"step": 20}, "encoding": {"y": rows}, "layer": layers},
+    }
+
+
+def intervals_chart(rows: Sequence[CellEntry], exposure: Exposure, target: Target) -> Spec:
+    """What an onlooker can confine each cell to, with the limits and the rate that an analyst would guess."""
+    known = all(row["interval"] is not None for row in rows)
+    values = [_interval(place, row, exposure, target, known) for place, row in enumerate(rows)]
+    left, y = _rows(values)
+    width = WIDTH - left - int(LETTER * max(len(value["words"]) for value in values)) - GAP
+    axis = {"format": ".0%" if known else ",d", "title": "share of the people in the cell" if known else "people"}
+    x = {"type": "quantitative", "axis": axis, "scale": {"domain": [0, 1]} if known else {"zero": True}}
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "bar", "height": 9, "cornerRadius": 2},
+            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": _verdicts("verdict")},
+        },
+        {"mark": WORDS, "encoding": {"x": {"value": width}, "text": {"field": "words"}}},
+    ]
+    if known:
+        line = {**LINE, "bandSize": 22}
+        layers += [{"mark": line, "encoding": {"x": {**x, "field": name}}} for name in ("floor", "ceiling")]
+    if any(value["fitted"] is not None for value in values):
+        dot = {
+            "type": "point",
+            "filled": True,
+            "fill": "#fff",
+            "stroke": "#000",
+            "strokeWidth": 1.5,
+            "size": 30,
+            "opacity": 1,
+        }
+        layers.append({"mark": dot, "encoding": {"x": {**x, "field": "fitted"}}})
+    return {
+        "data": {"values": values},
+        "padding": {"right": 3 * GAP},
+        "width": width,
+        "height": {"step": 22},
+        "encoding": {"y": y},
+        "layer": layers,
+    }
+
+
+def onlookers_chart(findings: Sequence[Findings]) -> Spec:
+    """How the intervals of every onlooker divide into verdicts."""
+    values = [
+        {"row": _row(place, each.onlooker.name), "kind": verdict, "count": count, "order": order}
+        for place, each in enumerate(findings)
+        for order, (verdict, count) in enumerate(each.exposure.tallied(each.target).items())
+    ]
+    return _stacked(values, _verdicts("kind"), "share of the intervals")
+
+
+def loss_chart(axes: Mapping[str, Sequence[DecidedGroup]]) -> Spec:
+    """How the people of every axis divide into groups by what was done."""
+    values = [
+        {"row": _row(place, axis), "kind": str(action), "count": people, "order": order}
+        for place, (axis, groups) in enumerate(axes.items())
+        for order, (action, (_, people)) in enumerate(people_by_action(groups).items())
+    ]
+    return _stacked(values, _actions("kind"), "share of the people")
+
+
+def _stacked(values: list[Spec], colour: Spec, title: str) -> Spec:
+    left, rows = _rows(values)
+    axis = {"format": ".0%", "title": title}
+    return {
+        "data": {"values": values},
+        "width": WIDTH - left - GAP,
+        "height": {"step": 30},
+        "mark": {"type": "bar", "height": {"band": 0.7}},
+        "encoding": {
+            "y": rows,
+            "x": {"field": "count", "type": "quantitative", "aggregate": "sum", "stack": "normalize", "axis": axis},
+            "color": colour,
+            "order": {"field": "order", "type": "quantitative"},
+        },
+    }
+
+
+def _bar(row: str, group: DecidedGroup, option: str, total: float, top: float) -> Spec:
+    rate = _rate(group, option)
+    words = "withheld" if rate is None else percent(rate)
+    return {
+        "row": row,
+        "option": option,
+        "rate": top if rate is None else max(rate, 0),
+        "at": top if rate is None else max(rate, total if rate < total < rate + top / 4 else 0, 0),
+        "words": f"≈ {words}" if group.action is Action.NOISED and rate is not None else words,
+        "action": str(Action.WITHHELD if rate is None else group.action),
+        "total": total,
+    }
+
+
+def _interval(place: int, row: CellEntry, exposure: Exposure, target: Target, known: bool) -> Spec:
+    low, high = (row["interval"] or [0, 0]) if known else [row["lower"], row["upper"]]
+    limits = exposure.limits(target)
+    option = exposure.options.index(row["option"]) if "option" in row else 0
+    people = "" if row["people"] is None else f" of {row['people']:,}"
+    name = f"{row['option']}: " if "option" in row else ""
+    span = percent_span(row["interval"]) if known else count_span(row["lower"], row["upper"])
+    return {
+        "row": _row(place, cell_words(row["cell"])),
+        "low": low - POINT if known else low,
+        "high": high + POINT if known else high,
+        "floor": float(limits.floors[option]) if known else None,
+        "ceiling": float(limits.ceilings[option]) if known else None,
+        "fitted": row["fitted"] if known else None,
+        "verdict": row["verdict"],
+        "words": f"{name}{span}{people}",
+    }
+
+
+def _rows(values: Sequence[Spec]) -> tuple[int, Spec]:
+    """Room for the labels, and the channel that puts every row at its place.
+
+    Rows are keyed by place and label, so that they keep their order and equal labels stay apart.
+    """
+    room = int(LETTER * max(len(value["row"]) - PLACE for value in values)) + 12
+    axis = {"labelExpr": f"substring(datum.label, {PLACE})", "minExtent": room, "maxExtent": room}
+    return room, {"field": "row", "type": "nominal", "axis": axis}
+
+
+def _row(place: int, text: str) -> str:
+    return f"{place:0{PLACE}d}{text if len(text) <= LONGEST else text[: LONGEST - 1] + '…'}"
+
+
+def _actions(field: str) -> Spec:
+    domain, colours = [str(action) for action in ACTION_COLOURS], list(ACTION_COLOURS.values())
+    return {"field": field, "type": "nominal", "scale": {"domain": domain, "range": colours}, "legend": None}
+
+
+def _verdicts(field: str) -> Spec:
+    domain, colours = [str(verdict) for verdict in VERDICTS], [VERDICT_COLOURS[verdict] for verdict in VERDICTS]
+    return {"field": field, "type": "nominal", "scale": {"domain": domain, "range": colours}, "legend": None}
+
+
+def _rate(group: DecidedGroup, option: str) -> float | None:
+    return group.counts[option] / group.people if option in group.counts and group.people else None
+
+
+def _short(group: DecidedGroup) -> str:
+    """A label that leaves room for the picture, and says what was done unless the group is published as it is."""
+    first, *others = group.label.split(" | ")
+    text = group.label if len(group.label) <= 26 else f"{first} + {len(others)}" if others else group.label
+    return text if group.action is Action.EXACT else f"{text} ({group.action})"

@@ -1,0 +1,37 @@
+"""One page about a release that works from a file: pictures inside, nothing fetched."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from string import Template
+
+from safemargin.model.findings import Findings
+from safemargin.model.plan import Plan
+from safemargin.model.release import Release
+from safemargin.report import sections
+from safemargin.report.markup import joined, safe
+from safemargin.report.story import told
+
+PARTS = (
+    sections.key_figures,
+    sections.rates,
+    sections.losses,
+    sections.onlookers,
+    sections.intervals,
+    sections.refusals,
+    sections.attacks,
+    sections.certificate,
+    sections.decisions,
+    sections.glossary,
+)
+
+
+def html_report(title: str, plan: Plan, release: Release, findings: Sequence[Findings]) -> str:
+    """The whole story of a release for the office that made it. It holds reasons that look at votes."""
+    story = told(plan, release, findings)
+    page, style = (files("safemargin.report").joinpath(name).read_text("utf-8") for name in ("page.html", "page.css"))
+    return Template(page).substitute(
+        title=safe(title),
+        style=style,
+        head=sections.head(story, title),
+        body=joined(part(story) for part in PARTS),
+    )

@@ -1,0 +1,301 @@
+"""The parts of the page, in the order in which they appear."""
+
+from collections.abc import Mapping, Sequence
+
+from safemargin.model.plan import Action
+from safemargin.model.target import VERDICTS
+from safemargin.report.charts import (
+    MOST_GROUPS,
+    MOST_OPTIONS,
+    intervals_chart,
+    loss_chart,
+    onlookers_chart,
+    rates_chart,
+    to_svg,
+)
+from safemargin.report.document import entries
+from safemargin.report.groups import (
+    UNNAMED,
+    DecidedGroup,
+    is_left_out,
+    people_by_action,
+)
+from safemargin.report.markup import (
+    Html,
+    chip,
+    element,
+    figure,
+    joined,
+    legend,
+    paragraphs,
+    points,
+    section,
+    table,
+    tiles,
+)
+from safemargin.report.ranking import ranked
+from safemargin.report.story import Story
+from safemargin.report.words import (
+    attack_words,
+    certificate_words,
+    headline,
+    irregular_words,
+    is_sound,
+    named_cell_words,
+    onlooker_words,
+    percent,
+    plural,
+    tally_words,
+)
+
+MOST_CELLS = 40
+MOST_LINES = 50
+ACTION_WORDS = {
+    Action.EXACT: "the true count",
+    Action.MERGED: "the true count of several categories together",
+    Action.NOISED: "a count with random noise",
+    Action.WITHHELD: "no count",
+}
+
+
+def head(story: Story, title: str) -> Html:
+    """The verdict, in one sentence and in the words of the certificate."""
+    plan, sound = story.plan, is_sound(story.plan, story.findings)
+    names = ", ".join(dict.fromkeys([*story.release.onlookers, *(each.onlooker.name for each in story.findings)]))
+    return element(
+        "header",
+        element(
+            "p",
+            element("strong", "For the office. "),
+            "The reasons on this page look at votes. Do not publish it.",
+            class_="banner",
+        ),
+        element("h1", title),
+        element(
+            "div",
+            element("p", f"{'✓' if sound else '✕'} {headline(plan, story.findings)}", class_="verdict"),
+            element("p", plan.certificate.statement),
+            element("p", f"Onlookers considered: {names}." if names else "No onlooker was considered.", class_="quiet"),
+            class_=f"card {'sound' if sound else 'unsound'}",
+        ),
+    )
+
+
+def key_figures(story: Story) -> Html:
+    """The release in numbers, and the result over everybody."""
+    found = people_by_action(group for groups in story.axes.values() for group in groups)
+    groups = sum(count for count, _ in found.values())
+    figures: dict[str, object] = {"people": story.people}
+    if groups:
+        figures["groups published exactly"] = f"{found[Action.EXACT][0]:,} of {groups:,}"
+        figures |= {f"groups {action}": found[action][0] for action in Action if action is not Action.EXACT}
+    figures["releases refused on the way"] = len(story.plan.refusals)
+    options = [
+        (option if option != UNNAMED else "counted", count, percent(count / story.people) if story.people else "-")
+        for option, count in story.totals.items()
+    ]
+    columns = ("everybody", "count", "share")
+    return section(
+        "Key figures",
+        tiles(figures),
+        paragraphs(irregular_words(story.plan)) if story.plan.irregular else "",
+        table(columns, options, columns[1:]) if options else "",
+    )
+
+
+def rates(story: Story) -> Html:
+    """Published rates by axis."""
+    if not story.axes:
+        return section("What is published", paragraphs("Only the total is published."))
+    most = sorted(story.totals, key=lambda option: -story.totals[option])[:MOST_OPTIONS]
+    totals = {option: count / max(story.people, 1) for option, count in story.totals.items() if option in most}
+    intro = "Share of the people of each group who chose the option. The thin line is the share of everybody."
+    cut = f"Only the {MOST_OPTIONS} options with most votes are drawn." if len(totals) < len(story.totals) else ""
+    return section(
+        "What is published",
+        legend(Action),
+        paragraphs(intro, cut),
+        *(_rates_of(axis or "everyone", groups, totals) for axis, groups in story.axes.items()),
+    )
+
+
+def _rates_of(axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]) -> Html:
+    if is_left_out(groups):
+        categories = plural(sum(group.members for group in groups), "category")
+        words = f"Nothing is published about this axis ({categories})."
+        return element("figure", element("figcaption", axis), paragraphs(words), points({g.reason for g in groups}))
+    shown = groups
+    if len(groups) > MOST_GROUPS:
+        shown = sorted(groups, key=lambda group: -group.people)[:MOST_GROUPS]
+    left = [group for group in groups if group not in shown]
+    tally = ", ".join(f"{count:,} {action}" for action, (count, _) in people_by_action(left).items() if count)
+    note = f"The {MOST_GROUPS} largest of {len(groups):,} groups. The others ({tally}) are in the table of decisions."
+    return figure(to_svg(rates_chart(shown, totals or {UNNAMED: 0.0})), axis, paragraphs(note) if left else "")
+
+
+def losses(story: Story) -> Html:
+    """What protection cost the public."""
+    if not story.axes:
+        return Html("")
+    columns = ("axis", *(str(action) for action in Action))
+    rows = [
+        (axis or "everyone", *(_people(*people_by_action(groups)[action]) for action in Action))
+        for axis, groups in story.axes.items()
+    ]
+    words = [f"{action}: {ACTION_WORDS[action]}" for action in Action]
+    return section(
+        "What protection cost",
+        paragraphs(f"How many people are in groups of each kind ({'; '.join(words)})."),
+        figure(to_svg(loss_chart(story.axes)), "People by how their group is published", legend(Action)),
+        table(columns, rows, columns[1:]),
+    )
+
+
+def _people(groups: int, people: int) -> str:
+    return f"{people:,} in {plural(groups, 'group')}" if groups else "-"
+
+
+def intervals(story: Story) -> Html:
+    """The cells about which an onlooker can infer most."""
+    if not story.findings:
+        return Html("")
+    worst = max(story.findings, key=lambda each: each.exposure.tallied(each.target)["disclosed"])
+    exposure, target = worst.exposure, worst.target
+    rows = entries(exposure, target, ranked(exposure, target, MOST_CELLS))
+    if not rows:
+        return Html("")
+    words = (
+        f"For the {len(rows)} of {plural(exposure.lower.size, 'interval')} that {worst.onlooker.name} can confine most: "
+        "every share between the ends of the bar agrees with all that is public."
+    )
+    fitted = "" if exposure.fitted is None else " The circle is the share that an analyst would guess."
+    lines = "" if exposure.people is None else " The lines are the limits of the target."
+    caption = f"What {worst.onlooker.name} can infer ({', '.join(exposure.cells.axes) or 'total'})"
+    cut = "" if exposure.complete else "The search was cut short: some intervals may be wider than need be."
+    return section(
+        "Closest calls",
+        legend(VERDICTS),
+        paragraphs(words + lines + fitted, cut),
+        figure(to_svg(intervals_chart(rows, exposure, target)), caption),
+    )
+
+
+def onlookers(story: Story) -> Html:
+    """What each onlooker learns."""
+    if not story.findings:
+        return section("What onlookers learn", paragraphs("The release has not been attacked yet."))
+    lines = [
+        element(
+            "li",
+            element("strong", each.onlooker.name),
+            f" {onlooker_words(each.onlooker, each.exposure.cells.axes)}. ",
+            f"Left to infer: {tally_words(each.exposure.tallied(each.target))}. {attack_words(each)}",
+        )
+        for each in story.findings
+    ]
+    return section(
+        "What onlookers learn",
+        figure(to_svg(onlookers_chart(story.findings)), "Intervals of every onlooker by verdict", legend(VERDICTS)),
+        element("ul", *lines),
+    )
+
+
+def attacks(story: Story) -> Html:
+    """Every attack that was tried, and what it found."""
+    tried = [(each.onlooker.name, attempt) for each in story.findings for attempt in each.attempts]
+    if not tried:
+        return Html("")
+    columns = ("attack", "onlooker", "looked at", "found", "people exposed", "what it does")
+    rows = [
+        (
+            element("strong", attempt.attack),
+            name,
+            attempt.looked_at,
+            chip("disclosed", str(len(attempt.findings))) if attempt.findings else "nothing",
+            attempt.people_exposed,
+            attempt.summary,
+        )
+        for name, attempt in tried
+    ]
+    found = [finding for _, attempt in tried for finding in attempt.findings]
+    words = [
+        f"{finding.attack}: {named_cell_words(finding.cell)}"
+        f"{'' if finding.option is None else f', {finding.option}'}: {finding.words}"
+        for finding in found
+    ]
+    return section("Attacks", table(columns, rows, columns[2:5]), _listed(words))
+
+
+def refusals(story: Story) -> Html:
+    """What was considered and not done."""
+    if not story.plan.refusals:
+        return section("Refused on the way", paragraphs("Nothing had to be refused."))
+    intro = "These releases were considered and would have given somebody away."
+    return section("Refused on the way", paragraphs(intro), _listed([str(refusal) for refusal in story.plan.refusals]))
+
+
+def decisions(story: Story) -> Html:
+    """Every group with what was done and why."""
+    if not story.axes:
+        return Html("")
+    columns = ("group", "people", "published", "reason", "counts")
+    parts = []
+    for axis, groups in story.axes.items():
+        rows = [
+            (group.label or "everyone", group.people, chip(str(group.action)), group.reason, _counts(group))
+            for group in groups
+        ]
+        summary = element("summary", f"{axis or 'everyone'}: {plural(len(groups), 'group')}")
+        parts.append(element("details", summary, table(columns, rows, ("people",)), open="open"))
+    return section("Every decision", *parts)
+
+
+def certificate(story: Story) -> Html:
+    """What was proved, how, and what noise promises."""
+    held = story.plan.certificate
+    promises = [
+        f"{promise.mechanism}: {promise.statement}"
+        + (f" Unchanged by it: {', '.join(promise.invariants)}." if promise.invariants else "")
+        for promise in story.plan.guarantees
+    ]
+    return section(
+        "Certificate",
+        paragraphs(held.statement, f"How: {certificate_words(held)}."),
+        points(f"Worst: {words}" for words in held.worst),
+        element("h3", "Promises about noise") if promises else "",
+        points(promises),
+        element("h3", "Rule") if story.release.rule else "",
+        paragraphs(story.release.rule),
+    )
+
+
+def glossary(story: Story) -> Html:
+    """The words of this page for readers who have not met them."""
+    target = story.plan.target
+    low, high = percent(target.beta), percent(1 - target.beta)
+    words = {
+        "onlooker": "somebody who sees all that is published and may know more, such as the size of every group",
+        "interval": "the smallest and the largest count, or share, of a group that agree with everything the onlooker knows",
+        "contained": "the whole interval lies within the limits: whatever the onlooker believed before, the release does "
+        "not tell how members of the group chose",
+        "open": "the interval reaches beyond a limit but also lies within: the release by itself forces nothing",
+        "disclosed": "the interval lies outside the limits, or is so narrow that the count is known: somebody's answer is out",
+        f"beta = {target.beta:g}": f"the limits: no group's share may be forced below {low} or above {high}. With three or more "
+        "options, the limits of rare and of very frequent options are wider, as their totals are public",
+        f"kappa = {target.kappa}": f"a group of fewer than {plural(target.kappa, 'person')} is too small to be published by itself",
+        f"tau = {target.tau}": f"a count that is known to within {target.tau} counts as known",
+        f"epsilon_max = {target.epsilon_max:g}": "the most that noise may cost anyone: how much the odds of what is published "
+        "may change with one person's answer",
+        "exact, merged, noised, withheld": "; ".join(f"{action}: {ACTION_WORDS[action]}" for action in Action),
+    }
+    entries = [joined((element("dt", word), element("dd", f"{meaning}."))) for word, meaning in words.items()]
+    return section("Glossary", element("dl", *entries, class_="glossary"))
+
+
+def _listed(lines: Sequence[str]) -> Html:
+    more = [f"and {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
+    return points([*lines[:MOST_LINES], *more])
+
+
+def _counts(group: DecidedGroup) -> str:
+    return " · ".join(f"{count:,}" if name == UNNAMED else f"{name} {count:,}" for name, count in group.counts.items())
