@@ -1,10 +1,10 @@
 """Decides, cell by cell, how group counts may be published: exact where that is provably safe.
 
-    table = tabulate(Project.load("project.toml"))
-    exposure = bound(table)
-    plan = decide(table, target)
-    release = publish(plan, table)
-    findings = audit(release, onlooker)
+table = tabulate(Project.load("project.toml"))
+exposure = bound(table)
+plan = decide(table, target)
+release = publish(plan, table)
+findings = audit(release, onlooker)
 """
 
 from safemargin.audit import audit

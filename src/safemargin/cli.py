@@ -58,6 +58,7 @@ Axes = Annotated[str | None, typer.Option("--target", help="Bound the cells of t
 Count = Annotated[str, typer.Option("--count", help="Column that holds the counts.")]
 Option = Annotated[str, typer.Option("--option", help="Column that holds the answers.")]
 By = Annotated[str | None, typer.Option("--by", help="Columns that are axes, e.g. county,mode; others are ignored.")]
+Skip = Annotated[list[str] | None, typer.Option("--skip", help="Leave out rows, e.g. votes=-1; repeatable.")]
 Tolerance = Annotated[float, typer.Option(help="How far totals may be apart, as a share of all.")]
 
 
@@ -158,6 +159,7 @@ def bound(
     count: Count = "count",
     option: Option = "option",
     by: By = None,
+    skip: Skip = None,
     tolerance: Tolerance = 0.0,
     sort: Annotated[str, typer.Option(help="verdict, width, people or cell.")] = "verdict",
     limit: Annotated[int, typer.Option(help="How many cells to print.")] = 30,
@@ -177,8 +179,10 @@ def bound(
             exposure = run_bound(table, onlookers_of(project, table)[0], target=wanted, progress=progress)
     else:
         aim = _target(Target(), beta, kappa, tau)
-        tables = _tables(files, count, option, by)
-        onlooker = Onlooker("public", _tables(roll or [], "people", option, None), _tables(fact or [], count, option, None))
+        tables = _tables(files, count, option, by, skip)
+        onlooker = Onlooker(
+            "public", _tables(roll or [], "people", option), _tables(fact or [], count, option)
+        )
         slack = measured_slack(tables, tolerance)
         with _progress("bounding") as progress:
             exposure = run_bound(tables, onlooker, target=wanted, slack=slack, progress=progress)
@@ -204,8 +208,11 @@ def audit(
     count: Count = "count",
     option: Option = "option",
     by: By = None,
+    skip: Skip = None,
     tolerance: Tolerance = 0.0,
-    manifest: Annotated[Path | None, typer.Option(help="Manifest of a release: its target, and its rule is known.")] = None,
+    manifest: Annotated[
+        Path | None, typer.Option(help="Manifest of a release: its target, and its rule is known.")
+    ] = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -215,9 +222,9 @@ def audit(
     """
     stated, rule = _manifest(manifest)
     aim = _target(stated, beta, kappa, tau)
-    tables = _tables(files, count, option, by)
+    tables = _tables(files, count, option, by, skip)
     onlooker = Onlooker(
-        "public", _tables(roll or [], "people", option, None), _tables(fact or [], count, option, None), bool(rule)
+        "public", _tables(roll or [], "people", option), _tables(fact or [], count, option), bool(rule)
     )
     slack = measured_slack(tables, tolerance)
     with _progress("attacking") as progress:
@@ -243,8 +250,11 @@ def schema(as_json: Json = False) -> None:
     _print_json(project_schema())
 
 
-def _tables(files: list[Path], count: str, option: str, by: str | None) -> tuple[PublishedTable, ...]:
-    return tuple(read_tidy(file, count=count, option=option, axes=_axes(by)) for file in files)
+def _tables(
+    files: list[Path], count: str, option: str, by: str | None = None, skip: list[str] | None = None
+) -> tuple[PublishedTable, ...]:
+    rules = [(column, value) for column, _, value in (rule.partition("=") for rule in skip or [])]
+    return tuple(read_tidy(file, count=count, option=option, axes=_axes(by), skip=rules) for file in files)
 
 
 def _axes(text: str | None) -> tuple[str, ...] | None:
@@ -297,7 +307,12 @@ def _export(path: Path, exposure: Exposure, target: Target) -> None:
 @contextmanager
 def _progress(words: str) -> Iterator[Callable[[int, int], None]]:
     """A bar with the time left, on standard error, gone when done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=notes, transient=True) as bar:
         task = bar.add_task(words, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

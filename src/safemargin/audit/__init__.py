@@ -1,4 +1,4 @@
-"""What an attacker still gets: every attack on a release, seeing nothing but the release and what the onlooker knows."""
+"""What an attacker still gets, seeing nothing but the release and what the onlooker knows."""
 
 from collections.abc import Callable, Mapping
 

@@ -5,6 +5,7 @@ import numpy as np
 from safemargin.audit.situation import Situation
 from safemargin.bounds.certify import certify
 from safemargin.bounds.system import system
+from safemargin.model.arrays import row_keys
 from safemargin.model.findings import Attempt, Finding
 
 
@@ -25,7 +26,9 @@ def joint(situation: Situation) -> Attempt:
                 findings.setdefault((str(one.cell), option), finding)
     found = tuple(findings.values())
     people = max((f.people or 0 for f in found), default=0)
-    summary = f"{len(found):,} of {looked:,} cells are given away" if found else f"none of {looked:,} cells is given away"
+    summary = (
+        f"{len(found):,} of {looked:,} cells are given away" if found else f"none of {looked:,} cells is given away"
+    )
     return Attempt("joint", summary, looked, found, people)
 
 
@@ -33,7 +36,8 @@ def _listed(situation: Situation) -> list[Finding]:
     exposure = situation.exposure
     verdicts = situation.limits.verdicts(exposure.lower, exposure.upper, exposure.people)
     findings = []
-    for row, option in np.argwhere(verdicts == 2).tolist():
+    stated = _stated(situation)
+    for row, option in np.argwhere((verdicts == 2) & ~stated[:, None]).tolist():
         lower, upper = int(exposure.lower[row, option]), int(exposure.upper[row, option])
         people = None if exposure.people is None else int(exposure.people[row])
         of = f" of {people} people" if people is not None else ""
@@ -41,3 +45,25 @@ def _listed(situation: Situation) -> list[Finding]:
         name = exposure.options[option] if exposure.options else None
         findings.append(Finding("joint", exposure.cells.cell(row), name, people, lower, upper, words))
     return findings
+
+
+def _stated(situation: Situation) -> np.ndarray:
+    """Cells that a table prints: to read them takes no attack, and `slices` looks at them."""
+    cells = situation.exposure.cells
+    stated = np.zeros(len(cells), dtype=bool)
+    sizes = [len(names) for names in cells.categories]
+    for table in situation.release.tables:
+        if set(table.axes) != set(cells.axes) or not table.axes:
+            continue
+        columns = []
+        for a, axis in enumerate(cells.axes):
+            at = table.axes.index(axis)
+            index = {name: code for code, name in enumerate(cells.categories[a])}
+            lookup = np.array([index[next(iter(g))] if len(g) == 1 else -1 for g in table.groups[at]], dtype=np.int64)
+            columns.append(lookup[table.codes[:, at]])
+        codes = np.stack(columns, axis=1)
+        printed = (codes >= 0).all(axis=1) & (table.lower == table.upper)
+        stated |= np.isin(row_keys(cells.codes, sizes), row_keys(codes[printed], sizes))
+        if table.is_exact and all(len(group) == 1 for groups in table.groups for group in groups):
+            stated[:] = True  # what such a table leaves out is empty
+    return stated

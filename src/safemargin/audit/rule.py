@@ -20,7 +20,9 @@ def rule(situation: Situation) -> Attempt:
                 looked += len(suspected[0])
                 findings += _attack(situation, table, suspected)
     people_exposed = sum({str(f.cell): f.people or 0 for f in findings}.values())
-    summary = f"{len(findings)} counts follow from the rule" if findings else f"the rule tells nothing about {looked} groups"
+    summary = (
+        f"{len(findings)} counts follow from the rule" if findings else f"the rule tells nothing about {looked} groups"
+    )
     return Attempt("rule", summary, looked, tuple(findings), people_exposed)
 
 

@@ -38,9 +38,7 @@ class Situation:
 
 def _sizes(roll: PublishedTable, table: PublishedTable) -> dict[tuple[int, ...], int]:
     columns = [roll.axes.index(axis) for axis in table.axes]
-    home = [
-        {name: g for g, group in enumerate(groups) for name in group} for groups in table.groups
-    ]
+    home = [{name: g for g, group in enumerate(groups) for name in group} for groups in table.groups]
     group_of = [
         [home[a].get(next(iter(group)), -1) for group in roll.groups[column]] for a, column in enumerate(columns)
     ]

@@ -43,6 +43,8 @@ def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding],
                 words = f"the rest of {table.name} leaves {lower[place]} to {upper[place]}"
                 size = None if sizes is None else int(people[place])
                 findings.append(
-                    Finding("subtraction", table.cell(row), name or None, size, int(lower[place]), int(upper[place]), words)
+                    Finding(
+                        "subtraction", table.cell(row), name or None, size, int(lower[place]), int(upper[place]), words
+                    )
                 )
     return findings, looked

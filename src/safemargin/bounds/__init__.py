@@ -37,8 +37,8 @@ def bound(
     """What `onlooker` can infer about every cell once `public` is out.
 
     A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
-    Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None leaves
-    it to the number of cells.
+    Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
+    leaves it to the number of cells.
     """
     if isinstance(public, Table):
         onlooker = onlooker or knowing(public, "joint")
@@ -69,9 +69,7 @@ def bound(
     )
 
 
-def _in_closed_form(
-    tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None
-) -> Exposure:
+def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None) -> Exposure:
     axes = tuple(axis for table in tables for axis in table.axes)
     wanted = axes if target is None else _known_axes(target, axes)
     chosen = tuple(table for table in tables if set(table.axes) <= set(wanted)) or tables[:1]
@@ -162,9 +160,7 @@ def _sizes(roll: PublishedTable, cells: Cells) -> IntArray | None:
     for row, people in enumerate(roll.lower.tolist()):
         key = tuple(next(iter(roll.groups[column][roll.codes[row, column]])) for column in columns)
         found[key] = found.get(key, 0) + people
-    return np.array(
-        [found.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64
-    )
+    return np.array([found.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64)
 
 
 def _totals(tables: Sequence[PublishedTable], options: tuple[str, ...]) -> tuple[int, ...]:

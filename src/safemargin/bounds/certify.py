@@ -1,9 +1,9 @@
 """Is anybody exposed? Deciding is far cheaper than computing every interval.
 
 A handful of integer tables that all satisfy the public facts show, for almost every cell at once, that it is neither
-forced outside the limits nor known to within tau. Only cells that no table clears get a program of their own. Checked are
-the cells of the joint table and of smaller sets of axes: a pair of axes can be given away although each profile in it,
-taken alone, is open.
+forced outside the limits nor known to within tau. Only cells that no table clears get a program of their own. Checked
+are the cells of the joint table and of smaller sets of axes: a pair of axes can be given away although each profile in
+it, taken alone, is open.
 """
 
 from collections.abc import Sequence
@@ -67,8 +67,8 @@ def certify(
 ) -> Proof:
     """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
 
-    `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`, as
-    with a certificate, are checked by addition and spare the search for others.
+    `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`,
+    as with a certificate, are checked by addition and spare the search for others.
     """
     rounder = Rounder(known)
     checked = levels(known, rounder, limits)

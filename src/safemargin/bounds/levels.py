@@ -48,7 +48,8 @@ class Level:
 
     def exposed(self) -> BoolArray:
         """Cells and options that the outer interval already gives away."""
-        return self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
+        found: BoolArray = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
+        return found
 
     def needs(self) -> tuple[BoolArray, BoolArray]:
         """Cells and options that still need a higher, or a lower, count to be shown possible."""
@@ -158,5 +159,7 @@ def _force_pairs(level: Level, rounder: Rounder, total: tuple[IntArray, IntArray
     lower = np.maximum.reduce(
         [least_a - (size_a - both), least_b - (size_b - both), least_a + least_b - total[1], np.zeros_like(least_a)]
     )
-    upper = np.minimum.reduce([most_a, most_b, neither - total[0] + most_a + most_b, np.broadcast_to(both, most_a.shape)])
+    upper = np.minimum.reduce(
+        [most_a, most_b, neither - total[0] + most_a + most_b, np.broadcast_to(both, most_a.shape)]
+    )
     level.force(lower, upper)

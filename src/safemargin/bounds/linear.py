@@ -128,7 +128,7 @@ def _independent(matrix: sparse.csr_array, lower: IntArray, upper: IntArray) -> 
 
 
 def _solver(model: highspy.HighsLp) -> highspy.Highs:
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
     solver.passModel(model)

@@ -38,11 +38,8 @@ def _levels(groups: tuple[Group, ...]) -> list[int]:
     taken: list[set[str]] = []
     levels: list[int] = []
     for group in groups:
-        for level, used in enumerate(taken):
-            if not used & group:
-                break
-        else:
-            level = len(taken)
+        level = next((place for place, used in enumerate(taken) if not used & group), len(taken))
+        if level == len(taken):
             taken.append(set())
         taken[level] |= group
         levels.append(level)

@@ -58,7 +58,5 @@ def _check(known: System, spare: IntArray, surplus: IntArray) -> None:
 
 def _name(known: System, variable: int) -> str:
     profile = variable // known.free
-    cell = ", ".join(
-        f"{axis} {known.categories[a][known.codes[profile, a]]}" for a, axis in enumerate(known.axes)
-    )
+    cell = ", ".join(f"{axis} {known.categories[a][known.codes[profile, a]]}" for a, axis in enumerate(known.axes))
     return cell or "everybody"

@@ -1,8 +1,8 @@
 """From a real-valued table to an integer one with the same margins: the step that makes a witness a proof.
 
 Every profile is rounded to whole people, then votes are exchanged between two profiles that differ in one published
-slice only, until every margin is met again. The result is checked by addition; where exchanges do not suffice (published
-tables of higher order), there is no answer here and a program has to find one.
+slice only, until every margin is met again. The result is checked by addition; where exchanges do not suffice
+(published tables of higher order), there is no answer here and a program has to find one.
 """
 
 import heapq
@@ -114,18 +114,17 @@ class Rounder:
 
     def _next_move(self, mine: IntArray, over: IntArray) -> tuple[int, int, int, int, int] | None:
         """From which slice to which other (-1: any outside the block), which option gives, which takes, how often."""
-        place, given = np.unravel_index(int(over.argmax()), over.shape)
+        place, given = divmod(int(over.argmax()), over.shape[1])
         if over[place, given] <= 0:
-            place, taken = np.unravel_index(int(over.argmin()), over.shape)
-            given = int(over[place].argmax())
-            other = int(over[:, taken].argmax())
-            return int(mine[place]), int(mine[other]) if other != place else -1, int(given), int(taken), 1
+            place, taken = divmod(int(over.argmin()), over.shape[1])
+            given, other = int(over[place].argmax()), int(over[:, taken].argmax())
+            return int(mine[place]), int(mine[other]) if other != place else -1, given, taken, 1
         taken = int(over[place].argmin())
         other = int(over[:, given].argmin())
         units = int(over[place, given])
         if over[other, given] < 0:
-            return int(mine[place]), int(mine[other]), int(given), taken, min(units, int(-over[other, given]))
-        return int(mine[place]), -1, int(given), taken, units
+            return int(mine[place]), int(mine[other]), given, taken, min(units, int(-over[other, given]))
+        return int(mine[place]), -1, given, taken, units
 
     def _exchange(
         self, counts: IntArray, sums: IntArray, block: int, source: int, goal: int, given: int, taken: int, units: int

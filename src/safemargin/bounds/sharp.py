@@ -40,7 +40,8 @@ class Targets:
 
     def of(self, counts: IntArray) -> IntArray:
         """Values of all targets in one table."""
-        return self.offset + self.sign * (self.matrix @ counts)
+        values: IntArray = self.offset + self.sign * (self.matrix @ counts)
+        return values
 
 
 @dataclass(frozen=True)
@@ -73,16 +74,22 @@ class _Search:
 
     def _follow_rows(self) -> None:
         """A target that a published row states outright has that row's range."""
-        stated = {
-            tuple(self.known.rows.indices[a:b].tolist()): row
-            for row, (a, b) in enumerate(zip(self.known.rows.indptr, self.known.rows.indptr[1:], strict=False))
-        } if len(self.lower) <= 20_000 else {}
+        stated = (
+            {
+                tuple(self.known.rows.indices[a:b].tolist()): row
+                for row, (a, b) in enumerate(zip(self.known.rows.indptr, self.known.rows.indptr[1:], strict=False))
+            }
+            if len(self.lower) <= 20_000
+            else {}
+        )
         matrix = self.targets.matrix
         for t, (a, b) in enumerate(zip(matrix.indptr, matrix.indptr[1:], strict=False)):
             row = stated.get(tuple(sorted(matrix.indices[a:b].tolist()))) if stated and b - a > 1 else None
             if row is None:
                 continue
-            ends = self.targets.offset[t] + self.targets.sign[t] * np.array([self.known.lower[row], self.known.upper[row]])
+            ends = self.targets.offset[t] + self.targets.sign[t] * np.array(
+                [self.known.lower[row], self.known.upper[row]]
+            )
             self.lower[t], self.upper[t] = max(self.lower[t], ends.min()), min(self.upper[t], ends.max())
 
     def take(self, counts: IntArray) -> None:
@@ -100,14 +107,18 @@ class _Search:
     def open_below(self) -> BoolArray:
         return self.inner_lower > self.lower
 
+    def is_open(self, target: int, upwards: bool) -> bool:
+        """Whether one end of one target is open."""
+        if upwards:
+            return bool(self.inner_upper[target] < self.upper[target])
+        return bool(self.inner_lower[target] > self.lower[target])
+
     def unsettled(self) -> int:
         """How many ends are open."""
         return int(self.open_above.sum() + self.open_below.sum())
 
 
-def settle(
-    known: System, targets: Targets, progress: Progress | None = None, programs: bool = True
-) -> Settled:
+def settle(known: System, targets: Targets, progress: Progress | None = None, programs: bool = True) -> Settled:
     """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals."""
     search = _Search(known, targets)
     total = 2 * len(search.lower)
@@ -118,6 +129,8 @@ def settle(
             progress(total - search.unsettled(), total)
 
     try:
+        if known.admits(search.low):  # often so where propagation settles everything
+            search.take(search.low)
         _by_witnesses(search, report, rounds=12 if programs else 2)
         if programs and search.unsettled():
             _by_programs(search, report)
@@ -130,7 +143,7 @@ def settle(
 
 def _by_witnesses(search: _Search, report: Callable[[], None], rounds: int) -> None:
     known = search.known
-    if known.people is None or len(known.lower) > MOST_ROWS_TO_FIT:
+    if known.people is None or len(known.lower) > MOST_ROWS_TO_FIT or not search.unsettled():
         return
     family, rounder = Family(known, search.low, search.high), Rounder(known)
     generator = numpy_generator(SEED)
@@ -155,8 +168,8 @@ def _by_programs(search: _Search, report: Callable[[], None]) -> None:
     generator = numpy_generator(SEED + 1)
     _by_groups(search, program, generator.choice([-1.0, 1.0], size=(40, len(search.lower))), report)
     for upwards in (True, False):
-        for target in range(len(search.lower)):
-            if (search.open_above if upwards else search.open_below)[target]:
+        for target in np.flatnonzero(search.open_above if upwards else search.open_below).tolist():
+            if search.is_open(target, upwards):
                 _settle_end(search, program, target, upwards)
                 report()
 
@@ -191,7 +204,7 @@ def _settle_end(search: _Search, program: Program, target: int, upwards: bool) -
     search.method[target] = LINEAR
     _tighten(search, target, upwards, offset, way, best.value)
     _harvest(search, best.values)
-    if not (search.open_above if upwards else search.open_below)[target]:
+    if not search.is_open(target, upwards):
         return
     if search.known.size > MOST_VARIABLES_FOR_INTEGERS:
         return

@@ -16,7 +16,7 @@ from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import UNBOUNDED, PublishedTable
 
 MOST_PROFILES = 2_000_000
-"""Without a joint roll every combination of categories is a cell; beyond this many, only those that no table empties."""
+"""Without a joint roll every combination of categories is a cell; beyond this many, those that no table empties."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class System:
     def sums(self, counts: IntArray) -> IntArray:
         """The value of every row, exactly."""
         per_slice = self.slices @ counts.reshape(-1, self.free)
-        return (per_slice[self.slice_of] * self.weights).sum(axis=1)
+        sums: IntArray = (per_slice[self.slice_of] * self.weights).sum(axis=1)
+        return sums
 
     @property
     def size(self) -> int:
@@ -72,7 +73,8 @@ class System:
     def residual(self, counts: IntArray) -> IntArray:
         """How far each row is from its range, for integer values of all variables; 0 where it holds."""
         sums = self.sums(counts)
-        return np.maximum(self.lower - sums, 0) + np.minimum(self.upper - sums, 0)
+        gap: IntArray = np.maximum(self.lower - sums, 0) + np.minimum(self.upper - sums, 0)
+        return gap
 
     def admits(self, counts: IntArray) -> bool:
         """Whether integer `counts` satisfy every fact, checked by addition alone."""
@@ -150,7 +152,7 @@ def check_totals(tables: Sequence[PublishedTable], slack: int = 0) -> None:
 
 
 def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
-    """How many votes the totals of complete tables are apart, if that is within `tolerance` of the total; else raise."""
+    """How many votes the totals of complete tables are apart; raises if that is beyond `tolerance` of the total."""
     by_option: dict[str, list[int]] = {}
     for table in tables:
         for name, total in zip(table.options or ("",), complete_total(table) or (), strict=False):
@@ -234,9 +236,7 @@ class _Builder:
         listed = found[at_key] == keys
         return np.where(inside, np.where(listed, at_key, -2), -1).astype(np.int64)
 
-    def _add_option(
-        self, table: PublishedTable, rows: IntArray, place: IntArray, where: IntArray, option: int
-    ) -> None:
+    def _add_option(self, table: PublishedTable, rows: IntArray, place: IntArray, where: IntArray, option: int) -> None:
         row_of = np.full(int(max(where.max(initial=0), place.max(initial=0))) + 1, -2, dtype=np.int64)
         row_of[place] = np.arange(len(rows))
         mine = np.where(where >= 0, row_of[np.maximum(where, 0)], where)
@@ -361,9 +361,7 @@ def _combinations(
         at = [covered.index(axis) for axis in shared]
         rows = partial if covered else {(): None}
         partial = {
-            (*row, *tail): None
-            for row in rows
-            for tail in dict.fromkeys(listed.get(tuple(row[i] for i in at), ()))
+            (*row, *tail): None for row in rows for tail in dict.fromkeys(listed.get(tuple(row[i] for i in at), ()))
         }
         covered = (*covered, *fresh)
         if len(partial) > MOST_PROFILES:

@@ -1,9 +1,9 @@
 """One table inside the limits proves that no cell is forced out of them; damped Newton finds it.
 
-With `a_e` the rows that profile `e` stands in, the table is `N[e] * (floor + (1 - sum of floors) * softmax(theta . a_e))`
-and `theta` solves a convex problem with one unknown per row. Floors of zero give the maximum-entropy fit, which is what
-an analyst armed with a census would believe. If the limits cannot be met, `theta` runs off along a direction that proves
-it. Floating point finds the table here; `rounding.py` makes it a proof in integers.
+With `a_e` the rows that profile `e` stands in, the table is `N[e] * (floor + (1 - all floors) * softmax(theta . a_e))`
+and `theta` solves a convex problem with one unknown per row. Floors of zero give the maximum-entropy fit, which is
+what an analyst armed with a census would believe. If the limits cannot be met, `theta` runs off along a
+direction that proves it. Floating point finds the table here; `rounding.py` makes it a proof in integers.
 """
 
 from dataclasses import dataclass
@@ -102,7 +102,8 @@ class Family:
         pulled = lean.reshape(-1, self.known.free)
         top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
         weight = np.exp(pulled - top)
-        return (weight / (np.exp(-top) + weight.sum(axis=1, keepdims=True))).ravel()
+        shares: FloatArray = (weight / (np.exp(-top) + weight.sum(axis=1, keepdims=True))).ravel()
+        return shares
 
     def potential(self, lean: FloatArray, span: FloatArray) -> float:
         """The convex function whose slope in `lean` is the table."""
@@ -153,8 +154,8 @@ def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray
     def objective(at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         pull = family.pull(at)
         slack = at[family.slack_rows]
-        value = family.potential(pull + lean, span) + float(family.slack_width @ np.logaddexp(0.0, slack)) - at @ goal
-        return value, pull, slack
+        value = family.potential(pull + lean, span) + float(family.slack_width @ np.logaddexp(0.0, slack))
+        return value - float(at @ goal), pull, slack
 
     value, pull, slack = objective(theta)
     for _ in range(STEPS):

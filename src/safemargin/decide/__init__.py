@@ -68,7 +68,9 @@ def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect
     """Make every group of an axis regular, or flag it, in the way that was asked for."""
     if protect == "merge":
         return by_rule(by_rate(one, limits), limits)
-    flagged = flag(replace(one, flagged=frozenset()), target, limits, {"noise": "noised", "withhold": "withheld"}[protect])
+    flagged = flag(
+        replace(one, flagged=frozenset()), target, limits, {"noise": "noised", "withhold": "withheld"}[protect]
+    )
     if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
     return flagged
@@ -176,7 +178,9 @@ def _decisions(one: Split, flagged: Action, guarantees: tuple[Guarantee, ...]) -
         else:
             action, reason = Action.EXACT, "large enough, share within the target"
         decisions.append(
-            Decision(one.axis.name, group, one.size(group), action, reason, epsilon if action is Action.NOISED else None)
+            Decision(
+                one.axis.name, group, one.size(group), action, reason, epsilon if action is Action.NOISED else None
+            )
         )
     return decisions
 

@@ -13,10 +13,11 @@ import vl_convert
 from safemargin.model.exposure import Exposure
 from safemargin.model.findings import Findings
 from safemargin.model.plan import Action
+from safemargin.model.published import UNBOUNDED
 from safemargin.model.target import VERDICTS, Target, Verdict
 from safemargin.report.document import CellEntry
 from safemargin.report.groups import DecidedGroup, people_by_action
-from safemargin.report.words import cell_words, count_span, percent, percent_span
+from safemargin.report.words import cell_words, count_span, percent
 
 Spec = dict[str, Any]
 
@@ -34,8 +35,11 @@ MOST_OPTIONS = 8
 PANELS = 4
 """How many options stand side by side."""
 
-WIDTH = 860
+WIDTH = 900
 """Of a picture with its labels, in pixels."""
+
+STACK_WIDTH = 500
+"""Of a picture that is to fit a phone."""
 
 LETTER = 7.0
 """Room for a letter of a label in any reader's font: the renderer measures with another one."""
@@ -53,26 +57,26 @@ CONFIG: Spec = {
         "ticks": False,
     },
     "axisY": {"domain": False, "grid": False, "labelLimit": 0, "title": None, "labelPadding": 8},
-    "axisX": {"domain": False, "tickCount": 4},
+    "axisX": {"domain": False, "tickCount": 3},
     "header": {"labelFontSize": 13, "labelFontWeight": "bold", "title": None, "labelAnchor": "start"},
     "text": {"fontSize": 11, "fill": "#000"},
 }
 LINE: Spec = {"type": "tick", "color": "#888", "thickness": 1.5}
-WORDS: Spec = {"type": "text", "align": "left", "dx": 5}
+WORDS: Spec = {"type": "text", "align": "left", "dx": 6}
 GAP = 20
 PLACE = 4
 """Digits before every label."""
-LONGEST = 52
-"""Letters of a label that are shown."""
-POINT = 0.008
-"""Added to both ends of an interval of shares: a single point would not be seen."""
+LONGEST_LABEL, LONGEST_OPTION = 52, 16
+"""Letters that are shown."""
+POINT = 0.012
+"""Added to both ends of an interval, as a share of the picture: a single point would not be seen."""
 
 SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
 
 def to_svg(spec: Spec) -> str:
     """The picture as an SVG element that takes the width of the page."""
-    svg: str = vl_convert.vegalite_to_svg({"config": CONFIG, **spec}, vl_version="5.20")
+    svg: str = vl_convert.vegalite_to_svg({"config": CONFIG, **spec})
     return SIZE.sub(r'<svg\1 style="--natural: \2px"', svg, count=1)
 
 
@@ -102,7 +106,7 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
     ]
     return {
         "data": {"values": values},
-        "facet": {"field": "option", "type": "nominal", "sort": list(totals), "title": None},
+        "facet": {"field": "option", "type": "nominal", "sort": list(totals), "header": {"labelLimit": panel}},
         "columns": PANELS,
         "spacing": GAP,
         "spec": {"width": panel, "height": {"step": 20}, "encoding": {"y": rows}, "layer": layers},
@@ -112,35 +116,35 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
 def intervals_chart(rows: Sequence[CellEntry], exposure: Exposure, target: Target) -> Spec:
     """What an onlooker can confine each cell to, with the limits and the rate that an analyst would guess."""
     known = all(row["interval"] is not None for row in rows)
-    values = [_interval(place, row, exposure, target, known) for place, row in enumerate(rows)]
+    end = 1 if known else max([1, *(row["upper"] for row in rows if row["upper"] < UNBOUNDED)])
+    values = [_interval(_row(place, cell_words(row["cell"])), row, end, known) for place, row in enumerate(rows)]
     left, y = _rows(values)
     width = WIDTH - left - int(LETTER * max(len(value["words"]) for value in values)) - GAP
-    axis = {"format": ".0%" if known else ",d", "title": "share of the people in the cell" if known else "people"}
-    x = {"type": "quantitative", "axis": axis, "scale": {"domain": [0, 1]} if known else {"zero": True}}
+    axis = {
+        "format": ".0%" if known else ",d",
+        "title": "share of the people in the cell" if known else "people",
+        "tickCount": 5,
+    }
+    x = {"type": "quantitative", "axis": axis, "scale": {"domain": [0, end]}}
     layers: list[Spec] = [
         {
-            "mark": {"type": "bar", "height": 9, "cornerRadius": 2},
+            "mark": {"type": "bar", "height": 11, "cornerRadius": 2},
             "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": _verdicts("verdict")},
         },
         {"mark": WORDS, "encoding": {"x": {"value": width}, "text": {"field": "words"}}},
     ]
     if known:
-        line = {**LINE, "bandSize": 22}
+        limits, line = exposure.limits(target), {**LINE, "bandSize": 22}
+        for value, row in zip(values, rows, strict=True):
+            option = exposure.options.index(row["option"]) if "option" in row else 0
+            value |= {"floor": float(limits.floors[option]), "ceiling": float(limits.ceilings[option])}
         layers += [{"mark": line, "encoding": {"x": {**x, "field": name}}} for name in ("floor", "ceiling")]
     if any(value["fitted"] is not None for value in values):
-        dot = {
-            "type": "point",
-            "filled": True,
-            "fill": "#fff",
-            "stroke": "#000",
-            "strokeWidth": 1.5,
-            "size": 30,
-            "opacity": 1,
-        }
+        dot = {"type": "point", "fill": "#000", "stroke": "#fff", "strokeWidth": 1, "size": 36, "opacity": 1}
         layers.append({"mark": dot, "encoding": {"x": {**x, "field": "fitted"}}})
     return {
         "data": {"values": values},
-        "padding": {"right": 3 * GAP},
+        "padding": {"left": 5, "top": 5, "bottom": 8, "right": 3 * GAP},
         "width": width,
         "height": {"step": 22},
         "encoding": {"y": y},
@@ -170,10 +174,10 @@ def loss_chart(axes: Mapping[str, Sequence[DecidedGroup]]) -> Spec:
 
 def _stacked(values: list[Spec], colour: Spec, title: str) -> Spec:
     left, rows = _rows(values)
-    axis = {"format": ".0%", "title": title}
+    axis = {"format": ".0%", "title": title, "tickCount": 5}
     return {
         "data": {"values": values},
-        "width": WIDTH - left - GAP,
+        "width": STACK_WIDTH - left,
         "height": {"step": 30},
         "mark": {"type": "bar", "height": {"band": 0.7}},
         "encoding": {
@@ -199,22 +203,17 @@ def _bar(row: str, group: DecidedGroup, option: str, total: float, top: float) -
     }
 
 
-def _interval(place: int, row: CellEntry, exposure: Exposure, target: Target, known: bool) -> Spec:
+def _interval(name: str, row: CellEntry, end: int, known: bool) -> Spec:
     low, high = (row["interval"] or [0, 0]) if known else [row["lower"], row["upper"]]
-    limits = exposure.limits(target)
-    option = exposure.options.index(row["option"]) if "option" in row else 0
+    option = f"{_cut(row['option'], LONGEST_OPTION)}: " if "option" in row else ""
     people = "" if row["people"] is None else f" of {row['people']:,}"
-    name = f"{row['option']}: " if "option" in row else ""
-    span = percent_span(row["interval"]) if known else count_span(row["lower"], row["upper"])
     return {
-        "row": _row(place, cell_words(row["cell"])),
-        "low": low - POINT if known else low,
-        "high": high + POINT if known else high,
-        "floor": float(limits.floors[option]) if known else None,
-        "ceiling": float(limits.ceilings[option]) if known else None,
+        "row": name,
+        "low": max(low - POINT * end, 0),
+        "high": min(high + POINT * end, end),
         "fitted": row["fitted"] if known else None,
         "verdict": row["verdict"],
-        "words": f"{name}{span}{people}",
+        "words": f"{option}{count_span(row['lower'], row['upper'])}{people}",
     }
 
 
@@ -229,7 +228,11 @@ def _rows(values: Sequence[Spec]) -> tuple[int, Spec]:
 
 
 def _row(place: int, text: str) -> str:
-    return f"{place:0{PLACE}d}{text if len(text) <= LONGEST else text[: LONGEST - 1] + '…'}"
+    return f"{place:0{PLACE}d}{_cut(text, LONGEST_LABEL)}"
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _actions(field: str) -> Spec:

@@ -19,6 +19,9 @@ from safemargin.report.groups import Orders, decided_groups, decision_label
 SCHEMA = 1
 """Version of the documents; a change of meaning raises it."""
 
+UNNAMED_COUNT = "count"
+"""Key of a group's only count where the tables have no options."""
+
 Document = dict[str, Any]
 T = TypeVar("T")
 
@@ -84,7 +87,7 @@ def release_document(
                 "people": group.people,
                 "action": str(group.action),
                 "reason": group.reason,
-                "counts": dict(group.counts),
+                "counts": {option or UNNAMED_COUNT: count for option, count in group.counts.items()},
             }
             for group in decided_groups(plan, release, orders)
         ],

@@ -11,7 +11,7 @@ from safemargin.model.release import Release
 Orders = Mapping[str, tuple[str, ...]]
 """The categories of every axis in order: a merged group is named in this order, else by the alphabet."""
 
-UNNAMED = "count"
+UNNAMED = ""
 """Stands for the option where a table has none."""
 
 

@@ -64,14 +64,17 @@ def legend(kinds: Iterable[str]) -> Html:
     return element("p", *(chip(kind) for kind in kinds), class_="legend")
 
 
-def figure(svg: str, caption: str, *below: object) -> Html:
-    """A picture that scrolls sideways where the screen is narrow."""
-    picture = element("div", Html(svg), class_="scroll", role="img", aria_label=caption, tabindex="0")
+def figure(svg: str, caption: str, *below: object, fits: bool = False) -> Html:
+    """A picture that scrolls sideways where the screen is narrow, unless it `fits`."""
+    kind = "scroll fits" if fits else "scroll"
+    picture = element("div", Html(svg), class_=kind, role="img", aria_label=caption, tabindex="0")
     return element("figure", element("figcaption", caption), picture, *below)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> Html:
-    """A table whose rows become cards on a phone."""
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = (), kind: str = "full"
+) -> Html:
+    """A table whose rows become cards on a phone; `numbers` are the columns to be aligned on the right."""
     right = {name: {"class_": "number"} if name in numbers else {} for name in columns}
     head = element("tr", *(element("th", name, scope="col", **right[name]) for name in columns))
     body = [
@@ -81,7 +84,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Seq
         )
         for row in rows
     ]
-    return element("table", element("thead", head), element("tbody", *body))
+    return element("table", element("thead", head), element("tbody", *body), class_=kind)
 
 
 def tiles(figures: Mapping[str, object]) -> Html:

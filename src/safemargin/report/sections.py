@@ -14,12 +14,8 @@ from safemargin.report.charts import (
     to_svg,
 )
 from safemargin.report.document import entries
-from safemargin.report.groups import (
-    UNNAMED,
-    DecidedGroup,
-    is_left_out,
-    people_by_action,
-)
+from safemargin.report.glossary import ACTION_WORDS, glossary_words
+from safemargin.report.groups import DecidedGroup, is_left_out, people_by_action
 from safemargin.report.markup import (
     Html,
     chip,
@@ -36,12 +32,13 @@ from safemargin.report.markup import (
 from safemargin.report.ranking import ranked
 from safemargin.report.story import Story
 from safemargin.report.words import (
+    UNSETTLED,
     attack_words,
     certificate_words,
+    finding_words,
     headline,
     irregular_words,
     is_sound,
-    named_cell_words,
     onlooker_words,
     percent,
     plural,
@@ -50,12 +47,6 @@ from safemargin.report.words import (
 
 MOST_CELLS = 40
 MOST_LINES = 50
-ACTION_WORDS = {
-    Action.EXACT: "the true count",
-    Action.MERGED: "the true count of several categories together",
-    Action.NOISED: "a count with random noise",
-    Action.WITHHELD: "no count",
-}
 
 
 def head(story: Story, title: str) -> Html:
@@ -91,7 +82,7 @@ def key_figures(story: Story) -> Html:
         figures |= {f"groups {action}": found[action][0] for action in Action if action is not Action.EXACT}
     figures["releases refused on the way"] = len(story.plan.refusals)
     options = [
-        (option if option != UNNAMED else "counted", count, percent(count / story.people) if story.people else "-")
+        (option or "counted", count, percent(count / story.people) if story.people else "-")
         for option, count in story.totals.items()
     ]
     columns = ("everybody", "count", "share")
@@ -99,7 +90,7 @@ def key_figures(story: Story) -> Html:
         "Key figures",
         tiles(figures),
         paragraphs(irregular_words(story.plan)) if story.plan.irregular else "",
-        table(columns, options, columns[1:]) if options else "",
+        table(columns, options, columns[1:], "compact") if options else "",
     )
 
 
@@ -123,14 +114,19 @@ def _rates_of(axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]
     if is_left_out(groups):
         categories = plural(sum(group.members for group in groups), "category")
         words = f"Nothing is published about this axis ({categories})."
-        return element("figure", element("figcaption", axis), paragraphs(words), points({g.reason for g in groups}))
+        return element(
+            "figure",
+            element("figcaption", axis),
+            paragraphs(words),
+            points(dict.fromkeys(group.reason for group in groups)),
+        )
     shown = groups
     if len(groups) > MOST_GROUPS:
         shown = sorted(groups, key=lambda group: -group.people)[:MOST_GROUPS]
     left = [group for group in groups if group not in shown]
     tally = ", ".join(f"{count:,} {action}" for action, (count, _) in people_by_action(left).items() if count)
     note = f"The {MOST_GROUPS} largest of {len(groups):,} groups. The others ({tally}) are in the table of decisions."
-    return figure(to_svg(rates_chart(shown, totals or {UNNAMED: 0.0})), axis, paragraphs(note) if left else "")
+    return figure(to_svg(rates_chart(shown, totals)), axis, paragraphs(note) if left else "")
 
 
 def losses(story: Story) -> Html:
@@ -146,13 +142,13 @@ def losses(story: Story) -> Html:
     return section(
         "What protection cost",
         paragraphs(f"How many people are in groups of each kind ({'; '.join(words)})."),
-        figure(to_svg(loss_chart(story.axes)), "People by how their group is published", legend(Action)),
+        figure(to_svg(loss_chart(story.axes)), "People by how their group is published", legend(Action), fits=True),
         table(columns, rows, columns[1:]),
     )
 
 
 def _people(groups: int, people: int) -> str:
-    return f"{people:,} in {plural(groups, 'group')}" if groups else "-"
+    return f"{people:,} in {plural(groups, 'group')}" if groups else ""
 
 
 def intervals(story: Story) -> Html:
@@ -162,16 +158,14 @@ def intervals(story: Story) -> Html:
     worst = max(story.findings, key=lambda each: each.exposure.tallied(each.target)["disclosed"])
     exposure, target = worst.exposure, worst.target
     rows = entries(exposure, target, ranked(exposure, target, MOST_CELLS))
-    if not rows:
+    if not rows or not exposure.cells.axes:
         return Html("")
-    words = (
-        f"For the {len(rows)} of {plural(exposure.lower.size, 'interval')} that {worst.onlooker.name} can confine most: "
-        "every share between the ends of the bar agrees with all that is public."
-    )
-    fitted = "" if exposure.fitted is None else " The circle is the share that an analyst would guess."
+    count = f"{len(rows)} of {plural(exposure.lower.size, 'interval')}"
+    words = f"The {count} that tell {worst.onlooker.name} most. Every share in a bar agrees with all that is public."
+    fitted = "" if exposure.fitted is None else " The dot is the share that an analyst would guess."
     lines = "" if exposure.people is None else " The lines are the limits of the target."
     caption = f"What {worst.onlooker.name} can infer ({', '.join(exposure.cells.axes) or 'total'})"
-    cut = "" if exposure.complete else "The search was cut short: some intervals may be wider than need be."
+    cut = "" if exposure.complete else UNSETTLED
     return section(
         "Closest calls",
         legend(VERDICTS),
@@ -189,13 +183,18 @@ def onlookers(story: Story) -> Html:
             "li",
             element("strong", each.onlooker.name),
             f" {onlooker_words(each.onlooker, each.exposure.cells.axes)}. ",
-            f"Left to infer: {tally_words(each.exposure.tallied(each.target))}. {attack_words(each)}",
+            f"Intervals: {tally_words(each.exposure.tallied(each.target))}. {attack_words(each)}",
         )
         for each in story.findings
     ]
     return section(
         "What onlookers learn",
-        figure(to_svg(onlookers_chart(story.findings)), "Intervals of every onlooker by verdict", legend(VERDICTS)),
+        figure(
+            to_svg(onlookers_chart(story.findings)),
+            "Intervals of every onlooker by verdict",
+            legend(VERDICTS),
+            fits=True,
+        ),
         element("ul", *lines),
     )
 
@@ -205,7 +204,7 @@ def attacks(story: Story) -> Html:
     tried = [(each.onlooker.name, attempt) for each in story.findings for attempt in each.attempts]
     if not tried:
         return Html("")
-    columns = ("attack", "onlooker", "looked at", "found", "people exposed", "what it does")
+    columns = ("attack", "onlooker", "looked at", "found", "people exposed", "summary")
     rows = [
         (
             element("strong", attempt.attack),
@@ -218,11 +217,7 @@ def attacks(story: Story) -> Html:
         for name, attempt in tried
     ]
     found = [finding for _, attempt in tried for finding in attempt.findings]
-    words = [
-        f"{finding.attack}: {named_cell_words(finding.cell)}"
-        f"{'' if finding.option is None else f', {finding.option}'}: {finding.words}"
-        for finding in found
-    ]
+    words = [f"{finding.attack}: {finding_words(finding)}" for finding in found]
     return section("Attacks", table(columns, rows, columns[2:5]), _listed(words))
 
 
@@ -270,26 +265,10 @@ def certificate(story: Story) -> Html:
 
 
 def glossary(story: Story) -> Html:
-    """The words of this page for readers who have not met them."""
-    target = story.plan.target
-    low, high = percent(target.beta), percent(1 - target.beta)
-    words = {
-        "onlooker": "somebody who sees all that is published and may know more, such as the size of every group",
-        "interval": "the smallest and the largest count, or share, of a group that agree with everything the onlooker knows",
-        "contained": "the whole interval lies within the limits: whatever the onlooker believed before, the release does "
-        "not tell how members of the group chose",
-        "open": "the interval reaches beyond a limit but also lies within: the release by itself forces nothing",
-        "disclosed": "the interval lies outside the limits, or is so narrow that the count is known: somebody's answer is out",
-        f"beta = {target.beta:g}": f"the limits: no group's share may be forced below {low} or above {high}. With three or more "
-        "options, the limits of rare and of very frequent options are wider, as their totals are public",
-        f"kappa = {target.kappa}": f"a group of fewer than {plural(target.kappa, 'person')} is too small to be published by itself",
-        f"tau = {target.tau}": f"a count that is known to within {target.tau} counts as known",
-        f"epsilon_max = {target.epsilon_max:g}": "the most that noise may cost anyone: how much the odds of what is published "
-        "may change with one person's answer",
-        "exact, merged, noised, withheld": "; ".join(f"{action}: {ACTION_WORDS[action]}" for action in Action),
-    }
-    entries = [joined((element("dt", word), element("dd", f"{meaning}."))) for word, meaning in words.items()]
-    return section("Glossary", element("dl", *entries, class_="glossary"))
+    """The terms of the page."""
+    words = glossary_words(story.plan.target).items()
+    terms = [joined((element("dt", word), element("dd", meaning))) for word, meaning in words]
+    return section("Glossary", element("dl", *terms, class_="glossary"))
 
 
 def _listed(lines: Sequence[str]) -> Html:
@@ -298,4 +277,5 @@ def _listed(lines: Sequence[str]) -> Html:
 
 
 def _counts(group: DecidedGroup) -> str:
-    return " · ".join(f"{count:,}" if name == UNNAMED else f"{name} {count:,}" for name, count in group.counts.items())
+    found = (f"{name} {count:,}".strip() for name, count in group.counts.items())
+    return " · ".join(words.replace(" ", "\N{NO-BREAK SPACE}") for words in found)

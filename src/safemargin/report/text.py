@@ -16,10 +16,12 @@ from safemargin.report.document import CellEntry, entries
 from safemargin.report.groups import by_axis, decided_groups, is_left_out, people_by_action
 from safemargin.report.ranking import ranked
 from safemargin.report.words import (
+    UNSETTLED,
     attack_words,
     cell_words,
     certificate_words,
     count_span,
+    finding_words,
     headline,
     irregular_words,
     is_sound,
@@ -43,7 +45,7 @@ def show_exposure(console: Console, exposure: Exposure, target: Target, limit: i
     _say(console, f"{exposure.onlooker.name}: {onlooker_words(exposure.onlooker, exposure.cells.axes)}.")
     _say(console, f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.")
     if not exposure.complete:
-        _say(console, "The search was cut short: some intervals may be wider than need be.", "yellow")
+        _say(console, UNSETTLED, "yellow")
     rows = entries(exposure, target, ranked(exposure, target, limit, sort))
     console.print()
     console.print(_cell_table(rows, exposure, console.width >= ROOMY))
@@ -55,13 +57,13 @@ def show_findings(console: Console, findings: Findings) -> None:
     """What every attack of one onlooker looked at and found."""
     exposure = findings.exposure
     _say(console, f"{findings.onlooker.name}: {onlooker_words(findings.onlooker, exposure.cells.axes)}.")
-    _say(console, f"Left to infer: {tally_words(exposure.tallied(findings.target))}.")
+    _say(console, f"Intervals: {tally_words(exposure.tallied(findings.target))}.")
     console.print()
     console.print(_attack_table(findings.attempts))
     for attempt in findings.attempts:
         if attempt.findings:
             _say(console, f"\n{attempt.attack} gives away:", "bold")
-            _list(console, [finding.words for finding in attempt.findings])
+            _list(console, [finding_words(finding) for finding in attempt.findings])
     console.print()
     _say(console, attack_words(findings), "green" if findings.is_safe else "bold red")
 
@@ -87,7 +89,7 @@ def show_release(
         _list(console, [str(refusal) for refusal in plan.refusals])
     _say(console, "\nWhat onlookers learn", "bold")
     _list(console, [_learnt(each) for each in findings] or ["The release has not been attacked yet."])
-    _say(console, f"\nFiles: {folder}")
+    _say(console, f"\nThe files are in {folder}." if sound else f"\nNothing was published. The report is in {folder}.")
 
 
 def _show_groups(console: Console, plan: Plan, release: Release) -> None:
@@ -144,7 +146,7 @@ def _attack_table(attempts: Sequence[Attempt]) -> Table:
 
 def _learnt(findings: Findings) -> str:
     tally = tally_words(findings.exposure.tallied(findings.target))
-    return f"{findings.onlooker.name}: {attack_words(findings)} Left to infer: {tally}."
+    return f"{findings.onlooker.name}: {attack_words(findings)} Intervals: {tally}."
 
 
 def _table(*columns: str) -> Table:

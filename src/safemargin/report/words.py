@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from safemargin.model.findings import Findings
+from safemargin.model.findings import Finding, Findings
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.plan import Certificate, Plan
 from safemargin.model.published import UNBOUNDED
@@ -12,6 +12,8 @@ COMPOSITION_WORDS = {
     "sizes": "knows how many people each group has",
     "none": "does not know how large the groups are",
 }
+
+UNSETTLED = "Not every interval was settled: some may really be narrower than shown."
 
 PROVED_WORDS = {
     "integer": "proved with tables of whole people",
@@ -98,10 +100,15 @@ def attack_words(findings: Findings) -> str:
     return f"{plural(len(broken), 'attack')} succeeded ({', '.join(broken)}): {plural(exposed, 'person')} exposed."
 
 
+def finding_words(finding: Finding) -> str:
+    """One cell that an attack gives away."""
+    return f"{named_cell_words(finding.cell)}{f', {finding.option}' if finding.option else ''}: {finding.words}"
+
+
 def certificate_words(certificate: Certificate) -> str:
-    """How the statement was proved."""
+    """How the statement was proved; if it was not, what was tried."""
     checked = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in certificate.checked.items())
-    proved = PROVED_WORDS.get(certificate.proved, certificate.proved)
+    proved = PROVED_WORDS.get(certificate.proved, certificate.proved) if certificate.certified else ""
     return "; ".join(part for part in (proved, certificate.method, checked and f"checked: {checked}") if part)
 
 
@@ -121,8 +128,8 @@ def headline(plan: Plan, findings: Sequence[Findings]) -> str:
 
 def irregular_words(plan: Plan) -> str:
     """How much would be outside the target if nothing were done."""
-    verb, people = "is" if len(plan.irregular) == 1 else "are", plural(plan.exposed_people, "person")
-    return f"{plural(len(plan.irregular), 'category')} {verb} outside the target as they stand, with {people} in all."
+    categories, people = plural(len(plan.irregular), "category"), plural(plan.exposed_people, "person")
+    return f"Published as they are, {categories} with {people} in all would miss the target."
 
 
 def _trimmed(rate: float) -> str:

@@ -29,6 +29,15 @@ class Sheet:
     rows: Sequence[int]
     row_word: str = "line"
 
+    def without(self, column: str, value: str) -> "Sheet":
+        """The sheet less the rows that hold `value` in `column`."""
+        check_columns(self.path, self.columns, (column,))
+        keep = [row for row, text in enumerate(self.columns[column]) if text != value]
+        if not keep:
+            raise InputError(f"{self.path}: no row is left without {column} = {value!r}")
+        columns = {name: [texts[row] for row in keep] for name, texts in self.columns.items()}
+        return Sheet(self.path, columns, [self.rows[row] for row in keep], self.row_word)
+
     def place(self, row: int) -> str:
         """Where a row stands."""
         return f"{self.row_word} {self.rows[row]}"
@@ -51,10 +60,20 @@ class Numbers:
 
 
 def read_tidy(
-    path: Path | str, *, count: str = "count", option: str = "option", axes: tuple[str, ...] | None = None
+    path: Path | str,
+    *,
+    count: str = "count",
+    option: str = "option",
+    axes: tuple[str, ...] | None = None,
+    skip: Sequence[tuple[str, str]] = (),
 ) -> PublishedTable:
-    """One tidy table. Without `axes` every column that is not reserved is one; with it, other columns are ignored."""
+    """One tidy table. Without `axes` every column that is not reserved is one; with it, other columns are ignored.
+
+    Rows that hold a value in a column as `skip` says are left out.
+    """
     sheet = read_sheet(Path(path))
+    for column, value in skip:
+        sheet = sheet.without(column, value)
     measure = _measure(sheet, count)
     if axes is None:
         axes = tuple(name for name in sheet.columns if name not in {*RESERVED, count, option})
