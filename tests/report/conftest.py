@@ -174,6 +174,12 @@ def broken_story(story: Story) -> Story:
 
 
 @pytest.fixture(scope="session")
+def optionless_story() -> Story:
+    """Tables that count people without saying what they chose."""
+    return build(options=(), cells=50)
+
+
+@pytest.fixture(scope="session")
 def bare_story() -> Story:
     """Nothing but a total: no axes, no options, no roll, no fit, nothing refused, no attack."""
     everyone = decision("", (), 900, Action.EXACT, "tier 0")

@@ -35,7 +35,15 @@ def audit(
 ) -> Findings:
     """Run every attack as `onlooker`; `target` and `sharp` say which cells are bounded and how well, as in `bound`."""
     onlooker = onlooker or Onlooker()
-    exposure = bound(release.tables, onlooker, target=target, slack=slack, sharp=sharp, progress=progress)
+    exposure = bound(
+        release.tables,
+        onlooker,
+        target=target,
+        slack=slack,
+        sharp=sharp,
+        given=release.witness,
+        progress=progress,
+    )
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
     attempts = tuple(attack(situation) for attack in ATTACKS.values())
     return Findings(onlooker, release.target, exposure, attempts)

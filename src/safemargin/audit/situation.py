@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
-from safemargin.bounds.system import complete_total
+import numpy as np
+
+from safemargin.bounds.system import complete_total, seen_in
+from safemargin.model.arrays import group_sums, row_keys
 from safemargin.model.exposure import Exposure
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -23,8 +26,10 @@ class Situation:
     def totals(self) -> dict[str, int]:
         """Exact totals per option that some complete table states."""
         found: dict[str, int] = {}
-        for table in (*self.release.tables, *self.onlooker.facts):
-            for name, total in zip(table.options or ("",), complete_total(table) or (), strict=False):
+        facts = (*self.release.tables, *self.onlooker.facts)
+        seen = seen_in((*facts, *self.onlooker.roll))
+        for table in facts:
+            for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
                 found.setdefault(name, total)
         return found
 
@@ -37,14 +42,12 @@ class Situation:
 
 
 def _sizes(roll: PublishedTable, table: PublishedTable) -> dict[tuple[int, ...], int]:
-    columns = [roll.axes.index(axis) for axis in table.axes]
-    home = [{name: g for g, group in enumerate(groups) for name in group} for groups in table.groups]
-    group_of = [
-        [home[a].get(next(iter(group)), -1) for group in roll.groups[column]] for a, column in enumerate(columns)
-    ]
-    found: dict[tuple[int, ...], int] = {}
-    codes = roll.codes[:, columns].tolist()
-    for code, people in zip(codes, roll.lower.tolist(), strict=True):
-        key = tuple(group_of[a][c] for a, c in enumerate(code))
-        found[key] = found.get(key, 0) + people
-    return found
+    columns = []
+    for a, axis in enumerate(table.axes):
+        at = roll.axes.index(axis)
+        home = {name: g for g, group in enumerate(table.groups[a]) for name in group}
+        lookup = np.array([home.get(next(iter(group)), -1) for group in roll.groups[at]], dtype=np.int64)
+        columns.append(lookup[roll.codes[:, at]])
+    codes = np.stack(columns, axis=1) if columns else np.zeros((len(roll.lower), 0), dtype=np.int64)
+    first, sums = group_sums(row_keys(codes + 1, [len(groups) + 1 for groups in table.groups]), roll.lower[:, None])
+    return dict(zip(map(tuple, codes[first].tolist()), sums[:, 0].tolist(), strict=True))

@@ -7,9 +7,10 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds import closed
+from safemargin.bounds.profiles import MOST_PROFILES
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.sharp import Progress, Targets, settle
-from safemargin.bounds.system import MOST_PROFILES, System, complete_total, system
+from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
 from safemargin.bounds.witness import Family
 from safemargin.errors import InputError, TooLargeError
 from safemargin.model.arrays import FloatArray, IntArray, row_keys
@@ -20,6 +21,9 @@ from safemargin.model.published import PublishedTable
 from safemargin.model.table import Table
 
 __all__ = ["bound"]
+
+MOST_TO_FIT = 200_000
+"""Counts up to which the belief of a maximum-entropy analyst is worked out."""
 
 MOST_FOR_SHARP = 3_000
 """Counts to be bounded up to which sharp intervals take seconds at most."""
@@ -32,13 +36,14 @@ def bound(
     target: tuple[str, ...] | None = None,
     slack: int = 0,
     sharp: bool | None = True,
+    given: Sequence[IntArray] = (),
     progress: Progress | None = None,
 ) -> Exposure:
     """What `onlooker` can infer about every cell once `public` is out.
 
     A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
     Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
-    leaves it to the number of cells.
+    leaves it to the number of cells. Integer tables that are `given` are checked and used.
     """
     if isinstance(public, Table):
         onlooker = onlooker or knowing(public, "joint")
@@ -46,12 +51,13 @@ def bound(
         public = exact_margins(public)
     onlooker = onlooker or Onlooker()
     if slack == 0 and closed.applies(public, onlooker):
+        check_totals(public, slack, seen_in(public))
         return _in_closed_form(tuple(public), onlooker, target)
     known = system(public, onlooker, slack)
     sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp
     cells, cell_of = _cells(known, target)
     targets = _targets(known, cell_of, len(cells))
-    settled = settle(known, targets, progress, programs=sharp)
+    settled = settle(known, targets, progress, programs=sharp, given=given)
     shape = (len(cells), len(known.options))
     return Exposure(
         cells=cells,
@@ -62,8 +68,8 @@ def bound(
         integer=settled.integer.reshape(shape),
         method=settled.method.reshape(shape),
         onlooker=onlooker,
-        totals=_totals((*public, *onlooker.facts), known.options),
-        population=_population(onlooker),
+        totals=_totals((*public, *onlooker.facts), known),
+        population=_population(onlooker, known),
         fitted=_fitted(known, cell_of, len(cells)),
         complete=settled.complete and (sharp or bool(settled.integer.all())),
     )
@@ -82,12 +88,11 @@ def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, targ
     count = math.prod(len(names) for names in categories)
     if count > MOST_PROFILES:
         raise TooLargeError(f"{count:,} combinations of {' x '.join(wanted)}: ask for fewer axes (--target)")
-    codes = np.indices([len(names) for names in categories]).reshape(len(wanted), -1).T.astype(np.int64)
-    codes = codes.reshape(-1, len(wanted))
     if wanted:
+        codes = np.indices([len(names) for names in categories]).reshape(len(wanted), -1).T.astype(np.int64)
         lower, upper = closed.order_one(chosen, wanted, categories, codes)
     else:
-        lower = upper = np.array([complete_total(tables[0])], dtype=np.int64)
+        lower = upper = np.array([complete_total(tables[0], {})], dtype=np.int64)
         codes = np.zeros((1, 0), dtype=np.int64)
     return Exposure(
         cells=Cells(wanted, categories, codes),
@@ -98,7 +103,7 @@ def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, targ
         integer=np.ones(lower.shape, dtype=bool),
         method=np.zeros(lower.shape, dtype=np.int64),
         onlooker=onlooker,
-        totals=complete_total(tables[0]) or (),
+        totals=complete_total(tables[0], {}) or (),
     )
 
 
@@ -145,8 +150,9 @@ def _people(known: System, onlooker: Onlooker, cells: Cells, cell_of: IntArray) 
         people = np.zeros(len(cells), dtype=np.int64)
         np.add.at(people, cell_of, known.people)
         return people
+    seen = dict(zip(known.axes, known.categories, strict=True))
     for table in onlooker.roll:
-        if table.is_exact and set(table.axes) >= set(cells.axes) and complete_total(table) is not None:
+        if set(table.axes) >= set(cells.axes) and complete_total(table, seen) is not None:
             return _sizes(table, cells)
     return None
 
@@ -163,22 +169,24 @@ def _sizes(roll: PublishedTable, cells: Cells) -> IntArray | None:
     return np.array([found.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64)
 
 
-def _totals(tables: Sequence[PublishedTable], options: tuple[str, ...]) -> tuple[int, ...]:
+def _totals(tables: Sequence[PublishedTable], known: System) -> tuple[int, ...]:
     found: dict[str, int] = {}
+    seen = dict(zip(known.axes, known.categories, strict=True))
     for table in tables:
-        for name, total in zip(table.options or ("",), complete_total(table) or (), strict=False):
+        for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
             found.setdefault(name, total)
-    return tuple(found.get(name, 0) for name in options)
+    return tuple(found.get(name, 0) for name in known.options)
 
 
-def _population(onlooker: Onlooker) -> int | None:
-    totals = [total for table in onlooker.roll if (total := complete_total(table)) is not None]
+def _population(onlooker: Onlooker, known: System) -> int | None:
+    seen = dict(zip(known.axes, known.categories, strict=True))
+    totals = [total for table in onlooker.roll if (total := complete_total(table, seen)) is not None]
     return max((sum(total) for total in totals), default=None)
 
 
 def _fitted(known: System, cell_of: IntArray, cells: int) -> FloatArray | None:
     """What the maximum-entropy analyst believes: expected count per cell and option."""
-    if known.people is None or len(known.lower) > 2_500:
+    if known.people is None or len(known.lower) > 2_500 or known.size > MOST_TO_FIT:
         return None
     low, high = propagate(known)
     values = Family(known, low, high).fit().values.reshape(-1, known.free)

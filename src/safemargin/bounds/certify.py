@@ -22,7 +22,8 @@ from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.target import Limits
 from safemargin.randomness import numpy_generator
 
-ROUNDS = 16
+ROUNDS = 10
+SHUFFLES = 5
 PULL = 8.0
 
 
@@ -77,22 +78,28 @@ def certify(
     exposed = [one for level in checked for one in _at(level, level.exposed())]
     if exposed or quick:
         return Proof(_worst_first(exposed), _sizes(checked), undecided=0 if exposed else 1)
-    family = Family(known, low, high)
-    inside = family.fit(floors=_floors(known, limits))
     tables = [counts for counts in given if counts.shape == known.low.shape and known.admits(counts)]
     for counts in tables:
-        _take(checked, known, rounder, counts)
+        _show(checked, known, counts)
+    _reach(checked, known, rounder, tables)
     if not tables:
-        tables = _witnesses(checked, family, rounder, inside.values, progress)
-    if _open(checked) and (budget := _budget(known, inside.found)):
-        exposed = _programs(checked, Program(known, low, high), budget)
+        tables = _shuffled(checked, known, rounder, progress)
+    inside = False
+    if _open(checked):
+        family = Family(known, low, high)
+        fit = family.fit(floors=_floors(known, limits))
+        inside = fit.found
+        if not given:
+            tables += _pulled(checked, family, rounder, fit.values, progress)
+        if _open(checked) and (budget := _budget(known, inside)):
+            exposed = _programs(checked, Program(known, low, high), budget)
     rest = _open(checked)
     return Proof(
         exposed=_worst_first(exposed),
         checked=_sizes(checked),
-        linear=rest if inside.found else 0,
-        undecided=0 if inside.found else rest,
-        doubtful=() if inside.found else _worst_first([one for level in checked for one in _doubtful(level)])[:20],
+        linear=rest if inside else 0,
+        undecided=0 if inside else rest,
+        doubtful=() if inside else _worst_first([one for level in checked for one in _doubtful(level)])[:20],
         tables=tuple(tables),
     )
 
@@ -128,33 +135,64 @@ def _listed_ends(known: System, low: IntArray, high: IntArray) -> tuple[IntArray
     return least[:, :count], most[:, :count]
 
 
-def _witnesses(
+def _shuffled(
+    checked: list[Level], known: System, rounder: Rounder, progress: Progress | None
+) -> list[IntArray]:
+    """Integer tables by exchanging votes, each time towards what is still open: no program, no fit."""
+    generator = numpy_generator(SEED + 2)
+    tables: list[IntArray] = []
+    counts = rounder.round(rounder.guess()) if rounder.possible else None
+    left = _open(checked)
+    for turn in range(SHUFFLES):
+        if counts is None or not left:
+            break
+        tables.append(counts)
+        _show(checked, known, counts)
+        if turn >= 3:
+            _reach(checked, known, rounder, [counts])
+        before, left = left, _open(checked)
+        if turn > 3 and left > 0.9 * before:
+            break
+        want = _want(known, checked, generator.choice([-1.0, 1.0], size=len(known.codes)))
+        if not known.reference:
+            want = np.column_stack([want, np.zeros(len(want))])
+        counts = rounder.exchanges.shuffle(counts, want, generator)
+        if progress is not None:
+            progress(turn + 1, SHUFFLES + ROUNDS)
+    return tables
+
+
+def _pulled(
     checked: list[Level], family: Family, rounder: Rounder, values: FloatArray, progress: Progress | None
 ) -> list[IntArray]:
-    """Integer tables, each pulled towards what the ones before left open."""
+    """Integer tables near fits: one inside the limits, then such as are pulled towards what is still open."""
     known = family.known
-    generator = numpy_generator(SEED + 2)
+    generator = numpy_generator(SEED + 3)
     tables: list[IntArray] = []
     left = _open(checked)
     for turn in range(ROUNDS):
         counts = rounder.round(values)
         if counts is not None:
             tables.append(counts)
-            _take(checked, known, rounder, counts)
+            _show(checked, known, counts)
+            _reach(checked, known, rounder, [counts])
         if progress is not None:
-            progress(turn + 1, ROUNDS)
+            progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
         before, left = left, _open(checked)
-        if left == 0 or (turn > 3 and (not tables or left > 0.98 * before)):
+        if not left or (turn > 2 and (not tables or left > 0.9 * before)):
             break
-        lean = _lean(known, checked, generator.choice([-1.0, 1.0], size=len(known.codes)))
-        values = family.fit(tilt=lean).values
+        want = PULL * _want(known, checked, generator.choice([-1.0, 1.0], size=len(known.codes)))
+        lean = want[:, :-1] - want[:, -1:] if known.reference else want
+        values = family.fit(tilt=np.asarray(lean.ravel())).values
     return tables
 
 
-def _take(checked: list[Level], known: System, rounder: Rounder, counts: IntArray) -> None:
-    """What one integer table shows, and every table that is one exchange away from it."""
-    _show(checked, known, counts)
-    checked[0].show(*(ends[:, : len(known.options)] for ends in rounder.reach(counts)))
+def _reach(checked: list[Level], known: System, rounder: Rounder, tables: Sequence[IntArray]) -> None:
+    """What every table that is one exchange away from these shows of the joint cells."""
+    for counts in tables:
+        up, down = checked[0].needs()
+        if (up | down).any():
+            checked[0].show(*(ends[:, : len(known.options)] for ends in rounder.exchanges.reach(counts)))
 
 
 def _show(checked: list[Level], known: System, counts: IntArray) -> None:
@@ -164,18 +202,16 @@ def _show(checked: list[Level], known: System, counts: IntArray) -> None:
         level.show(sums, sums)
 
 
-def _lean(known: System, checked: list[Level], sign: FloatArray) -> FloatArray:
-    """Which way to pull each variable so that the next table clears the cells that are still open."""
+def _want(known: System, checked: list[Level], sign: FloatArray) -> FloatArray:
+    """Per profile and listed option which way the next table should differ, to clear the cells that are still open."""
     want = np.zeros((len(known.codes), len(known.options)))
     turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
     for level in checked:
         up, down = level.needs()
-        want += (up.astype(np.float64) - down.astype(np.float64))[level.cell_of]
-        want += (up & down)[level.cell_of] * sign[:, None] * turns
-    want = PULL * np.clip(want, -1.0, 1.0)
-    if known.reference:
-        return np.asarray((want[:, :-1] - want[:, -1:]).ravel())
-    return np.asarray(want.ravel())
+        if up.any() or down.any():
+            want += (up.astype(np.float64) - down.astype(np.float64))[level.cell_of]
+            want += (up & down)[level.cell_of] * sign[:, None] * turns
+    return np.clip(want, -1.0, 1.0)
 
 
 def _programs(checked: list[Level], program: Program, budget: int) -> list[Exposed]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from safemargin.bounds.system import complete_total
+from safemargin.bounds.system import complete_total, seen_in
 from safemargin.model.arrays import IntArray
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -25,10 +25,11 @@ def frechet(first: int, second: int, total: int) -> tuple[int, int]:
 def applies(tables: Sequence[PublishedTable], onlooker: Onlooker) -> bool:
     """Whether each table is complete and exact over at most one axis, no axis twice, and nothing else is known."""
     axes = [axis for table in tables for axis in table.axes]
+    seen = seen_in(tables)
     return (
         not onlooker.roll
         and not onlooker.facts
-        and all(len(table.axes) <= 1 and complete_total(table) is not None for table in tables)
+        and all(len(table.axes) <= 1 and complete_total(table, seen) is not None for table in tables)
         and len({table.options for table in tables}) == 1
         and len(axes) == len(set(axes)) > 0
         and all(_covers(table) for table in tables)
@@ -43,7 +44,7 @@ def order_one(
     Inside a merged category everything may sit in the other members, so nothing is forced there from below.
     """
     options = max(len(tables[0].options), 1)
-    total = np.array(complete_total(tables[0]), dtype=np.int64)
+    total = np.array(complete_total(tables[0], {}), dtype=np.int64)
     upper = np.broadcast_to(total, (len(codes), options)).copy()
     lower = np.broadcast_to(total, (len(codes), options)).copy()
     for table in tables:

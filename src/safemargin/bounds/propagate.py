@@ -1,7 +1,6 @@
 """Integer propagation: every row tightens its cells, again and again. Its results are proofs by addition."""
 
 import numpy as np
-from scipy import sparse
 
 from safemargin.bounds.system import System
 from safemargin.errors import ContradictionError
@@ -14,13 +13,14 @@ ROUNDS = 200
 def propagate(known: System) -> tuple[IntArray, IntArray]:
     """Intervals of all variables that hold in every table with these facts; valid, not always the sharpest."""
     low, high = known.low.copy(), np.minimum(known.high, UNBOUNDED)
-    columns = known.rows.tocsc()
     for _ in range(ROUNDS):
-        spare = known.upper - known.rows @ low
-        surplus = _at_most(known.rows, high) - known.lower
+        spare = np.where(known.upper < UNBOUNDED, known.upper - known.sums(low), 2 * UNBOUNDED)
+        surplus, alone = _surplus(known, high)
         _check(known, spare, surplus)
-        new_high = np.minimum(high, low + _least(columns, spare))
-        new_low = np.maximum(low, high - _least(columns, surplus))
+        unlimited = high >= UNBOUNDED
+        new_high = np.minimum(high, low + _least(known, spare))
+        left = np.where(unlimited, _least(known, alone), _least(known, surplus))
+        new_low = np.maximum(low, np.where(unlimited, 0, high) - left)
         if known.people is not None:
             taken = known.people - new_low.reshape(-1, known.free).sum(axis=1)
             new_high = np.minimum(new_high, new_low + np.repeat(taken, known.free))
@@ -33,20 +33,23 @@ def propagate(known: System) -> tuple[IntArray, IntArray]:
     return low, high
 
 
-def _at_most(rows: sparse.csr_array, high: IntArray) -> IntArray:
-    """Row sums of the ceilings, where a row with an unlimited cell counts as unlimited."""
-    unlimited = rows @ (high >= UNBOUNDED).astype(np.int64)
-    sums = rows @ np.where(high >= UNBOUNDED, 0, high)
-    return np.where(unlimited > 0, UNBOUNDED, sums)
+def _surplus(known: System, high: IntArray) -> tuple[IntArray, IntArray]:
+    """How far the ceilings of a row exceed its least: if none is unlimited, and what the others do if just one is."""
+    unlimited = known.sums((high >= UNBOUNDED).astype(np.int64))
+    excess = known.sums(np.where(high >= UNBOUNDED, 0, high)) - known.lower
+    return np.where(unlimited == 0, excess, UNBOUNDED), np.where(unlimited == 1, excess, UNBOUNDED)
 
 
-def _least(columns: sparse.csc_array, values: IntArray) -> IntArray:
+def _least(known: System, values: IntArray) -> IntArray:
     """Per variable the least of `values` over the rows it stands in."""
-    filled = np.diff(columns.indptr) > 0
-    least = np.full(columns.shape[1], UNBOUNDED, dtype=np.int64)
-    if filled.any():
-        least[filled] = np.minimum.reduceat(values[columns.indices], columns.indptr[:-1][filled])
-    return least
+    per_slice = np.full((known.slices.shape[0] + 1, known.free), UNBOUNDED, dtype=np.int64)
+    for option in range(known.free):
+        mine = known.weights[:, option] > 0
+        np.minimum.at(per_slice[:, option], known.slice_of[mine], values[mine])
+    least = np.full((len(known.codes), known.free), UNBOUNDED, dtype=np.int64)
+    for block in known.blocks:  # -1, no slice, reads the last row
+        np.minimum(least, per_slice[block], out=least)
+    return least.ravel()
 
 
 def _check(known: System, spare: IntArray, surplus: IntArray) -> None:

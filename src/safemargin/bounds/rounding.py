@@ -9,8 +9,9 @@ import heapq
 
 import numpy as np
 
+from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.system import System
-from safemargin.model.arrays import FloatArray, IntArray, row_keys
+from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.published import UNBOUNDED
 
 EXCHANGES = 200_000
@@ -25,8 +26,7 @@ class Rounder:
         self.known = known
         self.people = known.people
         self.possible = self._wanted()
-        self._links: dict[int, dict[int, dict[int, tuple[IntArray, IntArray]]]] = {}
-        self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
+        self.exchanges = Exchanges(known)
 
     def _wanted(self) -> bool:
         """Ranges per slice and option (what is left of the people last); false if a row is not of that form."""
@@ -66,6 +66,26 @@ class Rounder:
         result: IntArray = counts[:, : self.known.free].ravel()
         return result if self.known.admits(result) else None
 
+    def guess(self) -> FloatArray:
+        """A table near the published shares of the slices each profile lies in: a start that costs nothing."""
+        size = self.known.slices @ self.people
+        everybody = max(int(self.people.sum()), 1)
+        middle = (self.least + self.most) / 2
+        overall = np.ones(self.least.shape[1])
+        logs = np.zeros((len(self.people), self.least.shape[1]))
+        used = 0
+        for block in self.known.blocks:
+            if (block < 0).any() or (self.least[block[:1]] != self.most[block[:1]]).any():
+                continue
+            mine = np.unique(block)
+            overall = (middle[mine].sum(axis=0) + 0.5) / (everybody + 1)
+            logs += np.log((middle[block] + 0.5) / (size[block][:, None] + 1))
+            used += 1
+        logs -= max(used - 1, 0) * np.log(overall)
+        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+        shares *= (self.people / shares.sum(axis=1))[:, None]
+        return np.asarray(shares[:, : self.known.free].ravel())
+
     def _whole(self, values: FloatArray) -> IntArray:
         shares = np.maximum(values.reshape(-1, self.known.free), 0.0)
         shares = np.column_stack([shares, np.maximum(self.people - shares.sum(axis=1), 0.0)])
@@ -89,21 +109,21 @@ class Rounder:
             while (gap > 0).any() and (gap < 0).any():
                 given, taken = int(gap.argmin()), int(gap.argmax())
                 units = int(min(-gap[given], gap[taken]))
-                largest = np.argsort(-counts[:, given], kind="stable")[:units]
-                largest = largest[counts[largest, given] > 0]
-                if not len(largest):
+                moved = _spread(counts[:, given], units)
+                if not moved.any():
                     return
-                counts[largest, given] -= 1
-                counts[largest, taken] += 1
-                gap[given] += len(largest)
-                gap[taken] -= len(largest)
+                counts[:, given] -= moved
+                counts[:, taken] += moved
+                gap[given] += moved.sum()
+                gap[taken] -= moved.sum()
             return
 
     def _match_block(self, counts: IntArray, block: int) -> None:
         codes = self.known.blocks[block]
         mine = np.unique(codes[codes >= 0])
         sums = np.zeros((self.known.slices.shape[0], counts.shape[1]), dtype=np.int64)
-        np.add.at(sums, codes[codes >= 0], counts[codes >= 0])
+        for option in range(counts.shape[1]):
+            sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
         for _ in range(EXCHANGES):
             over = np.maximum(sums[mine] - self.most[mine], 0) - np.maximum(self.least[mine] - sums[mine], 0)
             if not over.any():
@@ -134,24 +154,24 @@ class Rounder:
         while (path := self._path(block, source, goal, barred)) is not None:
             steps, done = [], units
             for here, there in zip(path, path[1:], strict=False):
-                first, second = self._linked(block)[here][there]
-                usable = np.flatnonzero((counts[first, given] > 0) & (counts[second, taken] > 0))
-                usable = _distinct(second, _distinct(first, usable))[:done]
-                if not len(usable):
+                first, second = self.exchanges.links(block)[here][there]
+                room = np.minimum(counts[first, given], counts[second, taken])
+                done = min(done, int(room.sum()))
+                if done <= 0:
                     barred.add((here, there))
                     break
-                done = len(usable)
-                steps.append((here, there, first[usable], second[usable]))
+                steps.append((here, there, first, second, room))
             else:
-                for here, there, first, second in steps:
-                    _switch(counts, sums, here, first[:done], (given, taken))
-                    _switch(counts, sums, there, second[:done], (taken, given))
+                for here, there, first, second, room in steps:
+                    moved = np.clip(done - (np.cumsum(room) - room), 0, room)
+                    _switch(counts, sums, here, first, moved, (given, taken))
+                    _switch(counts, sums, there, second, moved, (taken, given))
                 return True
         return False
 
     def _path(self, block: int, source: int, goal: int, barred: set[tuple[int, int]]) -> list[int] | None:
         """The way from slice to slice with the most pairs to choose from."""
-        links = self._linked(block)
+        links = self.exchanges.links(block)
         queue = [(0.0, source, [source])]
         seen: set[int] = set()
         while queue:
@@ -166,79 +186,28 @@ class Rounder:
                     heapq.heappush(queue, (cost + 1 + 100 / len(first), there, [*path, there]))
         return None
 
-    def _linked(self, block: int) -> dict[int, dict[int, tuple[IntArray, IntArray]]]:
-        """Per slice and neighbouring slice: pairs of profiles alike in every other block, largest first."""
-        if block not in self._links:
-            mine = self.known.blocks[block]
-            hub, other, pairs = self.pairs(block)
-            links: dict[int, dict[int, tuple[IntArray, IntArray]]] = {}
-            order = np.argsort(pairs, kind="stable")
-            for chosen in np.split(order, np.flatnonzero(np.diff(pairs[order])) + 1) if len(order) else []:
-                a, b = hub[chosen], other[chosen]
-                links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
-                links.setdefault(int(mine[b[0]]), {})[int(mine[a[0]])] = (b, a)
-            self._links[block] = links
-        return self._links[block]
 
-    def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Profiles that differ in `block` only: one of the commonest slice, another, and a key of the two slices."""
-        if block in self._pairs:
-            return self._pairs[block]
-        codes = self.known.blocks
-        others = np.delete(codes, block, axis=0).T + 1
-        keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
-        mine = codes[block]
-        commonness = np.bincount(mine + 1)[mine + 1]
-        order = np.lexsort((-commonness, keys))
-        keys = keys[order]
-        start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
-        hub = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
-        differs = mine[hub] != mine[order]
-        hub, other = hub[differs], order[differs]
-        largest = np.argsort(-np.minimum(self.people[hub], self.people[other]), kind="stable")
-        hub, other = hub[largest], other[largest]
-        pairs = row_keys(np.stack([mine[hub], mine[other]], axis=1) + 1, [int(mine.max()) + 2] * 2)
-        self._pairs[block] = hub, other, pairs
-        return self._pairs[block]
-
-    def reach(self, counts: IntArray) -> tuple[IntArray, IntArray]:
-        """Least and most of every entry (options, what is left last) after one exchange and one back elsewhere.
-
-        `counts` satisfies all facts. Two profiles that differ in one slice swap a vote for `given` against one for
-        `taken`, two others in the same slices swap the other way: every margin stays, so these tables exist too.
-        """
-        matrix = counts.reshape(-1, self.known.free)
-        matrix = np.column_stack([matrix, self.people - matrix.sum(axis=1)])
-        least, most = matrix.copy(), matrix.copy()
-        for block in range(len(self.known.blocks)):
-            first, second, pairs = self.pairs(block)
-            if not len(pairs):
-                continue
-            key = np.unique(pairs, return_inverse=True)[1]
-            for given in range(matrix.shape[1]):
-                for taken in range(matrix.shape[1]):
-                    if given == taken:
-                        continue
-                    there = (matrix[first, given] > 0) & (matrix[second, taken] > 0)
-                    back = (matrix[first, taken] > 0) & (matrix[second, given] > 0)
-                    elsewhere = np.bincount(key[back], minlength=int(key.max()) + 1)[key] - back > 0
-                    able = there & elsewhere
-                    for profiles, minus, plus in ((first[able], given, taken), (second[able], taken, given)):
-                        least[profiles, minus] = np.minimum(least[profiles, minus], matrix[profiles, minus] - 1)
-                        most[profiles, plus] = np.maximum(most[profiles, plus], matrix[profiles, plus] + 1)
-        return least, most
+def _spread(room: IntArray, units: int) -> IntArray:
+    """`units` taken from places in proportion to what each has, never more than that."""
+    total = int(room.sum())
+    if total == 0:
+        return np.zeros_like(room)
+    units = min(units, total)
+    share = (room.astype(np.float64) * (units / total)).astype(np.int64)
+    share = np.minimum(share, room)
+    left = units - int(share.sum())
+    spare = np.flatnonzero(room > share)
+    spare = spare[np.argsort(-room[spare], kind="stable")][:left]
+    share[spare] += 1
+    return share
 
 
-def _distinct(values: IntArray, places: IntArray) -> IntArray:
-    """`places` without those whose value stood at an earlier one."""
-    _, first = np.unique(values[places], return_index=True)
-    return places[np.sort(first)]
-
-
-def _switch(counts: IntArray, sums: IntArray, at: int, profiles: IntArray, options: tuple[int, int]) -> None:
+def _switch(
+    counts: IntArray, sums: IntArray, at: int, profiles: IntArray, moved: IntArray, options: tuple[int, int]
+) -> None:
     minus, plus = options
-    counts[profiles, minus] -= 1
-    counts[profiles, plus] += 1
+    counts[profiles, minus] -= moved
+    counts[profiles, plus] += moved
     if at >= 0:
-        sums[at, minus] -= len(profiles)
-        sums[at, plus] += len(profiles)
+        sums[at, minus] -= moved.sum()
+        sums[at, plus] += moved.sum()

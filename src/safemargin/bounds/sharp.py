@@ -4,7 +4,7 @@ From outside the intervals shrink (propagation, programs), from inside they grow
 when both meet. What stays apart is reported as the linear statement only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,7 +118,13 @@ class _Search:
         return int(self.open_above.sum() + self.open_below.sum())
 
 
-def settle(known: System, targets: Targets, progress: Progress | None = None, programs: bool = True) -> Settled:
+def settle(
+    known: System,
+    targets: Targets,
+    progress: Progress | None = None,
+    programs: bool = True,
+    given: Sequence[IntArray] = (),
+) -> Settled:
     """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals."""
     search = _Search(known, targets)
     total = 2 * len(search.lower)
@@ -131,7 +137,10 @@ def settle(known: System, targets: Targets, progress: Progress | None = None, pr
     try:
         if known.admits(search.low):  # often so where propagation settles everything
             search.take(search.low)
-        _by_witnesses(search, report, rounds=12 if programs else 2)
+        for counts in given:
+            if counts.shape == known.low.shape and known.admits(counts):
+                search.take(counts)
+        _by_witnesses(search, report, rounds=12 if programs else 0 if search.tables else 2)
         if programs and search.unsettled():
             _by_programs(search, report)
     except KeyboardInterrupt:

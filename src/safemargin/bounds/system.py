@@ -1,22 +1,18 @@
 """Public facts as integer constraints over occupied profiles."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.membership import Layer, layers
-from safemargin.errors import ContradictionError, InputError, TooLargeError
-from safemargin.model.arrays import IntArray, group_sums, row_keys
+from safemargin.bounds.profiles import categories_of, combinations, joint_roll, occupied
+from safemargin.errors import ContradictionError, InputError
+from safemargin.model.arrays import BoolArray, IntArray, row_keys
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import UNBOUNDED, PublishedTable
-
-MOST_PROFILES = 2_000_000
-"""Without a joint roll every combination of categories is a cell; beyond this many, those that no table empties."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +103,16 @@ def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0)
         raise InputError("no table was given: nothing is known")
     axes = tuple(dict.fromkeys(axis for table in facts for axis in table.axes))
     options = tuple(dict.fromkeys(name for table in facts for name in table.options)) or ("",)
-    joint = _joint_roll(onlooker.roll, axes)
+    joint = joint_roll(onlooker.roll, axes)
     if joint is None:
         axes = tuple(dict.fromkeys([*axes, *(axis for table in onlooker.roll for axis in table.axes)]))
     known = (*facts, *onlooker.roll)
-    categories = tuple(_categories(known, axis) for axis in axes)
-    check_totals(facts, slack)
+    categories = tuple(categories_of(known, axis) for axis in axes)
+    check_totals(facts, slack, dict(zip(axes, categories, strict=True)))
     if joint is not None:
-        codes, people = _occupied(joint, axes, categories)
+        codes, people = occupied(joint, axes, categories)
     else:
-        codes, people = _combinations(known, axes, categories), None
+        codes, people = combinations(known, axes, categories), None
     builder = _Builder(axes, categories, codes, options, people, slack)
     builder.choose_form(facts, onlooker.roll)
     for table in facts:
@@ -127,21 +123,35 @@ def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0)
     return builder.build()
 
 
-def complete_total(table: PublishedTable) -> tuple[int, ...] | None:
-    """Totals per option (one entry without options) of a table whose cells are exact and part the population."""
-    parts = list(layers(table))
-    if not table.is_exact or len(parts) != 1:
+Seen = Mapping[str, Collection[str]]
+"""Every category of an axis that somebody lists."""
+
+
+def seen_in(tables: Sequence[PublishedTable]) -> Seen:
+    """The categories that `tables` list, by axis."""
+    return {axis: categories_of(tables, axis) for table in tables for axis in table.axes}
+
+
+def complete_total(table: PublishedTable, seen: Seen) -> tuple[int, ...] | None:
+    """Totals per option (one entry without options) of a table whose cells are exact and part the population.
+
+    A table that leaves a category of `seen` out may be about some people only.
+    """
+    if not table.is_exact or len(list(layers(table))) != 1:
         return None
+    for a, axis in enumerate(table.axes):
+        if not set(seen.get(axis, ())) <= frozenset().union(*table.groups[a]):
+            return None
     if not table.options:
         return (int(table.lower.sum()),)
     return tuple(int(table.lower[table.option == o].sum()) for o in range(len(table.options)))
 
 
-def check_totals(tables: Sequence[PublishedTable], slack: int = 0) -> None:
+def check_totals(tables: Sequence[PublishedTable], slack: int, seen: Seen) -> None:
     """Raise if two complete tables disagree on a total by more than `slack` allows each of them."""
     first: dict[str, tuple[PublishedTable, int]] = {}
     for table in tables:
-        totals = complete_total(table)
+        totals = complete_total(table, seen)
         for name, total in zip(table.options or ("",), totals or (), strict=False):
             other, value = first.setdefault(name, (table, total))
             if abs(value - total) > 2 * slack:
@@ -154,12 +164,13 @@ def check_totals(tables: Sequence[PublishedTable], slack: int = 0) -> None:
 def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
     """How many votes the totals of complete tables are apart; raises if that is beyond `tolerance` of the total."""
     by_option: dict[str, list[int]] = {}
+    seen = seen_in(tables)
     for table in tables:
-        for name, total in zip(table.options or ("",), complete_total(table) or (), strict=False):
+        for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
             by_option.setdefault(name, []).append(total)
     apart = max((max(totals) - min(totals) for totals in by_option.values()), default=0)
     if apart > tolerance * sum(max(totals) for totals in by_option.values()):
-        check_totals(tables)
+        check_totals(tables, 0, seen)
     return apart
 
 
@@ -190,11 +201,12 @@ class _Builder:
 
     def choose_form(self, facts: Sequence[PublishedTable], roll: Sequence[PublishedTable]) -> None:
         """Which options are variables, and the first ceilings of the variables."""
-        everybody = {sum(totals) for table in roll if (totals := complete_total(table)) is not None}
+        seen = dict(zip(self.axes, self.categories, strict=True))
+        everybody = {sum(totals) for table in roll if (totals := complete_total(table, seen)) is not None}
         answered = {
             sum(totals)
             for table in facts
-            if table.options == self.options and (totals := complete_total(table)) is not None
+            if set(table.options) == set(self.options) and (totals := complete_total(table, seen)) is not None
         }
         covering = len(self.options) > 1 and bool(everybody & answered) and self.slack == 0
         if self.people is not None and covering:
@@ -209,6 +221,7 @@ class _Builder:
     def add(self, table: PublishedTable) -> None:
         """The rows of one table."""
         sizes = [len(group) for group in table.groups]
+        covered: dict[int, BoolArray] = {}
         for layer in layers(table):
             keys = row_keys(table.codes[layer.rows], sizes)
             found, place = np.unique(keys, return_inverse=True)
@@ -220,61 +233,89 @@ class _Builder:
                 chosen = table.option[layer.rows] == option
                 if len(np.unique(place[chosen])) < int(chosen.sum()):
                     raise InputError(f"{table.name}: a cell is listed twice")
-                self._add_option(table, layer.rows[chosen], place[chosen], where, option)
+                mine = self._add_option(table, layer.rows[chosen], place[chosen], where, option)
+                covered[option] = covered[option] | mine if option in covered else mine
             self.slice_count += len(found)
+        for option, mine in covered.items():
+            self._leave_out(table, option, self._appears(table) & ~mine)
+
+    def _appears(self, table: PublishedTable) -> BoolArray:
+        """Profiles whose categories all appear in the table."""
+        appears = np.ones(len(self.codes), dtype=bool)
+        for a, axis in enumerate(table.axes):
+            at, names = self.axes.index(axis), frozenset().union(*table.groups[a])
+            appears &= np.array([name in names for name in self.categories[at]])[self.codes[:, at]]
+        return appears
 
     def _place(self, table: PublishedTable, layer: Layer, found: IntArray, sizes: list[int]) -> IntArray:
-        """Which listed cell of the layer each profile lies in: -1 in none, -2 in one that the table leaves out."""
+        """Which listed cell of the layer each profile lies in, -1 for none."""
         groups = np.zeros((len(self.codes), len(table.axes)), dtype=np.int64)
         for a, axis in enumerate(table.axes):
             at = self.axes.index(axis)
             lookup = np.array([layer.groups[a].get(name, -1) for name in self.categories[at]], dtype=np.int64)
             groups[:, a] = lookup[self.codes[:, at]]
-        inside = (groups >= 0).all(axis=1)
         keys = row_keys(np.maximum(groups, 0), sizes)
         at_key = np.minimum(np.searchsorted(found, keys), len(found) - 1)
-        listed = found[at_key] == keys
-        return np.where(inside, np.where(listed, at_key, -2), -1).astype(np.int64)
+        listed = (groups >= 0).all(axis=1) & (found[at_key] == keys)
+        return np.where(listed, at_key, -1).astype(np.int64)
 
-    def _add_option(self, table: PublishedTable, rows: IntArray, place: IntArray, where: IntArray, option: int) -> None:
-        row_of = np.full(int(max(where.max(initial=0), place.max(initial=0))) + 1, -2, dtype=np.int64)
+    def _add_option(
+        self, table: PublishedTable, rows: IntArray, place: IntArray, where: IntArray, option: int
+    ) -> BoolArray:
+        """Rows of one option; returns which profiles they cover."""
+        row_of = np.full(int(max(where.max(initial=0), place.max(initial=0))) + 1, -1, dtype=np.int64)
         row_of[place] = np.arange(len(rows))
-        mine = np.where(where >= 0, row_of[np.maximum(where, 0)], where)
+        mine = np.where(where >= 0, row_of[np.maximum(where, 0)], -1)
         lower, upper = table.lower[rows].copy(), table.upper[rows].copy()
         if self.slack and not table.is_roll:
             lower, upper = np.maximum(lower - self.slack, 0), np.minimum(upper + self.slack, UNBOUNDED)
         columns = self._columns(table, option)
-        profiles = np.flatnonzero(mine >= 0)
-        if columns is None:  # the reference option: what the people of the cell leave over
+        covered: BoolArray = mine >= 0
+        if columns is None:  # the reference option: what the people of the cell leave over; or any option: all of them
             assert self.people is not None
-            size = np.bincount(mine[profiles], weights=self.people[profiles], minlength=len(rows)).astype(np.int64)
-            lower, upper = np.maximum(size - upper, 0), size - lower
-            if (upper < 0).any():
-                row = int(np.flatnonzero(upper < 0)[0])
+            size = np.bincount(mine[covered], weights=self.people[covered], minlength=len(rows)).astype(np.int64)
+            wrong = (size < lower) | ((size > upper) & (option < 0))
+            if wrong.any():
+                row = int(np.flatnonzero(wrong)[0])
                 raise ContradictionError(
                     f"{table.name}: {table.cell(int(rows[row])) or 'everybody'} has {size[row]} people on the roll, "
-                    f"fewer than the {size[row] - upper[row]} counted"
+                    f"but {lower[row]} are counted"
                 )
+            if option < 0:
+                return covered
+            lower, upper = np.maximum(size - upper, 0), size - lower
             columns = list(range(self.free))
         weight = np.isin(np.arange(self.free), columns).astype(np.int64)
         self.slice_of.append(place + self.slice_count)
         self.weights.append(np.broadcast_to(weight, (len(rows), self.free)))
-        self._leave_out(mine, self._columns(table, option))
         self.lower.append(lower)
         self.upper.append(upper)
         self.sources.extend((table, row) for row in rows.tolist())
+        return covered
 
-    def _leave_out(self, mine: IntArray, columns: list[int] | None) -> None:
-        """A combination that a table lists no cell for is empty."""
-        empty = np.flatnonzero(mine == -2)
+    def _leave_out(self, table: PublishedTable, option: int, empty: BoolArray) -> None:
+        """A combination that a table lists no cell for, although its categories appear, is empty."""
+        columns = self._columns(table, option)
         for column in columns or []:
-            self.high[empty * self.free + column] = 0
+            self.high[np.flatnonzero(empty) * self.free + column] = 0
+        if columns is None and empty.any():  # nobody there has the reference option: all have one of the others
+            assert self.people is not None
+            people = np.array([self.people[empty].sum()])
+            inside = np.flatnonzero(empty)
+            self.slices.append((np.full(len(inside), self.slice_count), inside))
+            self.blocks.append(np.where(empty, self.slice_count, -1))
+            self.slice_of.append(np.array([self.slice_count]))
+            self.weights.append(np.ones((1, self.free), dtype=np.int64))
+            self.lower.append(people if option >= 0 else people + 1)
+            self.upper.append(people)
+            self.sources.append((table, int(np.flatnonzero(table.option == option)[0])))
+            self.slice_count += 1
 
     def _columns(self, table: PublishedTable, option: int) -> list[int] | None:
         if table.is_roll:
             return list(range(self.free))
         if option < 0:
-            return list(range(self.free - self.hidden))
+            return None if self.reference else list(range(self.free - self.hidden))
         at = self.options.index(table.options[option])
         return [at] if at < self.free - self.hidden else None
 
@@ -302,71 +343,3 @@ class _Builder:
             high=self.high,
             sources=tuple(self.sources),
         )
-
-
-def _categories(tables: Sequence[PublishedTable], axis: str) -> tuple[str, ...]:
-    seen: dict[str, None] = {}
-    for table in tables:
-        if axis in table.axes:
-            for group in table.groups[table.axes.index(axis)]:
-                seen.update(dict.fromkeys(sorted(group)))
-    return tuple(seen)
-
-
-def _joint_roll(roll: Sequence[PublishedTable], axes: tuple[str, ...]) -> PublishedTable | None:
-    for table in roll:
-        plain = table.is_exact and all(len(group) == 1 for groups in table.groups for group in groups)
-        if plain and set(table.axes) >= set(axes):
-            return table
-    return None
-
-
-def _occupied(
-    roll: PublishedTable, axes: tuple[str, ...], categories: tuple[tuple[str, ...], ...]
-) -> tuple[IntArray, IntArray]:
-    codes = np.zeros((len(roll.lower), len(axes)), dtype=np.int64)
-    for a, axis in enumerate(axes):
-        at = roll.axes.index(axis)
-        index = {name: code for code, name in enumerate(categories[a])}
-        lookup = np.array([index[next(iter(group))] for group in roll.groups[at]], dtype=np.int64)
-        codes[:, a] = lookup[roll.codes[:, at]]
-    first, sums = group_sums(row_keys(codes, [len(names) for names in categories]), roll.lower[:, None])
-    occupied = sums[:, 0] > 0
-    return codes[first][occupied], sums[occupied, 0]
-
-
-def _combinations(
-    tables: Sequence[PublishedTable], axes: tuple[str, ...], categories: tuple[tuple[str, ...], ...]
-) -> IntArray:
-    """Every combination of categories; where that is too many, those that no single table leaves out."""
-    if math.prod(len(names) for names in categories) <= MOST_PROFILES:
-        grids = np.indices([len(names) for names in categories]).reshape(len(axes), -1)
-        return grids.T.astype(np.int64).reshape(-1, len(axes))
-    index = [{name: code for code, name in enumerate(names)} for names in categories]
-    partial: dict[tuple[int, ...], None] = {}
-    covered: tuple[str, ...] = ()
-    for table in sorted(tables, key=lambda table: -len(table.axes)):
-        if set(table.axes) <= set(covered):
-            continue
-        listed: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
-        shared = [axis for axis in table.axes if axis in covered]
-        fresh = [axis for axis in table.axes if axis not in covered]
-        for row in np.flatnonzero(table.upper > 0):
-            members = {
-                axis: [index[axes.index(axis)][name] for name in table.groups[a][table.codes[row, a]]]
-                for a, axis in enumerate(table.axes)
-            }
-            for key in product(*(members[axis] for axis in shared)):
-                listed.setdefault(key, []).extend(product(*(members[axis] for axis in fresh)))
-        at = [covered.index(axis) for axis in shared]
-        rows = partial if covered else {(): None}
-        partial = {
-            (*row, *tail): None for row in rows for tail in dict.fromkeys(listed.get(tuple(row[i] for i in at), ()))
-        }
-        covered = (*covered, *fresh)
-        if len(partial) > MOST_PROFILES:
-            raise TooLargeError(
-                f"more than {MOST_PROFILES:,} combinations of {' x '.join(axes)}: give a joint roll, or fewer tables"
-            )
-    order = [covered.index(axis) for axis in axes]
-    return np.array(sorted(tuple(row[i] for i in order) for row in partial), dtype=np.int64).reshape(-1, len(axes))

@@ -17,7 +17,10 @@ from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.published import UNBOUNDED
 
 STEPS = 80
+TILTED_STEPS = 12
 RIDGE = 1e-11
+LONGEST_STEP = 1e6
+MOST_SLICES_TO_PAIR = 300
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ class Family:
     def fit(self, floors: FloatArray | None = None, tilt: FloatArray | None = None) -> Fit:
         """The table with these least shares per option (the reference or unlisted option last) and this tilt.
 
-        For boxes, `floors` is `[least share of the option, least share of the rest]`.
+        For boxes, `floors` is `[least share of the option, least share of the rest]`. A tilted table is a place to round
+        from, not a proof, and gets fewer steps.
         """
         known = self.known
         base, span = self._ranges(floors)
@@ -79,7 +83,7 @@ class Family:
         goal = self.goal - self.sums(base)
         lean = np.zeros(known.size) if tilt is None else tilt
         with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only get in each other's way
-            return _newton(self, base, span, goal, lean)
+            return _newton(self, base, span, goal, lean, STEPS if tilt is None else TILTED_STEPS)
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         known = self.known
@@ -141,12 +145,22 @@ class Family:
 
     def _crossed(self, weight: FloatArray) -> FloatArray:
         """For each two slices the sum of `weight` over the profiles in both."""
+        count = self.slices.shape[0]
+        if count <= MOST_SLICES_TO_PAIR:
+            table = np.zeros((count + 1, count + 1))  # the last stands for no slice
+            for i, first in enumerate(self.known.blocks):
+                for j, second in enumerate(self.known.blocks[i:]):
+                    place = np.where(first < 0, count, first) * (count + 1) + np.where(second < 0, count, second)
+                    table.ravel()[:] += np.bincount(place, weight, minlength=table.size) / (1 + (j == 0))
+            return np.asarray(table + table.T)[:count, :count]
         slices = self.slices
         scaled = sparse.csr_array((weight[slices.indices], slices.indices, slices.indptr), shape=slices.shape)
         return np.asarray((scaled @ self.transposed).todense())
 
 
-def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray, lean: FloatArray) -> Fit:
+def _newton(
+    family: Family, base: FloatArray, span: FloatArray, goal: FloatArray, lean: FloatArray, steps: int
+) -> Fit:
     theta = np.zeros(len(goal))
     scale = max(1.0, float(np.abs(goal).max(initial=0.0)))
     best = np.inf
@@ -158,7 +172,7 @@ def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray
         return value - float(at @ goal), pull, slack
 
     value, pull, slack = objective(theta)
-    for _ in range(STEPS):
+    for _ in range(steps):
         share, part = family.shares_of(pull + lean), _sigmoid(slack)
         values = base + span * share
         slope = family.sums(span * share) - goal
@@ -188,8 +202,14 @@ def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray
 def _solve(bend: FloatArray, slope: FloatArray) -> FloatArray:
     diagonal = np.diagonal(bend)
     ridge = RIDGE * max(float(diagonal.max(initial=0.0)), 1e-300) + 1e-9 * diagonal
-    step: FloatArray = linalg.solve(bend + np.diag(ridge), slope, assume_a="pos", check_finite=False)
-    return step
+    try:
+        factor = linalg.cho_factor(bend + np.diag(ridge), check_finite=False)
+        step: FloatArray = linalg.cho_solve(factor, slope, check_finite=False)
+    except linalg.LinAlgError:  # every share has run to one end of its range
+        step = np.full(len(slope), np.inf)
+    if not np.isfinite(step).all():
+        step = linalg.lstsq(bend, slope, check_finite=False)[0]
+    return step * min(1.0, LONGEST_STEP / float(np.abs(step).max(initial=1.0)))
 
 
 def _sigmoid(lean: FloatArray) -> FloatArray:

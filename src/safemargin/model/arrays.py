@@ -39,6 +39,7 @@ def row_keys(codes: IntArray, sizes: Sequence[int]) -> IntArray:
 def group_sums(keys: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
     """First row of each distinct key (ascending), and the exact sum of `values` (rows) per key."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    sums = np.zeros((len(first), values.shape[1]), dtype=np.int64)
-    np.add.at(sums, inverse, values)
+    order = np.argsort(inverse, kind="stable")
+    starts = np.searchsorted(inverse[order], np.arange(len(first)))
+    sums = np.add.reduceat(values[order], starts, axis=0) if len(first) else np.zeros((0, values.shape[1]), np.int64)
     return first.astype(np.int64), sums

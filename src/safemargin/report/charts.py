@@ -46,7 +46,7 @@ LETTER = 7.0
 
 CONFIG: Spec = {
     "font": "system-ui, sans-serif",
-    "background": None,
+    "background": "transparent",
     "aria": False,
     "view": {"stroke": None},
     "axis": {
@@ -106,7 +106,7 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
     ]
     return {
         "data": {"values": values},
-        "facet": {"field": "option", "type": "nominal", "sort": list(totals), "header": {"labelLimit": panel}},
+        "facet": {"field": "option", "type": "nominal", "sort": list(totals), "header": {"labelLimit": panel * 3 // 4}},
         "columns": PANELS,
         "spacing": GAP,
         "spec": {"width": panel, "height": {"step": 20}, "encoding": {"y": rows}, "layer": layers},

@@ -98,10 +98,11 @@ def rates(story: Story) -> Html:
     """Published rates by axis."""
     if not story.axes:
         return section("What is published", paragraphs("Only the total is published."))
-    most = sorted(story.totals, key=lambda option: -story.totals[option])[:MOST_OPTIONS]
-    totals = {option: count / max(story.people, 1) for option, count in story.totals.items() if option in most}
+    counts = story.totals or {o: 0 for groups in story.axes.values() for group in groups for o in group.counts}
+    most = sorted(counts, key=lambda option: -counts[option])[:MOST_OPTIONS]
+    totals = {option: count / max(story.people, 1) for option, count in counts.items() if option in most}
     intro = "Share of the people of each group who chose the option. The thin line is the share of everybody."
-    cut = f"Only the {MOST_OPTIONS} options with most votes are drawn." if len(totals) < len(story.totals) else ""
+    cut = f"Only the {MOST_OPTIONS} options with most votes are drawn." if len(totals) < len(counts) else ""
     return section(
         "What is published",
         legend(Action),
@@ -111,7 +112,7 @@ def rates(story: Story) -> Html:
 
 
 def _rates_of(axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]) -> Html:
-    if is_left_out(groups):
+    if is_left_out(groups) or not totals:
         categories = plural(sum(group.members for group in groups), "category")
         words = f"Nothing is published about this axis ({categories})."
         return element(
@@ -161,7 +162,7 @@ def intervals(story: Story) -> Html:
     if not rows or not exposure.cells.axes:
         return Html("")
     count = f"{len(rows)} of {plural(exposure.lower.size, 'interval')}"
-    words = f"The {count} that tell {worst.onlooker.name} most. Every share in a bar agrees with all that is public."
+    words = f"The {count} that tell {worst.onlooker.name} most. No share outside its bar agrees with what is public."
     fitted = "" if exposure.fitted is None else " The dot is the share that an analyst would guess."
     lines = "" if exposure.people is None else " The lines are the limits of the target."
     caption = f"What {worst.onlooker.name} can infer ({', '.join(exposure.cells.axes) or 'total'})"

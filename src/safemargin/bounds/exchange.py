@@ -1,0 +1,147 @@
+"""Exchanges of votes that leave every margin as it is.
+
+Two profiles that differ in one published slice only swap a vote for one option against one for another; two others in the
+same two slices swap back. Every public fact still holds, so the new table is as possible as the old one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from safemargin.bounds.system import System
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray, row_keys
+from safemargin.randomness import Generator
+
+MOST_PER_LINK = 2_000
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Profiles alike in every block but one: `first` in the commoner slice, `second` in another.
+
+    `key` numbers the two slices; pairs of one key share no profile, and come largest first.
+    """
+
+    first: IntArray
+    second: IntArray
+    key: IntArray
+
+
+class Exchanges:
+    """Where votes of one system can be exchanged; depends on public facts only."""
+
+    def __init__(self, known: System) -> None:
+        assert known.people is not None
+        self.known, self.people = known, known.people
+        self._pairs: dict[int, Pairs] = {}
+        self._links: dict[int, dict[int, dict[int, tuple[IntArray, IntArray]]]] = {}
+
+    def pairs(self, block: int) -> Pairs:
+        """All pairs that differ in `block` only."""
+        if block not in self._pairs:
+            self._pairs[block] = self._find(block)
+        return self._pairs[block]
+
+    def links(self, block: int) -> dict[int, dict[int, tuple[IntArray, IntArray]]]:
+        """Per slice and neighbouring slice: the largest pairs between them."""
+        if block not in self._links:
+            mine, pairs = self.known.blocks[block], self.pairs(block)
+            links: dict[int, dict[int, tuple[IntArray, IntArray]]] = {}
+            starts = np.flatnonzero(np.r_[True, pairs.key[1:] != pairs.key[:-1]]) if len(pairs.key) else []
+            for start, end in zip(starts, [*starts[1:], len(pairs.key)], strict=False):
+                few = slice(start, min(end, start + MOST_PER_LINK))
+                a, b = pairs.first[few], pairs.second[few]
+                links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
+                links.setdefault(int(mine[b[0]]), {})[int(mine[a[0]])] = (b, a)
+            self._links[block] = links
+        return self._links[block]
+
+    def _find(self, block: int) -> Pairs:
+        codes = self.known.blocks
+        others = np.delete(codes, block, axis=0).T + 1
+        keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
+        mine = codes[block]
+        commonness = np.bincount(mine + 1)[mine + 1]
+        order = np.lexsort((-commonness, keys))
+        keys = keys[order]
+        start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+        first = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
+        differs = mine[first] != mine[order]
+        first, second = first[differs], order[differs]
+        slices = row_keys(np.stack([mine[first], mine[second]], axis=1) + 1, [int(mine.max()) + 2] * 2)
+        key = np.unique(slices, return_inverse=True)[1]
+        alone = np.unique(key * len(mine) + first, return_index=True)[1]
+        first, second, key = first[alone], second[alone], key[alone]
+        largest = np.lexsort((-np.minimum(self.people[first], self.people[second]), key))
+        return Pairs(first[largest], second[largest], key[largest])
+
+    def reach(self, counts: IntArray) -> tuple[IntArray, IntArray]:
+        """Least and most of every entry (options, what is left last) over all exchanges from `counts`, one at a time."""
+        matrix = self.matrix(counts)
+        least, most = matrix.copy(), matrix.copy()
+        for block in range(len(self.known.blocks)):
+            pairs = self.pairs(block)
+            if not len(pairs.key):
+                continue
+            first, second = matrix[pairs.first], matrix[pairs.second]
+            for given in range(matrix.shape[1]):
+                for taken in range(matrix.shape[1]):
+                    if given == taken:
+                        continue
+                    there = np.minimum(first[:, given], second[:, taken])
+                    back = np.minimum(first[:, taken], second[:, given])
+                    elsewhere = np.bincount(pairs.key, back)[pairs.key].astype(np.int64) - back
+                    units = np.minimum(there, elsewhere)
+                    np.minimum.at(least[:, given], pairs.first, first[:, given] - units)
+                    np.maximum.at(most[:, taken], pairs.first, first[:, taken] + units)
+                    least[pairs.second, taken] = np.minimum(least[pairs.second, taken], second[:, taken] - units)
+                    most[pairs.second, given] = np.maximum(most[pairs.second, given], second[:, given] + units)
+        return least, most
+
+    def shuffle(self, counts: IntArray, want: FloatArray, generator: Generator) -> IntArray:
+        """Another integer table with the same margins: many exchanges at once in every block.
+
+        `want` says per profile and column where a higher (positive) or lower count is wanted; exchanges go that way first.
+        """
+        matrix = self.matrix(counts).copy()
+        count = len(self.known.blocks)
+        for block in generator.permutation(count).tolist():
+            pairs = self.pairs(block)
+            if not len(pairs.key) or count < 2:
+                continue
+            other = int(generator.choice([place for place in range(count) if place != block]))
+            halves = generator.random(self.known.slices.shape[0] + 1) - 0.5
+            chance = halves[self.known.blocks[other]][pairs.first]
+            options = generator.permutation(matrix.shape[1]).tolist()
+            for given, taken in zip(options[::2], options[1::2], strict=False):
+                gain = want[pairs.first, taken] - want[pairs.first, given]
+                gain = gain + want[pairs.second, given] - want[pairs.second, taken] + chance
+                order = np.argsort(-np.abs(gain), kind="stable")
+                order = order[np.sort(np.unique(pairs.first[order], return_index=True)[1])]
+                order = order[np.argsort(pairs.key[order], kind="stable")]
+                _trade(matrix, pairs, order, gain[order] > 0, (given, taken))
+        result: IntArray = matrix[:, : self.known.free].ravel()
+        return result
+
+    def matrix(self, counts: IntArray) -> IntArray:
+        """Counts per profile and option, with what is left of its people in the last column."""
+        chosen = counts.reshape(-1, self.known.free)
+        return np.column_stack([chosen, self.people - chosen.sum(axis=1)])
+
+
+def _trade(matrix: IntArray, pairs: Pairs, order: IntArray, half: BoolArray, options: tuple[int, int]) -> None:
+    """Swap one way in one half of the pairs and back in the other, as much as both allow. No profile stands twice."""
+    given, taken = options
+    first, second, key = pairs.first[order], pairs.second[order], pairs.key[order]
+    there = np.where(half, np.minimum(matrix[first, given], matrix[second, taken]), 0)
+    back = np.where(half, 0, np.minimum(matrix[first, taken], matrix[second, given]))
+    total = np.minimum(np.bincount(key, there), np.bincount(key, back)).astype(np.int64)
+    for room, minus, plus in ((there, given, taken), (back, taken, given)):
+        before = np.cumsum(room) - room
+        start = np.r_[True, key[1:] != key[:-1]]
+        before -= np.repeat(before[start], np.diff(np.r_[np.flatnonzero(start), len(key)]))
+        units = np.clip(total[key] - before, 0, room)
+        matrix[first, minus] -= units
+        matrix[first, plus] += units
+        matrix[second, minus] += units
+        matrix[second, plus] -= units

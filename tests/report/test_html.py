@@ -1,0 +1,189 @@
+"""The page: one file, nothing fetched, nothing that users wrote taken for markup."""
+
+import re
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import altair
+import numpy as np
+
+from safemargin.model.arrays import frozen
+from safemargin.model.plan import Action
+from safemargin.report import html_report
+from safemargin.report.charts import CONFIG, intervals_chart, loss_chart, onlookers_chart, rates_chart
+from safemargin.report.document import entries
+from safemargin.report.groups import by_axis, decided_groups, total_counts
+from safemargin.report.ranking import ranked
+
+VOID = {"meta", "br", "hr", "img", "link"}
+EVIL = "<script>alert(1)</script>"
+
+
+class Reader(HTMLParser):
+    """Checks nesting and collects the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        assert not any(name.startswith("on") for name, _ in attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page(each: SimpleNamespace, title: str = "A vote") -> tuple[str, Reader]:
+    html = html_report(title, each.plan, each.release, each.findings)
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    return html, reader
+
+
+def test_the_page_stands_alone(story) -> None:
+    html, reader = page(story)
+    addresses = re.sub(r'xmlns(:xlink)?="http://www\.w3\.org/[^"]*"', "", html)
+    assert "http://" not in addresses and "https://" not in addresses
+    assert not {"script", "link", "img", "iframe"} & set(reader.tags)
+    assert re.findall(r"url\((.)", html) and set(re.findall(r"url\((.)", html)) == {"#"}
+
+
+def test_the_page_tells_the_story(story) -> None:
+    _, reader = page(story)
+    for words in (
+        "Do not publish it",
+        "✓ Certified",
+        story.plan.certificate.statement,
+        "78 of 81",
+        "The 40 largest of 58 groups. The others (17 exact, 1 merged)",
+        "9,800 in 1 group",
+        "D58 | D59 | D60",
+        "nearly unanimous",
+        str(story.plan.refusals[0]),
+        "subtracts published tables",
+        "census analyst",
+        "kappa = 30",
+    ):
+        assert words in reader.text
+    assert reader.tags.count("svg") == 1 + len(story.release.tables) - 1 + 3
+
+
+def test_a_failed_release_says_so(story, broken_story) -> None:
+    _, reader = page(broken_story)
+    assert "✕ Not certified: do not publish" in reader.text and "✕ 12" in reader.text
+    mixed = SimpleNamespace(plan=story.plan, release=story.release, findings=broken_story.findings)
+    assert "✕ An attack succeeded" in page(mixed)[1].text
+
+
+def test_everything_users_wrote_is_escaped(story) -> None:
+    plan = replace(
+        story.plan,
+        decisions=tuple(
+            replace(decision, group=frozenset({EVIL}) if decision.group == {"woman"} else decision.group, reason=EVIL)
+            for decision in story.plan.decisions
+        ),
+        refusals=tuple(replace(refusal, what=EVIL, cell={EVIL: EVIL}) for refusal in story.plan.refusals),
+        guarantees=tuple(replace(guarantee, statement=EVIL) for guarantee in story.plan.guarantees),
+        certificate=replace(story.plan.certificate, statement=EVIL, method=EVIL, worst=(EVIL,)),
+    )
+    findings = tuple(
+        replace(
+            each,
+            onlooker=replace(each.onlooker, name=EVIL),
+            exposure=replace(each.exposure, options=(EVIL, '"><b>', "'", "&")),
+            attempts=tuple(replace(attempt, attack=EVIL, summary=EVIL) for attempt in each.attempts),
+        )
+        for each in story.findings
+    )
+    evil = SimpleNamespace(plan=plan, release=replace(story.release, rule=EVIL), findings=findings)
+    html, reader = page(evil, EVIL)
+    assert "<script" not in html.lower()
+    assert reader.text.count(EVIL) > 90
+    assert "b" not in reader.tags
+
+
+def test_missing_values(bare_story, optionless_story, story) -> None:
+    _, reader = page(bare_story)
+    assert "Only the total is published." in reader.text and "Nothing had to be refused." in reader.text
+    _, reader = page(optionless_story)
+    assert "counted" in reader.text
+    _, reader = page(SimpleNamespace(plan=story.plan, release=story.release, findings=()))
+    assert "not been attacked" in reader.text and "Certified, not attacked yet" in reader.text
+
+
+def test_unknown_sizes_and_no_fit(story) -> None:
+    blind = replace(
+        story.findings[0], exposure=replace(story.findings[0].exposure, people=None, fitted=None, population=None)
+    )
+    _, reader = page(SimpleNamespace(plan=story.plan, release=story.release, findings=(blind,)))
+    assert "What census analyst can infer" in reader.text and "The dot" not in reader.text
+
+
+def test_an_axis_left_out_is_named(story) -> None:
+    whole = replace(
+        story.plan.decisions[-1],
+        group=frozenset(decision.label for decision in decided_groups(story.plan, story.release)[-6:]),
+        action=Action.WITHHELD,
+        reason="the tables together would give away 3 people",
+    )
+    plan = replace(story.plan, decisions=(*story.plan.decisions[:-6], whole))
+    _, reader = page(SimpleNamespace(plan=plan, release=story.release, findings=story.findings))
+    assert "Nothing is published about this axis (6 categories)." in reader.text
+
+
+def test_a_release_without_a_total(story) -> None:
+    release = replace(story.release, tables=story.release.tables[1:])
+    _, reader = page(SimpleNamespace(plan=story.plan, release=release, findings=story.findings))
+    assert "Harbour" in reader.text
+
+
+def test_many_options_are_cut(story) -> None:
+    names = tuple(f"candidate {number:02d} of the very long list of names" for number in range(12))
+    tables = tuple(
+        replace(
+            table,
+            options=names,
+            codes=frozen(np.repeat(table.codes[::4], 12, axis=0), len(table.axes)),
+            option=frozen(np.tile(np.arange(12), len(table.lower) // 4)),
+            lower=frozen(np.repeat(table.lower, 3)),
+            upper=frozen(np.repeat(table.upper, 3)),
+            status=tuple(np.repeat(table.status, 3).tolist()),
+        )
+        for table in story.release.tables
+    )
+    release = replace(story.release, tables=tables)
+    _, reader = page(SimpleNamespace(plan=story.plan, release=release, findings=story.findings))
+    assert "Only the 8 options with most votes are drawn." in reader.text
+
+
+def test_pictures_follow_the_schema(story) -> None:
+    axes = by_axis(decided_groups(story.plan, story.release))
+    shares = {option: 0.25 for option in total_counts(story.release)}
+    findings = story.findings[0]
+    rows = entries(findings.exposure, findings.target, ranked(findings.exposure, findings.target, 5))
+    specs = [rates_chart(groups, shares) for groups in axes.values()]
+    specs += [loss_chart(axes), onlookers_chart(story.findings)]
+    specs += [intervals_chart(rows, findings.exposure, findings.target)]
+    for spec in specs:
+        altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)
+
+
+def test_the_page_is_quick(story) -> None:
+    start = time.perf_counter()
+    html_report("A vote", story.plan, story.release, story.findings)
+    assert time.perf_counter() - start < 5

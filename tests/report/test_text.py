@@ -1,0 +1,102 @@
+"""What the terminal shows, at a width of 80 and without colour."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from safemargin.errors import InputError
+from safemargin.model.published import UNBOUNDED
+from safemargin.model.target import Target
+from safemargin.report import show_exposure, show_findings, show_release
+
+
+def shown(show, *values: object, width: int = 80, **options: object) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    show(console, *values, **options)
+    text = console.file.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert "\x1b" not in text
+    return text
+
+
+def test_exposure_starts_with_the_worst(broken_story) -> None:
+    findings = broken_story.findings[0]
+    text = shown(show_exposure, findings.exposure, findings.target, limit=3)
+    assert "122 disclosed" in text and "7,997 more are not shown" in text
+    assert text.count("disclosed") == 4 and text.count("open") == 1
+    assert text.startswith("census analyst: knows how many people each group has")
+
+
+def test_wide_terminals_show_every_column(story) -> None:
+    findings = story.findings[0]
+    text = shown(show_exposure, findings.exposure, findings.target, width=140)
+    head = next(line for line in text.splitlines() if line.startswith("cell"))
+    for column in ("option", "people", "interval", "rates", "width", "t", "verdict", "method"):
+        assert f" {column} " in head
+
+
+@pytest.mark.parametrize(("sort", "first"), [("people", "3 "), ("cell", "D01")])
+def test_other_orders(story, sort: str, first: str) -> None:
+    findings = story.findings[0]
+    assert first in shown(show_exposure, findings.exposure, findings.target, limit=1, sort=sort)
+
+
+def test_unknown_order_is_refused(story) -> None:
+    with pytest.raises(InputError, match="sort 'size'"):
+        shown(show_exposure, story.findings[0].exposure, Target(), sort="size")
+
+
+def test_equally_narrow_intervals_start_with_the_surest_guess(story) -> None:
+    exposure = story.findings[0].exposure
+    people = np.full(len(exposure.cells), 100)
+    fitted = np.full(exposure.lower.shape, 50.0)
+    fitted[17, 2] = 6
+    wide = replace(
+        exposure, people=people, lower=exposure.lower * 0, upper=exposure.lower * 0 + 100, fitted=fitted, complete=False
+    )
+    text = shown(show_exposure, wide, Target(), limit=1)
+    assert exposure.cells.cell(17)["district"] in text and "Unity" in text
+    assert "Not every interval was settled" in text
+
+
+def test_missing_values(bare_story) -> None:
+    exposure = bare_story.findings[0].exposure
+    text = shown(show_exposure, replace(exposure, upper=np.array([[UNBOUNDED]])), Target())
+    assert "everyone" in text and "no limit" in text and "option" not in text
+
+
+def test_findings_say_what_was_found(story, broken_story) -> None:
+    assert "2 attacks tried, nothing found" in shown(show_findings, story.findings[0])
+    text = shown(show_findings, broken_story.findings[0])
+    assert "district D58, age 75+, Harbour: all 31 people chose Harbour" in text
+    assert "and 2 more" in text and "1 attack succeeded (bounds): 31 people exposed." in text
+
+
+def test_release_is_summed_up(story) -> None:
+    text = shown(show_release, story.plan, story.release, story.findings, "out/june")
+    assert text.startswith("Certified.\n")
+    assert "religion     5      -      1        1       489,275 (97.9 %)" in text
+    assert "would confine 'Harbour'" in text and "out/june" in text
+    assert "census analyst: 2 attacks tried" in text
+
+
+def test_a_failed_release_says_so(story, broken_story) -> None:
+    text = shown(show_release, broken_story.plan, broken_story.release, broken_story.findings, "x")
+    assert text.startswith("Not certified: do not publish.") and "Nothing was published" in text
+    assert "whole people" not in text
+    text = shown(show_release, story.plan, story.release, broken_story.findings, "x")
+    assert text.startswith("An attack succeeded: do not publish.")
+
+
+def test_only_a_total(bare_story) -> None:
+    text = shown(show_release, bare_story.plan, bare_story.release, (), "x")
+    assert "Only the total is published." in text and "not been attacked" in text
+
+
+def test_names_are_no_markup(story) -> None:
+    exposure = story.findings[0].exposure
+    named = replace(exposure, options=("[bold]", "[/red]", "[link=x]", "d"))
+    assert "[/red]" in shown(show_exposure, named, Target(), limit=40)
