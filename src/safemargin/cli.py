@@ -180,9 +180,7 @@ def bound(
     else:
         aim = _target(Target(), beta, kappa, tau)
         tables = _tables(files, count, option, by, skip)
-        onlooker = Onlooker(
-            "public", _tables(roll or [], "people", option), _tables(fact or [], count, option)
-        )
+        onlooker = Onlooker("public", _tables(roll or [], "people", option), _tables(fact or [], count, option))
         slack = measured_slack(tables, tolerance)
         with _progress("bounding") as progress:
             exposure = run_bound(tables, onlooker, target=wanted, slack=slack, progress=progress)
@@ -223,9 +221,7 @@ def audit(
     stated, rule = _manifest(manifest)
     aim = _target(stated, beta, kappa, tau)
     tables = _tables(files, count, option, by, skip)
-    onlooker = Onlooker(
-        "public", _tables(roll or [], "people", option), _tables(fact or [], count, option), bool(rule)
-    )
+    onlooker = Onlooker("public", _tables(roll or [], "people", option), _tables(fact or [], count, option), bool(rule))
     slack = measured_slack(tables, tolerance)
     with _progress("attacking") as progress:
         findings = run_audit(

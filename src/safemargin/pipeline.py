@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 from safemargin.audit import audit
 from safemargin.decide import decide
@@ -16,7 +17,7 @@ from safemargin.model.release import Release
 from safemargin.model.table import Table
 from safemargin.project import Project
 from safemargin.publish import publish, release_files, write_folder
-from safemargin.report import html_report, release_document
+from safemargin.report import html_report, release_document, warm_up
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.tidy import read_many
 
@@ -53,6 +54,7 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
     """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OutputError(f"{folder}: the output folder is not empty; name another or remove it")
+    Thread(target=warm_up, daemon=True).start()
     step("reading")
     table = tabulate(project)
     watching = onlookers_of(project, table)
@@ -64,8 +66,8 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
     findings = tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in watching)
     step("writing")
     files: dict[str, bytes] = {}
+    orders = {axis.name: axis.categories for axis in table.schema.axes}
     if plan.certificate.certified and all(each.is_safe for each in findings):
-        orders = {axis.name: axis.categories for axis in table.schema.axes}
         public = release_files(release, project.outputs.formats, orders, project.title or "")
         files = {f"published/{name}": content for name, content in public.items()}
     document = release_document(
@@ -73,6 +75,7 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
         release,
         [str(folder / name) for name in files],
         str(folder / "published" / "certificate.json") if files else "",
+        orders=orders,
     )
     document["certified"] = bool(files)
     files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()

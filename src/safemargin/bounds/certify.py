@@ -17,13 +17,14 @@ from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.sharp import SEED, Progress
 from safemargin.bounds.system import System
-from safemargin.bounds.witness import Family
+from safemargin.bounds.witness import STEPS, Family, Fit
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.target import Limits
-from safemargin.randomness import numpy_generator
+from safemargin.randomness import Generator, numpy_generator
 
-ROUNDS = 10
+ROUNDS = 30
 SHUFFLES = 5
+FEW = 1_000
 PULL = 8.0
 
 
@@ -84,28 +85,28 @@ def certify(
     _reach(checked, known, rounder, tables)
     if not tables:
         tables = _shuffled(checked, known, rounder, progress)
-    inside = False
+    linear = 0
     if _open(checked):
         family = Family(known, low, high)
-        fit = family.fit(floors=_floors(known, limits))
-        inside = fit.found
+        inside = family.fit(floors=_floors(known, limits))
         if not given:
-            tables += _pulled(checked, family, rounder, fit.values, progress)
-        if _open(checked) and (budget := _budget(known, inside)):
-            exposed = _programs(checked, Program(known, low, high), budget)
-    rest = _open(checked)
+            tables += _pulled(checked, family, rounder, inside.values, progress)
+        if _open(checked) and (budget := _budget(known)):
+            _programs(checked, Program(known, low, high), budget)
+        linear = _cleared_by_fits(checked, family, inside) if _open(checked) else 0
+    undecided = _open(checked) - linear
     return Proof(
-        exposed=_worst_first(exposed),
+        exposed=_worst_first([one for level in checked for one in _at(level, level.exposed())]),
         checked=_sizes(checked),
-        linear=rest if inside else 0,
-        undecided=0 if inside else rest,
-        doubtful=() if inside else _worst_first([one for level in checked for one in _doubtful(level)])[:20],
+        linear=linear,
+        undecided=undecided,
+        doubtful=_worst_first([one for level in checked for one in _doubtful(level)])[:20] if undecided else (),
         tables=tuple(tables),
     )
 
 
 def _open(checked: list[Level]) -> int:
-    return sum(int((up | down).any(axis=1).sum()) for up, down in (level.needs() for level in checked))
+    return sum(level.open_cells for level in checked)
 
 
 def _sizes(checked: list[Level]) -> dict[str, int]:
@@ -135,9 +136,7 @@ def _listed_ends(known: System, low: IntArray, high: IntArray) -> tuple[IntArray
     return least[:, :count], most[:, :count]
 
 
-def _shuffled(
-    checked: list[Level], known: System, rounder: Rounder, progress: Progress | None
-) -> list[IntArray]:
+def _shuffled(checked: list[Level], known: System, rounder: Rounder, progress: Progress | None) -> list[IntArray]:
     """Integer tables by exchanging votes, each time towards what is still open: no program, no fit."""
     generator = numpy_generator(SEED + 2)
     tables: list[IntArray] = []
@@ -148,12 +147,12 @@ def _shuffled(
             break
         tables.append(counts)
         _show(checked, known, counts)
-        if turn >= 3:
+        if turn in (0, SHUFFLES - 1):
             _reach(checked, known, rounder, [counts])
         before, left = left, _open(checked)
-        if turn > 3 and left > 0.9 * before:
+        if turn > 2 and left > 0.9 * before:
             break
-        want = _want(known, checked, generator.choice([-1.0, 1.0], size=len(known.codes)))
+        want = _want(known, checked, generator)
         if not known.reference:
             want = np.column_stack([want, np.zeros(len(want))])
         counts = rounder.exchanges.shuffle(counts, want, generator)
@@ -169,7 +168,7 @@ def _pulled(
     known = family.known
     generator = numpy_generator(SEED + 3)
     tables: list[IntArray] = []
-    left = _open(checked)
+    left, stuck = _open(checked), 0
     for turn in range(ROUNDS):
         counts = rounder.round(values)
         if counts is not None:
@@ -179,44 +178,73 @@ def _pulled(
         if progress is not None:
             progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
         before, left = left, _open(checked)
-        if not left or (turn > 2 and (not tables or left > 0.9 * before)):
+        stuck = stuck + 1 if left > 0.9 * before else 0
+        if not left or stuck > 3 or (turn > 2 and not tables):
             break
-        want = PULL * _want(known, checked, generator.choice([-1.0, 1.0], size=len(known.codes)))
+        want = PULL * _want(known, checked, generator)
+        if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
+            want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
         lean = want[:, :-1] - want[:, -1:] if known.reference else want
         values = family.fit(tilt=np.asarray(lean.ravel())).values
     return tables
 
 
+def _cleared_by_fits(checked: list[Level], family: Family, inside: Fit) -> int:
+    """How many open cells real-valued tables clear: one inside the limits, one pulled each way."""
+    known = family.known
+    want = PULL * _want(known, checked, numpy_generator(SEED + 4))
+    lean = np.asarray((want[:, :-1] - want[:, -1:] if known.reference else want).ravel())
+    fits = [
+        fit for fit in (inside, family.fit(tilt=lean, steps=STEPS), family.fit(tilt=-lean, steps=STEPS)) if fit.found
+    ]
+    tables = []
+    for fit in fits:
+        values = fit.values.reshape(-1, known.free)
+        if known.reference:
+            assert known.people is not None
+            values = np.column_stack([values, known.people - values.sum(axis=1)])
+        tables.append(values[:, : len(known.options)])
+    return sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
+
+
 def _reach(checked: list[Level], known: System, rounder: Rounder, tables: Sequence[IntArray]) -> None:
     """What every table that is one exchange away from these shows of the joint cells."""
+    count, joint = len(known.options), checked[0]
     for counts in tables:
-        up, down = checked[0].needs()
-        if (up | down).any():
-            checked[0].show(*(ends[:, : len(known.options)] for ends in rounder.exchanges.reach(counts)))
+        if not joint.open_cells:
+            return
+        up, down = joint.needs()
+        wanted = (up | down).any(axis=1)[joint.cell_of]
+        for least, most in rounder.exchanges.reach(counts, wanted):
+            before = joint.open_cells
+            joint.show(least[:, :count], most[:, :count])
+            if joint.open_cells > 0.9 * before:
+                break
 
 
 def _show(checked: list[Level], known: System, counts: IntArray) -> None:
     listed = known.listed(counts)
     for level in checked:
-        sums = level.add(listed)
-        level.show(sums, sums)
+        if level.open_cells:
+            sums = level.add(listed)
+            level.show(sums, sums)
 
 
-def _want(known: System, checked: list[Level], sign: FloatArray) -> FloatArray:
+def _want(known: System, checked: list[Level], generator: Generator) -> FloatArray:
     """Per profile and listed option which way the next table should differ, to clear the cells that are still open."""
     want = np.zeros((len(known.codes), len(known.options)))
     turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
     for level in checked:
-        up, down = level.needs()
-        if up.any() or down.any():
-            want += (up.astype(np.float64) - down.astype(np.float64))[level.cell_of]
-            want += (up & down)[level.cell_of] * sign[:, None] * turns
+        if level.open_cells:
+            up, down = level.needs()
+            either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
+            pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
+            want += pull[level.cell_of]
     return np.clip(want, -1.0, 1.0)
 
 
-def _programs(checked: list[Level], program: Program, budget: int) -> list[Exposed]:
+def _programs(checked: list[Level], program: Program, budget: int) -> None:
     """Linear programs for the cells that no table cleared, those with most people first."""
-    exposed: list[Exposed] = []
     for level in sorted(checked, key=lambda level: len(level.names)):
         up, down = level.needs()
         for cell, option in sorted(np.argwhere(up | down).tolist(), key=lambda at: -level.people[at[0]]):
@@ -224,18 +252,14 @@ def _programs(checked: list[Level], program: Program, budget: int) -> list[Expos
                 need = level.needs()[way < 0][cell, option]
                 if need and program.solves < budget:
                     _solve_end(checked, level, program, (cell, option), way)
-        exposed.extend(_at(level, level.exposed()))
         if program.solves >= budget:
             break
-    return exposed
 
 
-def _budget(known: System, inside: bool) -> int:
+def _budget(known: System) -> int:
     """How many programs a system of this size is worth; options that share the people of each profile cost more."""
     work = known.size * (known.free**2)
-    if work <= 4_000:
-        return 400
-    return 0 if inside or work > 100_000 else 60
+    return 400 if work <= 4_000 else 60 if work <= 40_000 else 0
 
 
 def _solve_end(checked: list[Level], level: Level, program: Program, at: tuple[int, int], way: float) -> None:
@@ -250,11 +274,13 @@ def _solve_end(checked: list[Level], level: Level, program: Program, at: tuple[i
         cost[profiles] = 1.0
         offset, sign = int(level.people[cell]), -1.0
     best = program.maximise((cost * way * sign).ravel())
+    lower, upper = level.outer_lower.copy(), level.outer_upper.copy()
     reached = int(np.floor(best.value + 1e-6 * max(1.0, abs(best.value)) ** 0.5))
     if way > 0:
-        level.outer_upper[cell, option] = min(level.outer_upper[cell, option], offset + reached)
+        upper[cell, option] = offset + reached
     else:
-        level.outer_lower[cell, option] = max(level.outer_lower[cell, option], offset - reached)
+        lower[cell, option] = offset - reached
+    level.force(lower, upper)
     counts = integer_table(known, best.values)
     if counts is not None:
         _show(checked, known, counts)

@@ -4,6 +4,7 @@ Two profiles that differ in one published slice only swap a vote for one option 
 same two slices swap back. Every public fact still holds, so the new table is as possible as the old one.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +67,8 @@ class Exchanges:
         keys = keys[order]
         start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
         first = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
-        differs = mine[first] != mine[order]
+        whole = (self.known.high.reshape(-1, self.known.free) >= self.people[:, None]).all(axis=1)
+        differs = (mine[first] != mine[order]) & whole[first] & whole[order]
         first, second = first[differs], order[differs]
         slices = row_keys(np.stack([mine[first], mine[second]], axis=1) + 1, [int(mine.max()) + 2] * 2)
         key = np.unique(slices, return_inverse=True)[1]
@@ -75,28 +77,35 @@ class Exchanges:
         largest = np.lexsort((-np.minimum(self.people[first], self.people[second]), key))
         return Pairs(first[largest], second[largest], key[largest])
 
-    def reach(self, counts: IntArray) -> tuple[IntArray, IntArray]:
-        """Least and most of every entry (options, what is left last) over all exchanges from `counts`, one at a time."""
+    def reach(self, counts: IntArray, wanted: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """Block by block, the least and most of every entry (what is left last) over single exchanges from `counts`.
+
+        Only profiles that are `wanted` are followed up.
+        """
         matrix = self.matrix(counts)
         least, most = matrix.copy(), matrix.copy()
         for block in range(len(self.known.blocks)):
             pairs = self.pairs(block)
-            if not len(pairs.key):
+            chosen = np.flatnonzero(wanted[pairs.first] | wanted[pairs.second])
+            if not len(chosen):
                 continue
+            lead = chosen[np.unique(pairs.first[chosen], return_index=True)[1]]
             first, second = matrix[pairs.first], matrix[pairs.second]
             for given in range(matrix.shape[1]):
                 for taken in range(matrix.shape[1]):
                     if given == taken:
                         continue
-                    there = np.minimum(first[:, given], second[:, taken])
                     back = np.minimum(first[:, taken], second[:, given])
-                    elsewhere = np.bincount(pairs.key, back)[pairs.key].astype(np.int64) - back
-                    units = np.minimum(there, elsewhere)
-                    np.minimum.at(least[:, given], pairs.first, first[:, given] - units)
-                    np.maximum.at(most[:, taken], pairs.first, first[:, taken] + units)
-                    least[pairs.second, taken] = np.minimum(least[pairs.second, taken], second[:, taken] - units)
-                    most[pairs.second, given] = np.maximum(most[pairs.second, given], second[:, given] + units)
-        return least, most
+                    supply = np.bincount(pairs.key, back).astype(np.int64)
+                    for some, profiles, minus, plus in (
+                        (lead, pairs.first[lead], given, taken),
+                        (chosen, pairs.second[chosen], taken, given),
+                    ):
+                        units = np.minimum(first[some, given], second[some, taken])
+                        units = np.minimum(units, supply[pairs.key[some]] - back[some])
+                        least[profiles, minus] = np.minimum(least[profiles, minus], matrix[profiles, minus] - units)
+                        most[profiles, plus] = np.maximum(most[profiles, plus], matrix[profiles, plus] + units)
+            yield least, most
 
     def shuffle(self, counts: IntArray, want: FloatArray, generator: Generator) -> IntArray:
         """Another integer table with the same margins: many exchanges at once in every block.

@@ -1,12 +1,13 @@
 """The cells that a certificate looks at: joint ones, and those of every smaller set of axes."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
-from safemargin.model.arrays import BoolArray, IntArray, row_keys
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray, row_keys
 from safemargin.model.published import label
 from safemargin.model.target import Limits
 
@@ -31,6 +32,7 @@ class Level:
         self.outer_lower = np.zeros(shape, dtype=np.int64)
         self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
         self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
+        self._needs: tuple[BoolArray, BoolArray] | None = None
 
     def add(self, values: IntArray) -> IntArray:
         """Sums of per-profile columns by cell, exactly."""
@@ -40,19 +42,57 @@ class Level:
     def show(self, lower: IntArray, upper: IntArray) -> None:
         """Counts per cell and option that integer tables attain."""
         self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
+        self._needs = None
 
     def force(self, lower: IntArray, upper: IntArray) -> None:
         """Counts per cell and option that no table leaves."""
         self.outer_lower = np.maximum(self.outer_lower, lower)
         self.outer_upper = np.minimum(self.outer_upper, upper)
+        self._needs = None
 
     def exposed(self) -> BoolArray:
-        """Cells and options that the outer interval already gives away."""
-        found: BoolArray = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
+        """Cells and options that are given away whatever the sharp interval within the outer one is.
+
+        A narrow interval of a large cell is contained, not disclosed, if it lies within the limits; so a table has to
+        show that it does not.
+        """
+        disclosed = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
+        beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
+        strays = (self.lower < self.least) | (self.upper > self.most)
+        found: BoolArray = disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
         return found
+
+    def cleared_by(self, tables: Sequence[FloatArray]) -> int:
+        """How many open cells these real-valued tables (per profile and option) show to be wide and not forced out."""
+        up, down = self.needs()
+        cells = np.flatnonzero((up | down).any(axis=1))
+        sums = np.stack(
+            [
+                np.stack([np.bincount(self.cell_of, c, minlength=len(self.first))[cells] for c in table.T], axis=1)
+                for table in tables
+            ]
+        )
+        lower, upper = sums.min(axis=0), sums.max(axis=0)
+        people = self.people[cells][:, None].astype(np.float64)
+        floors = people * np.array([float(share) for share in self.limits.floors])
+        ceilings = people * np.array([float(share) for share in self.limits.ceilings])
+        wide = upper - lower > self.tolerance[cells] + 0.01
+        clear = wide & (upper > floors) & (lower < ceilings) | ~(up | down)[cells]
+        return int(clear.all(axis=1).sum())
 
     def needs(self) -> tuple[BoolArray, BoolArray]:
         """Cells and options that still need a higher, or a lower, count to be shown possible."""
+        if self._needs is None:
+            self._needs = self._find_needs()
+        return self._needs
+
+    @property
+    def open_cells(self) -> int:
+        """How many cells have such a need."""
+        up, down = self.needs()
+        return int((up | down).any(axis=1).sum())
+
+    def _find_needs(self) -> tuple[BoolArray, BoolArray]:
         contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
         narrow = self.upper - self.lower <= self.tolerance
         up = (self.upper < self.least) | narrow
@@ -73,6 +113,7 @@ class Level:
 def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
     """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices."""
     count = len(known.axes)
+    plain = _plain_axes(known)  # pairs of these come with the slices below
     found = [Level(known, known.axes, known.codes, limits)]
     summed = 0
     for order in range(2, count):
@@ -80,7 +121,9 @@ def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
         if order > 2 and summed + len(chosen) * len(known.codes) > MOST_CELLS_TO_SUM:
             break
         for columns in chosen:
-            found.append(Level(known, tuple(known.axes[c] for c in columns), known.codes[:, list(columns)], limits))
+            names = tuple(known.axes[c] for c in columns)
+            if order > 2 or not rounder.possible or not plain.issuperset(names):
+                found.append(Level(known, names, known.codes[:, list(columns)], limits))
         summed += len(chosen) * len(known.codes)
     return found + _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
 
@@ -101,6 +144,18 @@ def _single_slices(known: System, rounder: Rounder, limits: Limits) -> list[Leve
             np.where(listed, rounder.most[code][:, :count], level.people[:, None]),
         )
         found.append(level)
+    return found
+
+
+def _plain_axes(known: System) -> set[str]:
+    """Axes of which one table states every category by itself."""
+    found = set()
+    for block in known.blocks:
+        axes = _axes_of(known, block)
+        if len(axes) == 1 and (block >= 0).all():
+            column = known.codes[:, known.axes.index(axes[0])]
+            if len(np.unique(block)) == len(np.unique(column)):
+                found.add(axes[0])
     return found
 
 

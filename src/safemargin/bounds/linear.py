@@ -37,6 +37,8 @@ class Program:
         shift = matrix @ np.where(low < high, 0, low)
         matrix = sparse.csr_array(matrix[:, self.loose])
         keep = _independent(matrix, lower, upper)
+        implied = np.setdiff1d(np.arange(len(lower)), keep)
+        self.implied = matrix[implied], (lower - shift)[implied]
         matrix, lower, upper, shift = matrix[keep], lower[keep], upper[keep], shift[keep]
         infinity = highspy.kHighsInf
         model = highspy.HighsLp()
@@ -90,7 +92,16 @@ class Program:
         proved = status == highspy.HighsModelStatus.kOptimal
         if len(solution) == count:
             values[self.loose] = solution
+            self._check_implied(solution, proved)
         return Optimum(float(cost @ values) if proved else np.inf, values, proved)
+
+    def _check_implied(self, solution: FloatArray, proved: bool) -> None:
+        """Equations that were left out have the same left side in every solution; one look tells if they hold."""
+        matrix, wanted = self.implied
+        if proved and len(wanted):
+            if (np.abs(matrix @ solution - wanted) > 1e-3).any():
+                raise ContradictionError("the facts contradict each other: no table satisfies all of them")
+            self.implied = matrix[:0], wanted[:0]
 
     def _is_loose(self) -> np.ndarray:
         mask = np.zeros(self.known.size, dtype=bool)

@@ -70,11 +70,11 @@ class Family:
         np.add.at(per_slice, self.slice_of, theta[:, None] * self.weights)
         return np.asarray(self.transposed @ per_slice).ravel()
 
-    def fit(self, floors: FloatArray | None = None, tilt: FloatArray | None = None) -> Fit:
+    def fit(self, floors: FloatArray | None = None, tilt: FloatArray | None = None, steps: int | None = None) -> Fit:
         """The table with these least shares per option (the reference or unlisted option last) and this tilt.
 
-        For boxes, `floors` is `[least share of the option, least share of the rest]`. A tilted table is a place to round
-        from, not a proof, and gets fewer steps.
+        For boxes, `floors` is `[least share of the option, least share of the rest]`. A tilted table is mostly a place to
+        round from, not a proof, and gets fewer steps unless `steps` says otherwise.
         """
         known = self.known
         base, span = self._ranges(floors)
@@ -83,7 +83,7 @@ class Family:
         goal = self.goal - self.sums(base)
         lean = np.zeros(known.size) if tilt is None else tilt
         with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only get in each other's way
-            return _newton(self, base, span, goal, lean, STEPS if tilt is None else TILTED_STEPS)
+            return _newton(self, base, span, goal, lean, steps or (STEPS if tilt is None else TILTED_STEPS))
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         known = self.known
@@ -158,9 +158,7 @@ class Family:
         return np.asarray((scaled @ self.transposed).todense())
 
 
-def _newton(
-    family: Family, base: FloatArray, span: FloatArray, goal: FloatArray, lean: FloatArray, steps: int
-) -> Fit:
+def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray, lean: FloatArray, steps: int) -> Fit:
     theta = np.zeros(len(goal))
     scale = max(1.0, float(np.abs(goal).max(initial=0.0)))
     best = np.inf

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 
 import numpy as np
 
@@ -24,6 +25,9 @@ __all__ = ["PROTECTIONS", "decide"]
 
 PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "withhold": Action.WITHHELD}
 """What may be done with groups whose share is outside the target."""
+
+SMALL_STEPS = 12
+"""Merges of two groups that are tried before whole axes are left out."""
 
 Finish = Callable[[Split], Split]
 
@@ -86,17 +90,18 @@ def _search(
 ) -> tuple[Candidate, Proof, list[Refusal]]:
     """Merge on until the certificate holds or nothing is left to merge."""
     refused: list[Refusal] = []
-    while True:
+    for turn in count():
         proof = prove(table, candidate, onlookers, limits, progress=progress)
         if proof.holds:
             return candidate, proof, refused
         what = "Publishing every regular group exactly" if not refused else "Publishing what was left then"
         shown = (proof.exposed or proof.doubtful)[: 1 if refused else 5]
         refused.extend(_refusal(table, what, one) for one in shown)
-        better = _improve(table, candidate, proof, onlookers, limits, finish)
+        better = _improve(table, candidate, proof, onlookers, limits, finish, in_small_steps=turn < SMALL_STEPS)
         if better is None:
             return candidate, proof, refused
         candidate = better
+    raise AssertionError("every step leaves fewer groups")
 
 
 def _improve(
@@ -106,12 +111,13 @@ def _improve(
     onlookers: Sequence[Onlooker],
     limits: Limits,
     finish: Finish,
+    in_small_steps: bool,
 ) -> Candidate | None:
     """The change to one axis that leaves fewest people plainly exposed, then loses least."""
     seen = {candidate.key()}
     ranked: list[tuple[int, int, int, Candidate]] = []
     for one in (proof.exposed or proof.doubtful)[:3]:
-        for changed in _changes(candidate, one, finish):
+        for changed in _changes(candidate, one, finish, in_small_steps):
             trial = candidate.with_split(changed)
             if trial.key() in seen:
                 continue
@@ -121,14 +127,14 @@ def _improve(
     return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
 
 
-def _changes(candidate: Candidate, exposed: Exposed, finish: Finish) -> list[Split]:
+def _changes(candidate: Candidate, exposed: Exposed, finish: Finish, in_small_steps: bool) -> list[Split]:
     """Ways to say less about one of the axes of an exposed cell."""
     changes = []
     for one in candidate.splits:
         if one.axis.name not in exposed.cell or not one.is_published:
             continue
         members = frozenset(exposed.cell[one.axis.name].split(" | "))
-        for group in [group for group in one.groups if group & members][:2]:
+        for group in [group for group in one.groups if group & members][:2] if in_small_steps else []:
             for partner in one.partners(group)[:2]:
                 changes.append(finish(one.merge(group, partner, _together(exposed))))
         changes.append(one.collapse(_together(exposed)))
