@@ -2,7 +2,7 @@
 
     python benchmarks/bench_release.py [rows]
 
-Six axes of 20, 12, 8, 6, 4 and 2 categories, three options, Parquet. Prints the ratio of wall times and the peak memory.
+Six axes of 20, 12, 8, 6, 4 and 2 categories, three options, Parquet. Prints the ratio of wall times and peak memory.
 """
 
 import resource

@@ -42,7 +42,7 @@ def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding],
         return [], 0, 0
     # a group in which only one option could be chosen tells nothing, unless the roll says who did not choose it
     contested = whole & (people > 0) & ((listed > 1) | (sizes is not None))
-    tolerance = np.minimum(situation.limits.tau, (people - 1) // 2)
+    tolerance = situation.limits.tolerance(people)
     findings = _findings(situation, table, group_of, contested, people, tolerance)
     exposed = {str(f.cell): f.people or 0 for f in findings}
     return findings, int(contested.sum()), sum(exposed.values())

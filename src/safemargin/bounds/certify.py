@@ -17,7 +17,7 @@ from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.sharp import SEED, Progress
 from safemargin.bounds.system import System
-from safemargin.bounds.witness import STEPS, Family, Fit
+from safemargin.bounds.witness import STEPS, Family
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.target import Limits
 from safemargin.randomness import Generator, numpy_generator
@@ -82,18 +82,17 @@ def certify(
     tables = [counts for counts in given if counts.shape == known.low.shape and known.admits(counts)]
     for counts in tables:
         _show(checked, known, counts)
-    _reach(checked, known, rounder, tables)
+    _reach(checked, known, rounder, tables, patient=True)
     if not tables:
         tables = _shuffled(checked, known, rounder, progress)
     linear = 0
     if _open(checked):
         family = Family(known, low, high)
-        inside = family.fit(floors=_floors(known, limits))
         if not given:
-            tables += _pulled(checked, family, rounder, inside.values, progress)
+            tables += _pulled(checked, family, rounder, progress)
         if _open(checked) and (budget := _budget(known)):
             _programs(checked, Program(known, low, high), budget)
-        linear = _cleared_by_fits(checked, family, inside) if _open(checked) else 0
+        linear = _cleared_by_fits(checked, family, limits) if _open(checked) else 0
     undecided = _open(checked) - linear
     return Proof(
         exposed=_worst_first([one for level in checked for one in _at(level, level.exposed())]),
@@ -161,16 +160,19 @@ def _shuffled(checked: list[Level], known: System, rounder: Rounder, progress: P
     return tables
 
 
-def _pulled(
-    checked: list[Level], family: Family, rounder: Rounder, values: FloatArray, progress: Progress | None
-) -> list[IntArray]:
-    """Integer tables near fits: one inside the limits, then such as are pulled towards what is still open."""
+def _pulled(checked: list[Level], family: Family, rounder: Rounder, progress: Progress | None) -> list[IntArray]:
+    """Integer tables near fits that are pulled towards what is still open."""
     known = family.known
     generator = numpy_generator(SEED + 3)
     tables: list[IntArray] = []
     left, stuck = _open(checked), 0
     for turn in range(ROUNDS):
-        counts = rounder.round(values)
+        if not left or stuck > 3 or (turn > 2 and not tables):
+            break
+        want = PULL * _want(known, checked, generator)
+        if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
+            want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
+        counts = rounder.round(family.fit(tilt=_lean(known, want)).values)
         if counts is not None:
             tables.append(counts)
             _show(checked, known, counts)
@@ -179,46 +181,47 @@ def _pulled(
             progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
         before, left = left, _open(checked)
         stuck = stuck + 1 if left > 0.9 * before else 0
-        if not left or stuck > 3 or (turn > 2 and not tables):
-            break
-        want = PULL * _want(known, checked, generator)
-        if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
-            want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
-        lean = want[:, :-1] - want[:, -1:] if known.reference else want
-        values = family.fit(tilt=np.asarray(lean.ravel())).values
     return tables
 
 
-def _cleared_by_fits(checked: list[Level], family: Family, inside: Fit) -> int:
+def _lean(known: System, want: FloatArray) -> FloatArray:
+    """What is wanted per listed option as a pull on the variables."""
+    return np.asarray((want[:, :-1] - want[:, -1:] if known.reference else want).ravel())
+
+
+def _cleared_by_fits(checked: list[Level], family: Family, limits: Limits) -> int:
     """How many open cells real-valued tables clear: one inside the limits, one pulled each way."""
     known = family.known
-    want = PULL * _want(known, checked, numpy_generator(SEED + 4))
-    lean = np.asarray((want[:, :-1] - want[:, -1:] if known.reference else want).ravel())
-    fits = [
-        fit for fit in (inside, family.fit(tilt=lean, steps=STEPS), family.fit(tilt=-lean, steps=STEPS)) if fit.found
-    ]
+    lean = PULL * _lean(known, _want(known, checked, numpy_generator(SEED + 4)))
     tables = []
-    for fit in fits:
+    for fit in (
+        family.fit(floors=_floors(known, limits)),
+        family.fit(tilt=lean, steps=STEPS),
+        family.fit(tilt=-lean, steps=STEPS),
+    ):
         values = fit.values.reshape(-1, known.free)
         if known.reference:
             assert known.people is not None
             values = np.column_stack([values, known.people - values.sum(axis=1)])
-        tables.append(values[:, : len(known.options)])
+        if fit.found:
+            tables.append(values[:, : len(known.options)])
     return sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
 
 
-def _reach(checked: list[Level], known: System, rounder: Rounder, tables: Sequence[IntArray]) -> None:
-    """What every table that is one exchange away from these shows of the joint cells."""
+def _reach(
+    checked: list[Level], known: System, rounder: Rounder, tables: Sequence[IntArray], patient: bool = False
+) -> None:
+    """What tables one exchange away from these show of the joint cells; unless `patient`, while that clears many."""
     count, joint = len(known.options), checked[0]
     for counts in tables:
         if not joint.open_cells:
             return
         up, down = joint.needs()
-        wanted = (up | down).any(axis=1)[joint.cell_of]
+        wanted: BoolArray = np.asarray((up | down).any(axis=1))[joint.cell_of]
         for least, most in rounder.exchanges.reach(counts, wanted):
             before = joint.open_cells
             joint.show(least[:, :count], most[:, :count])
-            if joint.open_cells > 0.9 * before:
+            if joint.open_cells > 0.9 * before and not patient:
                 break
 
 

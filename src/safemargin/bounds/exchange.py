@@ -1,7 +1,7 @@
 """Exchanges of votes that leave every margin as it is.
 
-Two profiles that differ in one published slice only swap a vote for one option against one for another; two others in the
-same two slices swap back. Every public fact still holds, so the new table is as possible as the old one.
+Two profiles that differ in one published slice only swap a vote for one option against one for another; two others in
+the same two slices swap back. Every public fact still holds, so the new table is as possible as the old one.
 """
 
 from collections.abc import Iterator
@@ -48,8 +48,8 @@ class Exchanges:
         if block not in self._links:
             mine, pairs = self.known.blocks[block], self.pairs(block)
             links: dict[int, dict[int, tuple[IntArray, IntArray]]] = {}
-            starts = np.flatnonzero(np.r_[True, pairs.key[1:] != pairs.key[:-1]]) if len(pairs.key) else []
-            for start, end in zip(starts, [*starts[1:], len(pairs.key)], strict=False):
+            ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
+            for start, end in zip([0, *ends], ends, strict=False):
                 few = slice(start, min(end, start + MOST_PER_LINK))
                 a, b = pairs.first[few], pairs.second[few]
                 links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
@@ -67,8 +67,8 @@ class Exchanges:
         keys = keys[order]
         start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
         first = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
-        whole = (self.known.high.reshape(-1, self.known.free) >= self.people[:, None]).all(axis=1)
-        differs = (mine[first] != mine[order]) & whole[first] & whole[order]
+        whole = np.asarray((self.known.high.reshape(-1, self.known.free) >= self.people[:, None]).all(axis=1))
+        differs = np.flatnonzero((mine[first] != mine[order]) & whole[first] & whole[order])
         first, second = first[differs], order[differs]
         slices = row_keys(np.stack([mine[first], mine[second]], axis=1) + 1, [int(mine.max()) + 2] * 2)
         key = np.unique(slices, return_inverse=True)[1]
@@ -110,7 +110,7 @@ class Exchanges:
     def shuffle(self, counts: IntArray, want: FloatArray, generator: Generator) -> IntArray:
         """Another integer table with the same margins: many exchanges at once in every block.
 
-        `want` says per profile and column where a higher (positive) or lower count is wanted; exchanges go that way first.
+        `want` says per profile and column where a higher (positive) or lower count is wanted; exchanges go there first.
         """
         matrix = self.matrix(counts).copy()
         count = len(self.known.blocks)

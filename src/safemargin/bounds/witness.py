@@ -73,8 +73,8 @@ class Family:
     def fit(self, floors: FloatArray | None = None, tilt: FloatArray | None = None, steps: int | None = None) -> Fit:
         """The table with these least shares per option (the reference or unlisted option last) and this tilt.
 
-        For boxes, `floors` is `[least share of the option, least share of the rest]`. A tilted table is mostly a place to
-        round from, not a proof, and gets fewer steps unless `steps` says otherwise.
+        For boxes, `floors` is `[least share of the option, least share of the rest]`. A tilted table is mostly a place
+        to round from, not a proof, and gets fewer steps unless `steps` says otherwise.
         """
         known = self.known
         base, span = self._ranges(floors)
@@ -156,6 +156,21 @@ class Family:
         slices = self.slices
         scaled = sparse.csr_array((weight[slices.indices], slices.indices, slices.indptr), shape=slices.shape)
         return np.asarray((scaled @ self.transposed).todense())
+
+
+def largest_beta(family: Family, precision: float = 1e-5) -> float:
+    """The largest `beta` for which one real-valued table has every share in `[beta, 1 - beta]`, by bisection.
+
+    Of three or more options, the least share that all of them can have at once.
+    """
+    low, high = 0.0, 1.0 / (family.known.free + 1)
+    while high - low > precision:
+        middle = (low + high) / 2
+        if family.fit(floors=np.full(family.known.free + 1, middle)).found:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray, lean: FloatArray, steps: int) -> Fit:

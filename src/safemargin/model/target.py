@@ -77,15 +77,15 @@ class Limits:
         return np.stack(columns, axis=-1).astype(np.int64)
 
     def tolerance(self, people: IntArray) -> IntArray:
-        """Widths up to this count as known: `tau`, but never more than half of a small cell."""
-        return np.minimum(self.tau, (people - 1) // 2)
+        """Widths up to this count as known: `tau`, but never more than a quarter of a small cell."""
+        return np.minimum(self.tau, people // 4)
 
     def verdicts(self, lower: IntArray, upper: IntArray, people: IntArray | None) -> IntArray:
         """0 contained, 1 open, 2 disclosed, for counts per cell (rows) and option (columns).
 
         A cell is contained if its whole interval lies within the limits and it has `kappa` people. Otherwise it is
-        disclosed if the interval lies wholly outside, or is no wider than `tau`; in cells too small for that to mean
-        anything, than half of what it could be: of two people, every count is within two.
+        disclosed if the interval lies wholly outside, or is no wider than `tau`; in small cells, than a quarter of their
+        people: of two people, every count is within two, and that tells nothing.
         """
         width = upper - lower
         if people is None:

@@ -88,6 +88,7 @@ def connected(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     require_file(path)
     try:
         with duckdb.connect(":memory:", config=SETTINGS) as database:
+            database.execute("set enable_progress_bar = false")  # it would write between the lines of a document
             yield database
     except duckdb.OutOfMemoryException:
         raise TooLargeError(f"{path}: the combinations of its values do not fit in memory; use fewer axes") from None
