@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from safemargin import __version__
 from safemargin.audit import audit as run_audit
 from safemargin.bounds import bound as run_bound
 from safemargin.bounds.system import measured_slack
@@ -80,7 +80,7 @@ def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
 @app.callback(invoke_without_command=True)
 def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        print(__version__)
+        print(installed_version("safemargin"))
         raise typer.Exit
 
 

@@ -15,6 +15,7 @@ from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.published import UNBOUNDED
 
 EXCHANGES = 200_000
+PATIENCE = 50
 
 
 class Rounder:
@@ -124,9 +125,12 @@ class Rounder:
         sums = np.zeros((self.known.slices.shape[0], counts.shape[1]), dtype=np.int64)
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
+        best, since = np.inf, 0
         for _ in range(EXCHANGES):
             over = np.maximum(sums[mine] - self.most[mine], 0) - np.maximum(self.least[mine] - sums[mine], 0)
-            if not over.any():
+            miss = int(np.abs(over).sum())
+            best, since = (miss, 0) if miss < best else (best, since + 1)
+            if miss == 0 or since > PATIENCE:  # exchanges can go round in a circle
                 return
             move = self._next_move(mine, over)
             if move is None or not self._exchange(counts, sums, block, *move):

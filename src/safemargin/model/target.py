@@ -78,7 +78,7 @@ class Limits:
 
     def tolerance(self, people: IntArray) -> IntArray:
         """Widths up to this count as known: `tau`, but never more than a quarter of a small cell."""
-        return np.minimum(self.tau, people // 4)
+        return np.minimum(self.tau, np.where(people > 0, people // 4, -1))
 
     def verdicts(self, lower: IntArray, upper: IntArray, people: IntArray | None) -> IntArray:
         """0 contained, 1 open, 2 disclosed, for counts per cell (rows) and option (columns).
