@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +28,7 @@ from safemargin.model.release import Release
 from safemargin.model.target import Target
 from safemargin.pipeline import Outcome, onlookers_of, run
 from safemargin.project import Project, project_schema
+from safemargin.publish import check_folder
 from safemargin.report import (
     exposure_document,
     findings_document,
@@ -34,6 +36,7 @@ from safemargin.report import (
     show_findings,
     show_release,
 )
+from safemargin.report.ranking import SORTS
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.propose import propose_project
 from safemargin.tabulate.tidy import read_tidy
@@ -63,18 +66,23 @@ Tolerance = Annotated[float, typer.Option(help="How far totals may be apart, as 
 
 
 def main() -> None:
-    """Run the command; an error of ours is one line and exit code 2 (1 if a release was refused)."""
+    """Run the command; an error of ours is one line and exit code 2."""
     warnings.simplefilter("always")
     warnings.showwarning = _note_warning
     try:
-        app()
+        app(prog_name="safemargin")
     except SafemarginError as error:
-        print(f"safemargin: {error}", file=sys.stderr)
+        _note(str(error))
         sys.exit(2)
 
 
 def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"safemargin: warning: {message}", file=sys.stderr)
+    _note(f"warning: {message}")
+
+
+def _note(words: str) -> None:
+    """One line on standard error, whatever a name in it holds."""
+    print(f"safemargin: {' '.join(words.splitlines())}", file=sys.stderr)
 
 
 @app.callback(invoke_without_command=True)
@@ -93,8 +101,7 @@ def demo(
 
     Example: safemargin demo city
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputError(f"{folder}: the output folder is not empty; name another or remove it")
+    check_folder(folder)
     with notes.status("building the city"):
         project = write_city(folder)
     _finish_release(project, folder / "release", as_json)
@@ -116,7 +123,7 @@ def init(
     if path.parent.resolve() != data.parent.resolve():
         raise InputError(f"{path}: put the project file beside {data.name}, so that its paths stay relative")
     text = propose_project(data)
-    path.write_text(text, encoding="utf-8")
+    _write(path, text)
     if as_json:
         _print_json({"schema": 1, "project": str(path), "text": text})
     else:
@@ -171,7 +178,10 @@ def bound(
     Example: safemargin bound project.toml --target religion,age
     """
     wanted = _axes(target)
+    if sort not in SORTS:
+        raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
     if files[0].suffix == ".toml":
+        _check_alone(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
         project = Project.load(files[0])
         aim = _target(project.target, beta, kappa, tau)
         table = tabulate(project)
@@ -181,7 +191,7 @@ def bound(
         aim = _target(Target(), beta, kappa, tau)
         tables = _tables(files, count, option, by, skip)
         onlooker = Onlooker("public", _tables(roll or [], "people", option), _tables(fact or [], count, option))
-        slack = measured_slack(tables, tolerance)
+        slack = measured_slack(tables, _share(tolerance))
         with _progress("bounding") as progress:
             exposure = run_bound(tables, onlooker, target=wanted, slack=slack, progress=progress)
     if export is not None:
@@ -222,7 +232,7 @@ def audit(
     aim = _target(stated, beta, kappa, tau)
     tables = _tables(files, count, option, by, skip)
     onlooker = Onlooker("public", _tables(roll or [], "people", option), _tables(fact or [], count, option), bool(rule))
-    slack = measured_slack(tables, tolerance)
+    slack = measured_slack(tables, _share(tolerance))
     with _progress("attacking") as progress:
         findings = run_audit(
             Release(tables, aim, rule=rule), onlooker, target=_axes(target), slack=slack, progress=progress
@@ -249,8 +259,28 @@ def schema(as_json: Json = False) -> None:
 def _tables(
     files: list[Path], count: str, option: str, by: str | None = None, skip: list[str] | None = None
 ) -> tuple[PublishedTable, ...]:
-    rules = [(column, value) for column, _, value in (rule.partition("=") for rule in skip or [])]
+    rules = []
+    for rule in skip or []:
+        column, equals, value = rule.partition("=")
+        if not equals:
+            raise InputError(f"--skip {rule!r}: say which value of the column, as in {rule}=-1")
+        rules.append((column, value))
     return tuple(read_tidy(file, count=count, option=option, axes=_axes(by), skip=rules) for file in files)
+
+
+def _check_alone(files: list[Path], others: dict[str, object]) -> None:
+    """A project file says all of it: what it would not use is refused."""
+    if len(files) > 1:
+        raise InputError(f"{files[0]}: is a project, which names its files itself; leave out {files[1]}")
+    for name, value in others.items():
+        if value:
+            raise InputError(f"{files[0]}: is a project, which says all of it; leave out {name}")
+
+
+def _share(tolerance: float) -> float:
+    if not 0 <= tolerance < 1:
+        raise InputError(f"--tolerance = {tolerance}: must be at least 0 and below 1")
+    return tolerance
 
 
 def _axes(text: str | None) -> tuple[str, ...] | None:
@@ -271,9 +301,23 @@ def _manifest(path: Path | None) -> tuple[Target, str]:
         return Target(), ""
     try:
         stated = json.loads(path.read_text(encoding="utf-8"))
-        return Target(**stated["target"]), str(stated["rule"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: is not the manifest of a release ({error})") from error
+    except OSError as error:
+        raise InputError(f"{path}: the manifest cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not the manifest of a release: {error}") from None
+    for key, kind in (("target", dict), ("rule", str)):
+        if not isinstance(stated, dict) or not isinstance(stated.get(key), kind):
+            raise InputError(f"{path}: is not the manifest of a release: it has no {key!r}")
+    for key, value in stated["target"].items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"{path}: target.{key} = {value!r}: must be a number")
+    try:
+        return Target(**stated["target"]), stated["rule"]
+    except TypeError:
+        names = ", ".join(field.name for field in fields(Target))
+        raise InputError(f"{path}: target has {', '.join(stated['target'])}; allowed are {names}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _print_json(document: dict[str, object]) -> None:
@@ -294,8 +338,12 @@ def _export(path: Path, exposure: Exposure, target: Target) -> None:
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
+    _write(path, text.getvalue())
+
+
+def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text.getvalue(), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
 
@@ -309,7 +357,7 @@ def _progress(words: str) -> Iterator[Callable[[int, int], None]]:
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=notes, transient=True) as bar:
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
         task = bar.add_task(words, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -8,7 +8,6 @@ from threading import Thread
 
 from safemargin.audit import audit
 from safemargin.decide import decide
-from safemargin.errors import OutputError
 from safemargin.model.findings import Findings
 from safemargin.model.margins import knowing
 from safemargin.model.onlooker import Onlooker
@@ -16,7 +15,7 @@ from safemargin.model.plan import Plan
 from safemargin.model.release import Release
 from safemargin.model.table import Table
 from safemargin.project import Project
-from safemargin.publish import publish, release_files, write_folder
+from safemargin.publish import check_folder, publish, release_files, write_folder
 from safemargin.report import html_report, release_document, warm_up
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.tidy import read_many
@@ -52,8 +51,7 @@ def onlookers_of(project: Project, table: Table) -> tuple[Onlooker, ...]:
 
 def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
     """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputError(f"{folder}: the output folder is not empty; name another or remove it")
+    check_folder(folder)
     Thread(target=warm_up, daemon=True).start()
     step("reading")
     table = tabulate(project)

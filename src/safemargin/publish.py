@@ -125,10 +125,21 @@ def file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name) or "table"
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse to write where something is already: better said before the work than after it."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise OutputError(f"{folder}: {place} is a file, not a folder; name another")
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise OutputError(f"{folder}: the output folder is not empty; name another or remove it")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be read ({error.strerror})") from error
+
+
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write all files into a new or empty folder, or nothing at all."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputError(f"{folder}: the output folder is not empty; name another or remove it")
+    check_folder(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.bounds.system import complete_total, seen_in
-from safemargin.model.arrays import group_sums, row_keys
+from safemargin.model.arrays import IntArray, group_sums, row_keys
 from safemargin.model.exposure import Exposure
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -32,6 +32,13 @@ class Situation:
             for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
                 found.setdefault(name, total)
         return found
+
+    def verdicts(self, option: str, lower: IntArray, upper: IntArray, people: IntArray) -> IntArray:
+        """Codes into `VERDICTS` for intervals of one option."""
+        at = self.exposure.options.index(option) if option else 0
+        limits = self.limits
+        alone = Limits((limits.floors[at],), (limits.ceilings[at],), limits.kappa, limits.tau)
+        return alone.verdicts(lower[:, None], upper[:, None], people)[:, 0]
 
     def sizes(self, table: PublishedTable) -> dict[tuple[int, ...], int] | None:
         """People per cell of a table, if a roll the onlooker holds tells them."""

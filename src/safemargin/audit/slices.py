@@ -59,8 +59,12 @@ def _findings(
     size, slack = people[group_of], tolerance[group_of]
     everybody = contested[group_of] & (table.lower >= size - slack)
     nobody = contested[group_of] & (table.upper <= slack) & (len(table.options) < 2)
+    alike = (table.lower == size) | (table.upper == 0)
+    for option, name in enumerate(table.options or ("",)):  # all but tau of many people may be within the limits
+        mine = table.option == option if table.options else np.ones(len(size), dtype=bool)
+        alike |= mine & (situation.verdicts(name, table.lower, table.upper, size) != 0)
     findings = []
-    for row in np.flatnonzero(everybody | nobody).tolist():
+    for row in np.flatnonzero((everybody | nobody) & alike).tolist():
         option = table.options[table.option[row]] if table.option[row] >= 0 else None
         count, size_here = int(table.lower[row]), int(size[row])
         answer = repr(option) if option else "the counted answer"

@@ -36,10 +36,12 @@ def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding],
         people = np.array([left if sizes is None else sizes.get(tuple(table.codes[row]), 0) for row in rows])
         upper = np.minimum(people, left + situation.slack)
         lower = np.maximum(left - situation.slack - (upper.sum() - upper), 0)
-        tolerance = np.full(len(rows), situation.limits.tau) if sizes is None else situation.limits.tolerance(people)
+        given_away = upper - lower <= situation.limits.tau
+        if sizes is not None:
+            given_away = situation.verdicts(name, lower, upper, people) == 2
         looked += len(rows)
         for place, row in enumerate(rows.tolist()):
-            if upper[place] - lower[place] <= tolerance[place]:
+            if given_away[place]:
                 words = f"the rest of {table.name} leaves {lower[place]} to {upper[place]}"
                 size = None if sizes is None else int(people[place])
                 findings.append(

@@ -7,12 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds import closed
+from safemargin.bounds.conflict import explained
 from safemargin.bounds.profiles import MOST_PROFILES
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.sharp import Progress, Targets, settle
 from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
 from safemargin.bounds.witness import Family
-from safemargin.errors import InputError, TooLargeError
+from safemargin.errors import ContradictionError, InputError, TooLargeError
 from safemargin.model.arrays import FloatArray, IntArray, row_keys
 from safemargin.model.exposure import Cells, Exposure
 from safemargin.model.margins import exact_margins, knowing
@@ -37,13 +38,15 @@ def bound(
     slack: int = 0,
     sharp: bool | None = True,
     given: Sequence[IntArray] = (),
+    enough: int | None = None,
     progress: Progress | None = None,
 ) -> Exposure:
     """What `onlooker` can infer about every cell once `public` is out.
 
     A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
     Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
-    leaves it to the number of cells. Integer tables that are `given` are checked and used.
+    leaves it to the number of cells. Integer tables that are `given` are checked and used. Once integer tables show an
+    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding.
     """
     if isinstance(public, Table):
         onlooker = onlooker or knowing(public, "joint")
@@ -53,11 +56,27 @@ def bound(
     if slack == 0 and closed.applies(public, onlooker):
         check_totals(public, slack, seen_in(public))
         return _in_closed_form(tuple(public), onlooker, target)
+    try:
+        return _bound(public, onlooker, target, slack, sharp, given, enough, progress)
+    except ContradictionError as error:
+        raise explained(error, public, onlooker, slack) from None
+
+
+def _bound(
+    public: Sequence[PublishedTable],
+    onlooker: Onlooker,
+    target: tuple[str, ...] | None,
+    slack: int,
+    sharp: bool | None,
+    given: Sequence[IntArray],
+    enough: int | None,
+    progress: Progress | None,
+) -> Exposure:
     known = system(public, onlooker, slack)
     sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp
     cells, cell_of = _cells(known, target)
     targets = _targets(known, cell_of, len(cells))
-    settled = settle(known, targets, progress, programs=sharp, given=given)
+    settled = settle(known, targets, progress, programs=sharp, given=given, enough=enough)
     shape = (len(cells), len(known.options))
     return Exposure(
         cells=cells,

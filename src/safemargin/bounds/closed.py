@@ -1,12 +1,14 @@
-"""The sharp interval in closed form, where one exists: totals of single axes and nothing else.
+"""The sharp interval in closed form, where one exists: totals of single axes, or margins that fit together like a tree.
 
 Used only where it is sharp: never once a roll is known, for caps break the formulas.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from safemargin.bounds.grid import Face, Grid
 from safemargin.bounds.system import complete_total, seen_in
 from safemargin.model.arrays import IntArray
 from safemargin.model.onlooker import Onlooker
@@ -68,3 +70,43 @@ def order_one(
 def _covers(table: PublishedTable) -> bool:
     cells = len(table.groups[0]) if table.axes else 1
     return len(table.lower) == cells * max(len(table.options), 1)
+
+
+@dataclass(frozen=True)
+class Junction:
+    """A set of faces that can be put together one after the other, each meeting the earlier ones in one of them."""
+
+    faces: tuple[Face, ...]
+    separators: tuple[Face, ...]
+
+
+def junction(faces: Sequence[Face]) -> Junction | None:
+    """The order in which decomposable faces fit together, or none if they are not decomposable.
+
+    Graham's reduction: a face whose shared axes all lie in one other face is an ear; take ears off until one is left.
+
+    >>> junction([frozenset({0, 1}), frozenset({1, 2}), frozenset({2, 0})]) is None
+    True
+    """
+    left = [face for face in faces if not any(face < other for other in faces)]
+    taken: list[Face] = []
+    separators: list[Face] = []
+    while len(left) > 1:
+        for face in left:
+            others = [other for other in left if other is not face]
+            shared = face & frozenset().union(*others)
+            if any(shared <= other for other in others):
+                taken.append(face)
+                separators.append(shared)
+                left = others
+                break
+        else:
+            return None
+    return Junction((*left, *taken[::-1]), tuple(separators[::-1]))
+
+
+def decomposable(grid: Grid, order: Junction) -> tuple[IntArray, IntArray]:
+    """Lower and upper counts of every profile (Dobra and Fienberg): cliques less separators, and the least clique."""
+    cliques = [grid.margin(face) for face in order.faces]
+    lower = sum(cliques) - sum((grid.margin(face) for face in order.separators), np.zeros_like(cliques[0]))
+    return np.maximum(lower, 0), np.minimum.reduce(cliques)

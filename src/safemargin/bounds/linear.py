@@ -33,7 +33,7 @@ class Program:
         self.known = known
         self.loose = np.flatnonzero(low < high)
         self.fixed = low.astype(np.float64)
-        matrix, lower, upper = _rows(known)
+        matrix, lower, upper = joint_rows(known)
         shift = matrix @ np.where(low < high, 0, low)
         matrix = sparse.csr_array(matrix[:, self.loose])
         keep = _independent(matrix, lower, upper)
@@ -115,7 +115,7 @@ def integer_table(known: System, values: FloatArray) -> IntArray | None:
     return counts if known.admits(counts) else None
 
 
-def _rows(known: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
+def joint_rows(known: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
     """The rows of the system, with one more per profile where several options share its people."""
     if known.people is None or known.free == 1:
         return known.rows, known.lower, known.upper

@@ -1,47 +1,37 @@
 """Sharp intervals of many targets at once: every table found on the way serves all of them.
 
-From outside the intervals shrink (propagation, programs), from inside they grow (integer tables). A target is settled
-when both meet. What stays apart is reported as the linear statement only.
+Integer tables come from walks, exchanges and fits, real-valued ones from linear programs over many targets at a time.
+What is left gets a program of its own. Ends that no integer table attains are reported as the linear statement only.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from safemargin.bounds.linear import Program, integer_table
-from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
+from safemargin.bounds.search import INTEGER, LINEAR, Search, Targets
 from safemargin.bounds.system import System
+from safemargin.bounds.walk import Walk
 from safemargin.bounds.witness import Family
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.randomness import numpy_generator
 
-PROPAGATED, WITNESSED, LINEAR, INTEGER = 1, 2, 3, 4
-"""Places in `model.exposure.METHODS`."""
+__all__ = ["SEED", "Progress", "Settled", "Targets", "settle"]
 
 MOST_ROWS_TO_FIT = 2_500
-MOST_VARIABLES_FOR_INTEGERS = 20_000
+SMALL = 200
+"""Variables up to which every open end gets an integer program; beyond, it is left at the linear statement."""
 SECONDS_PER_INTEGER_PROGRAM = 20.0
+SWEEPS = 300
+PATIENCE = (0, 2)
+"""Ends that a sweep must settle to count: when deciding, and when every end is wanted."""
+GROUPS = 60
 SEED = 20_000
 
 Progress = Callable[[int, int], None]
 """Called with how many ends of intervals are settled, of how many."""
-
-
-@dataclass(frozen=True)
-class Targets:
-    """Linear functionals `offset + sign * (matrix @ x)` of the variables, one per row."""
-
-    matrix: sparse.csr_array
-    offset: IntArray
-    sign: IntArray
-
-    def of(self, counts: IntArray) -> IntArray:
-        """Values of all targets in one table."""
-        values: IntArray = self.offset + self.sign * (self.matrix @ counts)
-        return values
 
 
 @dataclass(frozen=True)
@@ -55,78 +45,16 @@ class Settled:
     complete: bool
 
 
-class _Search:
-    """Outer and inner intervals of all targets while they are being settled."""
-
-    def __init__(self, known: System, targets: Targets) -> None:
-        self.known, self.targets = known, targets
-        self.low, self.high = propagate(known)
-        least, most = targets.matrix @ self.low, targets.matrix @ self.high
-        flipped = targets.sign < 0
-        self.lower = targets.offset + np.where(flipped, -most, least)
-        self.upper = targets.offset + np.where(flipped, -least, most)
-        self._follow_rows()
-        far = np.iinfo(np.int64).max // 4
-        self.inner_lower = np.full(len(self.lower), far)
-        self.inner_upper = np.full(len(self.lower), -far)
-        self.method = np.full(len(self.lower), PROPAGATED, dtype=np.int64)
-        self.tables = 0
-
-    def _follow_rows(self) -> None:
-        """A target that a published row states outright has that row's range."""
-        stated = (
-            {
-                tuple(self.known.rows.indices[a:b].tolist()): row
-                for row, (a, b) in enumerate(zip(self.known.rows.indptr, self.known.rows.indptr[1:], strict=False))
-            }
-            if len(self.lower) <= 20_000
-            else {}
-        )
-        matrix = self.targets.matrix
-        for t, (a, b) in enumerate(zip(matrix.indptr, matrix.indptr[1:], strict=False)):
-            row = stated.get(tuple(sorted(matrix.indices[a:b].tolist()))) if stated and b - a > 1 else None
-            if row is None:
-                continue
-            ends = self.targets.offset[t] + self.targets.sign[t] * np.array(
-                [self.known.lower[row], self.known.upper[row]]
-            )
-            self.lower[t], self.upper[t] = max(self.lower[t], ends.min()), min(self.upper[t], ends.max())
-
-    def take(self, counts: IntArray) -> None:
-        """An integer table that satisfies every fact: what it shows can happen."""
-        values = self.targets.of(counts)
-        self.inner_lower = np.minimum(self.inner_lower, values)
-        self.inner_upper = np.maximum(self.inner_upper, values)
-        self.tables += 1
-
-    @property
-    def open_above(self) -> BoolArray:
-        return self.inner_upper < self.upper
-
-    @property
-    def open_below(self) -> BoolArray:
-        return self.inner_lower > self.lower
-
-    def is_open(self, target: int, upwards: bool) -> bool:
-        """Whether one end of one target is open."""
-        if upwards:
-            return bool(self.inner_upper[target] < self.upper[target])
-        return bool(self.inner_lower[target] > self.lower[target])
-
-    def unsettled(self) -> int:
-        """How many ends are open."""
-        return int(self.open_above.sum() + self.open_below.sum())
-
-
 def settle(
     known: System,
     targets: Targets,
     progress: Progress | None = None,
     programs: bool = True,
     given: Sequence[IntArray] = (),
+    enough: int | None = None,
 ) -> Settled:
     """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals."""
-    search = _Search(known, targets)
+    search = Search(known, targets, enough)
     total = 2 * len(search.lower)
     complete = True
 
@@ -135,22 +63,53 @@ def settle(
             progress(total - search.unsettled(), total)
 
     try:
-        if known.admits(search.low):  # often so where propagation settles everything
-            search.take(search.low)
-        for counts in given:
+        for counts in (search.low, *given):  # the floors are a table where propagation settles everything
             if counts.shape == known.low.shape and known.admits(counts):
                 search.take(counts)
+        _by_walks(search, report)
         _by_witnesses(search, report, rounds=12 if programs else 0 if search.tables else 2)
         if programs and search.unsettled():
             _by_programs(search, report)
     except KeyboardInterrupt:
         complete = False
     report()
-    integer = ~search.open_above & ~search.open_below
-    return Settled(search.lower, search.upper, integer, search.method, complete)
+    integer = ~search.open_above & ~search.open_below & ~search.wide
+    return Settled(search.lower, search.upper, integer | search.wide, search.method, complete)
 
 
-def _by_witnesses(search: _Search, report: Callable[[], None], rounds: int) -> None:
+def _by_walks(search: Search, report: Callable[[], None]) -> None:
+    """Integer tables of plain margins: sweeps of moves, first at random, then towards the open ends."""
+    known = search.known
+    if not search.grids or not search.targets.are_cells or not all(grid.is_full for grid in search.grids):
+        return
+    for option, grid in enumerate(search.grids):
+        mine = slice(option, None, known.free)
+        walk = Walk(grid, search.high[mine], numpy_generator(SEED + 5 + option))
+        table = walk.start()
+        if table is None:
+            continue
+        for want_of in (None, _upwards, _downwards):
+            want = None if want_of is None else want_of(search, mine)
+            stale = 0
+            for reach in walk.sweeps(table, SWEEPS, want):
+                before = search.unsettled()
+                search.show(reach.least, reach.most, mine)
+                table = reach.table.copy()
+                stale = 0 if search.unsettled() < before - PATIENCE[search.enough is None] else stale + 1
+                if stale > 20 or not search.unsettled():
+                    break
+            report()
+
+
+def _upwards(search: Search, mine: slice) -> IntArray:
+    return search.open_above[mine].astype(np.int64) - search.open_below[mine]
+
+
+def _downwards(search: Search, mine: slice) -> IntArray:
+    return search.open_below[mine].astype(np.int64) - 2 * search.open_above[mine]
+
+
+def _by_witnesses(search: Search, report: Callable[[], None], rounds: int) -> None:
     known = search.known
     if known.people is None or len(known.lower) > MOST_ROWS_TO_FIT or not search.unsettled():
         return
@@ -164,71 +123,71 @@ def _by_witnesses(search: _Search, report: Callable[[], None], rounds: int) -> N
         counts = rounder.round(family.fit(tilt=8.0 * np.sign(lean)).values)
         if counts is None:
             return
-        was_open = search.open_above | search.open_below
         search.take(counts)
-        search.method[was_open & ~search.open_above & ~search.open_below] = WITNESSED
         report()
         if search.unsettled() == 0 or (turn > 3 and search.unsettled() > 0.97 * before):
             return
 
 
-def _by_programs(search: _Search, report: Callable[[], None]) -> None:
+def _by_programs(search: Search, report: Callable[[], None]) -> None:
     program = Program(search.known, search.low, search.high)
-    generator = numpy_generator(SEED + 1)
-    _by_groups(search, program, generator.choice([-1.0, 1.0], size=(40, len(search.lower))), report)
+    _by_groups(search, program, report)
     for upwards in (True, False):
+        for target in np.flatnonzero(search.unseen_above if upwards else search.unseen_below).tolist():
+            if search.is_open(target, upwards, linear=True):
+                _maximise(search, program, target, upwards)
+                report()
+    for upwards in (True, False) if search.known.size <= SMALL else ():
         for target in np.flatnonzero(search.open_above if upwards else search.open_below).tolist():
-            if search.is_open(target, upwards):
-                _settle_end(search, program, target, upwards)
+            if search.is_open(target, upwards, linear=False):
+                _maximise_integer(search, program, target, upwards)
                 report()
 
 
-def _by_groups(search: _Search, program: Program, signs: FloatArray, report: Callable[[], None]) -> None:
-    """Objectives over all open targets at once: each vertex that is an integer table settles many."""
-    for sign in signs:
-        before = search.unsettled()
-        above, below = search.open_above, search.open_below
-        want = np.where(above & below, sign, above.astype(np.float64) - below.astype(np.float64))
+def _by_groups(search: Search, program: Program, report: Callable[[], None]) -> None:
+    """Objectives over all open targets at once: each vertex that is found settles many."""
+    generator = numpy_generator(SEED + 1)
+    for _ in range(GROUPS):
+        above, below = search.unseen_above, search.unseen_below
+        before = int(above.sum() + below.sum())
         if before < 8:
             return
+        sign = generator.choice([-1.0, 1.0], size=len(above))
+        want = np.where(above & below, sign, above.astype(np.float64) - below.astype(np.float64))
+        want *= generator.random(len(want)) < 0.3
         _harvest(search, program.maximise(search.targets.matrix.T @ (want * search.targets.sign)).values)
         report()
-        if search.unsettled() > 0.99 * before:
+        if int(search.unseen_above.sum() + search.unseen_below.sum()) > 0.98 * before:
             return
 
 
-def _harvest(search: _Search, values: FloatArray) -> bool:
+def _harvest(search: Search, values: FloatArray) -> None:
+    search.see(values)
     counts = integer_table(search.known, values)
     if counts is not None:
         search.take(counts)
-    return counts is not None
 
 
-def _settle_end(search: _Search, program: Program, target: int, upwards: bool) -> None:
-    """Settle the upper or lower end of one target by a linear program and, where it has a gap, an integer one."""
-    targets, way = search.targets, 1.0 if upwards else -1.0
-    sign, offset = int(targets.sign[target]), int(targets.offset[target])
-    row = targets.matrix[[target]].toarray().ravel().astype(np.float64) * sign * way
-    best = program.maximise(row)
+def _cost(search: Search, target: int, upwards: bool) -> FloatArray:
+    way = int(search.targets.sign[target]) * (1 if upwards else -1)
+    cost: FloatArray = search.targets.matrix[[target]].toarray().ravel().astype(np.float64) * way
+    return cost
+
+
+def _maximise(search: Search, program: Program, target: int, upwards: bool) -> None:
+    """One end of one target by a linear program."""
+    best = program.maximise(_cost(search, target, upwards))
+    offset = int(search.targets.offset[target])
+    search.tighten(target, upwards, offset + (best.value if upwards else -best.value))
     search.method[target] = LINEAR
-    _tighten(search, target, upwards, offset, way, best.value)
     _harvest(search, best.values)
-    if not search.is_open(target, upwards):
-        return
-    if search.known.size > MOST_VARIABLES_FOR_INTEGERS:
-        return
-    whole = program.maximise_integer(row, SECONDS_PER_INTEGER_PROGRAM)
-    _harvest(search, whole.values)
-    if whole.proved:
+
+
+def _maximise_integer(search: Search, program: Program, target: int, upwards: bool) -> None:
+    """One end of one target by an integer program: what the linear one leaves open."""
+    best = program.maximise_integer(_cost(search, target, upwards), SECONDS_PER_INTEGER_PROGRAM)
+    _harvest(search, best.values)
+    if best.proved:
+        offset = int(search.targets.offset[target])
+        search.tighten(target, upwards, offset + (best.value if upwards else -best.value))
         search.method[target] = INTEGER
-        _tighten(search, target, upwards, offset, way, whole.value)
-
-
-def _tighten(search: _Search, target: int, upwards: bool, offset: int, way: float, value: float) -> None:
-    if not np.isfinite(value):
-        return
-    reached = int(np.floor(value + 1e-6 * max(1.0, abs(value)) ** 0.5))
-    if upwards:
-        search.upper[target] = min(search.upper[target], offset + reached)
-    else:
-        search.lower[target] = max(search.lower[target], offset - reached)

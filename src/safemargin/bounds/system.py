@@ -96,8 +96,11 @@ class System:
         return f"{table.name} ({cell}{option})"
 
 
-def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0) -> System:
-    """All that `onlooker` knows once `tables` are published; `slack` widens every published count."""
+def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0, check: bool = True) -> System:
+    """All that `onlooker` knows once `tables` are published; `slack` widens every published count.
+
+    Without `check`, totals that disagree are left for others to find.
+    """
     facts = (*tables, *onlooker.facts)
     if not facts:
         raise InputError("no table was given: nothing is known")
@@ -108,7 +111,8 @@ def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0)
         axes = tuple(dict.fromkeys([*axes, *(axis for table in onlooker.roll for axis in table.axes)]))
     known = (*facts, *onlooker.roll)
     categories = tuple(categories_of(known, axis) for axis in axes)
-    check_totals(facts, slack, dict(zip(axes, categories, strict=True)))
+    if check:
+        check_totals(facts, slack, dict(zip(axes, categories, strict=True)))
     if joint is not None:
         codes, people = occupied(joint, axes, categories)
     else:

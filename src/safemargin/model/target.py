@@ -84,8 +84,8 @@ class Limits:
         """0 contained, 1 open, 2 disclosed, for counts per cell (rows) and option (columns).
 
         A cell is contained if its whole interval lies within the limits and it has `kappa` people. Otherwise it is
-        disclosed if the interval lies wholly outside, or is no wider than `tau`; in small cells, than a quarter of their
-        people: of two people, every count is within two, and that tells nothing.
+        disclosed if the interval lies wholly outside, or is no wider than `tau`; in small cells, than a quarter of
+        their people: of two people, every count is within two, and that tells nothing.
         """
         width = upper - lower
         if people is None:

@@ -1,0 +1,294 @@
+"""Proofs that a sum cannot exceed a number: multipliers of the public rows, in whole numbers over one denominator.
+
+For multipliers `y` of the rows and `z >= 0` of the people of profiles, `d = goal - y A - z` limits `goal . x` by
+`max(y lower, y upper)` of every row, `z` times the people, and `max(d low, d high)` of every variable. Any multipliers
+do; a single row or a row less its other cells is tried first, then the duals of a linear program, rounded.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.sharp import Targets
+from safemargin.bounds.system import System
+from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.certificate import Dual
+from safemargin.model.published import UNBOUNDED
+
+DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 12, 24, 60, 120, 420, 840)
+FINEST = 2**20
+MOST_COMMON = 10**6
+CLOSE = 1e-6
+SAFE = 2**62
+"""Sums below this cannot overflow."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """`sum(weights * x[places])`, to be limited from above by `wanted`."""
+
+    places: IntArray
+    weights: IntArray
+    wanted: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A dual and the whole number that it limits its goal by."""
+
+    value: int
+    dual: Dual
+
+
+def goal_of(targets: Targets, target: int, upwards: bool, end: int) -> Goal:
+    """What has to be limited for one end of one target."""
+    a, b = targets.matrix.indptr[target], targets.matrix.indptr[target + 1]
+    way = int(targets.sign[target]) * (1 if upwards else -1)
+    offset = int(targets.offset[target])
+    return Goal(
+        np.asarray(targets.matrix.indices[a:b], dtype=np.int64),
+        np.asarray(targets.matrix.data[a:b], dtype=np.int64) * way,
+        end - offset if upwards else offset - end,
+    )
+
+
+class Facts:
+    """The rows of a system, ready to be weighed; what a certificate may use and nothing else."""
+
+    def __init__(self, known: System) -> None:
+        self.known, self.rows = known, known.rows
+        self.shared = known.people is not None and known.free > 1
+        self.by_variable = sparse.csr_array(self.rows.T)
+        self.limited = known.upper < UNBOUNDED
+        self.capped = known.high < UNBOUNDED
+        self.deepest = int(np.diff(self.by_variable.indptr).max(initial=0)) + 2
+        caps = int(known.high[self.capped].sum()) + (0 if known.people is None else int(known.people.sum()))
+        self.reach = caps + int(known.upper[self.limited].sum()) + int(known.lower.sum()) + 1
+
+    def limit(self, goal: Goal, dual: Dual) -> int | None:
+        """The whole number that `dual` limits `goal` by, or none if it does not limit it."""
+        known, times = self.known, dual.denominator
+        top = max(times * int(np.abs(goal.weights).max(initial=1)), _largest(dual.rows), _largest(dual.people))
+        if top * self.deepest * self.reach >= SAFE:
+            return None
+        value = 0
+        rest = np.zeros(known.size, dtype=np.int64)
+        np.add.at(rest, goal.places, goal.weights * times)
+        for row, number in dual.rows.items():
+            end = int(known.upper[row] if number > 0 else known.lower[row])
+            if end >= UNBOUNDED:
+                return None
+            value += number * end
+            a, b = self.rows.indptr[row], self.rows.indptr[row + 1]
+            rest[self.rows.indices[a:b]] -= number * self.rows.data[a:b]
+        for profile, number in dual.people.items():
+            assert known.people is not None
+            value += number * int(known.people[profile])
+            rest[profile * known.free : (profile + 1) * known.free] -= number
+        above = rest > 0
+        if (above & ~self.capped).any():
+            return None
+        value += int((rest[above] * known.high[above]).sum()) + int((rest[~above] * known.low[~above]).sum())
+        return value // times
+
+    def covering(self, variable: int) -> IntArray:
+        """Rows with an upper end that a variable stands in, the least first."""
+        a, b = self.by_variable.indptr[variable], self.by_variable.indptr[variable + 1]
+        rows = self.by_variable.indices[a:b]
+        rows = rows[self.limited[rows]]
+        return np.asarray(rows[np.argsort(self.known.upper[rows], kind="stable")], dtype=np.int64)
+
+
+class Shortcuts:
+    """Proofs without a program: caps, one row, or one row less the ceilings of its other cells."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts, known = facts, facts.known
+        self.best = np.full(known.size, -1, dtype=np.int64)
+        self.ceiling = known.high.copy()
+        order = np.argsort(-known.upper, kind="stable")
+        for row in order[facts.limited[order]].tolist():  # the least is written last
+            inside = facts.rows.indices[facts.rows.indptr[row] : facts.rows.indptr[row + 1]]
+            lower = inside[self.ceiling[inside] > known.upper[row]]
+            self.ceiling[lower], self.best[lower] = known.upper[row], row
+        self.unlimited = self._per_row((self.ceiling >= UNBOUNDED).astype(np.int64))
+        self.sums = self._per_row(np.where(self.ceiling >= UNBOUNDED, 0, self.ceiling))
+        self.lengths = np.diff(facts.rows.indptr)
+
+    def _per_row(self, values: IntArray) -> IntArray:
+        return np.asarray(self.facts.rows @ values, dtype=np.int64)
+
+    def prove(self, goal: Goal) -> Limit | None:
+        """The best proof of this kind."""
+        if (goal.weights > 0).all():
+            candidates = self._from_above(goal)
+        elif (goal.weights < 0).all():
+            candidates = self._from_below(goal)
+        else:
+            candidates = iter(())
+        best: Limit | None = None
+        for dual in candidates:
+            value = self.facts.limit(goal, dual)
+            if value is not None and (best is None or value < best.value):
+                best = Limit(value, dual)
+                if value <= goal.wanted:
+                    break
+        return best
+
+    def _around(self, goal: Goal) -> IntArray:
+        """Rows that all variables of the goal stand in."""
+        found = self.facts.by_variable[goal.places].indices
+        rows, times = np.unique(found, return_counts=True)
+        return np.asarray(rows[times == len(goal.places)], dtype=np.int64)
+
+    def _from_above(self, goal: Goal) -> Iterator[Dual]:
+        known = self.facts.known
+        rows = self._around(goal)
+        rows = rows[self.facts.limited[rows]]
+        if len(rows):
+            yield Dual(1, {int(rows[np.argmin(known.upper[rows])]): int(goal.weights.max())})
+        if self.facts.shared:
+            profiles = np.unique(goal.places // known.free)
+            yield Dual(1, {}, dict.fromkeys(profiles.tolist(), int(goal.weights.max())))
+        yield self._ceilings(goal.places, goal.weights, {})
+
+    def _from_below(self, goal: Goal) -> Iterator[Dual]:
+        known = self.facts.known
+        yield Dual()
+        if (goal.weights != -1).any():
+            return
+        touched, times = np.unique(self.facts.by_variable[goal.places].indices, return_counts=True)
+        inside = touched[times == self.lengths[touched]]
+        if len(inside):
+            yield Dual(1, {int(inside[np.argmax(known.lower[inside])]): -1})
+        mine = int(np.where(self.ceiling >= UNBOUNDED, 0, self.ceiling)[goal.places].sum())
+        loose = int((self.ceiling[goal.places] >= UNBOUNDED).sum())
+        rows = touched[times == len(goal.places)]
+        rows = rows[self.unlimited[rows] <= loose]
+        if len(rows):
+            row = int(rows[np.argmax(known.lower[rows] - (self.sums[rows] - mine))])
+            a, b = self.facts.rows.indptr[row], self.facts.rows.indptr[row + 1]
+            others = np.setdiff1d(self.facts.rows.indices[a:b], goal.places)
+            yield self._ceilings(others, np.ones(len(others), dtype=np.int64), {row: -1})
+
+    def _ceilings(self, places: IntArray, weights: IntArray, numbers: dict[int, int]) -> Dual:
+        """Every place limited by the least row it stands in, or by its cap."""
+        for row, weight in zip(self.best[places].tolist(), weights.tolist(), strict=True):
+            if row >= 0:
+                numbers[row] = numbers.get(row, 0) + weight
+        return Dual(1, {row: number for row, number in numbers.items() if number})
+
+
+class DualProgram:
+    """One linear program over the rows and caps as published, kept warm; its duals become proofs."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.solver = solver_of(model_of(facts, facts.known.low, facts.known.high))
+        for name, value in (("simplex_strategy", 4), ("solver", "simplex"), ("presolve", "off")):
+            self.solver.setOptionValue(name, value)
+        self.last = np.zeros(0, dtype=np.int64)
+
+    def prove(self, goal: Goal) -> tuple[Limit | None, FloatArray | None]:
+        """The best proof that rounded duals give, and the table where the program has its optimum."""
+        places = np.unique(np.r_[self.last, goal.places]).astype(np.int32)
+        cost = np.zeros(self.facts.known.size)
+        np.add.at(cost, goal.places, -goal.weights.astype(np.float64))
+        self.solver.changeColsCost(len(places), places, cost[places])
+        self.last = goal.places
+        self.solver.run()
+        if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None, None
+        solution = self.solver.getSolution()
+        best: Limit | None = None
+        for dual in self._rounded(-np.asarray(solution.row_dual)):
+            value = self.facts.limit(goal, dual)
+            if value is None:
+                dual = self._mended(goal, dual)
+                value = self.facts.limit(goal, dual)
+            if value is not None and (best is None or value < best.value):
+                best = Limit(value, dual)
+                if value <= goal.wanted:
+                    break
+        return best, np.asarray(solution.col_value)
+
+    def _rounded(self, multipliers: FloatArray) -> Iterator[Dual]:
+        """The multipliers over growing denominators, those that fit well first."""
+        used = np.flatnonzero(np.abs(multipliers) > CLOSE)
+        values = multipliers[used]
+        fits = [d for d in DENOMINATORS if np.abs(values - np.rint(values * d) / d).max(initial=0.0) < CLOSE]
+        exact = lcm(*(Fraction(value).limit_denominator(840).denominator for value in np.unique(values.round(9))))
+        for denominator in dict.fromkeys([*fits[:2], min(exact, MOST_COMMON), DENOMINATORS[-1], FINEST]):
+            yield self._dual(used, np.rint(values * denominator).astype(np.int64), denominator)
+
+    def _dual(self, used: IntArray, numbers: IntArray, denominator: int) -> Dual:
+        count = len(self.facts.known.lower)
+        rows, people = {}, {}
+        for at, number in zip(used.tolist(), numbers.tolist(), strict=True):
+            if at >= count:
+                if number > 0:
+                    people[at - count] = number
+            elif number < 0 or (number > 0 and self.facts.limited[at]):
+                rows[at] = number
+        return Dual(denominator, rows, people)
+
+    def _mended(self, goal: Goal, dual: Dual) -> Dual:
+        """Where rounding left a variable without a cap to be limited, a row that limits it takes a little more."""
+        facts = self.facts
+        rest = np.zeros(facts.known.size, dtype=np.int64)
+        np.add.at(rest, goal.places, goal.weights * dual.denominator)
+        for row, number in dual.rows.items():
+            rest[facts.rows.indices[facts.rows.indptr[row] : facts.rows.indptr[row + 1]]] -= number
+        rows = dict(dual.rows)
+        for variable in np.flatnonzero((rest > 0) & ~facts.capped).tolist():
+            over, by = int(rest[variable]), facts.covering(variable)
+            if over <= 0 or not len(by):
+                continue
+            row = int(by[0])
+            rows[row] = rows.get(row, 0) + over
+            rest[facts.rows.indices[facts.rows.indptr[row] : facts.rows.indptr[row + 1]]] -= over
+        return Dual(dual.denominator, {row: number for row, number in rows.items() if number}, dual.people)
+
+
+def model_of(facts: Facts, low: IntArray, high: IntArray) -> highspy.HighsLp:
+    """All rows, with one more per profile where several options share its people."""
+    known, infinity = facts.known, highspy.kHighsInf
+    matrix, lower, upper = facts.rows, known.lower, known.upper
+    if facts.shared:
+        assert known.people is not None
+        profiles = np.arange(known.size) // known.free
+        shared = sparse.csr_array((np.ones(known.size, dtype=np.int64), (profiles, np.arange(known.size))))
+        matrix = sparse.csr_array(sparse.vstack([matrix, shared]))
+        lower, upper = np.r_[lower, np.zeros_like(known.people)], np.r_[upper, known.people]
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = known.size, matrix.shape[0]
+    model.col_cost_ = np.zeros(known.size)
+    model.col_lower_ = low.astype(np.float64)
+    model.col_upper_ = np.where(high < UNBOUNDED, high, infinity).astype(np.float64)
+    model.row_lower_ = lower.astype(np.float64)
+    model.row_upper_ = np.where(upper < UNBOUNDED, upper, infinity).astype(np.float64)
+    by_column = sparse.csc_array(matrix)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = by_column.indptr.astype(np.int32)
+    model.a_matrix_.index_ = by_column.indices.astype(np.int32)
+    model.a_matrix_.value_ = by_column.data.astype(np.float64)
+    return model
+
+
+def solver_of(model: highspy.HighsLp) -> highspy.Highs:
+    """A quiet solver on one thread."""
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.passModel(model)
+    return solver
+
+
+def _largest(numbers: object) -> int:
+    assert isinstance(numbers, dict)
+    return max((abs(number) for number in numbers.values()), default=0)

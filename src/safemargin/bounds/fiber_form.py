@@ -1,0 +1,211 @@
+"""What is open of a system, as equations in counts from zero to a ceiling, and their exact elimination."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from safemargin.bounds.propagate import propagate
+from safemargin.bounds.system import System
+from safemargin.errors import ContradictionError, TooLargeError
+from safemargin.model.arrays import IntArray
+from safemargin.model.published import UNBOUNDED
+
+PRIME = 2**31 - 1
+MOST_EXACT_WORK = 4 * 10**9
+SAFE = 2**40
+"""Entries up to this size leave room for one more elimination in 64 bits."""
+
+Rows = tuple[sparse.csr_array, IntArray, IntArray]
+
+
+@dataclass(frozen=True)
+class Form:
+    """Unknowns `z` with `matrix @ z = total` and `0 <= z <= room`.
+
+    The first ones are the variables of a system that are not fixed, at `loose`, counted from `base`; behind them stands
+    what each range leaves over.
+    """
+
+    matrix: sparse.csr_array
+    total: IntArray
+    room: IntArray
+    loose: IntArray
+    base: IntArray
+
+    def tables(self, values: IntArray) -> IntArray:
+        """Values of all variables of the system, one table per row of `values`."""
+        found = np.tile(self.base, (len(values), 1))
+        found[:, self.loose] += values[:, : len(self.loose)]
+        return found
+
+    def values(self, counts: IntArray) -> IntArray:
+        """The unknowns of one table of the system."""
+        known = (counts - self.base)[self.loose]
+        count = len(self.loose)
+        rest = self.total - self.matrix[:, :count] @ known
+        return np.r_[known, rest @ self.matrix[:, count:]]
+
+
+def row_ranges(known: System) -> Rows:
+    """All rows with their ranges; where several options share the people of a profile, that is a row too."""
+    if known.people is None or known.free == 1:
+        return known.rows, known.lower, known.upper
+    profiles = np.arange(known.size) // known.free
+    ones = np.ones(known.size, dtype=np.int64)
+    shared = sparse.csr_array((ones, (profiles, np.arange(known.size))))
+    matrix = sparse.csr_array(sparse.vstack([known.rows, shared]))
+    nothing = np.zeros(len(known.people), dtype=np.int64)
+    return matrix, np.r_[known.lower, nothing], np.r_[known.upper, known.people]
+
+
+def standard(known: System) -> Form:
+    """The open part of a system; raises if propagation finds a contradiction or nothing limits some count."""
+    low, high = propagate(known)
+    if (high >= UNBOUNDED).any():
+        raise TooLargeError("nothing that is published limits some count: there is no end to the possible tables")
+    loose = np.flatnonzero(low < high)
+    matrix, lower, upper = row_ranges(known)
+    shift = matrix @ low
+    room = (high - low)[loose]
+    part = sparse.csr_array(matrix[:, loose])
+    least, most = _reach(part, room)
+    lower, upper = np.maximum(lower - shift, least), np.minimum(upper - shift, most)
+    part, lower, upper = _distinct(part, lower, upper, np.flatnonzero((lower > least) | (upper < most)))
+    if (lower > upper).any():
+        raise ContradictionError("the facts contradict each other: no table satisfies all of them")
+    ranged = np.flatnonzero(lower < upper)
+    ones = np.ones(len(ranged), dtype=np.int64)
+    slack = sparse.csr_array((ones, (ranged, np.arange(len(ranged)))), shape=(len(lower), len(ranged)))
+    whole = sparse.csr_array(sparse.hstack([part, slack]))
+    return Form(whole, upper, np.r_[room, (upper - lower)[ranged]], loose, low)
+
+
+def _reach(matrix: sparse.csr_array, room: IntArray) -> tuple[IntArray, IntArray]:
+    """Least and largest value of every row over all values up to `room`."""
+    negative = sparse.csr_array((np.minimum(matrix.data, 0), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return negative @ room, (matrix - negative) @ room
+
+
+def _distinct(matrix: sparse.csr_array, lower: IntArray, upper: IntArray, chosen: IntArray) -> Rows:
+    """The chosen rows; what is said several times about the same sum is said once."""
+    matrix.sort_indices()
+    seen: dict[bytes, int] = {}
+    for row in chosen.tolist():
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        key = matrix.indices[part].tobytes() + b"|" + matrix.data[part].tobytes()
+        first = seen.setdefault(key, row)
+        lower[first], upper[first] = max(lower[first], lower[row]), min(upper[first], upper[row])
+    keep = np.array(sorted(seen.values()), dtype=np.int64)
+    return matrix[keep], lower[keep], upper[keep]
+
+
+def parts(form: Form) -> Iterator[tuple[IntArray, Form]]:
+    """Sets of unknowns that share no equation, each with its own form (whose `loose` are places in `form`)."""
+    rows, count = form.matrix.shape
+    if not count:
+        return
+    graph = sparse.block_array([[None, form.matrix], [form.matrix.T, None]], format="csr")
+    _, label = sparse.csgraph.connected_components(graph, directed=False)
+    for mark in np.unique(label[rows:]).tolist():
+        mine = np.flatnonzero(label[rows:] == mark)
+        equations = np.flatnonzero(label[:rows] == mark)
+        matrix = sparse.csr_array(form.matrix[equations][:, mine])
+        zeros = np.zeros(count, dtype=np.int64)
+        yield mine, Form(matrix, form.total[equations], form.room[mine], mine, zeros)
+
+
+@dataclass(frozen=True)
+class Echelon:
+    """`scale * z[pivots] + matrix @ z[free] = total`, with `scale` positive and every row without a common factor."""
+
+    pivots: IntArray
+    free: IntArray
+    scale: IntArray
+    matrix: IntArray
+    total: IntArray
+
+
+def eliminate(matrix: IntArray, total: IntArray, order: IntArray) -> Echelon | None:
+    """Solve for as many unknowns as possible, the first in `order` first; None if no integers satisfy the equations."""
+    work = np.column_stack([matrix, total])
+    used: list[int] = []
+    pivots: list[int] = []
+    open_rows = np.ones(len(work), dtype=bool)
+    for column in order.tolist():
+        candidates = np.flatnonzero(open_rows & (work[:, column] != 0))
+        if not len(candidates):
+            continue
+        sizes = np.abs(work[candidates, column]).astype(np.float64)
+        lead = int(candidates[np.lexsort(((work[candidates] != 0).sum(axis=1), sizes))[0]])
+        work = _clear(work, lead, column)
+        open_rows[lead] = False
+        used.append(lead)
+        pivots.append(column)
+        if not open_rows.any():
+            break
+    if (work[open_rows, -1] != 0).any():
+        return None
+    return _echelon(work[used], np.array(pivots, dtype=np.int64))
+
+
+def _clear(work: IntArray, lead: int, column: int) -> IntArray:
+    """Make `column` zero in every row but `lead`."""
+    if work.dtype != object and np.abs(work).max() > SAFE:
+        work = work.astype(object)
+    if work[lead, column] < 0:
+        work[lead] = -work[lead]
+    rows = np.flatnonzero(work[:, column] != 0)
+    rows = rows[rows != lead]
+    head, values = work[lead, column], work[rows, column]
+    common = np.gcd(values, head)
+    work[rows] = work[rows] * (head // common)[:, None] - work[lead] * (values // common)[:, None]
+    scaled = rows[head // common != 1]
+    if len(scaled):
+        factor = np.maximum(np.gcd.reduce(work[scaled], axis=1), 1)
+        work[scaled] //= factor[:, None]
+    return work
+
+
+def _echelon(work: IntArray, pivots: IntArray) -> Echelon | None:
+    rows = np.arange(len(pivots))
+    free = np.setdiff1d(np.arange(work.shape[1] - 1), pivots)
+    sign = np.where(work[rows, pivots] < 0, -1, 1)
+    work = work * sign[:, None]
+    common = np.gcd.reduce(work[:, :-1], axis=1) if len(work) else np.ones(0, dtype=np.int64)
+    if (work[:, -1] % common != 0).any():
+        return None
+    work = (work // common[:, None]).astype(np.int64)
+    return Echelon(pivots, free, work[rows, pivots], work[:, free], work[:, -1])
+
+
+def rank(matrix: sparse.csr_array) -> int:
+    """Number of independent rows: modulo a large prime, for very large systems from the Gram matrix."""
+    rows, columns = matrix.shape
+    if min(rows, columns) == 0:
+        return 0
+    if rows * min(rows, columns) * columns > MOST_EXACT_WORK:
+        part = matrix.astype(np.float64)
+        part = part if rows <= columns else part.T
+        gram = np.asarray((part @ part.T).todense())
+        _, _, found, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
+        return int(found)
+    return _rank_modulo(matrix.toarray() % PRIME)
+
+
+def _rank_modulo(work: IntArray) -> int:
+    found = 0
+    for column in range(work.shape[1]):
+        filled = np.flatnonzero(work[found:, column]) + found
+        if not len(filled):
+            continue
+        work[[found, filled[0]]] = work[[filled[0], found]]
+        rest = filled[1:]
+        inverse = pow(int(work[found, column]), -1, PRIME)
+        factor = work[rest, column] * inverse % PRIME
+        work[rest, column:] = (work[rest, column:] - factor[:, None] * work[found, column:]) % PRIME
+        found += 1
+        if found == len(work):
+            break
+    return found

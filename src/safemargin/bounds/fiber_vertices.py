@@ -1,0 +1,281 @@
+"""Number of integer points of a polytope whose bases all have determinant one, however large its counts are.
+
+Brion's theorem: the points are the sum over the vertices of the points of their cones. Such a cone has one generating
+function, `e^(l.v) / prod (1 - e^(l.w))` over its edges `w`, whose sum over the vertices is expanded at zero. Two-way
+tables with caps and holes, and all others that are flows in a network, are of this kind. Every ceiling and floor is moved
+outwards by less than one: this adds no integer point and leaves no vertex with more edges than the dimension.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import comb, factorial, prod
+
+import numpy as np
+from scipy.optimize import linprog
+
+from safemargin.bounds.fiber_form import Echelon, Form, eliminate
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray
+
+MOST_DIMENSIONS = 25
+MOST = 2**62
+FINEST, COARSEST = 40, 26
+"""One is kept as two to the power of so many units, depending on the size of the counts."""
+
+MULTIPLIER, INCREMENT = 6_364_136_223_846_793_005, 1_442_695_040_888_963_407
+LOWER, UPPER, BASIC = 0, 1, 2
+
+
+class UnfitError(Exception):
+    """Some basis has another determinant than one, or there are too many vertices."""
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """Where each unknown stands, and how the basic ones (rows) answer to the others (columns, at `free`)."""
+
+    status: IntArray
+    basic: IntArray
+    free: IntArray
+    matrix: IntArray
+    value: IntArray
+
+
+@dataclass(frozen=True)
+class Box:
+    """Floors and ceilings of all unknowns, moved outwards, in units; ceilings that follow from a row are left out."""
+
+    low: IntArray
+    high: IntArray
+    room: IntArray
+    unit: int
+
+
+def scattered(count: int, bits: int, salt: int) -> IntArray:
+    """Fixed whole numbers of so many bits without a pattern."""
+    state, found = salt, []
+    for _ in range(count):
+        state = (state * MULTIPLIER + INCREMENT) % 2**64
+        found.append(state >> (64 - bits))
+    return np.array(found, dtype=np.int64)
+
+
+def count_by_vertices(form: Form, most: int) -> int:
+    """The number of solutions; raises `UnfitError` where the method does not apply or meets `most` vertices."""
+    matrix = form.matrix.toarray()
+    largest = max(form.room.max(initial=0), np.abs(form.total).max(initial=0))
+    bits = min(FINEST, 60 - int(largest).bit_length())
+    if matrix.shape[1] - min(matrix.shape) > MOST_DIMENSIONS or bits < COARSEST:
+        raise UnfitError
+    for salt in range(1, 4):
+        box = _box(form, matrix, bits, salt)
+        values = _corner(form, box, salt)
+        if values is None:
+            return 0
+        start = _vertex(form, matrix, box, values)
+        if start is not None:
+            return _total(list(_vertices(start, box, most)), box, salt)
+    raise UnfitError
+
+
+def _box(form: Form, matrix: IntArray, bits: int, salt: int) -> Box:
+    count, unit = len(form.room), 2**bits
+    push = unit // 8 + scattered(2 * count, bits - 1, salt)
+    positive = (matrix >= 0).all(axis=1)
+    covered = (matrix[positive] > 0) & (form.total[positive, None] <= form.room[None, :] * matrix[positive])
+    high = np.where(covered.any(axis=0), MOST, form.room * unit + push[count:])
+    return Box(-push[:count], high, form.room, unit)
+
+
+def _corner(form: Form, box: Box, salt: int) -> FloatArray | None:
+    """Some vertex, as a solver sees it; None if there is no real solution."""
+    bounds = np.stack([box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit)], axis=1)
+    cost = 1.0 + scattered(len(form.room), 20, salt + 100) / 2**20
+    found = linprog(cost, A_eq=form.matrix.astype(np.float64), b_eq=form.total, bounds=bounds, method="highs-ds")
+    if found.status == 2:
+        return None
+    if found.status != 0:
+        raise UnfitError
+    return np.asarray(found.x)
+
+
+def _vertex(form: Form, matrix: IntArray, box: Box, values: FloatArray) -> Vertex | None:
+    """The vertex in whole numbers, checked; None if it cannot be told from the solver's values."""
+    below, above = values - box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit - values)
+    near = np.minimum(below, above)
+    solved = eliminate(matrix, form.total, np.argsort(-near, kind="stable"))
+    if solved is None or (solved.scale != 1).any():
+        raise UnfitError
+    status = np.where(above < below, UPPER, LOWER)
+    status[solved.pivots] = BASIC
+    vertex = _solve(solved, status, box)
+    inside = (vertex.value > box.low[vertex.basic]) & (vertex.value < box.high[vertex.basic])
+    return vertex if bool(inside.all()) and (near[solved.free] < 1e-6).all() else None
+
+
+def _solve(solved: Echelon, status: IntArray, box: Box) -> Vertex:
+    at = np.where(status[solved.free] == UPPER, box.high[solved.free], box.low[solved.free])
+    value = solved.total * box.unit - solved.matrix @ at
+    return Vertex(status, solved.pivots, solved.free, solved.matrix, value)
+
+
+def _vertices(start: Vertex, box: Box, most: int) -> Iterator[Vertex]:
+    """All vertices, from one to its neighbours."""
+    seen = {start.status.astype(np.int8).tobytes()}
+    stack = [start]
+    while stack:
+        vertex = stack.pop()
+        yield vertex
+        row, flips = _leaving(vertex, box)
+        for column in range(len(vertex.free)):
+            leaves = -1 if flips[column] else int(row[column])
+            status = _next_status(vertex, box, column, leaves)
+            key = status.astype(np.int8).tobytes()
+            if key not in seen:
+                seen.add(key)
+                if len(seen) > most:
+                    raise UnfitError
+                stack.append(_pivot(vertex, status, box, column, leaves))
+
+
+def _ways(vertex: Vertex) -> IntArray:
+    """How the basic unknowns change when a free one leaves its end for the other."""
+    return -vertex.matrix * np.where(vertex.status[vertex.free] == UPPER, -1, 1)
+
+
+def _leaving(vertex: Vertex, box: Box) -> tuple[IntArray, BoolArray]:
+    """Per free unknown: the basic one that stops it, and whether it reaches its own other end before."""
+    if np.abs(vertex.matrix).max(initial=0) > 1:
+        raise UnfitError
+    ways = _ways(vertex)
+    down, up = vertex.value - box.low[vertex.basic], box.high[vertex.basic] - vertex.value
+    limit = np.where(ways < 0, down[:, None], np.where(ways > 0, up[:, None], MOST))
+    own = np.where(box.high[vertex.free] == MOST, MOST, box.high[vertex.free] - box.low[vertex.free])
+    every = np.concatenate([limit, own[None, :]])
+    row = every.argmin(axis=0)
+    if ((every == every.min(axis=0)).sum(axis=0) > 1).any():
+        raise UnfitError
+    return row, row == len(limit)
+
+
+def _next_status(vertex: Vertex, box: Box, column: int, leaves: int) -> IntArray:
+    status = vertex.status.copy()
+    enters = vertex.free[column]
+    if leaves < 0:
+        status[enters] = UPPER - status[enters]
+        return status
+    up = -vertex.matrix[leaves, column] * (-1 if status[enters] == UPPER else 1) > 0
+    status[vertex.basic[leaves]] = UPPER if up else LOWER
+    status[enters] = BASIC
+    return status
+
+
+def _pivot(vertex: Vertex, status: IntArray, box: Box, column: int, leaves: int) -> Vertex:
+    basic, free, matrix = vertex.basic, vertex.free, vertex.matrix
+    enters, before = free[column], vertex.status[free[column]]
+    end = box.high[enters] if before == UPPER else box.low[enters]
+    if leaves < 0:
+        other = box.low[enters] if before == UPPER else box.high[enters]
+        return Vertex(status, basic, free, matrix, vertex.value - matrix[:, column] * (other - end))
+    gone = basic[leaves]
+    target = box.high[gone] if status[gone] == UPPER else box.low[gone]
+    step = (vertex.value[leaves] - target) * matrix[leaves, column]
+    value = vertex.value - matrix[:, column] * step
+    value[leaves] = end + step
+    basic, free, matrix = basic.copy(), free.copy(), matrix.copy()
+    basic[leaves], free[column] = enters, gone
+    lead = matrix[leaves] * matrix[leaves, column]
+    lead[column] = matrix[leaves, column]
+    factor = matrix[:, column].copy()
+    matrix[:, column] = 0
+    matrix -= factor[:, None] * lead
+    matrix[leaves] = lead
+    return Vertex(status, basic, free, matrix, value)
+
+
+def _total(vertices: list[Vertex], box: Box, salt: int) -> int:
+    """The sum of the constant terms of all cones, modulo primes; one prime more than needed checks the result."""
+    for digits in (10, 14, 18, 20, 20):
+        weight = 1 + scattered(len(box.room), digits, salt + 1_000 * digits)
+        cones = [_cone(vertex, box, weight) for vertex in vertices]
+        apex, slopes = np.array([at for at, _ in cones]), np.array([slope for _, slope in cones])
+        if (slopes == 0).any():
+            continue
+        most = prod((box.room[vertices[0].free] + 1).tolist())
+        found, product = 0, 1
+        for prime in _primes():
+            value = _sum_modulo(apex, slopes, prime)
+            if product > most:
+                if found > most or found % prime != value:
+                    raise UnfitError
+                return found
+            found += product * ((value - found) * pow(product, -1, prime) % prime)
+            product *= prime
+    raise UnfitError
+
+
+def _cone(vertex: Vertex, box: Box, weight: IntArray) -> tuple[int, IntArray]:
+    """Weight of the apex (a whole point) and of every edge."""
+    at = np.where(vertex.status[vertex.free] == UPPER, box.room[vertex.free], 0)
+    moved = np.where(vertex.status[vertex.free] == UPPER, box.high[vertex.free], box.low[vertex.free]) - at * box.unit
+    apex = (vertex.value + vertex.matrix @ moved) // box.unit
+    side = np.where(vertex.status[vertex.free] == UPPER, -1, 1)
+    slopes = weight[vertex.free] * side + weight[vertex.basic] @ _ways(vertex)
+    return int(weight[vertex.free] @ at) + int(weight[vertex.basic] @ apex), slopes
+
+
+def _sum_modulo(apex: IntArray, slopes: IntArray, prime: int) -> int:
+    """Sum of the constant terms of `e^(apex t) / prod (1 - e^(slope t))`, modulo a prime."""
+    order = slopes.shape[1]
+    logarithm: dict[int, IntArray] = {}
+    power, base = np.ones_like(slopes), -slopes % prime
+    for degree in range(1, order + 1):
+        power = power * base % prime
+        if degree == 1 or degree % 2 == 0:
+            logarithm[degree] = power.sum(axis=1) % prime * _modulo(_todd(degree) * degree, prime) % prime
+    if order:
+        logarithm[1] = (logarithm[1] + apex) % prime
+    series = [np.ones(len(apex), dtype=np.int64)]
+    for degree in range(1, order + 1):
+        parts = [part * series[degree - at] % prime for at, part in logarithm.items() if at <= degree]
+        series.append(np.sum(parts, axis=0) % prime * pow(degree, -1, prime) % prime)
+    below = np.ones(len(apex), dtype=np.int64)
+    for column in base.T:
+        below = below * column % prime
+    inverse = _powers(below, prime - 2, prime)
+    return int((series[order] * inverse % prime).sum() % prime)
+
+
+def _powers(base: IntArray, exponent: int, prime: int) -> IntArray:
+    found = np.ones_like(base)
+    while exponent:
+        if exponent % 2:
+            found = found * base % prime
+        base, exponent = base * base % prime, exponent // 2
+    return found
+
+
+def _modulo(value: Fraction, prime: int) -> int:
+    return value.numerator * pow(value.denominator, -1, prime) % prime
+
+
+def _primes() -> Iterator[int]:
+    """Primes below 2^31, the largest first."""
+    divisors = np.arange(3, 46_341, 2)
+    for number in range(2**31 - 1, 2**30, -2):
+        if (number % divisors).all():
+            yield number
+
+
+@cache
+def _todd(power: int) -> Fraction:
+    """Coefficient of `x^power` in the logarithm of `x / (1 - e^-x)`."""
+    return Fraction(1, 2) if power == 1 else -_bernoulli(power) / (power * factorial(power))
+
+
+@cache
+def _bernoulli(place: int) -> Fraction:
+    if place == 0:
+        return Fraction(1)
+    return -sum((comb(place + 1, k) * _bernoulli(k) for k in range(place)), Fraction(0)) / (place + 1)

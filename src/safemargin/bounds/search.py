@@ -1,0 +1,176 @@
+"""Outer and inner intervals of many targets while they are being settled."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.closed import decomposable, junction
+from safemargin.bounds.collapse import collapse
+from safemargin.bounds.grid import Grid, grids
+from safemargin.bounds.propagate import propagate
+from safemargin.bounds.system import System
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray
+
+CLOSED, PROPAGATED, WITNESSED, LINEAR, INTEGER = 0, 1, 2, 3, 4
+"""Places in `model.exposure.METHODS`."""
+
+MOST_TO_COMPARE_WITH_ROWS = 20_000
+FAR = np.iinfo(np.int64).max // 4
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Linear functionals `offset + sign * (matrix @ x)` of the variables, one per row."""
+
+    matrix: sparse.csr_array
+    offset: IntArray
+    sign: IntArray
+
+    def of(self, counts: IntArray) -> IntArray:
+        """Values of all targets in one table."""
+        values: IntArray = self.offset + self.sign * (self.matrix @ counts)
+        return values
+
+    @property
+    def are_cells(self) -> bool:
+        """Whether target `t` is just variable `t`."""
+        rows, columns = self.matrix.shape
+        return bool(
+            rows == columns == self.matrix.nnz
+            and (self.matrix.indices == np.arange(rows)).all()
+            and (self.sign > 0).all()
+            and not self.offset.any()
+        )
+
+
+class Search:
+    """From outside the intervals shrink, from inside they grow: by integer tables, and by real-valued ones.
+
+    `enough` is the width at which an interval need not be known better; None asks for the sharp one.
+    """
+
+    def __init__(self, known: System, targets: Targets, enough: int | None = None) -> None:
+        self.known, self.targets, self.enough = known, targets, enough
+        self.grids: tuple[Grid, ...] = grids(known)
+        self.low, self.high = propagate(known)
+        self.is_closed = self._close()
+        if not self.is_closed:
+            self._collapse()
+        least, most = targets.matrix @ self.low, targets.matrix @ self.high
+        flipped = targets.sign < 0
+        self.lower = targets.offset + np.where(flipped, -most, least)
+        self.upper = targets.offset + np.where(flipped, -least, most)
+        self._follow_rows()
+        count = len(self.lower)
+        self.inner_lower, self.inner_upper = np.full(count, FAR), np.full(count, -FAR)
+        self.seen_lower, self.seen_upper = np.full(count, FAR), np.full(count, -FAR)
+        self.method = np.full(count, CLOSED if self.is_closed else PROPAGATED, dtype=np.int64)
+        self.tables = 0
+        if self.is_closed and targets.are_cells:
+            self.inner_lower, self.inner_upper = self.lower.copy(), self.upper.copy()
+
+    def _close(self) -> bool:
+        """The closed form for decomposable margins: sharp in integers, as long as nothing caps the cells."""
+        orders = [junction(grid.faces) for grid in self.grids]
+        if not orders or self.known.people is not None or not all(grid.is_full for grid in self.grids):
+            return False
+        if any(order is None for order in orders) or (self.known.high == 0).any():
+            return False
+        for option, (grid, order) in enumerate(zip(self.grids, orders, strict=True)):
+            assert order is not None
+            mine = slice(option, None, self.known.free)
+            self.low[mine], self.high[mine] = decomposable(grid, order)
+        return True
+
+    def _collapse(self) -> None:
+        for option, grid in enumerate(self.grids):
+            mine = slice(option, None, self.known.free)
+            self.low[mine], self.high[mine] = collapse(grid, self.low[mine], self.high[mine])
+
+    def _follow_rows(self) -> None:
+        """A target that a published row states outright has that row's range."""
+        matrix, rows = self.targets.matrix, self.known.rows
+        if len(self.lower) > MOST_TO_COMPARE_WITH_ROWS or self.targets.are_cells:
+            return
+        spans = zip(rows.indptr, rows.indptr[1:], strict=False)
+        stated = {tuple(rows.indices[a:b].tolist()): row for row, (a, b) in enumerate(spans)}
+        for t, (a, b) in enumerate(zip(matrix.indptr, matrix.indptr[1:], strict=False)):
+            row = stated.get(tuple(sorted(matrix.indices[a:b].tolist())))
+            if row is not None:
+                ends = np.array([self.known.lower[row], self.known.upper[row]])
+                ends = self.targets.offset[t] + self.targets.sign[t] * ends
+                self.lower[t], self.upper[t] = max(self.lower[t], ends.min()), min(self.upper[t], ends.max())
+
+    def take(self, counts: IntArray) -> None:
+        """An integer table that satisfies every fact: what it shows can happen."""
+        values = self.targets.of(counts)
+        self.show(values, values)
+        self.tables += 1
+
+    def show(self, lower: IntArray, upper: IntArray, places: slice = slice(None)) -> None:
+        """Values of targets that integer tables attain."""
+        was_open = self.open_above | self.open_below
+        self.inner_lower[places] = np.minimum(self.inner_lower[places], lower)
+        self.inner_upper[places] = np.maximum(self.inner_upper[places], upper)
+        self.method[was_open & ~self.open_above & ~self.open_below] = WITNESSED
+
+    def see(self, values: FloatArray) -> None:
+        """A real-valued table: what the linear programs cannot exclude."""
+        reached = self.targets.offset + self.targets.sign * (self.targets.matrix @ values)
+        self.seen_upper = np.maximum(self.seen_upper, np.floor(reached + 1e-6).astype(np.int64))
+        self.seen_lower = np.minimum(self.seen_lower, np.ceil(reached - 1e-6).astype(np.int64))
+
+    @property
+    def wide(self) -> BoolArray:
+        """Targets that integer tables show to be wide enough."""
+        if self.enough is None:
+            return np.zeros(len(self.lower), dtype=bool)
+        found: BoolArray = self.inner_upper - self.inner_lower > self.enough
+        return found
+
+    @property
+    def open_above(self) -> BoolArray:
+        """Upper ends that no integer table attains yet."""
+        found: BoolArray = (self.inner_upper < self.upper) & ~self.wide
+        return found
+
+    @property
+    def open_below(self) -> BoolArray:
+        """Lower ends that no integer table attains yet."""
+        found: BoolArray = (self.inner_lower > self.lower) & ~self.wide
+        return found
+
+    @property
+    def unseen_above(self) -> BoolArray:
+        """Upper ends that no table of any kind attains yet."""
+        found: BoolArray = self.open_above & (self.seen_upper < self.upper)
+        return found
+
+    @property
+    def unseen_below(self) -> BoolArray:
+        """Lower ends that no table of any kind attains yet."""
+        found: BoolArray = self.open_below & (self.seen_lower > self.lower)
+        return found
+
+    def is_open(self, target: int, upwards: bool, linear: bool) -> bool:
+        """Whether one end of one target is open; with `linear`, for real-valued tables too."""
+        inner, seen = (self.inner_upper, self.seen_upper) if upwards else (self.inner_lower, self.seen_lower)
+        end = self.upper if upwards else self.lower
+        if self.enough is not None and self.inner_upper[target] - self.inner_lower[target] > self.enough:
+            return False
+        return bool(inner[target] != end[target] and (not linear or seen[target] != end[target]))
+
+    def tighten(self, target: int, upwards: bool, value: float) -> None:
+        """No table goes beyond `value`, found in floating point."""
+        if not np.isfinite(value):
+            return
+        slack = 1e-6 * max(1.0, abs(value)) ** 0.5
+        if upwards:
+            self.upper[target] = min(int(self.upper[target]), int(np.floor(value + slack)))
+        else:
+            self.lower[target] = max(int(self.lower[target]), int(np.ceil(value - slack)))
+
+    def unsettled(self) -> int:
+        """How many ends are open."""
+        return int(self.open_above.sum() + self.open_below.sum())

@@ -1,0 +1,168 @@
+"""Integer tables of any order, found and varied by moves that no margin notices.
+
+A move picks two categories of every axis of a missing face and adds and subtracts in turn at their 2 x 2 x ... corners.
+All corners of the grid are paired at once, so one sweep moves, and bounds, every cell.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+
+from safemargin.bounds.grid import Face, Grid, missing_faces
+from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.published import UNBOUNDED
+from safemargin.randomness import Generator
+
+FITTING_ROUNDS = 60
+REPAIR_SWEEPS = 3_000
+WARMTH = (0.9, 0.0)
+STEPS = (0, 1, -1, 2, -2, 4, -4, 8, -8)
+
+Corner = tuple[tuple[IntArray, ...], int]
+"""Where one corner of every move stands in the grid, and its sign."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A table, and the least and most of every cell in the tables that are one move away from it."""
+
+    table: IntArray
+    least: IntArray
+    most: IntArray
+
+
+class Walk:
+    """Moves on a full grid of one option; `high` caps its cells."""
+
+    def __init__(self, grid: Grid, high: IntArray, generator: Generator) -> None:
+        self.grid, self.shape = grid, grid.shape
+        self.high = np.minimum(high, UNBOUNDED).reshape(grid.shape)
+        self.faces = [face for face in missing_faces(grid.faces, len(grid.shape)) if self._fits(face)]
+        self.generator = generator
+
+    def _fits(self, face: Face) -> bool:
+        return all(self.shape[axis] > 1 for axis in face)
+
+    def start(self) -> IntArray | None:
+        """An integer table with the published margins, or none if the search for one fails."""
+        fitted = self._fit()
+        table = np.floor(fitted + self.generator.random(self.shape)).astype(np.int64)
+        table = table + self._correction(table)
+        for turn in range(REPAIR_SWEEPS):
+            if self._penalty(table).sum() == 0:
+                return table.ravel()
+            if not self.faces:
+                return None
+            self._repair(table, WARMTH[turn % len(WARMTH)])
+        return None
+
+    def sweeps(self, table: IntArray, count: int, want: IntArray | None = None) -> Iterator[Reach]:
+        """Move on from `table`, `count` times; where `want` is given, towards higher (1) or lower (-1) counts."""
+        current = table.reshape(self.shape).copy()
+        wanted = None if want is None else want.reshape(self.shape)
+        for _ in range(count if self.faces else 0):
+            corners = self._corners(self.faces[int(self.generator.integers(len(self.faces)))])
+            up, down = self._room(current, corners)
+            least, most = current.copy(), current.copy()
+            for place, sign in corners:
+                most[place] += up if sign > 0 else down
+                least[place] -= down if sign > 0 else up
+            yield Reach(current.ravel(), least.ravel(), most.ravel())
+            step = self._choose(up, down, corners, wanted)
+            for place, sign in corners:
+                current[place] += sign * step
+
+    def _choose(self, up: IntArray, down: IntArray, corners: list[Corner], want: IntArray | None) -> IntArray:
+        chance = self.generator.random(up.shape)
+        if want is None:
+            return np.floor(chance * (up + down + 1)).astype(np.int64) - down
+        score = sum(sign * want[place] for place, sign in corners) + 2 * chance - 1
+        return np.where(score > 0, up, -down)
+
+    def _room(self, table: IntArray, corners: list[Corner]) -> tuple[IntArray, IntArray]:
+        """How far every move can go up and down."""
+        ups, downs = [], []
+        for place, sign in corners:
+            values, caps = table[place], self.high[place] - table[place]
+            ups.append(caps if sign > 0 else values)
+            downs.append(values if sign > 0 else caps)
+        return np.minimum.reduce(ups), np.minimum.reduce(downs)
+
+    def _corners(self, face: Face) -> list[Corner]:
+        """A random pairing of the categories of every axis of `face`."""
+        choices: list[tuple[IntArray, ...]] = []
+        for axis, size in enumerate(self.shape):
+            if axis in face:
+                mixed = self.generator.permutation(size).astype(np.int64)
+                half = size // 2
+                choices.append((mixed[:half], mixed[half : 2 * half]))
+            else:
+                choices.append((np.arange(size),))
+        corners = []
+        for pick in product(*(range(len(choice)) for choice in choices)):
+            place = tuple(choices[axis][which] for axis, which in enumerate(pick))
+            corners.append((np.ix_(*place), 1 if sum(pick) % 2 == 0 else -1))
+        return corners
+
+    def _fit(self) -> FloatArray:
+        """Real-valued table with nearly the published margins, by iterative proportional fitting."""
+        table = np.ones(self.shape)
+        goals = [(face, self._margin(self._values(face).astype(np.float64), face)) for face in self.grid.faces]
+        for _ in range(FITTING_ROUNDS):
+            for face, goal in goals:
+                sums = table.sum(axis=self._others(face), keepdims=True)
+                table *= np.divide(goal, sums, out=np.zeros_like(goal), where=sums > 0)
+        return table
+
+    def _values(self, face: Face) -> IntArray:
+        return self.grid.values[face].reshape(self.shape)
+
+    def _others(self, face: Face) -> tuple[int, ...]:
+        return tuple(axis for axis in range(len(self.shape)) if axis not in face)
+
+    def _margin(self, per_profile: FloatArray, face: Face) -> FloatArray:
+        """A margin with length one along the other axes, from its value at every profile."""
+        index = tuple(slice(None) if axis in face else slice(0, 1) for axis in range(len(self.shape)))
+        return per_profile[index]
+
+    def _correction(self, table: IntArray) -> IntArray:
+        """Whole numbers, of any sign, that give `table` the published margins: spread from the largest categories."""
+        count = len(self.shape)
+        base = [int(table.sum(axis=tuple(b for b in range(count) if b != axis)).argmax()) for axis in range(count)]
+        inner = [np.delete(np.arange(size), base[axis]) for axis, size in enumerate(self.shape)]
+        added: dict[Face, IntArray] = {}
+        parts = {frozenset(p) for f in self.grid.faces for k in range(len(f) + 1) for p in combinations(sorted(f), k)}
+        for face in sorted(parts, key=lambda part: (-len(part), sorted(part))):
+            whole = next(each for each in self.grid.faces if face <= each)
+            goal = self._margin(self._values(whole), whole)
+            goal = goal.sum(axis=tuple(sorted(whole - face)), keepdims=True)
+            gap = goal - table.sum(axis=self._others(face), keepdims=True)
+            gap = gap[np.ix_(*(inner[a] if a in face else np.zeros(1, dtype=np.int64) for a in range(count)))]
+            for other, values in added.items():
+                if face < other:
+                    gap = gap - values.sum(axis=tuple(sorted(other - face)), keepdims=True)
+            added[face] = gap
+        result = np.zeros_like(table)
+        for face, values in added.items():
+            result[np.ix_(*(inner[a] if a in face else np.array([base[a]]) for a in range(count)))] = values
+        return result
+
+    def _penalty(self, table: IntArray) -> IntArray:
+        return np.maximum(-table, 0) + np.maximum(table - self.high, 0)
+
+    def _repair(self, table: IntArray, warmth: float) -> None:
+        """One sweep that leaves as little as possible below zero or above the caps."""
+        corners = self._corners(self.faces[int(self.generator.integers(len(self.faces)))])
+        parts = [(table[place], self.high[place], sign) for place, sign in corners]
+        costs = []
+        for step in STEPS:
+            cost = sum(
+                np.maximum(-(values + sign * step), 0) + np.maximum(values + sign * step - caps, 0)
+                for values, caps, sign in parts
+            )
+            costs.append(cost + warmth * self.generator.random(parts[0][0].shape))
+        best = np.array(STEPS)[np.argmin(np.stack(costs), axis=0)]
+        for place, sign in corners:
+            table[place] += sign * best
