@@ -2,21 +2,17 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from commands import Ran, Run, in_process, listing, script
 from safemargin import cli
 from safemargin.demo import write_city
 from safemargin.model.exposure import METHODS
-
-SCRIPT = Path(sys.executable).parent / "safemargin"
 
 PROJECT = """\
 title = "Works council"
@@ -65,23 +61,6 @@ FILES = {
 MILLION = 1_000_000
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> dict[str, object]:
-        found: dict[str, object] = json.loads(self.out)
-        return found
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two projects about the same people, and the current one."""
@@ -94,38 +73,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the command in this process, in the folder."""
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def called(*arguments: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["safemargin", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
-        said = capsys.readouterr()
-        return Ran(code, said.out, said.err)
-
-    return called
-
-
-def script(*arguments: str, cwd: Path, **environment: str) -> Ran:
-    """Runs the installed command."""
-    ran = subprocess.run(
-        [str(SCRIPT), *arguments],
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "120", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    return Ran(ran.returncode, ran.stdout, ran.stderr)
-
-
-def listing(folder: Path) -> dict[str, int]:
-    """Every file and folder below, with the time of its last change."""
-    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+    return in_process(monkeypatch, capsys)
 
 
 # Happy paths

@@ -62,6 +62,10 @@ Count = Annotated[str, typer.Option("--count", help="Column that holds the count
 Option = Annotated[str, typer.Option("--option", help="Column that holds the answers.")]
 By = Annotated[str | None, typer.Option("--by", help="Columns that are axes, e.g. county,mode; others are ignored.")]
 Skip = Annotated[list[str] | None, typer.Option("--skip", help="Leave out rows, e.g. votes=-1; repeatable.")]
+Deciding = Annotated[
+    bool,
+    typer.Option("--decide", help="Only decide which cells are known to within tau: quick, intervals may be wide."),
+]
 Tolerance = Annotated[float, typer.Option(help="How far totals may be apart, as a share of all.")]
 
 
@@ -168,6 +172,7 @@ def bound(
     by: By = None,
     skip: Skip = None,
     tolerance: Tolerance = 0.0,
+    decide: Deciding = False,
     sort: Annotated[str, typer.Option(help="verdict, width, people or cell.")] = "verdict",
     limit: Annotated[int, typer.Option(help="How many cells to print.")] = 30,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
@@ -186,14 +191,22 @@ def bound(
         aim = _target(project.target, beta, kappa, tau)
         table = tabulate(project)
         with _progress("bounding") as progress:
-            exposure = run_bound(table, onlookers_of(project, table)[0], target=wanted, progress=progress)
+            exposure = run_bound(
+                table,
+                onlookers_of(project, table)[0],
+                target=wanted,
+                enough=aim.tau if decide else None,
+                progress=progress,
+            )
     else:
         aim = _target(Target(), beta, kappa, tau)
         tables = _tables(files, count, option, by, skip)
         onlooker = Onlooker("public", _tables(roll or [], "people", option), _tables(fact or [], count, option))
         slack = measured_slack(tables, _share(tolerance))
         with _progress("bounding") as progress:
-            exposure = run_bound(tables, onlooker, target=wanted, slack=slack, progress=progress)
+            exposure = run_bound(
+                tables, onlooker, target=wanted, slack=slack, enough=aim.tau if decide else None, progress=progress
+            )
     if export is not None:
         _export(export, exposure, aim)
     if as_json:
@@ -218,6 +231,7 @@ def audit(
     by: By = None,
     skip: Skip = None,
     tolerance: Tolerance = 0.0,
+    decide: Deciding = False,
     manifest: Annotated[
         Path | None, typer.Option(help="Manifest of a release: its target, and its rule is known.")
     ] = None,
@@ -235,7 +249,12 @@ def audit(
     slack = measured_slack(tables, _share(tolerance))
     with _progress("attacking") as progress:
         findings = run_audit(
-            Release(tables, aim, rule=rule), onlooker, target=_axes(target), slack=slack, progress=progress
+            Release(tables, aim, rule=rule),
+            onlooker,
+            target=_axes(target),
+            slack=slack,
+            enough=aim.tau if decide else None,
+            progress=progress,
         )
     if export is not None:
         _export(export, findings.exposure, aim)

@@ -31,9 +31,12 @@ def audit(
     target: tuple[str, ...] | None = None,
     slack: int = 0,
     sharp: bool | None = True,
+    enough: int | None = None,
     progress: Progress | None = None,
 ) -> Findings:
-    """Run every attack as `onlooker`; `target` and `sharp` say which cells are bounded and how well, as in `bound`."""
+    """Run every attack as `onlooker`; `target`, `sharp` and `enough` say which cells are bounded and how well, as in
+    `bound`.
+    """
     onlooker = onlooker or Onlooker()
     exposure = bound(
         release.tables,
@@ -41,6 +44,7 @@ def audit(
         target=target,
         slack=slack,
         sharp=sharp,
+        enough=enough,
         given=release.witness,
         progress=progress,
     )

@@ -36,7 +36,7 @@ def _listed(situation: Situation) -> list[Finding]:
     exposure = situation.exposure
     verdicts = situation.limits.verdicts(exposure.lower, exposure.upper, exposure.people)
     findings = []
-    stated = _stated(situation)
+    stated = _stated(situation) | _deserted(situation)
     for row, option in np.argwhere((verdicts == 2) & ~stated[:, None]).tolist():
         lower, upper = int(exposure.lower[row, option]), int(exposure.upper[row, option])
         people = None if exposure.people is None else int(exposure.people[row])
@@ -50,7 +50,7 @@ def _listed(situation: Situation) -> list[Finding]:
 def _stated(situation: Situation) -> np.ndarray:
     """Cells that a table prints: to read them takes no attack, and `slices` looks at them."""
     cells = situation.exposure.cells
-    stated = np.zeros(len(cells), dtype=bool)
+    stated = np.full(len(cells), not cells.axes)  # tier 0 is printed, always
     sizes = [len(names) for names in cells.categories]
     for table in situation.release.tables:
         if set(table.axes) != set(cells.axes) or not table.axes:
@@ -67,3 +67,18 @@ def _stated(situation: Situation) -> np.ndarray:
         if table.is_exact and all(len(group) == 1 for groups in table.groups for group in groups):
             stated[:] = True  # what such a table leaves out is empty
     return stated
+
+
+def _deserted(situation: Situation) -> np.ndarray:
+    """Cells of a category that has no people on a roll by single axes."""
+    cells = situation.exposure.cells
+    deserted = np.zeros(len(cells), dtype=bool)
+    for roll in situation.onlooker.roll:
+        for column, axis in enumerate(roll.axes):
+            if axis in cells.axes and roll.is_exact:
+                counted = {name for code in roll.codes[roll.lower > 0, column] for name in roll.groups[column][code]}
+                listed = {name for group in roll.groups[column] for name in group}
+                a = cells.axes.index(axis)
+                empty = np.array([name in listed and name not in counted for name in cells.categories[a]])
+                deserted |= empty[cells.codes[:, a]]
+    return deserted

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import highspy
 import numpy as np
+from numpy.typing import NDArray
 
 from safemargin.bounds.duals import Facts, model_of, solver_of
 from safemargin.bounds.propagate import propagate
@@ -23,7 +24,6 @@ WORTHWHILE = 2
 """Ends that an objective over all open ones must close, or it was the last."""
 STEPS = (1, 4)
 """How far each count may move from a linear optimum."""
-KEEN = 1.0
 SECONDS_NEARBY = 2.0
 SECONDS = 20.0
 MOST_VARIABLES_FOR_INTEGERS = 20_000
@@ -102,58 +102,48 @@ class Nearby:
 
     def find(self, pull: FloatArray, places: IntArray, value: int, patient: bool) -> IntArray | None:
         """A table of whole people far along `pull`, in which the counts at `places` (if any) add up to `value`."""
-        fixed = [self._fix(solver, places, value) for solver in (self.linear, self.integer)] if len(places) else []
+        solvers = (self.linear, self.integer) if len(places) else ()
+        fixed = [(solver, _fix(solver, places, value)) for solver in solvers]
         try:
-            vertex = _run(self.linear, self.every, pull)
-            if vertex is None:
-                return None
-            counts = np.rint(vertex).astype(np.int64)
-            if np.abs(vertex - counts).max(initial=0.0) < 1e-6:
-                return counts
-            found = None
-            for step in STEPS:
-                self._box(np.floor(vertex + 1e-6) - step, np.ceil(vertex - 1e-6) + step)
-                found = found if found is not None else self._whole(pull * KEEN, SECONDS_NEARBY)
-            if found is None and patient and self.facts.known.size <= MOST_VARIABLES_FOR_INTEGERS:
-                self._box(self.low.astype(np.float64), self.high.astype(np.float64))
-                found = self._whole(np.zeros_like(pull), SECONDS)
-            return found
+            return self._search(pull, patient)
         finally:
             for solver, row in fixed:
                 solver.deleteRows(1, np.array([row], dtype=np.int32))
 
-    def _fix(self, solver: highspy.Highs, places: IntArray, value: int) -> tuple[highspy.Highs, int]:
-        row = solver.getNumRow()
-        solver.addRow(float(value), float(value), len(places), places.astype(np.int32), np.ones(len(places)))
-        return solver, row
+    def _search(self, pull: FloatArray, patient: bool) -> IntArray | None:
+        vertex = _run(self.linear, self.every, pull)
+        if vertex is None:
+            return None
+        counts = np.rint(vertex).astype(np.int64)
+        if np.abs(vertex - counts).max(initial=0.0) < 1e-6:
+            return counts
+        for step in STEPS:
+            found = self._whole(np.floor(vertex + 1e-6) - step, np.ceil(vertex - 1e-6) + step, SECONDS_NEARBY)
+            if found is not None:
+                return found
+        if not patient or self.facts.known.size > MOST_VARIABLES_FOR_INTEGERS:
+            return None
+        return self._whole(self.low.astype(np.float64), self.high.astype(np.float64), SECONDS)
 
-    def _box(self, low: FloatArray, high: FloatArray) -> None:
+    def _whole(self, low: FloatArray, high: FloatArray, seconds: float) -> IntArray | None:
         highest = np.minimum(high, self.high)
         highest = np.where(highest >= UNBOUNDED, highspy.kHighsInf, highest)
         self.integer.changeColsBounds(len(low), self.every, np.maximum(low, self.low), highest)
-
-    def _whole(self, pull: FloatArray, seconds: float) -> IntArray | None:
-        self.integer.setOptionValue("time_limit", seconds); self.integer.setOptionValue("mip_max_improving_sols", 2)
-        values = _run(self.integer, self.every, pull)
+        self.integer.setOptionValue("time_limit", seconds)
+        values = _run(self.integer, self.every, np.zeros(len(low)))
         return None if values is None else np.rint(values).astype(np.int64)
 
 
-def attain(
-    found: Attained, given: Sequence[IntArray], hopeful: BoolArray, report: Callable[[], None]
-) -> tuple[IntArray, ...]:
-    """Tables for as many ends as possible. Only `hopeful` targets get a long search of their own."""
-    try:
-        for counts in given:
-            if counts.shape == found.facts.known.low.shape:
-                found.take(counts)
-        if found.left():
-            nearby = Nearby(found.facts)
-            found.take(nearby.low)
-            _by_groups(found, nearby, report)
-            _one_by_one(found, nearby, hopeful, report)
-    except KeyboardInterrupt:
-        pass
-    return found.thinned()
+def attain(found: Attained, given: Sequence[IntArray], hopeful: BoolArray, report: Callable[[], None]) -> None:
+    """Find tables for as many ends as possible. Only `hopeful` targets get a long search of their own."""
+    for counts in given:
+        if counts.shape == found.facts.known.low.shape:
+            found.take(counts)
+    if found.left():
+        nearby = Nearby(found.facts)
+        found.take(nearby.low)
+        _by_groups(found, nearby, report)
+        _one_by_one(found, nearby, hopeful, report)
 
 
 def _pull(found: Attained, chance: FloatArray) -> FloatArray:
@@ -193,9 +183,16 @@ def _one_by_one(found: Attained, nearby: Nearby, hopeful: BoolArray, report: Cal
             report()
 
 
-def _run(solver: highspy.Highs, every: IntArray, pull: FloatArray) -> FloatArray | None:
+def _run(solver: highspy.Highs, every: NDArray[np.int32], pull: FloatArray) -> FloatArray | None:
     solver.changeColsCost(len(every), every, -pull)
     solver.run()
     values = np.asarray(solver.getSolution().col_value)
     usable = solver.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     return values if usable and len(values) == len(every) else None
+
+
+def _fix(solver: highspy.Highs, places: IntArray, value: int) -> int:
+    """Add the row that the counts at `places` add up to `value`; returns its number."""
+    row: int = solver.getNumRow()
+    solver.addRow(float(value), float(value), len(places), places.astype(np.int32), np.ones(len(places)))
+    return row

@@ -23,6 +23,7 @@ WHOLE = 2**62
 CONTRADICTION = "propagation finds a contradiction"
 UNLIMITED = "nothing that is published limits some count"
 FIXED = "propagation fixes every count"
+UNTIED = "no equation ties the counts that are open"
 SEARCH = "search over the counts that the equations leave free"
 VERTICES = "generating function of the vertices"
 STATES = "partial sums, one count after the other"
@@ -58,13 +59,14 @@ def count_tables(known: System, limit: int = 2_000_000) -> Count:
 def _count_piece(form: Form, limit: int) -> Count:
     """Number of solutions of one connected piece: every way with little effort, then each with more."""
     if not form.matrix.shape[0]:
-        return Count(prod((form.room + 1).tolist()), True, FIXED)
+        return Count(prod((form.room + 1).tolist()), True, UNTIED)
     count = _by_search(form, limit, LITTLE_WORK)
     if count.exact:
         return count
     ways: list[tuple[str, Callable[[], int | None]]] = [
         (STATES, lambda: count_by_states(form, LITTLE_WORK)),
         (VERTICES, lambda: count_by_vertices(form, MOST_VERTICES)),
+        (SEARCH, lambda: _exactly(_by_search(form, limit, WORK))),
         (STATES, lambda: count_by_states(form, WORK)),
     ]
     for method, way in ways:
@@ -75,6 +77,10 @@ def _count_piece(form: Form, limit: int) -> Count:
         if found is not None:
             return Count(found, True, method)
     return _by_search(form, limit, WORK_PER_TABLE * limit)
+
+
+def _exactly(count: Count) -> int | None:
+    return count.value if count.exact else None
 
 
 def _by_search(form: Form, limit: int, work: int) -> Count:

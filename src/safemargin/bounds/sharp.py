@@ -25,6 +25,7 @@ SMALL = 200
 """Variables up to which every open end gets an integer program; beyond, it is left at the linear statement."""
 SECONDS_PER_INTEGER_PROGRAM = 20.0
 SWEEPS = 300
+MOST_AXES_TO_WALK = 10
 PATIENCE = (0, 2)
 """Ends that a sweep must settle to count: when deciding, and when every end is wanted."""
 GROUPS = 60
@@ -80,7 +81,8 @@ def settle(
 def _by_walks(search: Search, report: Callable[[], None]) -> None:
     """Integer tables of plain margins: sweeps of moves, first at random, then towards the open ends."""
     known = search.known
-    if not search.grids or not search.targets.are_cells or not all(grid.is_full for grid in search.grids):
+    fit = search.grids and search.targets.are_cells and all(grid.is_full for grid in search.grids)
+    if not fit or not search.unsettled() or len(known.axes) > MOST_AXES_TO_WALK:
         return
     for option, grid in enumerate(search.grids):
         mine = slice(option, None, known.free)

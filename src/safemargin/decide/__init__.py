@@ -96,7 +96,7 @@ def _search(
             return candidate, proof, refused
         what = "Publishing every regular group exactly" if not refused else "Publishing what was left then"
         shown = (proof.exposed or proof.doubtful)[: 1 if refused else 5]
-        refused.extend(_refusal(table, what, one) for one in shown)
+        refused.extend(_refusal(table, what, one, bool(proof.exposed)) for one in shown)
         better = _improve(table, candidate, proof, onlookers, limits, finish, in_small_steps=turn < SMALL_STEPS)
         if better is None:
             return candidate, proof, refused
@@ -117,7 +117,7 @@ def _improve(
     seen = {candidate.key()}
     ranked: list[tuple[int, int, int, Candidate]] = []
     for one in (proof.exposed or proof.doubtful)[:3]:
-        for changed in _changes(candidate, one, finish, in_small_steps):
+        for changed in _changes(candidate, one, finish, in_small_steps, _together(one, bool(proof.exposed))):
             trial = candidate.with_split(changed)
             if trial.key() in seen:
                 continue
@@ -127,7 +127,7 @@ def _improve(
     return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
 
 
-def _changes(candidate: Candidate, exposed: Exposed, finish: Finish, in_small_steps: bool) -> list[Split]:
+def _changes(candidate: Candidate, exposed: Exposed, finish: Finish, in_small_steps: bool, reason: str) -> list[Split]:
     """Ways to say less about one of the axes of an exposed cell."""
     changes = []
     for one in candidate.splits:
@@ -136,18 +136,19 @@ def _changes(candidate: Candidate, exposed: Exposed, finish: Finish, in_small_st
         members = frozenset(exposed.cell[one.axis.name].split(" | "))
         for group in [group for group in one.groups if group & members][:2] if in_small_steps else []:
             for partner in one.partners(group)[:2]:
-                changes.append(finish(one.merge(group, partner, _together(exposed))))
-        changes.append(one.collapse(_together(exposed)))
+                changes.append(finish(one.merge(group, partner, reason)))
+        changes.append(one.collapse(reason))
     return changes
 
 
-def _together(exposed: Exposed) -> str:
+def _together(exposed: Exposed, proved: bool) -> str:
     cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
-    return f"the tables together would give away the {exposed.people} people with {cell}"
+    would = "would give away" if proved else "were not shown to be safe for"
+    return f"the tables together {would} the {exposed.people} people with {cell}"
 
 
-def _refusal(table: Table, what: str, one: Exposed) -> Refusal:
-    return Refusal(what, one.cell, table.schema.options[one.option], one.people, one.lower, one.upper)
+def _refusal(table: Table, what: str, one: Exposed, proved: bool) -> Refusal:
+    return Refusal(what, one.cell, table.schema.options[one.option], one.people, one.lower, one.upper, proved)
 
 
 def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tuple[Decision, ...], int]:
@@ -207,21 +208,25 @@ def _guarantees(table: Table, candidate: Candidate, target: Target, protect: str
 
 
 def _certificate(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
-    names = ", ".join(onlooker.name for onlooker in onlookers)
-    joint = any(onlooker.composition(table.schema.names) == "joint" for onlooker in onlookers)
-    knows = "the joint composition of the population" if joint else "group sizes only"
+    names = f"the onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(one.name) for one in onlookers)}"
+    who = "who know" if len(onlookers) > 1 else "who knows"
+    compositions = {onlooker.composition(table.schema.names) for onlooker in onlookers}
+    joint = "joint" in compositions
+    knows = "the joint composition of the population" if joint else "no composition of the population"
+    if not joint and "sizes" in compositions:
+        knows = "group sizes only"
     limit = f"outside [{target.beta:g}, {1 - target.beta:g}]"
     if len(table.schema.options) > 2:
         limit += " (rarer options: half their overall share)"
     if proof.holds:
         words = (
-            f"Against {names}, who knows {knows}: nothing published forces the share of any option in any checked cell "
+            f"Against {names}, {who} {knows}: nothing published forces the share of any option in any checked cell "
             f"{limit}, or tells its count to within {target.tau}."
         )
     else:
-        words = f"Not certified against {names}, who knows {knows}: no release that was tried keeps every share inside."
+        words = f"Not certified against {names}, {who} {knows}: no release that was tried keeps every share inside."
     proved = "integer" if proof.linear == 0 else "linear"
     method = "integer witness tables" if joint else "closed form for slices"
     if proof.linear:
         method += f"; {proof.linear} cells by a real-valued witness only"
-    return Certificate(proof.holds, words, proved, method, proof.checked)
+    return Certificate(proof.holds, words, proved, method, proof.checked, linear=proof.linear)

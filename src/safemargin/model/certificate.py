@@ -17,11 +17,11 @@ SHOWN_BY = (DUAL, SEARCH, UNLIMITED)
 """How an end was found: its dual proves it; a search that is no proof closed the rest of a gap; nothing limits it."""
 
 VERDICT_RULE = (
-    "A cell is contained if its whole interval lies within the limits and it has at least kappa people. Otherwise it is "
-    "disclosed if its interval lies wholly outside the limits or is no wider than tau (in a small cell: than a quarter "
-    "of its people), and open if not. The limits are beta and 1 - beta of the people of the cell; with three or more "
-    "options never more than half of what the total leaves. Where the people of a cell are not known, only the width "
-    "counts."
+    "A cell is contained if its whole interval lies within the limits and it has at least kappa people. Otherwise it "
+    "is disclosed if its interval lies wholly outside the limits or is no wider than tau (in a small cell: than a "
+    "quarter of its people), and open if not. The limits are beta and 1 - beta of the people of the cell; with three "
+    "or more options never more than half of what the total leaves. Where the people of a cell are not known, only the "
+    "width counts."
 )
 
 Document = dict[str, Any]

@@ -32,7 +32,10 @@ class Decision:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A release that was considered and refused, with the cell that it would have given away."""
+    """A release that was considered and refused, with a cell that it would have given away.
+
+    Where `proved` is false, nothing that was tried showed that the cell is safe, and so it counted as unsafe.
+    """
 
     what: str
     cell: dict[str, str] = field(hash=False)
@@ -40,18 +43,26 @@ class Refusal:
     people: int
     lower: int
     upper: int
+    proved: bool = True
 
     def __str__(self) -> str:
         where = ", ".join(f"{axis} {value}" for axis, value in self.cell.items())
-        return (
-            f"{self.what} would confine {self.option!r} to [{self.lower}, {self.upper}] "
-            f"of the {self.people} people with {where}"
-        )
+        whom = f"the {self.people} people with {where}" if where else f"all {self.people} people"
+        if not self.proved:
+            return (
+                f"{self.what} was not shown to be safe: {self.option!r} among {whom} "
+                f"stayed undecided within [{self.lower}, {self.upper}]"
+            )
+        return f"{self.what} would confine {self.option!r} to [{self.lower}, {self.upper}] of {whom}"
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was proved about the release as a whole, against which onlooker, and how."""
+    """What was proved about the release as a whole, against which onlooker, and how.
+
+    `proved` is `integer` if tables of whole people show it for every cell. Else it is `linear`: `linear` cells are
+    shown by a table with fractions of people only.
+    """
 
     certified: bool
     statement: str
@@ -59,6 +70,7 @@ class Certificate:
     method: str
     checked: dict[str, int] = field(hash=False)
     worst: tuple[str, ...] = ()
+    linear: int = 0
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def key_figures(story: Story) -> Html:
     if groups:
         figures["groups published exactly"] = f"{found[Action.EXACT][0]:,} of {groups:,}"
         figures |= {f"groups {action}": found[action][0] for action in Action if action is not Action.EXACT}
-    figures["releases refused on the way"] = len(story.plan.refusals)
+    figures["cells that led to a refusal"] = len(story.plan.refusals)
     options = [
         (option or "counted", count, percent(count / story.people) if story.people else "-")
         for option, count in story.totals.items()
@@ -226,7 +226,7 @@ def refusals(story: Story) -> Html:
     """What was considered and not done."""
     if not story.plan.refusals:
         return section("Refused on the way", paragraphs("Nothing had to be refused."))
-    intro = "These releases were considered and would have given somebody away."
+    intro = "These releases were considered. They would give somebody away, or nothing showed that they do not."
     return section("Refused on the way", paragraphs(intro), _listed([str(refusal) for refusal in story.plan.refusals]))
 
 

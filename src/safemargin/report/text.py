@@ -60,10 +60,7 @@ def show_findings(console: Console, findings: Findings) -> None:
     _say(console, f"Intervals: {tally_words(exposure.tallied(findings.target))}.")
     console.print()
     console.print(_attack_table(findings.attempts))
-    for attempt in findings.attempts:
-        if attempt.findings:
-            _say(console, f"\n{attempt.attack} gives away:", "bold")
-            _list(console, [finding_words(finding) for finding in attempt.findings])
+    _show_found(console, findings.attempts)
     console.print()
     _say(console, attack_words(findings), "green" if findings.is_safe else "bold red")
 
@@ -89,7 +86,19 @@ def show_release(
         _list(console, [str(refusal) for refusal in plan.refusals])
     _say(console, "\nWhat onlookers learn", "bold")
     _list(console, [_learnt(each) for each in findings] or ["The release has not been attacked yet."])
-    _say(console, f"\nThe files are in {folder}." if sound else f"\nNothing was published. The report is in {folder}.")
+    for each in findings:
+        _show_found(console, each.attempts)
+    report = f"{folder}/inside/report.html"
+    where = f"Publish {folder}/published. Its report, {report}, stays in the office." if sound else ""
+    _say(console, f"\n{where or f'Nothing was published. The report is {report}.'}")
+
+
+def _show_found(console: Console, attempts: Sequence[Attempt]) -> None:
+    """The cells that attacks gave away, by attack."""
+    for attempt in attempts:
+        if attempt.findings:
+            _say(console, f"\n{attempt.attack} gives away:", "bold")
+            _list(console, [finding_words(finding) for finding in attempt.findings])
 
 
 def _show_groups(console: Console, plan: Plan, release: Release) -> None:

@@ -15,10 +15,11 @@ COMPOSITION_WORDS = {
 
 UNSETTLED = "Not every interval was settled: some may really be narrower than shown."
 
-PROVED_WORDS = {
-    "integer": "proved with tables of whole people",
-    "linear": "proved for the linear relaxation, not with tables of whole people",
-}
+WITNESSES = "integer witness tables"
+"""The method of certificates that is said in plainer words."""
+
+LARGEST_SET = "largest set of fewer axes"
+"""What a certificate checked that is no number of cells."""
 
 
 def plural(count: int, noun: str) -> str:
@@ -107,9 +108,31 @@ def finding_words(finding: Finding) -> str:
 
 def certificate_words(certificate: Certificate) -> str:
     """How the statement was proved; if it was not, what was tried."""
-    checked = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in certificate.checked.items())
-    proved = PROVED_WORDS.get(certificate.proved, certificate.proved) if certificate.certified else ""
-    return "; ".join(part for part in (proved, certificate.method, checked and f"checked: {checked}") if part)
+    checked = _checked_words(certificate.checked)
+    parts = (certificate.certified and _shown_words(certificate), checked and f"checked: {checked}")
+    return "; ".join(part for part in parts if part)
+
+
+def _shown_words(certificate: Certificate) -> str:
+    """Whether whole people or fractions of them show it, and for how many cells."""
+    if certificate.proved == "integer":
+        return (
+            f"shown by {certificate.method}".replace(WITNESSES, "tables of whole people") if certificate.method else ""
+        )
+    cells = sum(count for what, count in certificate.checked.items() if what != LARGEST_SET)
+    some = f"all but {certificate.linear:,} of {plural(cells, 'cell')}" if certificate.linear else "some cells only"
+    return f"shown by tables of whole people for {some}, for the others by tables with fractions of people"
+
+
+def _checked_words(checked: Mapping[str, int]) -> str:
+    words = [
+        f"{count:,} {what.replace('_', ' ')}" if count != 1 else f"1 {what.replace('_', ' ').replace('cells', 'cell')}"
+        for what, count in checked.items()
+        if what != LARGEST_SET and count
+    ]
+    if words and (most := checked.get(LARGEST_SET, 0)) > 1:
+        words[-1] += f" (up to {most} at a time)"
+    return ", ".join(words)
 
 
 def is_sound(plan: Plan, findings: Sequence[Findings]) -> bool:

@@ -1,0 +1,254 @@
+"""Random tables of a fiber: a chain that picks a move at random and a length along it with the exact conditional law.
+
+The choice of the move does not depend on the table, so the law of all tables is left as it is. Sums of moves of a basis
+of the integer kernel, with coefficients without a bound, are among the moves: every table can be reached from every
+other. Fibers with more than `MOST_ENTRIES` entries in their equations have exchanges of four counts only, and this may fail.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from math import gcd
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln
+
+from safemargin.bounds.fiber_form import Echelon, Form, eliminate, standard
+from safemargin.bounds.system import System
+from safemargin.errors import InputError
+from safemargin.model.arrays import IntArray
+from safemargin.model.published import UNBOUNDED
+from safemargin.randomness import Generator
+
+LAWS = ("uniform", "hypergeometric")
+MOST_FOR_ALL_PAIRS = 400
+MOST_ENTRIES = 300_000
+ELIMINATIONS = 8
+LONGEST_PAUSE = 2_000
+
+Move = list[tuple[int, int]]
+"""Places and steps."""
+
+
+def sample(
+    known: System,
+    start: IntArray,
+    count: int,
+    generator: Generator,
+    law: str = "uniform",
+    between: int | None = None,
+) -> IntArray:
+    """Tables (rows) of a Markov chain that begins at `start`, `between` moves apart.
+
+    `uniform`: every table alike. `hypergeometric`: a table as often as there are ways to give the votes to people, the
+    product of `1 / x!`, with known people per profile also over those who are left.
+    """
+    if law not in LAWS:
+        raise InputError(f"law {law!r} is unknown; the laws are {', '.join(LAWS)}")
+    if start.shape != known.low.shape or not known.admits(start):
+        raise InputError("the table to start from does not satisfy the facts")
+    form = standard(known)
+    chain = _Chain(known, form, start, law == "hypergeometric")
+    kinds = _kinds(form, generator)
+    pause = min(2 * len(form.loose), LONGEST_PAUSE) if between is None else between
+    found = np.tile(start, (count, 1))
+    if not kinds:
+        return found
+    for row in range(count):
+        for _ in range(max(pause, 1)):
+            draw = kinds[int(generator.integers(len(kinds)))]
+            chain.step(draw(generator), generator)
+        found[row, form.loose] = form.base[form.loose] + chain.values[: len(form.loose)]
+    return found
+
+
+class _Chain:
+    """The open counts, what the ranges leave over and, last, who is left of each profile."""
+
+    def __init__(self, known: System, form: Form, start: IntArray, weighted: bool) -> None:
+        count = len(form.loose)
+        follows = [sparse.eye_array(count, dtype=np.int64), -(form.matrix[:, count:].T @ form.matrix[:, :count])]
+        values, room = [form.values(start)], [form.room]
+        offset = [form.base[form.loose], np.full(len(form.room) - count, -1)]
+        if weighted and known.people is not None:
+            ones = np.ones(count, dtype=np.int64)
+            shape = (len(known.people), count)
+            follows.append(-sparse.csr_array((ones, (form.loose // known.free, np.arange(count))), shape=shape))
+            values.append(known.people - start.reshape(-1, known.free).sum(axis=1))
+            room.append(np.full(len(known.people), UNBOUNDED))
+            offset.append(np.zeros(len(known.people), dtype=np.int64))
+        along = sparse.csc_array(sparse.vstack(follows))
+        self.along = [
+            list(zip(along.indices[a:b].tolist(), along.data[a:b].tolist(), strict=True))
+            for a, b in zip(along.indptr, along.indptr[1:], strict=False)
+        ]
+        self.values: list[int] = np.concatenate(values).tolist()
+        self.room: list[int] = np.concatenate(room).tolist()
+        self.offset: list[int] | None = np.concatenate(offset).tolist() if weighted else None
+
+    def step(self, move: Move, generator: Generator) -> None:
+        """Go along a move, to any table on its line."""
+        change = gathered((at, size * step) for place, step in move for at, size in self.along[place])
+        least, most = -UNBOUNDED, UNBOUNDED
+        for at, way in change:
+            here = self.values[at]
+            left = self.room[at] - here
+            if way > 0:
+                least, most = max(least, -(here // way)), min(most, left // way)
+            else:
+                least, most = max(least, -(left // -way)), min(most, here // -way)
+        if least == most or not change:
+            return
+        length = self._length(change, least, most, generator)
+        for at, way in change:
+            self.values[at] += length * way
+
+    def _length(self, change: Move, least: int, most: int, generator: Generator) -> int:
+        if self.offset is None:
+            return int(generator.integers(least, most + 1))
+        counted = [(self.offset[at] + self.values[at], way) for at, way in change if self.offset[at] >= 0]
+        base, ways = np.array(counted, dtype=np.float64).T
+        weight = -gammaln(base + 1.0 + np.arange(least, most + 1)[:, None] * ways).sum(axis=1)
+        chance = np.cumsum(np.exp(weight - weight.max()))
+        return least + int(np.searchsorted(chance, generator.random() * chance[-1], side="right"))
+
+
+def gathered(steps: Iterable[tuple[int, int]]) -> Move:
+    """Steps at the same place added up."""
+    sums: dict[int, int] = {}
+    for at, step in steps:
+        sums[at] = sums.get(at, 0) + step
+    return [(at, step) for at, step in sums.items() if step]
+
+
+Draw = Callable[[Generator], Move]
+
+
+def _kinds(form: Form, generator: Generator) -> list[Draw]:
+    """Ways to draw a move that keeps every equation: exchanges, circuits, and sums of a basis."""
+    count = len(form.loose)
+    ranged = np.zeros(form.matrix.shape[0], dtype=bool)
+    ranged[form.matrix[:, count:].nonzero()[0]] = True
+    equations = sparse.csr_array(form.matrix[~ranged][:, :count])
+    kinds: list[Draw] = []
+    pairs = _pairs(equations, generator)
+    if len(pairs.first):
+        kinds.append(pairs.draw)
+    if equations.shape[0] * count > MOST_ENTRIES:
+        return kinds
+    dense, nothing = equations.toarray(), np.zeros(equations.shape[0], dtype=np.int64)
+    circuits: dict[tuple[tuple[int, int], ...], Move] = {}
+    for turn in range(ELIMINATIONS):
+        solved = eliminate(dense, nothing, generator.permutation(count))
+        assert solved is not None
+        if turn == 0:
+            basis = _basis(solved, count)
+        for column in range(len(solved.free)):
+            move = _circuit(solved, column)
+            circuits.setdefault(tuple(sorted(move)), move)
+    if basis:
+        kinds.append(partial(_any_of, list(circuits.values())))
+        kinds.append(partial(_sum_of, basis))
+    return kinds
+
+
+def _any_of(moves: list[Move], generator: Generator) -> Move:
+    return moves[int(generator.integers(len(moves)))]
+
+
+def _sum_of(basis: list[Move], generator: Generator) -> Move:
+    """A sum of any number of moves of the basis, each any number of times; few and once mostly."""
+    terms = int(generator.geometric(0.4))
+    chosen = [basis[place] for place in generator.integers(len(basis), size=terms).tolist()]
+    times = generator.geometric(0.7, size=terms) * generator.choice([-1, 1], size=terms)
+    return gathered((at, time * step) for time, move in zip(times.tolist(), chosen, strict=True) for at, step in move)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of unknowns, sorted by the difference of their columns; `start` and `size` of the group each is in."""
+
+    first: list[int]
+    second: list[int]
+    start: list[int]
+    size: list[int]
+
+    def draw(self, generator: Generator) -> Move:
+        """One pair one way and another with the same difference the other way."""
+        one = int(generator.integers(len(self.first)))
+        other = self.start[one] + int(generator.integers(self.size[one]))
+        way = ((self.first[one], 1), (self.second[one], -1))
+        return gathered((*way, (self.first[other], -1), (self.second[other], 1)))
+
+
+def _pairs(equations: sparse.csr_array, generator: Generator) -> _Pairs:
+    """Pairs whose difference another pair has too: found by random marks, then compared."""
+    mark = generator.integers(-(2**62), 2**62, size=equations.shape[0])
+    column = equations.T @ mark
+    if len(column) <= MOST_FOR_ALL_PAIRS:
+        first, second = np.triu_indices(len(column), 1)
+    else:
+        first, second = _neighbours(sparse.csc_array(equations), column, mark)
+    difference = column[first] - column[second]
+    first, second = np.where(difference < 0, second, first), np.where(difference < 0, first, second)
+    difference = np.abs(difference)
+    order = np.argsort(difference, kind="stable")
+    first, second = first[order], second[order]
+    place, size = np.unique(difference[order], return_index=True, return_counts=True)[1:]
+    start, size = np.repeat(place, size), np.repeat(size, size)
+    apart = sparse.csc_array(equations[:, first] - equations[:, second])
+    unlike = np.diff(sparse.csc_array(apart - apart[:, start]).indptr) > 0
+    kept = (size > 1) & ~np.isin(start, start[unlike])
+    shift = np.cumsum(~kept)
+    start = start - shift[start] if len(start) else start
+    return _Pairs(first[kept].tolist(), second[kept].tolist(), start[kept].tolist(), size[kept].tolist())
+
+
+def _neighbours(columns: sparse.csc_array, column: IntArray, mark: IntArray) -> tuple[IntArray, IntArray]:
+    """Unknowns that share all equations but one, each with the next two of its kind."""
+    unknown = np.repeat(np.arange(len(column)), np.diff(columns.indptr))
+    key = column[unknown] - columns.data * mark[columns.indices]
+    order = np.argsort(key, kind="stable")
+    key, unknown = key[order], unknown[order]
+    pairs = []
+    for apart in (1, 2):
+        same = np.flatnonzero(key[apart:] == key[:-apart])
+        pairs.append((unknown[same], unknown[same + apart]))
+    return np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs])
+
+
+def _circuit(solved: Echelon, column: int) -> Move:
+    """The move that changes one free unknown and as few others as possible."""
+    used = np.flatnonzero(solved.matrix[:, column])
+    coefficient, scale = solved.matrix[used, column], solved.scale[used]
+    times = int(np.lcm.reduce(scale // np.gcd(scale, coefficient))) if len(used) else 1
+    steps = (-coefficient * times // scale).tolist()
+    return [(int(solved.free[column]), times), *zip(solved.pivots[used].tolist(), steps, strict=True)]
+
+
+def _basis(solved: Echelon, count: int) -> list[Move]:
+    """Moves whose whole multiples and sums are all moves: those of the free unknowns that keep the others whole."""
+    uneven = np.flatnonzero(solved.scale > 1).tolist()
+    if not uneven:
+        return [_circuit(solved, column) for column in range(len(solved.free))]
+    lattice = np.eye(len(solved.free), dtype=object)
+    for row in uneven:
+        scale = int(solved.scale[row])
+        _make_divisible(lattice, solved.matrix[row].astype(object) @ lattice % scale, scale)
+    moves = np.zeros((len(solved.free), count), dtype=object)
+    moves[:, solved.free] = lattice.T
+    moves[:, solved.pivots] = -(lattice.T @ solved.matrix.T.astype(object)) // solved.scale.astype(object)
+    return [[(at, int(step)) for at, step in enumerate(move) if step] for move in moves]
+
+
+def _make_divisible(lattice: IntArray, rest: IntArray, scale: int) -> None:
+    """Change a basis (columns) so that a row, whose products leave `rest`, is divisible by `scale` on all of it."""
+    while np.count_nonzero(rest) > 1:
+        filled = np.flatnonzero(rest)
+        lead = filled[np.argmin(rest[filled])]
+        for other in filled[filled != lead].tolist():
+            lattice[:, other] -= rest[other] // rest[lead] * lattice[:, lead]
+            rest[other] %= rest[lead]
+    for lead in np.flatnonzero(rest).tolist():
+        lattice[:, lead] *= scale // gcd(int(rest[lead]), scale)

@@ -1,0 +1,177 @@
+"""Every end of every interval with its proof: a dual that nothing lies beyond it, and a table that attains it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.attain import Attained, attain
+from safemargin.bounds.duals import DualProgram, Facts, Limit, Shortcuts, goal_of
+from safemargin.bounds.sharp import Progress, Targets
+from safemargin.bounds.system import System, system
+from safemargin.model.arrays import BoolArray, IntArray, row_keys
+from safemargin.model.certificate import DUAL, SEARCH, UNLIMITED, VERDICT_RULE, Certificate, Claim, End, Source
+from safemargin.model.exposure import Cells, Exposure
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import UNBOUNDED, PublishedTable
+from safemargin.model.target import Target
+
+__all__ = ["Proofs", "certificate", "functionals", "prove"]
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """Both ends of every target, and the integer tables that they refer to by number."""
+
+    lower: tuple[End, ...]
+    upper: tuple[End, ...]
+    tables: tuple[IntArray, ...] = field(hash=False, compare=False)
+
+
+def prove(
+    known: System,
+    targets: Targets,
+    lower: IntArray,
+    upper: IntArray,
+    *,
+    given: Sequence[IntArray] = (),
+    attained: BoolArray | None = None,
+    progress: Progress | None = None,
+) -> Proofs:
+    """Prove what can be proved of the intervals `[lower, upper]` of all targets.
+
+    Integer tables that are `given` are checked and used. No long search is made for tables that attain the ends of
+    targets that are not `attained`. Ctrl-C leaves the remaining ends without proof.
+    """
+    facts = Facts(known)
+    found = Attained(facts, targets, lower, upper)
+    limits: dict[tuple[int, bool], Limit | None] = {}
+
+    def report() -> None:
+        if progress is not None:
+            progress(len(limits) + 2 * len(lower) - found.left(), 4 * len(lower))
+
+    try:
+        _limit_all(found, limits, report)
+        attain(found, given, np.ones(len(lower), dtype=bool) if attained is None else attained, report)
+    except KeyboardInterrupt:
+        pass
+    tables = found.thinned()
+    ends = [
+        tuple(_end(found, limits.get((target, upwards)), target, upwards) for target in range(len(lower)))
+        for upwards in (False, True)
+    ]
+    return Proofs(ends[0], ends[1], tables)
+
+
+def _limit_all(found: Attained, limits: dict[tuple[int, bool], Limit | None], report: Callable[[], None]) -> None:
+    """The best limit of every end: shortcuts first, a program where they do not reach."""
+    shortcuts, program = Shortcuts(found.facts), None
+    for target in range(len(found.lower)):
+        for upwards in (False, True):
+            best = None
+            if not (upwards and found.unlimited[target]):
+                end = int(found.upper[target] if upwards else found.lower[target])
+                goal = goal_of(found.targets, target, upwards, end)
+                best = shortcuts.prove(goal)
+                if best is None or best.value > goal.wanted:
+                    program = program or DualProgram(found.facts)
+                    other, values = program.prove(goal)
+                    best = min((each for each in (best, other) if each), key=lambda each: each.value, default=None)
+                    found.take_near(values)
+            limits[target, upwards] = best
+            report()
+
+
+def _end(found: Attained, limit: Limit | None, target: int, upwards: bool) -> End:
+    value = int(found.upper[target] if upwards else found.lower[target])
+    if value >= UNBOUNDED:
+        return End(None, None, UNLIMITED)
+    number = int(found.above[target] if upwards else found.below[target])
+    witness = number if number >= 0 else None
+    if limit is None:
+        return End(value, None, SEARCH, None, witness)
+    offset = int(found.targets.offset[target])
+    outer = offset + limit.value if upwards else offset - limit.value
+    if outer <= value if upwards else outer >= value:
+        return End(value, value, DUAL, limit.dual, witness)
+    return End(value, outer, SEARCH, limit.dual, witness)
+
+
+def functionals(known: System, cells: Cells) -> Targets:
+    """One functional per cell and listed option, in that order."""
+    columns = [known.axes.index(axis) for axis in cells.axes]
+    sizes = [len(names) for names in cells.categories]
+    codes = np.zeros((len(known.codes), len(columns)), dtype=np.int64)
+    for a, column in enumerate(columns):
+        place = {name: code for code, name in enumerate(cells.categories[a])}
+        codes[:, a] = np.array([place[name] for name in known.categories[column]])[known.codes[:, column]]
+    keys, mine = row_keys(cells.codes, sizes), row_keys(codes, sizes)
+    order = np.argsort(keys, kind="stable")
+    cell_of = order[np.searchsorted(keys[order], mine)]
+    count, free = len(known.options), known.free
+    profiles = np.arange(len(mine))
+    at = np.concatenate([cell_of * count + option for option, _ in _parts(known)])
+    to = np.concatenate([profiles * free + variable for _, variable in _parts(known)])
+    ones = np.ones(len(at), dtype=np.int64)
+    matrix = sparse.csr_array((ones, (at, to)), shape=(len(cells) * count, known.size))
+    offset, sign = np.zeros((len(cells), count), dtype=np.int64), np.ones((len(cells), count), dtype=np.int64)
+    if known.reference and known.people is not None:
+        np.add.at(offset[:, -1], cell_of, known.people)
+        sign[:, -1] = -1
+    return Targets(matrix, offset.ravel(), sign.ravel())
+
+
+def _parts(known: System) -> list[tuple[int, int]]:
+    """Pairs of a listed option and a variable that it is made of; the reference option is what all others leave."""
+    listed = [(option, option) for option in range(min(len(known.options), known.free))]
+    last = len(known.options) - 1
+    return listed + [(last, variable) for variable in range(known.free) if known.reference]
+
+
+def certificate(
+    tables: Sequence[PublishedTable],
+    onlooker: Onlooker,
+    exposure: Exposure,
+    sources: Sequence[Source],
+    *,
+    slack: int = 0,
+    target: Target | None = None,
+    progress: Progress | None = None,
+) -> Certificate:
+    """The intervals of `exposure`, as they follow from `tables` and what `onlooker` holds, with all proofs.
+
+    `sources` are the files of the tables, rolls and facts, in this order.
+    """
+    known = system(tables, onlooker, slack)
+    targets = functionals(known, exposure.cells)
+    proofs = prove(
+        known,
+        targets,
+        exposure.lower.ravel(),
+        exposure.upper.ravel(),
+        attained=np.asarray(exposure.integer).ravel(),
+        progress=progress,
+    )
+    verdict = {"rule": VERDICT_RULE, "target": asdict(target), "counts": exposure.tallied(target)} if target else None
+    return Certificate(
+        sources=tuple(sources),
+        axes=known.axes,
+        categories=known.categories,
+        options=known.options,
+        slack=slack,
+        rows=len(known.lower),
+        variables=known.size,
+        target=exposure.cells.axes,
+        tables=tuple({int(at): int(counts[at]) for at in np.flatnonzero(counts)} for counts in proofs.tables),
+        claims=tuple(_claims(exposure, proofs)),
+        verdict=verdict,
+    )
+
+
+def _claims(exposure: Exposure, proofs: Proofs) -> Iterator[Claim]:
+    options: tuple[str | None, ...] = exposure.options or (None,)
+    for place, (lower, upper) in enumerate(zip(proofs.lower, proofs.upper, strict=True)):
+        cell, option = divmod(place, len(options))
+        yield Claim(exposure.cells.cell(cell), options[option], lower, upper)

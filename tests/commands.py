@@ -1,0 +1,70 @@
+"""Running the command line in tests: in this process, or as it is installed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from safemargin import cli
+
+SCRIPT = Path(sys.executable).parent / "safemargin"
+WIDTH = "120"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The JSON that it printed."""
+        found: dict[str, object] = json.loads(self.out)
+        return found
+
+
+Run = Callable[..., Ran]
+
+
+def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `safemargin` with the arguments it is given, without a new process."""
+    monkeypatch.setenv("COLUMNS", WIDTH)
+
+    def called(*arguments: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["safemargin", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+        said = capsys.readouterr()
+        return Ran(code, said.out, said.err)
+
+    return called
+
+
+def script(*arguments: str, cwd: Path) -> Ran:
+    """Runs the installed command."""
+    ran = subprocess.run(
+        [str(SCRIPT), *arguments],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": WIDTH},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def listing(folder: Path) -> dict[str, int]:
+    """Every file and folder below, with the time of its last change."""
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}

@@ -1,0 +1,99 @@
+"""The report of the demo city in a real browser: it shows what it should, and asks nobody for anything."""
+
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from safemargin import pipeline
+from safemargin.demo import write_city
+from safemargin.project import Project
+
+pytestmark = pytest.mark.browser
+
+MAKERS = (b"google", b"gvt1.com")
+"""Whom Chromium asks for the time and the like, whatever page it shows."""
+
+BEACON = '<img src="http://beacon.example/seen.png" alt="">'
+
+
+@contextmanager
+def listening() -> Iterator[tuple[int, list[bytes]]]:
+    """A port that stands for the network: it notes the first line of whatever arrives, and answers nothing."""
+    heard: list[bytes] = []
+
+    def listen() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(5)
+                try:
+                    heard.append(connection.recv(4096).split(b"\r\n")[0])
+                except OSError:
+                    heard.append(b"")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=listen, daemon=True)
+        thread.start()
+        yield server.getsockname()[1], heard
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(5)
+
+
+def opened(chromium: str, page: Path, profile: Path) -> tuple[str, list[bytes]]:
+    """The page as the browser builds it, and every request but those of the browser for itself."""
+    with listening() as (port, heard):
+        ran = subprocess.run(
+            [
+                *(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+                *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+                *("--disable-extensions", "--disable-default-apps", "--metrics-recording-only"),
+                f"--user-data-dir={profile}",
+                f"--proxy-server=127.0.0.1:{port}",
+                "--proxy-bypass-list=<-loopback>",
+                "--virtual-time-budget=5000",
+                *("--dump-dom", page.as_uri()),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+    return ran.stdout, [line for line in heard if line and not any(maker in line for maker in MAKERS)]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a release of the city."""
+    folder = tmp_path_factory.mktemp("city")
+    outcome = pipeline.run(Project.load(write_city(folder, people=30_000)), folder / "release")
+    assert outcome.is_safe
+    return folder / "release/inside/report.html"
+
+
+def test_the_page_shows_the_release(chromium: str, report: Path, tmp_path: Path) -> None:
+    dom, heard = opened(chromium, report, tmp_path)
+    assert "A synthetic city: one vote, counted by group</h1>" in dom
+    assert "✓ Certified" in dom and "census analyst" in dom
+    assert dom.count("<svg") >= 5 and dom.count("</svg>") == dom.count("<svg")
+    assert "For the office." in dom and "<script" not in dom
+    assert heard == []
+
+
+def test_nothing_leaves_the_page_even_if_something_slips_in(chromium: str, report: Path, tmp_path: Path) -> None:
+    """The policy of the page stops a picture from elsewhere; a page without it does ask for the picture."""
+    text = report.read_text(encoding="utf-8")
+    assert "default-src 'none'" in text and "://" not in text.replace("http://www.w3.org/", "")
+    bare, guarded = tmp_path / "bare.html", tmp_path / "guarded.html"
+    bare.write_text(f"<!doctype html><title>bare</title><body>{BEACON}</body>", encoding="utf-8")
+    guarded.write_text(text.replace("</body>", f"{BEACON}</body>"), encoding="utf-8")
+    assert opened(chromium, bare, tmp_path / "one")[1] == [b"GET http://beacon.example/seen.png HTTP/1.1"]
+    dom, heard = opened(chromium, guarded, tmp_path / "two")
+    assert "beacon.example" in dom and heard == []
