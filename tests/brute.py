@@ -10,12 +10,13 @@ from itertools import combinations, product
 import numpy as np
 
 from safemargin.model.arrays import frozen
+from safemargin.model.exposure import Exposure
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import JOINER, UNBOUNDED, PublishedTable
 from safemargin.model.target import Limits
 
 HIDDEN = "(unlisted)"
-MOST_STEPS = 150_000
+MOST_STEPS = 40_000
 
 Cell = tuple[str, ...]
 Range = tuple[int, int]
@@ -113,9 +114,7 @@ class Fiber:
             for row in np.flatnonzero(table.option == option).tolist():
                 members = set()
                 for p, profile in enumerate(self.profiles):
-                    inside = (
-                        profile[c] in table.groups[a][table.codes[row, a]] for a, c in enumerate(columns)
-                    )
+                    inside = (profile[c] in table.groups[a][table.codes[row, a]] for a, c in enumerate(columns))
                     if all(inside):
                         members.add(p)
                 covered |= members
@@ -248,6 +247,21 @@ class Fiber:
         return all(
             low <= sum(full[p][u] for p, u in where if u < len(full[p])) <= high for where, low, high in self.rows
         )
+
+
+def mismatches(exposure: Exposure, fiber: Fiber) -> list[str]:
+    """Where an exposure is not exactly what exhaustion finds."""
+    axes = exposure.cells.axes
+    cells = fiber.cells(axes)
+    found = {tuple(exposure.cells.cell(row)[axis] for axis in axes): row for row in range(len(exposure.cells))}
+    wrong = [f"cells {sorted(set(found) ^ set(cells))}"] if set(found) != set(cells) else []
+    for cell, profiles in cells.items() if not wrong else ():
+        for option, name in enumerate(fiber.options):
+            values, row = fiber.values(profiles, name), found[cell]
+            ends = (int(exposure.lower[row, option]), int(exposure.upper[row, option]))
+            if ends != (values[0], values[-1]) or not exposure.integer[row, option]:
+                wrong.append(f"{cell} {name!r}: {values[0]} to {values[-1]}, not {ends}")
+    return wrong
 
 
 def subsets(axes: Sequence[str], orders: Iterable[int]) -> list[tuple[str, ...]]:

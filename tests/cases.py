@@ -10,7 +10,7 @@ from brute import Cell, Range, published
 from safemargin.model.arrays import frozen
 from safemargin.model.domain import Axis, Schema
 from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import UNBOUNDED, PublishedTable
+from safemargin.model.published import PublishedTable
 from safemargin.model.table import Table, Tally
 
 Rng = np.random.Generator
@@ -64,9 +64,7 @@ def town(
 ) -> Town:
     """Random people in random profiles; with `covering` everybody chose one of the options."""
     names = tuple(LETTERS[:axes])
-    categories = tuple(
-        tuple(f"{name}{i}" for i in range(int(rng.integers(2, most_categories + 1)))) for name in names
-    )
+    categories = tuple(tuple(f"{name}{i}" for i in range(int(rng.integers(2, most_categories + 1)))) for name in names)
     cells = [cell for cell in product(*categories) if rng.random() < fill] or [tuple(c[0] for c in categories)]
     sizes = dict.fromkeys(cells, 0)
     for _ in range(people):
@@ -187,9 +185,22 @@ def facts_about(
     return tables, aside
 
 
-def capped(count: int) -> int:
-    """Counts that nothing limits, as tables write them."""
-    return min(count, UNBOUNDED)
-
-
-__all__ = ["Onlooker", "Town", "facts_about", "margin", "partition", "rolls", "town", "turnout", "unlisted"]
+def situation(
+    seed: int, composition: str, options: int, *, people: int | None = None, **about: float
+) -> tuple[Town, list[PublishedTable], Onlooker]:
+    """A random town, what is published about it, and an onlooker with this roll: the same for the same seed."""
+    rng = np.random.default_rng([seed, options, len(composition)])
+    joint = composition == "joint"
+    axes = int(rng.integers(2, 5)) if joint else int(rng.integers(2, 4))
+    place = town(
+        rng,
+        axes=axes,
+        options=options,
+        people=people or int(rng.integers(1, 13 if joint else 8)),
+        fill=float(rng.choice([0.4, 0.8, 1.0])),
+        most_categories=3 if joint or axes == 2 else 2,
+    )
+    tables, aside = facts_about(rng, place, **about)
+    if rng.random() < 0.1:
+        tables.append(turnout(place, (place.axes[0],)))
+    return place, tables, Onlooker(roll=rolls(place, composition, rng, drop=0.5), facts=tuple(aside))

@@ -1,13 +1,10 @@
 """The command line: parse, call one library function, print."""
 
-import csv
-import io
 import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Annotated
@@ -18,10 +15,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from safemargin.audit import audit as run_audit
 from safemargin.bounds import bound as run_bound
+from safemargin.bounds.proof import certificate as run_proof
 from safemargin.bounds.system import measured_slack
 from safemargin.demo import write_city
 from safemargin.errors import InputError, OutputError, SafemarginError
-from safemargin.model.exposure import Exposure
+from safemargin.model.certificate import Source
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
 from safemargin.model.release import Release
@@ -36,10 +34,14 @@ from safemargin.report import (
     show_findings,
     show_release,
 )
+from safemargin.report.export import cells_csv
 from safemargin.report.ranking import SORTS
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.propose import propose_project
 from safemargin.tabulate.tidy import read_tidy
+from safemargin.verify import source_of
+from safemargin.verify import verify as run_verify
+from safemargin.verify.manifest import read_manifest
 
 app = typer.Typer(
     help="Publish group counts exactly where that is provably safe, protected where it is not.",
@@ -208,7 +210,7 @@ def bound(
                 tables, onlooker, target=wanted, slack=slack, enough=aim.tau if decide else None, progress=progress
             )
     if export is not None:
-        _export(export, exposure, aim)
+        _write(export, cells_csv(exposure, aim))
     if as_json:
         _print_json(exposure_document(exposure, aim))
     else:
@@ -236,13 +238,16 @@ def audit(
         Path | None, typer.Option(help="Manifest of a release: its target, and its rule is known.")
     ] = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Also prove every interval in this JSON file.")] = None,
     as_json: Json = False,
 ) -> None:
     """Attack tables that somebody published, ours or not.
 
     Example: safemargin audit published/*.csv --roll roll.csv
     """
-    stated, rule = _manifest(manifest)
+    if decide and certificate is not None:
+        raise InputError("--certificate proves every interval, --decide leaves most of them unknown: give one of them")
+    stated, rule = (Target(), "") if manifest is None else read_manifest(manifest)
     aim = _target(stated, beta, kappa, tau)
     tables = _tables(files, count, option, by, skip)
     onlooker = Onlooker("public", _tables(roll or [], "people", option), _tables(fact or [], count, option), bool(rule))
@@ -257,12 +262,40 @@ def audit(
             progress=progress,
         )
     if export is not None:
-        _export(export, findings.exposure, aim)
+        _write(export, cells_csv(findings.exposure, aim))
+    if certificate is not None:
+        sources = _sources(files, "table", count, option, by, skip)
+        sources += _sources(roll, "roll", "people", option) + _sources(fact, "fact", count, option)
+        with _progress("proving") as progress:
+            proofs = run_proof(tables, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress)
+        _write(certificate, json.dumps(proofs.document(), ensure_ascii=False) + "\n")
     if as_json:
         _print_json(findings_document(findings))
     else:
         show_findings(out, findings)
     if not findings.is_safe:
+        raise typer.Exit(1)
+
+
+@app.command()
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="Certificate (JSON) of an audit or of a release.")],
+    files: Annotated[list[Path], typer.Argument(help="The tables it speaks about, or a folder that holds them.")],
+    roll: Rolls = None,
+    fact: Facts = None,
+    as_json: Json = False,
+) -> None:
+    """Check a certificate by addition: no solver, no search, whole numbers only.
+
+    Example: safemargin verify certificate.json published --roll roll.csv
+    """
+    found = run_verify(certificate, files, roll or [], fact or [], read=_read_source)
+    if as_json:
+        _print_json(found.document())
+    else:
+        for line in found.lines():
+            out.print(line, soft_wrap=True, markup=False)
+    if not found.holds:
         raise typer.Exit(1)
 
 
@@ -278,13 +311,26 @@ def schema(as_json: Json = False) -> None:
 def _tables(
     files: list[Path], count: str, option: str, by: str | None = None, skip: list[str] | None = None
 ) -> tuple[PublishedTable, ...]:
-    rules = []
-    for rule in skip or []:
-        column, equals, value = rule.partition("=")
-        if not equals:
-            raise InputError(f"--skip {rule!r}: say which value of the column, as in {rule}=-1")
-        rules.append((column, value))
+    rules = _rules(skip)
     return tuple(read_tidy(file, count=count, option=option, axes=_axes(by), skip=rules) for file in files)
+
+
+def _sources(
+    files: list[Path] | None, role: str, count: str, option: str, by: str | None = None, skip: list[str] | None = None
+) -> list[Source]:
+    reading = {"count": count, "option": option, "by": _axes(by), "skip": _rules(skip)}
+    return [source_of(file, role, **reading) for file in files or []]
+
+
+def _read_source(path: Path, source: Source) -> PublishedTable:
+    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)
+
+
+def _rules(skip: list[str] | None) -> tuple[tuple[str, str], ...]:
+    for rule in skip or []:
+        if "=" not in rule:
+            raise InputError(f"--skip {rule!r}: say which value of the column, as in {rule}=-1")
+    return tuple((column, value) for column, _, value in (rule.partition("=") for rule in skip or []))
 
 
 def _check_alone(files: list[Path], others: dict[str, object]) -> None:
@@ -315,49 +361,9 @@ def _target(stated: Target, beta: float | None, kappa: int | None, tau: int | No
     )
 
 
-def _manifest(path: Path | None) -> tuple[Target, str]:
-    if path is None:
-        return Target(), ""
-    try:
-        stated = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: the manifest cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not the manifest of a release: {error}") from None
-    for key, kind in (("target", dict), ("rule", str)):
-        if not isinstance(stated, dict) or not isinstance(stated.get(key), kind):
-            raise InputError(f"{path}: is not the manifest of a release: it has no {key!r}")
-    for key, value in stated["target"].items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"{path}: target.{key} = {value!r}: must be a number")
-    try:
-        return Target(**stated["target"]), stated["rule"]
-    except TypeError:
-        names = ", ".join(field.name for field in fields(Target))
-        raise InputError(f"{path}: target has {', '.join(stated['target'])}; allowed are {names}") from None
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
 def _print_json(document: dict[str, object]) -> None:
     json.dump(document, sys.stdout, ensure_ascii=False)
     sys.stdout.write("\n")
-
-
-def _export(path: Path, exposure: Exposure, target: Target) -> None:
-    """All cells as a CSV file, sorted as computed."""
-    rows = []
-    cells = exposure_document(exposure, target)["cells"]
-    assert isinstance(cells, list)
-    for entry in cells:
-        low, high = entry["interval"] or (None, None)
-        plain = {name: value for name, value in entry.items() if name not in ("cell", "interval")}
-        rows.append({**entry["cell"], **plain, "share_low": low, "share_high": high})
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    _write(path, text.getvalue())
 
 
 def _write(path: Path, text: str) -> None:

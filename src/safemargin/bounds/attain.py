@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from safemargin.bounds.duals import Facts, model_of, solver_of
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.sharp import Targets
+from safemargin.bounds.search import Targets
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.published import UNBOUNDED
 from safemargin.randomness import numpy_generator

@@ -23,7 +23,7 @@ from safemargin.model.target import Limits
 from safemargin.randomness import Generator, numpy_generator
 
 ROUNDS = 30
-SHUFFLES = 5
+SHUFFLES = 4
 FEW = 1_000
 PULL = 8.0
 
@@ -89,7 +89,7 @@ def certify(
     if _open(checked):
         family = Family(known, low, high)
         if not given:
-            tables += _pulled(checked, family, rounder, progress)
+            _pulled(checked, family, rounder, tables, progress)
         if _open(checked) and (budget := _budget(known)):
             _programs(checked, Program(known, low, high), budget)
         linear = _cleared_by_fits(checked, family, limits) if _open(checked) else 0
@@ -160,11 +160,12 @@ def _shuffled(checked: list[Level], known: System, rounder: Rounder, progress: P
     return tables
 
 
-def _pulled(checked: list[Level], family: Family, rounder: Rounder, progress: Progress | None) -> list[IntArray]:
-    """Integer tables near fits that are pulled towards what is still open."""
+def _pulled(
+    checked: list[Level], family: Family, rounder: Rounder, tables: list[IntArray], progress: Progress | None
+) -> None:
+    """Add integer tables near fits that are pulled towards what is still open."""
     known = family.known
     generator = numpy_generator(SEED + 3)
-    tables: list[IntArray] = []
     left, stuck = _open(checked), 0
     for turn in range(ROUNDS):
         if not left or stuck > 3 or (turn > 2 and not tables):
@@ -176,12 +177,12 @@ def _pulled(checked: list[Level], family: Family, rounder: Rounder, progress: Pr
         if counts is not None:
             tables.append(counts)
             _show(checked, known, counts)
-            _reach(checked, known, rounder, [counts])
+            few = left < FEW and turn % 4 == 2
+            _reach(checked, known, rounder, tables if few else [counts], patient=few)
         if progress is not None:
             progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
         before, left = left, _open(checked)
         stuck = stuck + 1 if left > 0.9 * before else 0
-    return tables
 
 
 def _lean(known: System, want: FloatArray) -> FloatArray:

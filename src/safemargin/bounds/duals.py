@@ -14,7 +14,8 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.sharp import Targets
+from safemargin.bounds.linear import joint_rows
+from safemargin.bounds.search import Targets
 from safemargin.bounds.system import System
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.certificate import Dual
@@ -258,13 +259,7 @@ class DualProgram:
 def model_of(facts: Facts, low: IntArray, high: IntArray) -> highspy.HighsLp:
     """All rows, with one more per profile where several options share its people."""
     known, infinity = facts.known, highspy.kHighsInf
-    matrix, lower, upper = facts.rows, known.lower, known.upper
-    if facts.shared:
-        assert known.people is not None
-        profiles = np.arange(known.size) // known.free
-        shared = sparse.csr_array((np.ones(known.size, dtype=np.int64), (profiles, np.arange(known.size))))
-        matrix = sparse.csr_array(sparse.vstack([matrix, shared]))
-        lower, upper = np.r_[lower, np.zeros_like(known.people)], np.r_[upper, known.people]
+    matrix, lower, upper = joint_rows(known)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = known.size, matrix.shape[0]
     model.col_cost_ = np.zeros(known.size)

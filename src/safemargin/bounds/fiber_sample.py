@@ -24,7 +24,7 @@ from safemargin.randomness import Generator
 LAWS = ("uniform", "hypergeometric")
 MOST_FOR_ALL_PAIRS = 400
 MOST_ENTRIES = 300_000
-ELIMINATIONS = 8
+MOST_ELIMINATIONS, ELIMINATION_WORK = 200, 30_000_000
 LONGEST_PAUSE = 2_000
 
 Move = list[tuple[int, int]]
@@ -137,20 +137,35 @@ def _kinds(form: Form, generator: Generator) -> list[Draw]:
         kinds.append(pairs.draw)
     if equations.shape[0] * count > MOST_ENTRIES:
         return kinds
-    dense, nothing = equations.toarray(), np.zeros(equations.shape[0], dtype=np.int64)
-    circuits: dict[tuple[tuple[int, int], ...], Move] = {}
-    for turn in range(ELIMINATIONS):
-        solved = eliminate(dense, nothing, generator.permutation(count))
-        assert solved is not None
-        if turn == 0:
-            basis = _basis(solved, count)
+    solved = _solve(equations.toarray(), generator)
+    if len(solved.free):
+        kinds.append(partial(_any_of, _circuits(solved, generator)))
+        kinds.append(partial(_sum_of, _basis(solved, count)))
+    return kinds
+
+
+def _solve(equations: IntArray, generator: Generator) -> Echelon:
+    """The kernel, with unknowns in random order."""
+    nothing = np.zeros(len(equations), dtype=np.int64)
+    solved = eliminate(equations, nothing, generator.permutation(equations.shape[1]))
+    assert solved is not None
+    return solved
+
+
+def _circuits(solved: Echelon, generator: Generator) -> list[Move]:
+    """Moves that change as few unknowns as possible, from many eliminations."""
+    rows, count = len(solved.pivots), len(solved.pivots) + len(solved.free)
+    independent = np.zeros((rows, count), dtype=np.int64)
+    independent[np.arange(rows), solved.pivots] = solved.scale
+    independent[:, solved.free] = solved.matrix
+    turns = min(max(ELIMINATION_WORK // (rows * rows * count + 1), 4), MOST_ELIMINATIONS)
+    found: dict[tuple[tuple[int, int], ...], Move] = {}
+    for _ in range(turns):
         for column in range(len(solved.free)):
             move = _circuit(solved, column)
-            circuits.setdefault(tuple(sorted(move)), move)
-    if basis:
-        kinds.append(partial(_any_of, list(circuits.values())))
-        kinds.append(partial(_sum_of, basis))
-    return kinds
+            found.setdefault(tuple(sorted(move if min(move)[1] > 0 else [(at, -step) for at, step in move])), move)
+        solved = _solve(independent, generator)
+    return list(found.values())
 
 
 def _any_of(moves: list[Move], generator: Generator) -> Move:

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from safemargin.bounds.attain import Attained, attain
 from safemargin.bounds.duals import DualProgram, Facts, Limit, Shortcuts, goal_of
-from safemargin.bounds.sharp import Progress, Targets
+from safemargin.bounds.search import Targets
+from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
 from safemargin.model.arrays import BoolArray, IntArray, row_keys
 from safemargin.model.certificate import DUAL, SEARCH, UNLIMITED, VERDICT_RULE, Certificate, Claim, End, Source

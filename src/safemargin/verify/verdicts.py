@@ -54,16 +54,19 @@ def _people(
 ) -> IntArray | None:
     """How many people each cell has, where a roll tells."""
     seen = dict(zip(known.axes, known.categories, strict=True))
-    for roll in rolls:
-        if not set(roll.axes) >= set(axes) or complete_total(roll, seen) is None:
-            continue
-        columns = [roll.axes.index(axis) for axis in axes]
-        if any(len(group) > 1 for column in columns for group in roll.groups[column]):
+    sizes: dict[tuple[str, ...], int] = {}
+    if known.people is not None:
+        columns = [known.axes.index(axis) for axis in axes]
+        for codes, people in zip(known.codes[:, columns].tolist(), known.people.tolist(), strict=True):
+            key = tuple(seen[axis][code] for axis, code in zip(axes, codes, strict=True))
+            sizes[key] = sizes.get(key, 0) + people
+    else:
+        wide = (roll for roll in rolls if set(roll.axes) >= set(axes) and complete_total(roll, seen) is not None)
+        roll = next(wide, None)
+        if roll is None or any(len(group) > 1 for axis in axes for group in roll.groups[roll.axes.index(axis)]):
             return None
-        sizes: dict[tuple[str, ...], int] = {}
         for row, people in enumerate(roll.lower.tolist()):
             labels = roll.cell(row)
             key = tuple(labels[axis] for axis in axes)
             sizes[key] = sizes.get(key, 0) + people
-        return np.array([sizes.get(tuple(cell[axis] for axis in axes), 0) for cell in cells], dtype=np.int64)
-    return None
+    return np.array([sizes.get(tuple(cell[axis] for axis in axes), 0) for cell in cells], dtype=np.int64)

@@ -1,0 +1,185 @@
+"""A certificate is believed only where exhaustion agrees, and so is every claim that a cell is given away."""
+
+import numpy as np
+import pytest
+
+from brute import Fiber, TooMany, subsets
+from cases import Town, facts_about, margin, rolls, town, turnout
+from safemargin.bounds.certify import Proof, certify
+from safemargin.bounds.rounding import Rounder
+from safemargin.bounds.system import System, system
+from safemargin.model.margins import exact_margins, knowing
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import PublishedTable
+from safemargin.model.target import Limits, Target
+
+
+def case(seed: int, small: bool) -> tuple[Town, list[PublishedTable], Onlooker, Limits]:
+    """A random town with a joint roll, what is published about it, and a target; small ones with tables of any kind."""
+    rng = np.random.default_rng([seed, int(small), 31])
+    options, axes = int(rng.integers(1, 4 if small else 3)), int(rng.integers(1, 4))
+    people = int(rng.integers(2, 25)) if small or axes == 3 else int(rng.integers(20, 70))
+    place = town(
+        rng,
+        axes=axes,
+        options=options,
+        people=people,
+        fill=float(rng.choice([0.5, 0.8, 1.0])),
+        most_per_profile=30,
+        most_categories=3 if axes < 3 else 2,
+    )
+    merge = float(rng.choice([0.0, 0.4]))
+    if small and rng.random() < 0.6:
+        tables, aside = facts_about(rng, place, merge=merge)
+        if rng.random() < 0.2:
+            tables.append(turnout(place, (place.axes[0],)))
+    else:
+        tables, aside = facts_about(rng, place, two_way=0.0, hide=0.0, blur=0.0, merge=merge)[0], []
+    tau = int(rng.choice([0, 0, 0, 1, 2]))
+    target = Target(beta=float(rng.choice([0, 0.05, 0.1, 0.2, 0.3])), kappa=int(rng.integers(1, 8)), tau=tau)
+    totals = [place.count((), (), option) for option in place.options]
+    onlooker = Onlooker(roll=rolls(place, "joint", rng), facts=tuple(aside))
+    return place, tables, onlooker, target.limits(totals, sum(place.people.values()))
+
+
+def given_away(fiber: Fiber, tables: list[PublishedTable], limits: Limits) -> list[object]:
+    """Every joint cell, cell of fewer axes and published slice that exhaustion finds disclosed."""
+    levels = [tuple(fiber.axes), *subsets(fiber.axes, range(2, len(fiber.axes)))]
+    found: list[object] = []
+    for axes in levels:
+        for cell, profiles in fiber.cells(axes).items():
+            found += [(axes, cell, option) for option in fiber.disclosed(profiles, limits)]
+    for table in tables:
+        for row in range(len(table.lower)) if table.axes else ():
+            columns = [fiber.axes.index(axis) for axis in table.axes]
+            groups = [table.groups[a][table.codes[row, a]] for a in range(len(table.axes))]
+            inside = [p for p, profile in enumerate(fiber.profiles) if _within(profile, columns, groups)]
+            if inside:
+                found += [(table.name, table.cell(row), option) for option in fiber.disclosed(inside, limits)]
+    return found
+
+
+def _within(profile: tuple[str, ...], columns: list[int], groups: list[frozenset[str]]) -> bool:
+    return all(profile[column] in group for column, group in zip(columns, groups, strict=True))
+
+
+def check(
+    fiber: Fiber, known: System, proof: Proof, tables: list[PublishedTable], limits: Limits, seed: object
+) -> None:
+    for table in proof.tables:
+        assert known.admits(table), seed
+    for one in proof.exposed:
+        columns = [fiber.axes.index(axis) for axis in one.cell]
+        groups = [frozenset(text.split(" | ")) for text in one.cell.values()]
+        inside = [p for p, profile in enumerate(fiber.profiles) if _within(profile, columns, groups)]
+        values = fiber.values(inside, fiber.options[one.option])
+        assert one.option in fiber.disclosed(inside, limits), (seed, one, values)
+        assert one.people == fiber.size(inside), (seed, one)
+        assert one.lower <= values[0] <= values[-1] <= one.upper, (seed, one, values)
+    if proof.holds and proof.linear == 0:
+        assert given_away(fiber, tables, limits) == [], seed
+
+
+def run(seeds: range, small: bool) -> dict[str, int]:
+    seen = {"holds": 0, "exposed": 0, "undecided": 0}
+    for seed in seeds:
+        _, tables, onlooker, limits = case(seed, small)
+        try:
+            fiber = Fiber(tables, onlooker)
+        except TooMany:
+            continue
+        known = system(tables, onlooker)
+        proof = certify(known, limits)
+        check(fiber, known, proof, tables, limits, seed)
+        seen["holds" if proof.holds else "exposed" if proof.exposed else "undecided"] += 1
+    return seen
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["any tables", "margins"])
+def test_certificates_hold_and_exposed_cells_are_exposed(small: bool) -> None:
+    seen = run(range(70), small)
+    assert seen["holds"] > 10 and seen["exposed"] > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("small", [True, False], ids=["any tables", "margins"])
+def test_certificates_hold_in_many_more_cases(small: bool) -> None:
+    run(range(1000, 1400), small)
+
+
+def test_exchanges_reach_only_what_some_table_attains() -> None:
+    claims = 0
+    for seed in range(120):
+        place, tables, onlooker, _ = case(seed, small=seed % 3 > 0)
+        try:
+            fiber = Fiber(tables, onlooker)
+        except TooMany:
+            continue
+        known = system(tables, onlooker)
+        labels = [[known.categories[a][c] for a, c in enumerate(code)] for code in known.codes]
+        cells = [[(name,) for name in names] for names in labels]
+        truth = [[place.count(known.axes, cell, o) for o in known.options[: known.free]] for cell in cells]
+        order = [known.axes.index(axis) for axis in fiber.axes]
+        values = [
+            [fiber.values([fiber.profiles.index(tuple(names[a] for a in order))], o) for o in fiber.options]
+            for names in labels
+        ]
+        wanted = np.ones(len(known.codes), dtype=bool)
+        counts = np.array(truth, dtype=np.int64).ravel()
+        assert known.admits(counts), seed
+        for least, most in Rounder(known).exchanges.reach(counts, wanted):
+            for row, possible in enumerate(values):
+                for place_of, each in enumerate(possible):
+                    assert least[row, place_of] in each and most[row, place_of] in each, (seed, labels[row])
+                    claims += int(most[row, place_of] > least[row, place_of])
+    assert claims > 100
+
+
+def test_tables_that_come_with_a_certificate_are_checked() -> None:
+    place = town(np.random.default_rng(3), axes=2, options=1, people=60, fill=1.0, most_per_profile=20)
+    table = place.table()
+    known = system(exact_margins(table), knowing(table, "joint"))
+    limits = Target(beta=0.0, kappa=1).limits(table.totals.tolist(), 60)
+    wrong = np.zeros_like(known.low)
+    assert not known.admits(wrong)
+    proof = certify(known, limits, given=[wrong, known.high + 1, np.zeros(1, dtype=np.int64)])
+    assert all(known.admits(each) for each in proof.tables)
+    assert proof.holds == certify(known, limits).holds
+
+
+@pytest.mark.parametrize("side", [3, 20, 50])
+def test_a_bridge_between_two_blocks_is_never_certified(side: int) -> None:
+    """Two blocks of groups share one small cell: rows of the first less its columns give its count exactly.
+
+    No single row shows it, and a real-valued table well inside the limits exists: only the width of the cell tells.
+    """
+    rng = np.random.default_rng(side)
+    people, votes = {}, {}
+    for block in "xy":
+        for i in range(side):
+            for j in range(side):
+                people[f"p{block}{i}", f"q{block}{j}"] = 20
+                votes[f"p{block}{i}", f"q{block}{j}"] = (int(rng.integers(6, 14)),)
+    people["px0", "qy0"], votes["px0", "qy0"] = 6, (3,)
+    categories = tuple(tuple(f"{axis}{block}{i}" for block in "xy" for i in range(side)) for axis in "pq")
+    table = Town(("p", "q"), categories, ("A",), people, votes).table()
+    limits = Target(beta=0.05, kappa=10).limits(table.totals.tolist(), sum(people.values()))
+    proof = certify(system(exact_margins(table), knowing(table, "joint")), limits)
+    assert not proof.holds
+    for one in proof.exposed:
+        assert (one.cell, one.lower, one.upper) == ({"p": "px0", "q": "qy0"}, 3, 3)
+
+
+def test_a_narrow_interval_within_the_limits_is_not_called_disclosed() -> None:
+    """[0, 1] of 5 people would be too narrow; the sharp interval [1, 1] is contained, and that is what counts."""
+    place = Town(
+        ("p", "q"),
+        (("p0", "p1"), ("q0", "q1")),
+        ("A",),
+        {("p0", "q0"): 5, ("p0", "q1"): 5, ("p1", "q0"): 5, ("p1", "q1"): 5},
+        {("p0", "q0"): (1,), ("p0", "q1"): (2,), ("p1", "q0"): (2,), ("p1", "q1"): (2,)},
+    )
+    tables = [margin(place, ()), margin(place, ("p", "q"))]
+    onlooker = Onlooker(roll=rolls(place, "joint"))
+    limits = Target(beta=0.1, kappa=5, tau=1).limits([7], 20)
+    assert certify(system(tables, onlooker), limits).exposed == ()
