@@ -131,7 +131,7 @@ def test_unknown_sizes_and_no_fit(story) -> None:
         story.findings[0], exposure=replace(story.findings[0].exposure, people=None, fitted=None, population=None)
     )
     _, reader = page(SimpleNamespace(plan=story.plan, release=story.release, findings=(blind,)))
-    assert "What census analyst can infer" in reader.text and "The dot" not in reader.text
+    assert "What the onlooker census analyst can infer" in reader.text and "The dot" not in reader.text
 
 
 def test_an_axis_left_out_is_named(story) -> None:

@@ -92,6 +92,47 @@ def test_a_failed_release_says_so(story, broken_story) -> None:
     assert text.startswith("An attack succeeded: do not publish.")
 
 
+def test_a_failed_release_names_the_cells_that_attacks_found(broken_story) -> None:
+    text = shown(show_release, broken_story.plan, broken_story.release, broken_story.findings, "x")
+    assert "bounds gives away:" in text and "district D58, age 75+, Harbour: all 31 people chose Harbour" in text
+
+
+def test_where_to_find_the_files(story, broken_story) -> None:
+    text = shown(show_release, story.plan, story.release, story.findings, "june", width=120)
+    assert "Publish june/published. Its report, june/inside/report.html, stays in the office." in text
+    text = shown(show_release, broken_story.plan, broken_story.release, broken_story.findings, "june")
+    assert "Nothing was published. The report is june/inside/report.html." in text
+
+
+def test_fractions_of_people_are_admitted(story) -> None:
+    checked = {"joint cells": 26_000, "cells of fewer axes": 3_191, "largest set of fewer axes": 3}
+    certificate = replace(
+        story.plan.certificate,
+        proved="linear",
+        method="integer witness tables; 8 cells by a real-valued witness only",
+        checked=checked,
+        linear=8,
+    )
+    text = shown(show_release, replace(story.plan, certificate=certificate), story.release, story.findings, "x")
+    words = " ".join(text.split())
+    assert "shown by tables of whole people for all but 8 of 29,191 cells" in words
+    assert "the rest by tables with fractions of people" in words
+    assert "checked: 26,000 joint cells, 3,191 cells of fewer axes (up to 3 at a time)" in words
+    assert "witness" not in words and "largest set" not in words
+
+
+def test_a_refusal_says_what_was_proved(story) -> None:
+    first, second = story.plan.refusals
+    doubt = replace(first, proved=False)
+    whole = replace(second, cell={}, people=900)
+    text = shown(show_release, replace(story.plan, refusals=(doubt, whole)), story.release, story.findings, "x")
+    words = " ".join(text.split())
+    assert (
+        "was not shown to be safe: 'Harbour' among the 31 people with district D58, age 75+ stayed undecided" in words
+    )
+    assert "to [0, 1] of all 900 people" in words and "people with -" not in words
+
+
 def test_only_a_total(bare_story) -> None:
     text = shown(show_release, bare_story.plan, bare_story.release, (), "x")
     assert "Only the total is published." in text and "not been attacked" in text

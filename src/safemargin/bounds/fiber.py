@@ -1,6 +1,7 @@
 """The tables that public facts leave possible: how many dimensions, how many tables, which values, and random ones."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -58,20 +59,7 @@ def _always_tight(
     one = sparse.eye_array(len(room), format="csr")
     sides = sparse.vstack([-one, one[capped], -matrix[ranged], matrix[roofed]])
     limit = np.r_[np.zeros(len(room)), room[capped], -lower[ranged], upper[roofed]].astype(np.float64)
-    count = len(limit)
-    scale = sparse.csr_array(-limit[:, None])
-    found = linprog(
-        np.r_[np.zeros(len(room) + 1), -np.ones(count)],
-        A_ub=sparse.hstack([sides, scale, sparse.eye_array(count)], format="csr"),
-        b_ub=np.zeros(count),
-        A_eq=_wide(matrix[equal], -lower[equal].astype(np.float64), count),
-        b_eq=np.zeros(int(equal.sum())),
-        bounds=[*[(0.0, None)] * len(room), (1.0, None), *[(0.0, 1.0)] * count],
-        method="highs",
-    )
-    if found.x is None:
-        raise ContradictionError("the facts contradict each other: no table satisfies all of them")
-    shut = np.asarray(found.x[len(room) + 1 :]) < 0.5
+    shut = _never_strict(sparse.csr_array(sides), limit, matrix[equal], lower[equal].astype(np.float64))
     ends = np.cumsum([len(room), len(capped), len(ranged)])
     stuck = shut[: ends[0]].copy()
     stuck[capped] |= shut[ends[0] : ends[1]]
@@ -81,10 +69,25 @@ def _always_tight(
     return stuck, tight
 
 
-def _wide(matrix: sparse.csr_array, column: FloatArray, count: int) -> sparse.csr_array:
-    """`matrix`, one more column, and so many empty ones."""
-    empty = sparse.csr_array((matrix.shape[0], count))
-    return sparse.csr_array(sparse.hstack([matrix, sparse.csr_array(column[:, None]), empty]))
+def _never_strict(
+    sides: sparse.csr_array, limit: FloatArray, equations: sparse.csr_array, total: FloatArray
+) -> BoolArray:
+    """Which of the inequalities `sides @ z <= limit` hold with equality wherever all of them and the equations hold."""
+    count, unknowns = sides.shape
+    none = sparse.csr_array((len(total), count))
+    above: Any = sparse.hstack([sides, sparse.csr_array(-limit[:, None]), sparse.eye_array(count)], format="csr")
+    exact: Any = sparse.hstack([equations, sparse.csr_array(-total[:, None]), none], format="csr")
+    found = linprog(
+        np.r_[np.zeros(unknowns + 1), -np.ones(count)],
+        A_ub=above,
+        b_ub=np.zeros(count),
+        A_eq=exact,
+        b_eq=np.zeros(len(total)),
+        bounds=[*[(0.0, None)] * unknowns, (1.0, None), *[(0.0, 1.0)] * count],
+    )
+    if found.status == 2:
+        raise ContradictionError("the facts contradict each other: no table satisfies all of them")
+    return np.zeros(count, dtype=bool) if found.x is None else np.asarray(found.x[unknowns + 1 :] < 0.5)
 
 
 def tables(known: System, limit: int = 2_000_000) -> Iterator[IntArray]:

@@ -1,6 +1,6 @@
 """What is open of a system, as equations in counts from zero to a ceiling, and their exact elimination."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +45,8 @@ class Form:
         known = (counts - self.base)[self.loose]
         count = len(self.loose)
         rest = self.total - self.matrix[:, :count] @ known
-        return np.r_[known, rest @ self.matrix[:, count:]]
+        values: IntArray = np.r_[known, rest @ self.matrix[:, count:]]
+        return values
 
 
 def row_ranges(known: System) -> Rows:
@@ -106,7 +107,8 @@ def parts(form: Form) -> Iterator[tuple[IntArray, Form]]:
     rows, count = form.matrix.shape
     if not count:
         return
-    graph = sparse.block_array([[None, form.matrix], [form.matrix.T, None]], format="csr")
+    at, to = form.matrix.nonzero()
+    graph = sparse.csr_array((np.ones(len(at), dtype=np.int64), (at, to + rows)), shape=(rows + count, rows + count))
     _, label = sparse.csgraph.connected_components(graph, directed=False)
     for mark in np.unique(label[rows:]).tolist():
         mine = np.flatnonzero(label[rows:] == mark)
@@ -186,8 +188,7 @@ def rank(matrix: sparse.csr_array) -> int:
     if min(rows, columns) == 0:
         return 0
     if rows * min(rows, columns) * columns > MOST_EXACT_WORK:
-        part = matrix.astype(np.float64)
-        part = part if rows <= columns else part.T
+        part = sparse.csr_array(matrix if rows <= columns else matrix.T).astype(np.float64)
         gram = np.asarray((part @ part.T).todense())
         _, _, found, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
         return int(found)
@@ -209,3 +210,18 @@ def _rank_modulo(work: IntArray) -> int:
         if found == len(work):
             break
     return found
+
+
+def from_residues(residue: Callable[[int], int], most: int) -> int | None:
+    """A number up to `most`, from what it leaves modulo primes below 2^31; None if one more prime contradicts."""
+    divisors = np.arange(3, 46_341, 2)
+    found, product = 0, 1
+    for prime in range(PRIME, 2**30, -2):
+        if not (prime % divisors).all():
+            continue
+        value = residue(prime)
+        if product > most:
+            return found if found <= most and found % prime == value else None
+        found += product * ((value - found) * pow(product, -1, prime) % prime)
+        product *= prime
+    return None

@@ -2,7 +2,8 @@
 
 The choice of the move does not depend on the table, so the law of all tables is left as it is. Sums of moves of a basis
 of the integer kernel, with coefficients without a bound, are among the moves: every table can be reached from every
-other. Fibers with more than `MOST_ENTRIES` entries in their equations have exchanges of four counts only, and this may fail.
+other. Where the equations have more than `MOST_ENTRIES` entries there are exchanges of four counts only, and this may
+fail.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,6 +26,7 @@ LAWS = ("uniform", "hypergeometric")
 MOST_FOR_ALL_PAIRS = 400
 MOST_ENTRIES = 300_000
 MOST_ELIMINATIONS, ELIMINATION_WORK = 200, 30_000_000
+MOST_CIRCUITS = 5_000
 LONGEST_PAUSE = 2_000
 
 Move = list[tuple[int, int]]
@@ -164,6 +166,8 @@ def _circuits(solved: Echelon, generator: Generator) -> list[Move]:
         for column in range(len(solved.free)):
             move = _circuit(solved, column)
             found.setdefault(tuple(sorted(move if min(move)[1] > 0 else [(at, -step) for at, step in move])), move)
+        if len(found) > MOST_CIRCUITS:
+            break
         solved = _solve(independent, generator)
     return list(found.values())
 

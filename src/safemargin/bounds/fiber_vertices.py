@@ -2,20 +2,20 @@
 
 Brion's theorem: the points are the sum over the vertices of the points of their cones. Such a cone has one generating
 function, `e^(l.v) / prod (1 - e^(l.w))` over its edges `w`, whose sum over the vertices is expanded at zero. Two-way
-tables with caps and holes, and all others that are flows in a network, are of this kind. Every ceiling and floor is moved
-outwards by less than one: this adds no integer point and leaves no vertex with more edges than the dimension.
+tables with caps and holes, and all others that are flows in a network, are of this kind. Every ceiling and floor is
+moved outwards by less than one: this adds no integer point and leaves no vertex with more edges than dimensions.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import comb, factorial, prod
 
 import numpy as np
 from scipy.optimize import linprog
 
-from safemargin.bounds.fiber_form import Echelon, Form, eliminate
+from safemargin.bounds.fiber_form import Echelon, Form, eliminate, from_residues
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 
 MOST_DIMENSIONS = 25
@@ -90,9 +90,10 @@ def _box(form: Form, matrix: IntArray, bits: int, salt: int) -> Box:
 
 def _corner(form: Form, box: Box, salt: int) -> FloatArray | None:
     """Some vertex, as a solver sees it; None if there is no real solution."""
-    bounds = np.stack([box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit)], axis=1)
+    ends = box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit)
+    bounds = list(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
     cost = 1.0 + scattered(len(form.room), 20, salt + 100) / 2**20
-    found = linprog(cost, A_eq=form.matrix.astype(np.float64), b_eq=form.total, bounds=bounds, method="highs-ds")
+    found = linprog(cost, A_eq=form.matrix.toarray(), b_eq=form.total, bounds=bounds, method="highs-ds")
     if found.status == 2:
         return None
     if found.status != 0:
@@ -203,15 +204,10 @@ def _total(vertices: list[Vertex], box: Box, salt: int) -> int:
         if (slopes == 0).any():
             continue
         most = prod((box.room[vertices[0].free] + 1).tolist())
-        found, product = 0, 1
-        for prime in _primes():
-            value = _sum_modulo(apex, slopes, prime)
-            if product > most:
-                if found > most or found % prime != value:
-                    raise UnfitError
-                return found
-            found += product * ((value - found) * pow(product, -1, prime) % prime)
-            product *= prime
+        found = from_residues(partial(_sum_modulo, apex, slopes), most)
+        if found is None:
+            raise UnfitError
+        return found
     raise UnfitError
 
 
@@ -258,14 +254,6 @@ def _powers(base: IntArray, exponent: int, prime: int) -> IntArray:
 
 def _modulo(value: Fraction, prime: int) -> int:
     return value.numerator * pow(value.denominator, -1, prime) % prime
-
-
-def _primes() -> Iterator[int]:
-    """Primes below 2^31, the largest first."""
-    divisors = np.arange(3, 46_341, 2)
-    for number in range(2**31 - 1, 2**30, -2):
-        if (number % divisors).all():
-            yield number
 
 
 @cache

@@ -96,15 +96,16 @@ def key_figures(story: Story) -> Html:
 
 def rates(story: Story) -> Html:
     """Published rates by axis."""
+    title = "What is published" if is_sound(story.plan, story.findings) else "What would be published"
     if not story.axes:
-        return section("What is published", paragraphs("Only the total is published."))
+        return section(title, paragraphs("Only the total is published."))
     counts = story.totals or {o: 0 for groups in story.axes.values() for group in groups for o in group.counts}
     most = sorted(counts, key=lambda option: -counts[option])[:MOST_OPTIONS]
     totals = {option: count / max(story.people, 1) for option, count in counts.items() if option in most}
     intro = "Share of the people of each group who chose the option. The thin line is the share of everybody."
     cut = f"Only the {MOST_OPTIONS} options with most votes are drawn." if len(totals) < len(counts) else ""
     return section(
-        "What is published",
+        title,
         legend(Action),
         paragraphs(intro, cut),
         *(_rates_of(axis or "everyone", groups, totals) for axis, groups in story.axes.items()),
@@ -162,10 +163,10 @@ def intervals(story: Story) -> Html:
     if not rows or not exposure.cells.axes:
         return Html("")
     count = f"{len(rows)} of {plural(exposure.lower.size, 'interval')}"
-    words = f"The {count} that tell {worst.onlooker.name} most. No share outside its bar agrees with what is public."
+    words = f"The {count} that tell most. No share outside its bar agrees with what is public."
     fitted = "" if exposure.fitted is None else " The dot is the share that an analyst would guess."
     lines = "" if exposure.people is None else " The lines are the limits of the target."
-    caption = f"What {worst.onlooker.name} can infer ({', '.join(exposure.cells.axes) or 'total'})"
+    caption = f"What the onlooker {worst.onlooker.name} can infer ({', '.join(exposure.cells.axes) or 'total'})"
     cut = "" if exposure.complete else UNSETTLED
     return section(
         "Closest calls",

@@ -121,7 +121,7 @@ def _shown_words(certificate: Certificate) -> str:
         )
     cells = sum(count for what, count in certificate.checked.items() if what != LARGEST_SET)
     some = f"all but {certificate.linear:,} of {plural(cells, 'cell')}" if certificate.linear else "some cells only"
-    return f"shown by tables of whole people for {some}, for the others by tables with fractions of people"
+    return f"shown by tables of whole people for {some}, the rest by tables with fractions of people"
 
 
 def _checked_words(checked: Mapping[str, int]) -> str:

@@ -1,0 +1,248 @@
+"""Certificates on disk: files, seals, hashes, the certificate of a release, and the command."""
+
+import ast
+import copy
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cases import margin, rolls, town
+from commands import Run, in_process
+from safemargin.bounds import bound
+from safemargin.bounds.proof import certificate
+from safemargin.errors import InputError
+from safemargin.model.certificate import Source, digest
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.plan import Certificate as ReleaseCertificate
+from safemargin.model.published import UNBOUNDED, PublishedTable
+from safemargin.model.release import Release
+from safemargin.model.target import Target
+from safemargin.publish import release_files, write_folder
+from safemargin.tabulate.tidy import read_tidy
+from safemargin.verify import Verification, source_of, verify
+
+SOURCE = Path(__file__).parent.parent / "src"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
+
+
+def test_no_solver_is_within_reach() -> None:
+    """Follow the imports of the verifier, file by file."""
+    waiting, seen = ["safemargin.verify", "safemargin.verify.claims"], set()
+    outside: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        path = SOURCE / Path(*name.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            waiting += [each for each in names if each.startswith("safemargin")]
+            outside |= {each.split(".")[0] for each in names} - {"safemargin"}
+    assert "safemargin.bounds.system" in seen
+    allowed = {"system", "membership", "profiles"}
+    assert {name.split(".")[2] for name in seen if name.startswith("safemargin.bounds.")} <= allowed
+    assert not outside & {"highspy", "ortools", "cvxpy", "clarabel"}
+
+
+def write(table: PublishedTable, path: Path) -> Path:
+    """A tidy file with a range per row, or people in a roll."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        option = ["option"] if table.options else []
+        writer.writerow([*table.axes, *option, *(["people"] if table.is_roll else ["lower", "upper"])])
+        for row, lower in enumerate(table.lower.tolist()):
+            upper = int(table.upper[row])
+            ends = [lower] if table.is_roll else [lower, "" if upper >= UNBOUNDED else upper]
+            chosen = [table.options[table.option[row]]] if table.options else []
+            writer.writerow([*table.cell(row).values(), *chosen, *ends])
+    return path
+
+
+def read(path: Path, source: Source) -> PublishedTable:
+    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Tables, a joint roll, and the certificate of their intervals."""
+    place = town(np.random.default_rng(11), axes=2, options=2, people=40, fill=1.0, covering=False)
+    for axes in ((), ("p",), ("q",)):
+        write(margin(place, axes), tmp_path / f"{'x'.join(axes) or 'total'}.csv")
+    write(rolls(place, "joint")[0], tmp_path / "roll.csv")
+    paths = {name: tmp_path / f"{name}.csv" for name in ("total", "p", "q", "roll")}
+    tables = [read_tidy(paths[name]) for name in ("total", "p", "q")]
+    onlooker = Onlooker(roll=(read_tidy(paths["roll"], count="people"),))
+    sources = [source_of(paths[name], "table") for name in ("total", "p", "q")]
+    sources.append(source_of(paths["roll"], "roll", count="people"))
+    proofs = certificate(tables, onlooker, bound(tables, onlooker), sources, target=Target())
+    (tmp_path / "proofs").mkdir()
+    (tmp_path / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
+    return tmp_path
+
+
+def verified(folder: Path, *names: str) -> Verification:
+    files = [folder / name for name in names or (".",)]
+    return verify(folder / "proofs" / "c.json", files, read=read)
+
+
+def refused(folder: Path, *names: str) -> bool:
+    try:
+        return not verified(folder, *names).holds
+    except InputError:
+        return True
+
+
+def test_files_are_found_in_a_folder_or_by_name(folder: Path) -> None:
+    found = verified(folder)
+    assert found.holds and found.files == 4 and found.proved == 2 * found.cells
+    certificate_, tables = folder / "proofs" / "c.json", [folder / f"{name}.csv" for name in ("q", "total", "p")]
+    assert verify(certificate_, tables, [folder / "roll.csv"], read=read) == found
+    with pytest.raises(InputError, match="roll.csv: the certificate speaks about this file; give it with --roll"):
+        verify(certificate_, tables, read=read)
+    assert not verify(certificate_, [*tables, folder / "roll.csv"], [folder / "roll.csv"], read=read).holds
+
+
+def test_changed_swapped_lost_and_added_files(folder: Path) -> None:
+    kept = (folder / "p.csv").read_bytes()
+    (folder / "p.csv").write_bytes(kept.replace(b"1", b"2", 1))
+    assert "p.csv: is not the file" in verified(folder).failures[0]
+    (folder / "p.csv").write_bytes(kept)
+    (folder / "q.csv").rename(folder / "r.csv")
+    assert refused(folder)
+    (folder / "p.csv").rename(folder / "q.csv")
+    (folder / "r.csv").rename(folder / "p.csv")
+    assert refused(folder)
+    (folder / "p.csv").rename(folder / "r.csv")
+    (folder / "q.csv").rename(folder / "p.csv")
+    (folder / "r.csv").rename(folder / "q.csv")
+    (folder / "new.csv").write_text("count\n7\n")
+    found = verified(folder)
+    assert found.holds and "new.csv" in found.unchecked[0]
+    assert "does not speak about" in verified(folder, ".", "new.csv").failures[0]
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where every value in a document stands."""
+    if path:
+        yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from leaves(child, (*path, key))
+
+
+def test_any_change_to_the_file_breaks_the_seal(folder: Path) -> None:
+    file = folder / "proofs" / "c.json"
+    document = json.loads(file.read_text())
+    everywhere = list(leaves(document))
+    rng = np.random.default_rng(5)
+    for number in rng.choice(len(everywhere), 120, replace=False).tolist():
+        changed = copy.deepcopy(document)
+        *way, last = everywhere[number]
+        inside = changed
+        for key in way:
+            inside = inside[key]
+        value = inside[last]
+        if isinstance(value, int) and rng.random() < 0.6:
+            inside[last] = value + 1
+        elif isinstance(value, str) and rng.random() < 0.6:
+            inside[last] = f"{value}x"
+        else:
+            del inside[last]
+        file.write_text(json.dumps(changed))
+        assert refused(folder), everywhere[number]
+    file.write_text(json.dumps(document, indent=3, sort_keys=True))
+    assert verified(folder).holds  # the layout is not the content
+
+
+def test_a_resealed_change_is_still_refused(folder: Path) -> None:
+    file = folder / "proofs" / "c.json"
+    document = json.loads(file.read_text())
+    document["cells"][0]["upper"]["value"] -= 1
+    document["sha256"] = digest(document)
+    file.write_text(json.dumps(document))
+    found = verified(folder)
+    name = ", ".join([*document["cells"][0]["cell"].values(), document["cells"][0]["option"]])
+    assert found.failures[0].startswith(f"{name}: upper end: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "cannot be read"),
+        ("[]", "is not a certificate"),
+        ('{"schema": 2}', "schema 1"),
+        ('{"schema": 1, "schema": 1}', "a key occurs twice"),
+        ('{"schema": 1}', "is not a certificate"),
+        ('{"schema": 1, "kind": "bounds", "axes": []}', "has no 'files'"),
+        ('{"schema": 1, "kind": "bounds", "files": 1}', "files: 1 is not a list"),
+        ('{"schema": 1, "kind": "bounds", "files": [{"name": 1}]}', "files: name: 1 is not a text"),
+    ],
+)
+def test_bad_certificates_are_named(tmp_path: Path, text: str, words: str) -> None:
+    if "kind" in text:
+        document = json.loads(text)
+        text = json.dumps({**document, "sha256": digest(document)})
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(InputError, match=words):
+        verify(tmp_path / "c.json", [tmp_path], read=read)
+
+
+def test_certificate_of_a_release(tmp_path: Path) -> None:
+    place = town(np.random.default_rng(2), axes=2, options=2, people=30)
+    tables = tuple(margin(place, axes) for axes in ((), ("p",)))
+    stated = ReleaseCertificate(True, "Nobody is exposed.", "integer", "witness", {"joint cells": 4})
+    files = release_files(Release(tables, Target(), certificate=stated), ["csv", "parquet"], {})
+    out = tmp_path / "published"
+    write_folder(out, files)
+    found = verify(out / "certificate.json", [out], read=read)
+    assert found.holds and found.files == 4 and "Nobody is exposed." in found.unchecked[0]
+    changes = [
+        ("p.csv", b"\n", b"\n\n"),
+        ("manifest.json", b'sv": "', b'sv": "0'),
+        ("certificate.json", b"true", b"false"),
+    ]
+    for name, old, new in changes:
+        kept = (out / name).read_bytes()
+        assert old in kept
+        (out / name).write_bytes(kept.replace(old, new, 1))
+        assert not verify(out / "certificate.json", [out], read=read).holds
+        (out / name).write_bytes(kept)
+    (out / "p.csv").unlink()
+    with pytest.raises(InputError, match="p.csv"):
+        verify(out / "certificate.json", [out], read=read)
+
+
+def test_command(run: Run, folder: Path) -> None:
+    tables, roll = [folder / f"{name}.csv" for name in ("total", "p", "q")], folder / "roll.csv"
+    written = folder / "proofs" / "d.json"
+    assert run("audit", *tables, "--roll", roll, "--certificate", written).code in (0, 1)
+    good = run("verify", written, *tables, "--roll", roll)
+    assert good.code == 0 and "every hash matches" in good.out and "proved" in good.out
+    assert run("verify", written, folder, "--json").document["holds"] is True
+    written.write_text(written.read_text().replace('"denominator": 1', '"denominator": 2', 1))
+    bad = run("verify", written, folder, "--json")
+    assert bad.code == 1 and bad.document["holds"] is False
+    assert "its seal does not match" in run("verify", written, folder).out
+    assert run("verify", folder / "none.json", folder).code == 2
+    assert run("audit", *tables, "--decide", "--certificate", written).code == 2
+
+
+def test_certificate_says_how_its_files_are_read(run: Run, tmp_path: Path) -> None:
+    text = "place,colour,votes,party\nx,red,5,A\nx,all,5,A\ny,red,7,A\ny,all,7,A\n"
+    (tmp_path / "a.csv").write_text(text)
+    reading = ["--count", "votes", "--option", "party", "--by", "place", "--skip", "colour=all"]
+    written = tmp_path / "c.json"
+    assert run("audit", tmp_path / "a.csv", *reading, "--certificate", written).code in (0, 1)
+    assert run("verify", written, tmp_path / "a.csv").code == 0
