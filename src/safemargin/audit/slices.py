@@ -60,8 +60,8 @@ def _findings(
     everybody = contested[group_of] & (table.lower >= size - slack)
     nobody = contested[group_of] & (table.upper <= slack) & (len(table.options) < 2)
     alike = (table.lower == size) | (table.upper == 0)
-    for option, name in enumerate(table.options or ("",)):  # all but tau of many people may be within the limits
-        mine = table.option == option if table.options else np.ones(len(size), dtype=bool)
+    for place, name in enumerate(table.options or ("",)):  # all but tau of many people may be within the limits
+        mine = table.option == place if table.options else np.ones(len(size), dtype=bool)
         alike |= mine & (situation.verdicts(name, table.lower, table.upper, size) != 0)
     findings = []
     for row in np.flatnonzero((everybody | nobody) & alike).tolist():

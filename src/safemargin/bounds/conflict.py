@@ -74,7 +74,8 @@ def _suspects(
     solver.run()
     if solver.getInfo().objective_function_value < 1e-6:
         return None
-    return rows[np.abs(np.asarray(solver.getSolution().row_dual)) > 1e-7]
+    binding: IntArray = rows[np.abs(np.asarray(solver.getSolution().row_dual)) > 1e-7]
+    return binding
 
 
 def _ends(values: IntArray, infinity: float) -> FloatArray:

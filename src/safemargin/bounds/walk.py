@@ -109,7 +109,7 @@ class Walk:
     def _fit(self) -> FloatArray:
         """Real-valued table with nearly the published margins, by iterative proportional fitting."""
         table = np.ones(self.shape)
-        goals = [(face, self._margin(self._values(face).astype(np.float64), face)) for face in self.grid.faces]
+        goals = [(face, self._margin(self._values(face), face).astype(np.float64)) for face in self.grid.faces]
         for _ in range(FITTING_ROUNDS):
             for face, goal in goals:
                 sums = table.sum(axis=self._others(face), keepdims=True)
@@ -122,7 +122,7 @@ class Walk:
     def _others(self, face: Face) -> tuple[int, ...]:
         return tuple(axis for axis in range(len(self.shape)) if axis not in face)
 
-    def _margin(self, per_profile: FloatArray, face: Face) -> FloatArray:
+    def _margin(self, per_profile: IntArray, face: Face) -> IntArray:
         """A margin with length one along the other axes, from its value at every profile."""
         index = tuple(slice(None) if axis in face else slice(0, 1) for axis in range(len(self.shape)))
         return per_profile[index]
