@@ -2,7 +2,7 @@
 
     python benchmarks/bench_release.py [rows]
 
-Six axes of 20, 12, 8, 6, 4 and 2 categories, three options, Parquet. Prints the ratio of wall times and peak memory.
+Six axes of 20, 12, 8, 6, 4 and 2 categories, yes or no, Parquet. Prints the ratio of wall times and peak memory.
 """
 
 import resource
@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 
 AXES = {"area": 20, "age": 12, "origin": 8, "work": 6, "home": 4, "sex": 2}
-OPTIONS = ("yes", "no", "none")
+OPTIONS = ("yes", "no")
 PROJECT = (
     '[data]\nfile = "people.parquet"\nballot = "vote"\n'
     + "".join(f"[axes.{name}]\n" for name in AXES)

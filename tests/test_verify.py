@@ -236,6 +236,7 @@ def test_command(run: Run, folder: Path) -> None:
     assert bad.code == 1 and bad.document["holds"] is False
     assert "its seal does not match" in run("verify", written, folder).out
     assert run("verify", folder / "none.json", folder).code == 2
+    assert run("verify", written, folder, folder / "none.csv").code == 2
     assert run("audit", *tables, "--decide", "--certificate", written).code == 2
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 
 from safemargin.audit import audit
 from safemargin.decide import decide
@@ -16,7 +15,7 @@ from safemargin.model.release import Release
 from safemargin.model.table import Table
 from safemargin.project import Project
 from safemargin.publish import check_folder, publish, release_files, write_folder
-from safemargin.report import html_report, release_document, warm_up
+from safemargin.report import html_report, release_document
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.tidy import read_many
 
@@ -52,7 +51,6 @@ def onlookers_of(project: Project, table: Table) -> tuple[Onlooker, ...]:
 def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
     """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
     check_folder(folder)
-    Thread(target=warm_up, daemon=True).start()
     step("reading")
     table = tabulate(project)
     watching = onlookers_of(project, table)

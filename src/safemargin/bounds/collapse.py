@@ -12,16 +12,16 @@ from safemargin.bounds.grid import Face, Grid
 from safemargin.model.arrays import IntArray
 from safemargin.model.published import UNBOUNDED
 
-MOST_AXES = 7
+MOST_CELLS = 1_000_000
 ROUNDS = 30
 
 
 def collapse(grid: Grid, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
     """Tighten intervals of one option (one per profile); valid for every table with these margins."""
     count = len(grid.shape)
-    if count > MOST_AXES or count < 2:
-        return low, high
     patterns = 2**count
+    if count < 2 or len(low) * patterns > MOST_CELLS:
+        return low, high
     lower = np.zeros((len(low), patterns), dtype=np.int64)
     upper = np.full((len(low), patterns), UNBOUNDED, dtype=np.int64)
     lower[:, 0], upper[:, 0] = low, high

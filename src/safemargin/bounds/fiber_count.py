@@ -18,6 +18,9 @@ WORK_PER_TABLE = 200
 GRID_WORK = 20 * WORK
 MOST_VERTICES = 20_000
 
+Way = tuple[str, Callable[[], int | None]]
+"""A method in words, and what it finds."""
+
 CONTRADICTION = "propagation finds a contradiction"
 UNLIMITED = "nothing that is published limits some count"
 FIXED = "propagation fixes every count"
@@ -61,14 +64,28 @@ def _count_piece(form: Form, limit: int) -> Count:
     count = _by_search(form, limit, LITTLE_WORK)
     if count.exact:
         return count
-    ways: list[tuple[str, Callable[[], int | None]]] = [
+    quick: list[Way] = [
         (STATES, lambda: count_by_states(form, LITTLE_WORK)),
         (STATES, lambda: count_by_grid(form, WORK)),
         (VERTICES, lambda: count_by_vertices(form, MOST_VERTICES)),
-        (SEARCH, lambda: _exactly(_by_search(form, limit, WORK))),
+    ]
+    if (found := _first(quick)) is not None:
+        return found
+    count = _by_search(form, limit, WORK)
+    if count.exact:
+        return count
+    slow: list[Way] = [
         (STATES, lambda: count_by_states(form, WORK)),
         (STATES, lambda: count_by_grid(form, GRID_WORK)),
     ]
+    if (found := _first(slow)) is not None:
+        return found
+    enough = (count.value or 0) > limit or WORK_PER_TABLE * limit <= WORK
+    return count if enough else _by_search(form, limit, WORK_PER_TABLE * limit)
+
+
+def _first(ways: list[Way]) -> Count | None:
+    """What the first way that applies finds."""
     for method, way in ways:
         try:
             found = way()
@@ -76,11 +93,7 @@ def _count_piece(form: Form, limit: int) -> Count:
             continue
         if found is not None:
             return Count(found, True, method)
-    return _by_search(form, limit, WORK_PER_TABLE * limit)
-
-
-def _exactly(count: Count) -> int | None:
-    return count.value if count.exact else None
+    return None
 
 
 def _by_search(form: Form, limit: int, work: int) -> Count:

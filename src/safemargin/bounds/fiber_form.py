@@ -64,6 +64,7 @@ def row_ranges(known: System) -> Rows:
 def standard(known: System) -> Form:
     """The open part of a system; raises if propagation finds a contradiction or nothing limits some count."""
     low, high = propagate(known)
+    high[_untold(known, high)] = 0
     if (high >= UNBOUNDED).any():
         raise TooLargeError("nothing that is published limits some count: there is no end to the possible tables")
     loose = np.flatnonzero(low < high)
@@ -81,6 +82,13 @@ def standard(known: System) -> Form:
     slack = sparse.csr_array((ones, (ranged, np.arange(len(ranged)))), shape=(len(lower), len(ranged)))
     whole = sparse.csr_array(sparse.hstack([part, slack]))
     return Form(whole, upper, np.r_[room, (upper - lower)[ranged]], loose, low)
+
+
+def _untold(known: System, high: IntArray) -> IntArray:
+    """People without a listed option of whom no roll tells anything: they are left out."""
+    hidden = np.arange(known.size) % known.free >= len(known.options)
+    told = np.bincount(known.rows.indices, minlength=known.size)
+    return np.flatnonzero(hidden & (high >= UNBOUNDED) & (told == 0))
 
 
 def _reach(matrix: sparse.csr_array, room: IntArray) -> tuple[IntArray, IntArray]:

@@ -9,8 +9,9 @@ from safemargin.bounds.fiber_form import Echelon, Form, eliminate
 from safemargin.errors import TooLargeError
 from safemargin.model.arrays import FloatArray, IntArray
 
-CHUNK = 20_000
-"""Cases that are looked at together."""
+LARGEST_CHUNK, SMALLEST_CHUNK = 20_000, 200
+WORK_AT_ONCE = 2_000_000
+"""Cases are looked at together, as many as are so much work."""
 
 ROUNDS = 20
 MOST_ENTRIES = 20_000_000
@@ -61,6 +62,7 @@ class Search:
         self.limit = np.r_[solved.total, most - solved.total].astype(np.float64)
         self.above, self.below = np.maximum(self.sides, 0.0).T, np.minimum(self.sides, 0.0).T
         self.whole = bool((solved.scale == 1).all())
+        self.chunk = min(max(WORK_AT_ONCE // (self.sides.size + 1), SMALLEST_CHUNK), LARGEST_CHUNK)
         self.uses = [
             tuple((rows, np.abs(column[rows])) for rows in (np.flatnonzero(column > 0), np.flatnonzero(column < 0)))
             for column in self.sides.T
@@ -79,9 +81,13 @@ class Search:
         if self.solved is None:
             return
         high = self.form.room[self.solved.free].astype(np.float64)[None, :]
-        stack = [(np.zeros_like(high), high)]
+        stack = [iter([(np.zeros_like(high), high)])]
         while stack:
-            low, high = self._tighten(*stack.pop())
+            case = next(stack[-1], None)
+            if case is None:
+                stack.pop()
+                continue
+            low, high = self._tighten(*case)
             self.work += len(low) * (self.sides.size + 1)
             if self.work > most:
                 raise StoppedError("too many cases to look at")
@@ -90,7 +96,7 @@ class Search:
             width = high - low
             span = np.asarray(width.max(axis=0))
             if (span > 0).sum() > 1:
-                stack.extend(_branch(low, high, self._choose(width, span)))
+                stack.append(_branch(low, high, self._choose(width, span), self.chunk))
                 continue
             at = int(span.argmax()) if len(span) else 0
             count = width[:, at] + 1 if len(span) else np.ones(len(low))
@@ -147,19 +153,19 @@ class Search:
         return new_low, new_high
 
 
-def _branch(low: FloatArray, high: FloatArray, at: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _branch(low: FloatArray, high: FloatArray, at: int, chunk: int) -> Iterator[tuple[FloatArray, FloatArray]]:
     """One case per value of the unknown `at`, in chunks; a case with very many values is halved instead."""
     count = (high[:, at] - low[:, at] + 1).astype(np.int64)
-    if len(low) == 1 and count[0] > CHUNK:
+    if len(low) == 1 and count[0] > chunk:
         middle = np.floor((low[0, at] + high[0, at]) / 2)
         for start, end in ((low[0, at], middle), (middle + 1, high[0, at])):
             first, last = low.copy(), high.copy()
             first[0, at], last[0, at] = start, end
             yield first, last
         return
-    if len(low) > 1 and count.sum() > CHUNK:
+    if len(low) > 1 and count.sum() > chunk:
         for half in (slice(None, len(low) // 2), slice(len(low) // 2, None)):
-            yield from _branch(low[half], high[half], at)
+            yield from _branch(low[half], high[half], at, chunk)
         return
     first, last = np.repeat(low, count, axis=0), np.repeat(high, count, axis=0)
     first[:, at] += steps(count)

@@ -20,6 +20,8 @@ def count_by_states(form: Form, work: int) -> int | None:
     None if there are too many different sums to do it with so much `work`.
     """
     matrix = form.matrix.toarray()
+    if form.total[~matrix.any(axis=1)].any():
+        return 0
     order = _order(matrix, form.total)
     ends = _ends(matrix[:, order], form.room[order])
     walk = _Walk(np.zeros((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64), [])

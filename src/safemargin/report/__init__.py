@@ -1,6 +1,5 @@
 """Any value of the model for readers: JSON documents, words in a terminal, a page with pictures."""
 
-from safemargin.report.charts import warm_up
 from safemargin.report.document import exposure_document, findings_document, release_document
 from safemargin.report.html import html_report
 from safemargin.report.text import show_exposure, show_findings, show_release
@@ -13,5 +12,4 @@ __all__ = [
     "show_exposure",
     "show_findings",
     "show_release",
-    "warm_up",
 ]

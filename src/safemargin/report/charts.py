@@ -74,11 +74,6 @@ POINT = 0.012
 SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
 
-def warm_up() -> None:
-    """Start the drawing engine, which takes half a second: other work can go on meanwhile."""
-    vl_convert.vegalite_to_svg({"data": {"values": [{}]}, "mark": "point"})
-
-
 def to_svg(spec: Spec) -> str:
     """The picture as an SVG element that takes the width of the page."""
     svg: str = vl_convert.vegalite_to_svg({"config": CONFIG, **spec})

@@ -77,6 +77,8 @@ def _given(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given:
     named: dict[str, dict[str, Path]] = {role: {} for role in paths}
     lying: dict[str, Path] = {}
     for role, path in ((role, path) for role, each in paths.items() for path in each):
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file or folder")
         folder = path.is_dir()
         for file in sorted(path.iterdir()) if folder else [path]:
             if file.is_dir() or file.resolve() == certificate.resolve():
