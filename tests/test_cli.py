@@ -115,7 +115,7 @@ RELEASE_KEYS = {
 def test_release(run: Run, folder: Path) -> None:
     ran = run("release", "project.toml", "--out", "release")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("Certified.\n") and "The files are in release." in ran.out
+    assert ran.out.startswith("Certified.\n") and "Publish release/published." in ran.out
     assert sorted(path.name for path in (folder / "release").iterdir()) == ["inside", "published"]
     assert (folder / "release/published/site.csv").read_text() == SITE.replace("count\n", "count,status\n").replace(
         "North,yes,70\nNorth,no,60\nSouth,yes,65\nSouth,no,80\n",
