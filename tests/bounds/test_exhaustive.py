@@ -35,10 +35,10 @@ def compare(tables: list[PublishedTable], onlooker: Onlooker, seed: object, chan
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_every_interval_is_exactly_what_all_tables_leave(composition: str, options: int) -> None:
     compared = 0
-    for seed in range(60 if composition == "joint" else 40):
+    for seed in range(40 if composition == "joint" else 30):
         _, tables, onlooker = situation(seed, composition, options)
         compared += compare(tables, onlooker, seed, chance=0.5)
-    assert compared > 30
+    assert compared > 20
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_every_interval_is_exact_in_many_more_cases(composition: str, options: i
 
 
 def test_larger_cells_with_a_joint_roll() -> None:
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng([seed, 77])
         place = town(rng, axes=2, options=int(rng.integers(1, 3)), people=60, most_per_profile=12)
         tables = [margin(place, axes) for axes in ((), *((axis,) for axis in place.axes))]
@@ -60,7 +60,7 @@ def test_larger_cells_with_a_joint_roll() -> None:
 
 @pytest.mark.parametrize("composition", ["joint", "none"])
 def test_all_two_way_margins_of_three_axes(composition: str) -> None:
-    for seed in range(25):
+    for seed in range(15):
         rng = np.random.default_rng([seed, 5])
         place = town(rng, axes=3, options=1, people=14, fill=1.0, most_categories=3 if composition == "joint" else 2)
         pairs = [(a, b) for i, a in enumerate(place.axes) for b in place.axes[i + 1 :]]
@@ -69,7 +69,7 @@ def test_all_two_way_margins_of_three_axes(composition: str) -> None:
 
 def test_cells_merged_in_one_column_only() -> None:
     """A table may list `(a, x)` and `(b, x)` but `(a or b, y)`: nothing of that is empty."""
-    for seed in range(40):
+    for seed in range(25):
         rng = np.random.default_rng([seed, 6])
         place = town(rng, axes=2, options=1, people=8, fill=1.0)
         (first, *rest), columns = place.categories[0], place.categories[1]
@@ -87,7 +87,7 @@ def test_cells_merged_in_one_column_only() -> None:
 
 
 def test_overlapping_groups_and_subtotals() -> None:
-    for seed in range(30):
+    for seed in range(20):
         rng = np.random.default_rng([seed, 8])
         place = town(rng, axes=2, options=1, people=9, fill=1.0)
         names = place.categories[0]
@@ -101,7 +101,7 @@ def test_overlapping_groups_and_subtotals() -> None:
 
 def test_contradictions_are_found_and_nothing_else_is_called_one() -> None:
     found = 0
-    for seed in range(180):
+    for seed in range(120):
         rng = np.random.default_rng([seed, 9])
         composition = COMPOSITIONS[seed % 3]
         _, tables, onlooker = situation(seed, composition, 1 + seed % 3, two_way=0.8, hide=0.05, blur=0.05)
@@ -123,7 +123,7 @@ def test_contradictions_are_found_and_nothing_else_is_called_one() -> None:
                 bound(tables, onlooker)
         else:
             assert mismatches(bound(tables, onlooker), fiber) == [], seed
-    assert found > 80
+    assert found > 50
 
 
 def test_options_share_the_people_of_a_cell() -> None:

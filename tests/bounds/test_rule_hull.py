@@ -21,7 +21,7 @@ def splits(people: int, options: int) -> Iterator[tuple[int, ...]]:
 
 def test_the_hull_is_exactly_what_the_rule_leaves() -> None:
     compared = 0
-    for seed in range(120):
+    for seed in range(80):
         rng = np.random.default_rng([seed, 41])
         groups = int(rng.integers(2, 4))
         options = int(rng.integers(1, 4 if groups == 2 else 3))
@@ -44,7 +44,7 @@ def test_the_hull_is_exactly_what_the_rule_leaves() -> None:
         assert (lower == np.min(possible, axis=0)).all(), seed
         assert (upper == np.max(possible, axis=0)).all(), seed
         compared += 1
-    assert compared > 60
+    assert compared > 40
 
 
 def test_size_explains_a_merge_only_if_no_two_parts_are_large_enough() -> None:

@@ -76,7 +76,8 @@ def _deserted(situation: Situation) -> np.ndarray:
     for roll in situation.onlooker.roll:
         for column, axis in enumerate(roll.axes):
             if axis in cells.axes and roll.is_exact:
-                counted = {name for code in roll.codes[roll.lower > 0, column] for name in roll.groups[column][code]}
+                occupied = np.unique(roll.codes[roll.lower > 0, column]).tolist()
+                counted = {name for code in occupied for name in roll.groups[column][code]}
                 listed = {name for group in roll.groups[column] for name in group}
                 a = cells.axes.index(axis)
                 empty = np.array([name in listed and name not in counted for name in cells.categories[a]])

@@ -23,7 +23,7 @@ from safemargin.model.table import Table
 
 __all__ = ["bound"]
 
-MOST_TO_FIT = 120_000
+MOST_TO_FIT = 80_000
 """Counts up to which the belief of a maximum-entropy analyst is worked out."""
 
 MOST_FOR_SHARP = 3_000

@@ -17,7 +17,7 @@ from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.sharp import SEED, Progress
 from safemargin.bounds.system import System
-from safemargin.bounds.witness import STEPS, Family
+from safemargin.bounds.witness import STEPS, Family, Fit
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.target import Limits
 from safemargin.randomness import Generator, numpy_generator
@@ -25,6 +25,7 @@ from safemargin.randomness import Generator, numpy_generator
 ROUNDS = 30
 SHUFFLES = 4
 FEW = 1_000
+FITS = 5
 PULL = 8.0
 
 
@@ -191,22 +192,31 @@ def _lean(known: System, want: FloatArray) -> FloatArray:
 
 
 def _cleared_by_fits(checked: list[Level], family: Family, limits: Limits) -> int:
-    """How many open cells real-valued tables clear: one inside the limits, one pulled each way."""
+    """How many open cells real-valued tables clear: one inside the limits, some pulled each way, fewer at a time."""
     known = family.known
-    lean = PULL * _lean(known, _want(known, checked, numpy_generator(SEED + 4)))
-    tables = []
-    for fit in (
-        family.fit(floors=_floors(known, limits)),
-        family.fit(tilt=lean, steps=STEPS),
-        family.fit(tilt=-lean, steps=STEPS),
-    ):
-        values = fit.values.reshape(-1, known.free)
-        if known.reference:
-            assert known.people is not None
-            values = np.column_stack([values, known.people - values.sum(axis=1)])
-        if fit.found:
-            tables.append(values[:, : len(known.options)])
-    return sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
+    generator = numpy_generator(SEED + 4)
+    tables = _real_table(known, family.fit(floors=_floors(known, limits)))
+    cleared = 0
+    for turn in range(FITS):
+        want = PULL * _want(known, checked, generator)
+        want *= generator.random((len(want), 1)) < 1 / (1 + turn)
+        for way in (1.0, -1.0):
+            tables += _real_table(known, family.fit(tilt=way * _lean(known, want), steps=STEPS))
+        cleared = sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
+        if cleared == _open(checked):
+            break
+    return cleared
+
+
+def _real_table(known: System, fit: Fit) -> list[FloatArray]:
+    """A fit per profile and listed option; nothing if it misses a fact."""
+    if not fit.found:
+        return []
+    values = fit.values.reshape(-1, known.free)
+    if known.reference:
+        assert known.people is not None
+        values = np.column_stack([values, known.people - values.sum(axis=1)])
+    return [values[:, : len(known.options)]]
 
 
 def _reach(
@@ -243,8 +253,8 @@ def _want(known: System, checked: list[Level], generator: Generator) -> FloatArr
             up, down = level.needs()
             either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
             pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
-            want += pull[level.cell_of]
-    return np.clip(want, -1.0, 1.0)
+            want = np.where(want == 0, pull[level.cell_of], want)  # sums could cancel
+    return want
 
 
 def _programs(checked: list[Level], program: Program, budget: int) -> None:

@@ -6,6 +6,7 @@ the same two slices swap back. Every public fact still holds, so the new table i
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,21 @@ class Pairs:
     first: IntArray
     second: IntArray
     key: IntArray
+
+    @cached_property
+    def _by_first(self) -> tuple[IntArray, IntArray]:
+        order = np.argsort(self.first, kind="stable")
+        return order, np.flatnonzero(np.r_[True, np.diff(self.first[order]) > 0])
+
+    def best(self, gain: FloatArray) -> IntArray:
+        """For each profile that stands first its pair with the largest gain, in the order of the keys."""
+        order, starts = self._by_first
+        sorted_gain = gain[order]
+        size = np.diff(np.r_[starts, len(order)])
+        places = np.flatnonzero(sorted_gain == np.repeat(np.maximum.reduceat(sorted_gain, starts), size))
+        hub = self.first[order[places]]
+        chosen = order[places[np.r_[True, hub[1:] != hub[:-1]]]]
+        return chosen[np.argsort(self.key[chosen], kind="stable")]
 
 
 class Exchanges:
@@ -125,9 +141,7 @@ class Exchanges:
             for given, taken in zip(options[::2], options[1::2], strict=False):
                 gain = want[pairs.first, taken] - want[pairs.first, given]
                 gain = gain + want[pairs.second, given] - want[pairs.second, taken] + chance
-                order = np.argsort(-np.abs(gain), kind="stable")
-                order = order[np.sort(np.unique(pairs.first[order], return_index=True)[1])]
-                order = order[np.argsort(pairs.key[order], kind="stable")]
+                order = pairs.best(np.abs(gain))
                 _trade(matrix, pairs, order, gain[order] > 0, (given, taken))
         result: IntArray = matrix[:, : self.known.free].ravel()
         return result

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from safemargin.bounds.fiber_count import WORK_PER_TABLE, Count, count_tables
+from safemargin.bounds.fiber_count import LONG_SEARCH, SEARCH_PER_TABLE, Count, count_tables
 from safemargin.bounds.fiber_form import Form, parts, rank, row_ranges, standard
 from safemargin.bounds.fiber_sample import sample
 from safemargin.bounds.fiber_search import Search
@@ -153,7 +153,7 @@ def _products(form: Form, pieces: Sequence[tuple[IntArray, IntArray]]) -> Iterat
 def _solutions(piece: Form, limit: int) -> Iterator[IntArray]:
     """Solutions of one connected piece, many rows at a time."""
     search, found = Search(piece), 0
-    for bar in search.bars(WORK_PER_TABLE * limit):
+    for bar in search.bars(max(LONG_SEARCH, SEARCH_PER_TABLE * limit)):
         found += int(bar.count.sum())
         if found > limit:
             raise TooLargeError(f"more than {limit:,} tables are possible")

@@ -11,12 +11,11 @@ from safemargin.bounds.fiber_vertices import UnfitError, count_by_vertices
 from safemargin.bounds.system import System
 from safemargin.errors import ContradictionError, TooLargeError
 
-LITTLE_WORK, WORK = 4_000_000, 60_000_000
-"""Fractions of a second, and seconds, of searching or of adding partial sums."""
-
-WORK_PER_TABLE = 200
-GRID_WORK = 20 * WORK
+LITTLE_SEARCH, LONG_SEARCH, SEARCH_PER_TABLE = 20_000_000, 400_000_000, 1_000
+FEW_SUMS, MANY_SUMS = 4_000_000, 60_000_000
+SMALL_GRID, LARGE_GRID = 60_000_000, 1_200_000_000
 MOST_VERTICES = 20_000
+"""Work that is a fraction of a second, and some seconds, of each way to count."""
 
 Way = tuple[str, Callable[[], int | None]]
 """A method in words, and what it finds."""
@@ -61,27 +60,27 @@ def _count_piece(form: Form, limit: int) -> Count:
     """Number of solutions of one connected piece: every way with little effort, then each with more."""
     if not form.matrix.shape[0]:
         return Count(prod((form.room + 1).tolist()), True, UNTIED)
-    count = _by_search(form, limit, LITTLE_WORK)
+    count = _by_search(form, limit, LITTLE_SEARCH)
     if count.exact:
         return count
     quick: list[Way] = [
-        (STATES, lambda: count_by_states(form, LITTLE_WORK)),
-        (STATES, lambda: count_by_grid(form, WORK)),
+        (STATES, lambda: count_by_states(form, FEW_SUMS)),
+        (STATES, lambda: count_by_grid(form, SMALL_GRID)),
         (VERTICES, lambda: count_by_vertices(form, MOST_VERTICES)),
     ]
     if (found := _first(quick)) is not None:
         return found
-    count = _by_search(form, limit, WORK)
+    count = _by_search(form, limit, LONG_SEARCH)
     if count.exact:
         return count
     slow: list[Way] = [
-        (STATES, lambda: count_by_states(form, WORK)),
-        (STATES, lambda: count_by_grid(form, GRID_WORK)),
+        (STATES, lambda: count_by_states(form, MANY_SUMS)),
+        (STATES, lambda: count_by_grid(form, LARGE_GRID)),
     ]
     if (found := _first(slow)) is not None:
         return found
-    enough = (count.value or 0) > limit or WORK_PER_TABLE * limit <= WORK
-    return count if enough else _by_search(form, limit, WORK_PER_TABLE * limit)
+    enough = (count.value or 0) > limit or SEARCH_PER_TABLE * limit <= LONG_SEARCH
+    return count if enough else _by_search(form, limit, SEARCH_PER_TABLE * limit)
 
 
 def _first(ways: list[Way]) -> Count | None:

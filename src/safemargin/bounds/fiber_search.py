@@ -10,7 +10,7 @@ from safemargin.errors import TooLargeError
 from safemargin.model.arrays import FloatArray, IntArray
 
 LARGEST_CHUNK, SMALLEST_CHUNK = 20_000, 200
-WORK_AT_ONCE = 2_000_000
+ROUND_WORK, WORK_AT_ONCE = 100_000, 2_000_000
 """Cases are looked at together, as many as are so much work."""
 
 ROUNDS = 20
@@ -88,7 +88,6 @@ class Search:
                 stack.pop()
                 continue
             low, high = self._tighten(*case)
-            self.work += len(low) * (self.sides.size + 1)
             if self.work > most:
                 raise StoppedError("too many cases to look at")
             if not len(low):
@@ -126,6 +125,7 @@ class Search:
     def _tighten(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Intervals that the inequalities leave in every case; cases without any are dropped."""
         for _ in range(ROUNDS):
+            self.work += ROUND_WORK + len(low) * self.sides.size
             spare = self.limit - low @ self.above - high @ self.below
             alive = (spare >= 0).all(axis=1)
             if not alive.all():

@@ -90,9 +90,9 @@ class Search:
 
     def _follow_rows(self) -> None:
         """A target that a published row states outright has that row's range."""
-        matrix, rows = self.targets.matrix, self.known.rows
         if len(self.lower) > MOST_TO_COMPARE_WITH_ROWS or self.targets.are_cells:
             return
+        matrix, rows = self.targets.matrix, self.known.rows
         spans = zip(rows.indptr, rows.indptr[1:], strict=False)
         stated = {tuple(rows.indices[a:b].tolist()): row for row, (a, b) in enumerate(spans)}
         for t, (a, b) in enumerate(zip(matrix.indptr, matrix.indptr[1:], strict=False)):
