@@ -224,9 +224,6 @@ def test_a_failing_last_step_leaves_an_empty_folder_empty(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("name", ["total", "manifest", "certificate"])
-@pytest.mark.xfail(
-    reason="an axis can have the name of another file of the release", raises=AssertionError, strict=True
-)
 def test_no_axis_overwrites_another_file(name: str) -> None:
     place = telling_town(1)
     place = Town((name, "q"), place.categories, place.options, place.people, place.votes)

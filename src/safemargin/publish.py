@@ -98,10 +98,15 @@ def release_files(
 ) -> dict[str, bytes]:
     """Every file of a release by name: tables in each format, the certificate, and the manifest with their hashes."""
     files: dict[str, bytes] = {}
+    taken = {"certificate", "manifest"}
     for table in release.tables:
         rows = rows_of(table, orders)
+        name = file_name(table.name)
+        while name.lower() in taken:  # an axis may be called like another file
+            name = f"by_{name}"
+        taken.add(name.lower())
         for form in formats:
-            files[f"{file_name(table.name)}.{form}"] = WRITERS[form](rows)
+            files[f"{name}.{form}"] = WRITERS[form](rows)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     public: dict[str, object] = {
         "schema": 1,

@@ -11,9 +11,11 @@ from brute import Fiber, TooMany, subsets
 from cases import Town, margin, town
 from safemargin.audit import audit
 from safemargin.decide import PROTECTIONS, decide
+from safemargin.model.arrays import frozen
 from safemargin.model.margins import knowing
 from safemargin.model.plan import Action, Plan
 from safemargin.model.release import Release
+from safemargin.model.table import Table, Tally
 from safemargin.model.target import Limits, Target
 from safemargin.publish import publish
 
@@ -263,7 +265,6 @@ def test_a_plan_that_cannot_be_certified_says_so() -> None:
     assert plan.refusals
 
 
-@pytest.mark.xfail(reason="that nobody chose an option counts as given away", raises=AssertionError, strict=True)
 def test_an_option_that_nobody_chose_does_not_hinder_a_release() -> None:
     rng = np.random.default_rng(1)
     people, votes = {}, {}
@@ -274,3 +275,21 @@ def test_an_option_that_nobody_chose_does_not_hinder_a_release() -> None:
     place = Town(("p", "q"), (("p0", "p1", "p2"), ("q0", "q1", "q2")), ("A", "B", "C"), people, votes)
     plan = decide(place.table(), Target(beta=0.05, kappa=10))
     assert {decision.action for decision in plan.decisions} == {Action.EXACT}
+
+
+@pytest.mark.xfail(reason="a group without votes has no row, and that tells", raises=AssertionError, strict=True)
+def test_a_sealed_tally_that_leaves_out_a_group_without_votes_gives_it_away_to_nobody() -> None:
+    """Nobody in q2 voted, so its election lists q0 and q1 only. Both q0 and q2 are withheld, but q2 is not listed."""
+    people = {("p0", "q0"): 20, ("p1", "q0"): 22, ("p0", "q1"): 25, ("p1", "q1"): 21, ("p0", "q2"): 15, ("p1", "q2"): 15}
+    votes = {("p0", "q0"): (9,), ("p1", "q0"): (10,), ("p0", "q1"): (12,), ("p1", "q1"): (11,)}
+    place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "q2")), ("A",), people, {c: votes.get(c, (0,)) for c in people})
+    whole = place.sealed()
+    sparse = []
+    for tally in whole.votes:
+        listed = tally.counts.any(axis=1)
+        sparse.append(Tally(tally.axes, frozen(tally.codes[listed], len(tally.axes)), frozen(tally.counts[listed], 1)))
+    table = Table(whole.schema, tuple(sparse), whole.roll)
+    plan = decide(table, Target(beta=0.05, kappa=10), [knowing(table, "sizes")], protect="withhold")
+    release = publish(plan, table)
+    shown = next(each for each in release.tables if each.axes == ("q",))
+    assert {shown.cell(row)["q"] for row in range(len(shown.lower))} == {"q0", "q1", "q2"}

@@ -7,7 +7,7 @@ from math import prod
 from safemargin.bounds.fiber_form import Form, parts, standard
 from safemargin.bounds.fiber_search import Search
 from safemargin.bounds.fiber_states import count_by_grid, count_by_states
-from safemargin.bounds.fiber_vertices import UnfitError, count_by_vertices
+from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.system import System
 from safemargin.errors import ContradictionError, TooLargeError
 
@@ -86,10 +86,7 @@ def _count_piece(form: Form, limit: int) -> Count:
 def _first(ways: list[Way]) -> Count | None:
     """What the first way that applies finds."""
     for method, way in ways:
-        try:
-            found = way()
-        except UnfitError:
-            continue
+        found = way()
         if found is not None:
             return Count(found, True, method)
     return None

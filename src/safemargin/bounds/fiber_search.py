@@ -17,10 +17,6 @@ ROUNDS = 20
 MOST_ENTRIES = 20_000_000
 
 
-class StoppedError(TooLargeError):
-    """The search looked at as many cases as it was allowed to."""
-
-
 @dataclass(frozen=True)
 class Bar:
     """Solutions that differ in one free unknown `at` only: from `low` on, `count` of them per row."""
@@ -89,7 +85,7 @@ class Search:
                 continue
             low, high = self._tighten(*case)
             if self.work > most:
-                raise StoppedError("too many cases to look at")
+                raise TooLargeError("too many cases to look at")
             if not len(low):
                 continue
             width = high - low

@@ -27,7 +27,7 @@ MULTIPLIER, INCREMENT = 6_364_136_223_846_793_005, 1_442_695_040_888_963_407
 LOWER, UPPER, BASIC = 0, 1, 2
 
 
-class UnfitError(Exception):
+class _Unfit(Exception):
     """Some basis has another determinant than one, or there are too many vertices."""
 
 
@@ -61,13 +61,20 @@ def scattered(count: int, bits: int, salt: int) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-def count_by_vertices(form: Form, most: int) -> int:
-    """The number of solutions; raises `UnfitError` where the method does not apply or meets `most` vertices."""
+def count_by_vertices(form: Form, most: int) -> int | None:
+    """The number of solutions; None where the method does not apply or meets more than `most` vertices."""
+    try:
+        return _count(form, most)
+    except _Unfit:
+        return None
+
+
+def _count(form: Form, most: int) -> int:
     matrix = form.matrix.toarray()
     largest = max(form.room.max(initial=0), np.abs(form.total).max(initial=0))
     bits = min(FINEST, 60 - int(largest).bit_length())
     if matrix.shape[1] - min(matrix.shape) > MOST_DIMENSIONS or bits < COARSEST:
-        raise UnfitError
+        raise _Unfit
     for salt in range(1, 4):
         box = _box(form, matrix, bits, salt)
         values = _corner(form, box, salt)
@@ -76,7 +83,7 @@ def count_by_vertices(form: Form, most: int) -> int:
         start = _vertex(form, matrix, box, values)
         if start is not None:
             return _total(list(_vertices(start, box, most)), box, salt)
-    raise UnfitError
+    raise _Unfit
 
 
 def _box(form: Form, matrix: IntArray, bits: int, salt: int) -> Box:
@@ -97,7 +104,7 @@ def _corner(form: Form, box: Box, salt: int) -> FloatArray | None:
     if found.status == 2:
         return None
     if found.status != 0:
-        raise UnfitError
+        raise _Unfit
     return np.asarray(found.x)
 
 
@@ -107,7 +114,7 @@ def _vertex(form: Form, matrix: IntArray, box: Box, values: FloatArray) -> Verte
     near = np.minimum(below, above)
     solved = eliminate(matrix, form.total, np.argsort(-near, kind="stable"))
     if solved is None or (solved.scale != 1).any():
-        raise UnfitError
+        raise _Unfit
     status = np.where(above < below, UPPER, LOWER)
     status[solved.pivots] = BASIC
     vertex = _solve(solved, status, box)
@@ -136,7 +143,7 @@ def _vertices(start: Vertex, box: Box, most: int) -> Iterator[Vertex]:
             if key not in seen:
                 seen.add(key)
                 if len(seen) > most:
-                    raise UnfitError
+                    raise _Unfit
                 stack.append(_pivot(vertex, status, box, column, leaves))
 
 
@@ -148,7 +155,7 @@ def _ways(vertex: Vertex) -> IntArray:
 def _leaving(vertex: Vertex, box: Box) -> tuple[IntArray, BoolArray]:
     """Per free unknown: the basic one that stops it, and whether it reaches its own other end before."""
     if np.abs(vertex.matrix).max(initial=0) > 1:
-        raise UnfitError
+        raise _Unfit
     ways = _ways(vertex)
     down, up = vertex.value - box.low[vertex.basic], box.high[vertex.basic] - vertex.value
     limit = np.where(ways < 0, down[:, None], np.where(ways > 0, up[:, None], MOST))
@@ -156,7 +163,7 @@ def _leaving(vertex: Vertex, box: Box) -> tuple[IntArray, BoolArray]:
     every = np.concatenate([limit, own[None, :]])
     row = every.argmin(axis=0)
     if ((every == every.min(axis=0)).sum(axis=0) > 1).any():
-        raise UnfitError
+        raise _Unfit
     return row, row == len(limit)
 
 
@@ -206,9 +213,9 @@ def _total(vertices: list[Vertex], box: Box, salt: int) -> int:
         most = prod((box.room[vertices[0].free] + 1).tolist())
         found = from_residues(partial(_sum_modulo, apex, slopes), most)
         if found is None:
-            raise UnfitError
+            raise _Unfit
         return found
-    raise UnfitError
+    raise _Unfit
 
 
 def _cone(vertex: Vertex, box: Box, weight: IntArray) -> tuple[int, IntArray]:

@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 
-from safemargin.account import is_vacuous, noise_budget, one_count_suffices
+from safemargin.account import NoiseBudget, is_vacuous, noise_budget, one_count_suffices
 from safemargin.bounds.certify import Exposed, Proof
 from safemargin.bounds.sharp import Progress
 from safemargin.decide.candidate import Candidate, prove
@@ -49,11 +49,12 @@ def decide(
     finish = partial(_finish, table=table, target=target, limits=limits, protect=protect)
     candidate = Candidate(tuple(finish(by_size(one, target.kappa)) for one in plain))
     candidate, proof, refused = _search(table, candidate, watching, limits, finish, progress)
-    guarantees = _guarantees(table, candidate, target, protect)
+    budget = _budget(table, candidate, target, protect)
+    guarantees = () if budget is None else (_guarantee(table, candidate, budget),)
     bad, people = _irregular(table, plain, limits)
     return Plan(
         target=target,
-        decisions=tuple(d for one in candidate.splits for d in _decisions(one, PROTECTIONS[protect], guarantees)),
+        decisions=tuple(d for one in candidate.splits for d in _decisions(one, PROTECTIONS[protect], budget)),
         refusals=tuple(refused),
         guarantees=guarantees,
         certificate=_certificate(table, proof, target, watching),
@@ -163,7 +164,8 @@ def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tu
                 reason = "too few people" if size < limits.kappa else "a share outside the target"
                 found.append(Decision(one.axis.name, group, size, Action.WITHHELD, reason))
     if not table.knows_composition:
-        return tuple(found), max((decision.people for decision in found), default=0)
+        by_axis = [sum(d.people for d in found if d.axis == one.axis.name) for one in plain]
+        return tuple(found), max(by_axis, default=0)
     roll = table.people(table.schema.names)
     exposed = np.zeros(len(roll.codes), dtype=bool)
     for a, bad in enumerate(inside):
@@ -171,9 +173,9 @@ def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tu
     return tuple(found), int(roll.counts[exposed].sum())
 
 
-def _decisions(one: Split, flagged: Action, guarantees: tuple[Guarantee, ...]) -> list[Decision]:
+def _decisions(one: Split, flagged: Action, budget: NoiseBudget | None) -> list[Decision]:
     decisions = []
-    epsilon = guarantees[0].epsilon if guarantees else None
+    epsilon = budget.epsilon if budget else None
     for group in one.groups:
         reason = one.reasons.get(group, "")
         if not one.is_published:
@@ -192,19 +194,28 @@ def _decisions(one: Split, flagged: Action, guarantees: tuple[Guarantee, ...]) -
     return decisions
 
 
-def _guarantees(table: Table, candidate: Candidate, target: Target, protect: str) -> tuple[Guarantee, ...]:
-    noised = [one.axis.name for one in candidate.splits if one.flagged]
+def _budget(table: Table, candidate: Candidate, target: Target, protect: str) -> NoiseBudget | None:
+    noised = sum(1 for one in candidate.splits if one.flagged)
     if protect != "noise" or not noised:
-        return ()
-    covers = int(table.totals.sum()) == population(table)
-    budget = noise_budget(table.schema, len(noised), covers, target.epsilon_max)
+        return None
+    return noise_budget(table.schema, noised, _covers(table), target.epsilon_max)
+
+
+def _covers(table: Table) -> bool:
+    """Whether the options cover everybody on the roll."""
+    return int(table.totals.sum()) == population(table)
+
+
+def _guarantee(table: Table, candidate: Candidate, budget: NoiseBudget) -> Guarantee:
+    noised = [one.axis.name for one in candidate.splits if one.flagged]
+    covers = _covers(table)
     counts = "one count" if one_count_suffices(table.schema, covers) else "every option's count"
     statement = (
         f"Two-sided geometric noise with epsilon {budget.epsilon:g} on {counts} of each noised group of "
         f"{', '.join(noised)}. Exchanging the answers of two people changes the odds of what is published by at most "
         f"e^{budget.loss:g}, for exchanges that leave every exact count as it is."
     )
-    return (Guarantee("two-sided geometric", statement, budget.epsilon, ("tier 0", "every exact and merged count")),)
+    return Guarantee("two-sided geometric", statement, budget.loss, ("tier 0", "every exact and merged count"))
 
 
 def _certificate(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:

@@ -51,10 +51,10 @@ def prove(
     quick: bool = False,
     progress: Progress | None = None,
 ) -> Proof:
-    """Whether the candidate is safe against every onlooker: the first proof that fails, or the last that holds."""
+    """Whether the candidate is safe against every onlooker: the first proof that fails, or the one that says most."""
     slack = table.inconsistency.slack(int(table.totals.sum()))
     tables = candidate.tables(table)
-    proof = Proof((), {})
+    best = Proof((), {})
     for onlooker in onlookers:
         if onlooker.composition(table.schema.names) == "joint":
             proof = certify(system(tables, onlooker, slack), limits, progress, quick)
@@ -62,7 +62,9 @@ def prove(
             proof = _without_composition(table, candidate, limits)
         if proof.exposed or (proof.undecided and not quick):
             return proof
-    return proof
+        if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
+            best = proof
+    return best
 
 
 def _without_composition(table: Table, candidate: Candidate, limits: Limits) -> Proof:

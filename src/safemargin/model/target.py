@@ -54,7 +54,8 @@ class Target:
             many = len(totals) > 2
             floors.append(min(beta, share / 2) if many else beta)
             ceilings.append(1 - (min(beta, (1 - share) / 2) if many else beta))
-        return Limits(tuple(floors), tuple(ceilings), self.kappa, self.tau)
+        told = tuple(len(totals) > 2 and total == 0 for total in totals)
+        return Limits(tuple(floors), tuple(ceilings), self.kappa, self.tau, told)
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Limits:
     ceilings: tuple[Fraction, ...]
     kappa: int
     tau: int
+    told: tuple[bool, ...] = ()
+    """Options that nobody chose, as the exact total says: that tells nothing more about any cell."""
 
     def least(self, people: IntArray) -> IntArray:
         """Smallest count per option (columns) at or above the floor."""
@@ -95,6 +98,7 @@ class Limits:
         inside = (lower >= least) & (upper <= most) & (size >= self.kappa)
         outside = (upper < least) | (lower > most)
         narrow = width <= self.tolerance(people)[:, None]
+        inside |= np.array(self.told or (False,) * width.shape[1])
         return np.where(inside, 0, np.where(outside | narrow, 2, 1)).astype(np.int64)
 
 
