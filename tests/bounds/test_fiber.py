@@ -31,7 +31,7 @@ ALARM = 1e-8
 HAIR_EYE = ((220, 215, 93, 64), (108, 286, 71, 127), 1_225_914_276_768_514)
 """Snee 1974; counted by Diaconis and Gangolli 1995, and in the tests of LattE."""
 
-LATTE = [  # four by four in De Loera, Hemmecke, Tauzer, Yoshida 2004; all but the first as I remember them
+LATTE = [  # four by four in De Loera, Hemmecke, Tauzer, Yoshida 2004; all but the first recalled, not read
     HAIR_EYE,
     ((109, 127, 69, 109), (119, 86, 108, 101), 993_810_896_945_891),
     ((72, 67, 47, 96), (70, 70, 51, 91), 25_387_360_604_030),

@@ -37,7 +37,7 @@ class Situation:
         """Codes into `VERDICTS` for intervals of one option."""
         at = self.exposure.options.index(option) if option else 0
         limits = self.limits
-        alone = Limits((limits.floors[at],), (limits.ceilings[at],), limits.kappa, limits.tau)
+        alone = Limits((limits.floors[at],), (limits.ceilings[at],), limits.kappa, limits.tau, limits.told[at : at + 1])
         return alone.verdicts(lower[:, None], upper[:, None], people)[:, 0]
 
     def sizes(self, table: PublishedTable) -> dict[tuple[int, ...], int] | None:

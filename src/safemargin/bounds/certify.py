@@ -152,9 +152,7 @@ def _shuffled(checked: list[Level], known: System, rounder: Rounder, progress: P
         before, left = left, _open(checked)
         if turn > 2 and left > 0.9 * before:
             break
-        want = _want(known, checked, generator)
-        if not known.reference:
-            want = np.column_stack([want, np.zeros(len(want))])
+        want = _with_rest(known, _want(known, checked, generator))
         counts = rounder.exchanges.shuffle(counts, want, generator)
         if progress is not None:
             progress(turn + 1, SHUFFLES + ROUNDS)
@@ -175,6 +173,8 @@ def _pulled(
         if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
         counts = rounder.round(family.fit(tilt=_lean(known, want)).values)
+        if counts is None and tables:  # no whole table near the fit: exchange votes in an earlier one instead
+            counts = rounder.exchanges.shuffle(tables[turn % len(tables)], _with_rest(known, want), generator)
         if counts is not None:
             tables.append(counts)
             _show(checked, known, counts)
@@ -184,6 +184,11 @@ def _pulled(
             progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
         before, left = left, _open(checked)
         stuck = stuck + 1 if left > 0.9 * before else 0
+
+
+def _with_rest(known: System, want: FloatArray) -> FloatArray:
+    """What is wanted per column of a table: the listed options, and nothing of what is left over."""
+    return want if known.reference else np.column_stack([want, np.zeros(len(want))])
 
 
 def _lean(known: System, want: FloatArray) -> FloatArray:

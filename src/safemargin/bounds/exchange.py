@@ -75,6 +75,9 @@ class Exchanges:
 
     def _find(self, block: int) -> Pairs:
         codes = self.known.blocks
+        if (codes[block] == codes[block][:1]).all():  # one slice for all, as in a total: nothing to differ in
+            none = np.zeros(0, dtype=np.int64)
+            return Pairs(none, none, none)
         others = np.delete(codes, block, axis=0).T + 1
         keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
         mine = codes[block]
