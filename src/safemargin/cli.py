@@ -258,6 +258,7 @@ def audit(
             onlooker,
             target=_axes(target),
             slack=slack,
+            sharp=True,
             enough=aim.tau if decide else None,
             progress=progress,
         )

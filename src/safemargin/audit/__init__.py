@@ -30,7 +30,7 @@ def audit(
     *,
     target: tuple[str, ...] | None = None,
     slack: int = 0,
-    sharp: bool | None = True,
+    sharp: bool | None = None,
     enough: int | None = None,
     progress: Progress | None = None,
 ) -> Findings:

@@ -125,7 +125,26 @@ def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
             if order > 2 or not rounder.possible or not plain.issuperset(names):
                 found.append(Level(known, names, known.codes[:, list(columns)], limits))
         summed += len(chosen) * len(known.codes)
+    if count > 1:
+        found += [_categories(known, rounder, limits, axis) for axis in known.axes if axis not in plain]
     return found + _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
+
+
+def _categories(known: System, rounder: Rounder, limits: Limits, axis: str) -> Level:
+    """The categories of an axis that is merged somewhere, with what the slices they lie in leave of them."""
+    assert known.people is not None
+    level = Level(known, (axis,), known.codes[:, [known.axes.index(axis)]], limits)
+    count, size = len(known.options), known.slices @ known.people
+    for block in known.blocks if rounder.possible else []:
+        inside = block[level.first]
+        apart = np.bincount(level.cell_of, block != inside[level.cell_of], minlength=len(inside))
+        within = ((apart == 0) & (inside >= 0))[:, None]
+        others = (size[inside] - level.people)[:, None]
+        level.force(
+            np.where(within, rounder.least[inside][:, :count] - others, 0),
+            np.where(within, rounder.most[inside][:, :count], level.people[:, None]),
+        )
+    return level
 
 
 def _single_slices(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
