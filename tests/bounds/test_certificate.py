@@ -44,7 +44,7 @@ def case(seed: int, small: bool) -> tuple[Town, list[PublishedTable], Onlooker, 
 
 def given_away(fiber: Fiber, tables: list[PublishedTable], limits: Limits) -> list[object]:
     """Every joint cell, cell of fewer axes and published slice that exhaustion finds disclosed."""
-    levels = [tuple(fiber.axes), *subsets(fiber.axes, range(2, len(fiber.axes)))]
+    levels = [tuple(fiber.axes), *subsets(fiber.axes, range(1, len(fiber.axes)))]
     found: list[object] = []
     for axes in levels:
         for cell, profiles in fiber.cells(axes).items():
