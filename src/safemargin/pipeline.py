@@ -16,6 +16,7 @@ from safemargin.model.table import Table
 from safemargin.project import Project
 from safemargin.publish import check_folder, publish, release_files, write_folder
 from safemargin.report import html_report, release_document
+from safemargin.report.painter import Painter
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.tidy import read_many
 
@@ -51,18 +52,25 @@ def onlookers_of(project: Project, table: Table) -> tuple[Onlooker, ...]:
 def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
     """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
     check_folder(folder)
+    with Painter() as painter:
+        return _run(project, folder, painter, step)
+
+
+def _run(project: Project, folder: Path, painter: Painter, step: Step) -> Outcome:
+    title = project.title or "Release"
     step("reading")
     table = tabulate(project)
     watching = onlookers_of(project, table)
     step("deciding")
     plan = decide(table, project.target, watching, protect=project.protect)
     release = publish(plan, table, [onlooker.name for onlooker in watching])
+    orders = {axis.name: axis.categories for axis in table.schema.axes}
+    html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes
     step("attacking")
     slack = table.inconsistency.slack(int(table.totals.sum()))
     findings = tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in watching)
     step("writing")
     files: dict[str, bytes] = {}
-    orders = {axis.name: axis.categories for axis in table.schema.axes}
     if plan.certificate.certified and all(each.is_safe for each in findings):
         public = release_files(release, project.outputs.formats, orders, project.title or "")
         files = {f"published/{name}": content for name, content in public.items()}
@@ -75,6 +83,6 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
     )
     document["certified"] = bool(files)
     files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
-    files["inside/report.html"] = html_report(project.title or "Release", plan, release, findings).encode()
+    files["inside/report.html"] = html_report(title, plan, release, findings, orders=orders, draw=painter.draw).encode()
     write_folder(folder, files)
     return Outcome(table, plan, release, findings, document)

@@ -150,7 +150,7 @@ def _shuffled(checked: list[Level], known: System, rounder: Rounder, progress: P
         if turn in (0, SHUFFLES - 1):
             _reach(checked, known, rounder, [counts])
         before, left = left, _open(checked)
-        if turn > 2 and left > 0.9 * before:
+        if left < FEW or (turn > 2 and left > 0.9 * before):  # fits clear few cells better
             break
         want = _with_rest(known, _want(known, checked, generator))
         counts = rounder.exchanges.shuffle(counts, want, generator)
@@ -166,13 +166,16 @@ def _pulled(
     known = family.known
     generator = numpy_generator(SEED + 3)
     left, stuck = _open(checked), 0
+    theta: FloatArray | None = None
     for turn in range(ROUNDS):
         if not left or stuck > 3 or (turn > 2 and not tables):
             break
         want = PULL * _want(known, checked, generator)
         if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
-        counts = rounder.round(family.fit(tilt=_lean(known, want)).values)
+        fit = family.fit(tilt=_lean(known, want), start=theta)
+        theta = fit.direction if fit.residual < 1 and not fit.impossible else None
+        counts = rounder.round(fit.values)
         if counts is None and tables:  # no whole table near the fit: exchange votes in an earlier one instead
             counts = rounder.exchanges.shuffle(tables[turn % len(tables)], _with_rest(known, want), generator)
         if counts is not None:

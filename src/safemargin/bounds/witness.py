@@ -7,6 +7,8 @@ direction that proves it. Floating point finds the table here; `rounding.py` mak
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from scipy import linalg, sparse
@@ -18,6 +20,8 @@ from safemargin.model.published import UNBOUNDED
 
 STEPS = 80
 TILTED_STEPS = 12
+ROUGH = 0.2
+"""How far a place to round from may miss a fact, in people."""
 RIDGE = 1e-11
 LONGEST_STEP = 1e6
 MOST_SLICES_TO_PAIR = 300
@@ -27,7 +31,8 @@ MOST_SLICES_TO_PAIR = 300
 class Fit:
     """A real-valued table: `values` per variable of the system; `residual` is its largest miss of a row.
 
-    `impossible` is true when the limits are proved to admit no table, `direction` then weighs the rows that say so.
+    `impossible` is true when the limits are proved to admit no table, `direction` then weighs the rows that say so;
+    otherwise it is the `theta` of the table.
     """
 
     values: FloatArray
@@ -70,11 +75,18 @@ class Family:
         np.add.at(per_slice, self.slice_of, theta[:, None] * self.weights)
         return np.asarray(self.transposed @ per_slice).ravel()
 
-    def fit(self, floors: FloatArray | None = None, tilt: FloatArray | None = None, steps: int | None = None) -> Fit:
+    def fit(
+        self,
+        floors: FloatArray | None = None,
+        tilt: FloatArray | None = None,
+        steps: int | None = None,
+        start: FloatArray | None = None,
+    ) -> Fit:
         """The table with these least shares per option (the reference or unlisted option last) and this tilt.
 
         For boxes, `floors` is `[least share of the option, least share of the rest]`. A tilted table is mostly a place
-        to round from, not a proof, and gets fewer steps unless `steps` says otherwise.
+        to round from, not a proof: unless `steps` says otherwise it gets fewer steps, and may miss a fact by a fraction
+        of a person. `start` is the `theta` of an earlier fit.
         """
         known = self.known
         base, span = self._ranges(floors)
@@ -83,7 +95,10 @@ class Family:
         goal = self.goal - self.sums(base)
         lean = np.zeros(known.size) if tilt is None else tilt
         with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only get in each other's way
-            return _newton(self, base, span, goal, lean, steps or (STEPS if tilt is None else TILTED_STEPS))
+            rough = tilt is not None and steps is None
+            theta = np.zeros(len(goal)) if start is None else start
+            limit = steps or (TILTED_STEPS if rough else STEPS)
+            return _newton(self, base, span, goal, lean, theta, limit, ROUGH if rough else 0.0)
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         known = self.known
@@ -143,16 +158,29 @@ class Family:
                 bend += block * (outer if i == j else outer + outer.T)
         return bend
 
+    @cached_property
+    def _placed(self) -> list[IntArray]:
+        """The slice of each profile in each block; the number of slices where it has none."""
+        return [np.where(block < 0, self.slices.shape[0], block) for block in self.known.blocks]
+
+    @cached_property
+    def _places(self) -> list[IntArray]:
+        """Where each two blocks put each profile in a square of slices."""
+        width = self.slices.shape[0] + 1
+        return [first * width + second for first, second in combinations(self._placed, 2)]
+
     def _crossed(self, weight: FloatArray) -> FloatArray:
         """For each two slices the sum of `weight` over the profiles in both."""
         count = self.slices.shape[0]
         if count <= MOST_SLICES_TO_PAIR:
-            table = np.zeros((count + 1, count + 1))  # the last stands for no slice
-            for i, first in enumerate(self.known.blocks):
-                for j, second in enumerate(self.known.blocks[i:]):
-                    place = np.where(first < 0, count, first) * (count + 1) + np.where(second < 0, count, second)
-                    table.ravel()[:] += np.bincount(place, weight, minlength=table.size) / (1 + (j == 0))
-            return np.asarray(table + table.T)[:count, :count]
+            flat = np.zeros((count + 1) ** 2)  # the last row and column stand for no slice
+            for place in self._places:
+                flat += np.bincount(place, weight, minlength=flat.size)
+            table = flat.reshape(count + 1, count + 1)
+            table = table + table.T
+            for block in self._placed:
+                table.ravel()[:: count + 2] += np.bincount(block, weight, minlength=count + 1)
+            return np.asarray(table)[:count, :count]
         slices = self.slices
         scaled = sparse.csr_array((weight[slices.indices], slices.indices, slices.indptr), shape=slices.shape)
         return np.asarray((scaled @ self.transposed).todense())
@@ -173,8 +201,16 @@ def largest_beta(family: Family, precision: float = 1e-5) -> float:
     return low
 
 
-def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray, lean: FloatArray, steps: int) -> Fit:
-    theta = np.zeros(len(goal))
+def _newton(
+    family: Family,
+    base: FloatArray,
+    span: FloatArray,
+    goal: FloatArray,
+    lean: FloatArray,
+    theta: FloatArray,
+    steps: int,
+    near: float,
+) -> Fit:
     scale = max(1.0, float(np.abs(goal).max(initial=0.0)))
     best = np.inf
 
@@ -191,7 +227,7 @@ def _newton(family: Family, base: FloatArray, span: FloatArray, goal: FloatArray
         slope = family.sums(span * share) - goal
         slope[family.slack_rows] += family.slack_width * part
         best = float(np.abs(slope).max(initial=0.0))
-        if best < 1e-9 * scale + 1e-6:
+        if best < max(near, 1e-9 * scale + 1e-6):
             break
         reach = family.support(pull, span) + float(family.slack_width @ np.maximum(slack, 0.0))
         if reach - theta @ goal < -1e-7 * (scale + reach):

@@ -2,15 +2,14 @@
 
 import math
 from dataclasses import dataclass
-
-import opendp.prelude as dp
+from typing import TYPE_CHECKING
 
 from safemargin.errors import InputError
 from safemargin.model.arrays import IntArray, frozen
 from safemargin.model.guarantee import Guarantee
 
-# OpenDP keeps its samplers behind this name; the proof of this one is published with its source.
-dp.enable_features("contrib")
+if TYPE_CHECKING:
+    from opendp.prelude import Measurement
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,12 @@ class Geometric:
         return 2 * math.exp(-self.epsilon) / math.expm1(-self.epsilon) ** 2
 
     @property
-    def measurement(self) -> dp.Measurement:
+    def measurement(self) -> "Measurement":
         """OpenDP's own object for vectors of counts; its `map(s)` is at most `s * epsilon`."""
+        import opendp.prelude as dp  # most releases need no noise, and it takes long to import
+
+        # OpenDP keeps its samplers behind this name; the proof of this one is published with its source.
+        dp.enable_features("contrib")
         # 1 / epsilon may be rounded down, and then OpenDP's map(1) would exceed epsilon by a rounding error.
         scale = math.nextafter(1 / self.epsilon, math.inf)
         return dp.m.make_geometric(dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=scale)

@@ -74,9 +74,14 @@ POINT = 0.012
 SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
 
-def to_svg(spec: Spec) -> str:
-    """The picture as an SVG element that takes the width of the page."""
-    svg: str = vl_convert.vegalite_to_svg({"config": CONFIG, **spec})
+def framed(spec: Spec) -> Spec:
+    """The specification with what all pictures have in common."""
+    return {"config": CONFIG, **spec}
+
+
+def to_svg(spec: Spec, drawn: str | None = None) -> str:
+    """The picture as an SVG element that takes the width of the page; `drawn` if the library drew it already."""
+    svg: str = vl_convert.vegalite_to_svg(framed(spec)) if drawn is None else drawn
     return SIZE.sub(r'<svg\1 style="--natural: \2px"', svg, count=1)
 
 

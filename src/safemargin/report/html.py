@@ -1,6 +1,6 @@
 """One page about a release that works from a file: pictures inside, nothing fetched."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from string import Template
 
@@ -8,6 +8,7 @@ from safemargin.model.findings import Findings
 from safemargin.model.plan import Plan
 from safemargin.model.release import Release
 from safemargin.report import sections
+from safemargin.report.charts import Spec, to_svg
 from safemargin.report.markup import joined, safe
 from safemargin.report.story import told
 
@@ -25,9 +26,17 @@ PARTS = (
 )
 
 
-def html_report(title: str, plan: Plan, release: Release, findings: Sequence[Findings]) -> str:
+def html_report(
+    title: str,
+    plan: Plan,
+    release: Release,
+    findings: Sequence[Findings],
+    *,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    draw: Callable[[Spec], str] = to_svg,
+) -> str:
     """The whole story of a release for the office that made it. It holds reasons that look at votes."""
-    story = told(plan, release, findings)
+    story = told(plan, release, findings, orders, draw)
     page, style = (files("safemargin.report").joinpath(name).read_text("utf-8") for name in ("page.html", "page.css"))
     return Template(page).substitute(
         title=safe(title),

@@ -11,7 +11,6 @@ from safemargin.report.charts import (
     loss_chart,
     onlookers_chart,
     rates_chart,
-    to_svg,
 )
 from safemargin.report.document import entries
 from safemargin.report.glossary import ACTION_WORDS, glossary_words
@@ -108,11 +107,11 @@ def rates(story: Story) -> Html:
         title,
         legend(Action),
         paragraphs(intro, cut),
-        *(_rates_of(axis or "everyone", groups, totals) for axis, groups in story.axes.items()),
+        *(_rates_of(story, axis or "everyone", groups, totals) for axis, groups in story.axes.items()),
     )
 
 
-def _rates_of(axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]) -> Html:
+def _rates_of(story: Story, axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]) -> Html:
     if is_left_out(groups) or not totals:
         categories = plural(sum(group.members for group in groups), "category")
         words = f"Nothing is published about this axis ({categories})."
@@ -128,7 +127,7 @@ def _rates_of(axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]
     left = [group for group in groups if group not in shown]
     tally = ", ".join(f"{count:,} {action}" for action, (count, _) in people_by_action(left).items() if count)
     note = f"The {MOST_GROUPS} largest of {len(groups):,} groups. The others ({tally}) are in the table of decisions."
-    return figure(to_svg(rates_chart(shown, totals)), axis, paragraphs(note) if left else "")
+    return figure(story.draw(rates_chart(shown, totals)), axis, paragraphs(note) if left else "")
 
 
 def losses(story: Story) -> Html:
@@ -144,7 +143,7 @@ def losses(story: Story) -> Html:
     return section(
         "What protection cost",
         paragraphs(f"How many people are in groups of each kind ({'; '.join(words)})."),
-        figure(to_svg(loss_chart(story.axes)), "People by how their group is published", legend(Action), fits=True),
+        figure(story.draw(loss_chart(story.axes)), "People by how their group is published", legend(Action), fits=True),
         table(columns, rows, columns[1:]),
     )
 
@@ -172,7 +171,7 @@ def intervals(story: Story) -> Html:
         "Closest calls",
         legend(VERDICTS),
         paragraphs(words + lines + fitted, cut),
-        figure(to_svg(intervals_chart(rows, exposure, target)), caption),
+        figure(story.draw(intervals_chart(rows, exposure, target)), caption),
     )
 
 
@@ -192,7 +191,7 @@ def onlookers(story: Story) -> Html:
     return section(
         "What onlookers learn",
         figure(
-            to_svg(onlookers_chart(story.findings)),
+            story.draw(onlookers_chart(story.findings)),
             "Intervals of every onlooker by verdict",
             legend(VERDICTS),
             fits=True,

@@ -1,11 +1,12 @@
 """What the page is about: one release, its groups, and what onlookers make of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from safemargin.model.findings import Findings
 from safemargin.model.plan import Plan
 from safemargin.model.release import Release
+from safemargin.report.charts import Spec, to_svg
 from safemargin.report.groups import DecidedGroup, by_axis, category_orders, decided_groups, total_counts
 
 
@@ -19,13 +20,20 @@ class Story:
     axes: Mapping[str, list[DecidedGroup]]
     totals: Mapping[str, int]
     people: int
+    draw: Callable[[Spec], str] = to_svg
 
 
-def told(plan: Plan, release: Release, findings: Sequence[Findings]) -> Story:
-    """The story of a release."""
-    axes = by_axis(decided_groups(plan, release, category_orders(findings)))
+def told(
+    plan: Plan,
+    release: Release,
+    findings: Sequence[Findings],
+    orders: Mapping[str, Sequence[str]] | None = None,
+    draw: Callable[[Spec], str] = to_svg,
+) -> Story:
+    """The story of a release; `orders` of the categories as in the project, else as the onlookers see them."""
+    axes = by_axis(decided_groups(plan, release, orders or category_orders(findings)))
     totals = total_counts(release)
     on_rolls = [each.exposure.population or 0 for each in findings]
     in_groups = [sum(group.people for group in groups) for groups in axes.values()]
     people = max([*on_rolls, *in_groups], default=0) or sum(totals.values())
-    return Story(plan, release, tuple(findings), axes, totals, people)
+    return Story(plan, release, tuple(findings), axes, totals, people, draw)
