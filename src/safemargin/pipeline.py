@@ -52,14 +52,14 @@ def onlookers_of(project: Project, table: Table) -> tuple[Onlooker, ...]:
 def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
     """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
     check_folder(folder)
-    with Painter() as painter:
-        return _run(project, folder, painter, step)
-
-
-def _run(project: Project, folder: Path, painter: Painter, step: Step) -> Outcome:
-    title = project.title or "Release"
     step("reading")
     table = tabulate(project)
+    with Painter() as painter:
+        return _release(project, table, folder, painter, step)
+
+
+def _release(project: Project, table: Table, folder: Path, painter: Painter, step: Step) -> Outcome:
+    title = project.title or "Release"
     watching = onlookers_of(project, table)
     step("deciding")
     plan = decide(table, project.target, watching, protect=project.protect)

@@ -26,7 +26,7 @@ ROUNDS = 30
 SHUFFLES = 4
 FEW = 1_000
 FITS = 5
-PULL = 8.0
+PULL, STRONG_PULL = 2.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _pulled(
     for turn in range(ROUNDS):
         if not left or stuck > 3 or (turn > 2 and not tables):
             break
-        want = PULL * _want(known, checked, generator)
+        want = PULL * (1 + stuck) * _want(known, checked, generator)
         if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
         fit = family.fit(tilt=_lean(known, want), start=theta)
@@ -206,7 +206,7 @@ def _cleared_by_fits(checked: list[Level], family: Family, limits: Limits) -> in
     tables = _real_table(known, family.fit(floors=_floors(known, limits)))
     cleared = 0
     for turn in range(FITS):
-        want = PULL * _want(known, checked, generator)
+        want = STRONG_PULL * _want(known, checked, generator)
         want *= generator.random((len(want), 1)) < 1 / (1 + turn)
         for way in (1.0, -1.0):
             tables += _real_table(known, family.fit(tilt=way * _lean(known, want), steps=STEPS))

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from safemargin.bounds.system import System
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray, row_keys
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray, grouped, row_keys
 from safemargin.randomness import Generator
 
 MOST_PER_LINK = 2_000
@@ -90,8 +90,8 @@ class Exchanges:
         differs = np.flatnonzero((mine[first] != mine[order]) & whole[first] & whole[order])
         first, second = first[differs], order[differs]
         slices = row_keys(np.stack([mine[first], mine[second]], axis=1) + 1, [int(mine.max()) + 2] * 2)
-        key = np.unique(slices, return_inverse=True)[1]
-        alone = np.unique(key * len(mine) + first, return_index=True)[1]
+        key = grouped(slices)[1]
+        alone = grouped(key * len(mine) + first)[0]
         first, second, key = first[alone], second[alone], key[alone]
         largest = np.lexsort((-np.minimum(self.people[first], self.people[second]), key))
         return Pairs(first[largest], second[largest], key[largest])
@@ -108,7 +108,7 @@ class Exchanges:
             chosen = np.flatnonzero(wanted[pairs.first] | wanted[pairs.second])
             if not len(chosen):
                 continue
-            lead = chosen[np.unique(pairs.first[chosen], return_index=True)[1]]
+            lead = chosen[grouped(pairs.first[chosen])[0]]
             first, second = matrix[pairs.first], matrix[pairs.second]
             for given in range(matrix.shape[1]):
                 for taken in range(matrix.shape[1]):

@@ -7,7 +7,7 @@ import numpy as np
 
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray, row_keys
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
 from safemargin.model.published import label
 from safemargin.model.target import Limits
 
@@ -21,18 +21,19 @@ class Level:
         assert known.people is not None
         self.known, self.names = known, names
         sizes = [int(column.max(initial=0)) + 2 for column in codes.T]
-        _, first, inverse = np.unique(row_keys(codes + 1, sizes), return_index=True, return_inverse=True)
-        self.first, self.cell_of = first, inverse.astype(np.int64)
-        self.codes = codes[first]
+        self.first, self.cell_of = grouped(row_keys(codes + 1, sizes))
+        self.codes = codes[self.first]
         self.people = self.add(known.people[:, None])[:, 0]
         self.limits = limits
         self.least, self.most = limits.least(self.people), limits.most(self.people)
         self.tolerance = limits.tolerance(self.people)[:, None]
-        shape = (len(first), len(known.options))
+        shape = (len(self.first), len(known.options))
         self.outer_lower = np.zeros(shape, dtype=np.int64)
         self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
         self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
         self._needs: tuple[BoolArray, BoolArray] | None = None
+        self._contained: BoolArray | None = None
+        self._open = 0
 
     def add(self, values: IntArray) -> IntArray:
         """Sums of per-profile columns by cell, exactly."""
@@ -48,7 +49,7 @@ class Level:
         """Counts per cell and option that no table leaves."""
         self.outer_lower = np.maximum(self.outer_lower, lower)
         self.outer_upper = np.minimum(self.outer_upper, upper)
-        self._needs = None
+        self._needs = self._contained = None
 
     def exposed(self) -> BoolArray:
         """Cells and options that are given away whatever the sharp interval within the outer one is.
@@ -83,21 +84,23 @@ class Level:
     def needs(self) -> tuple[BoolArray, BoolArray]:
         """Cells and options that still need a higher, or a lower, count to be shown possible."""
         if self._needs is None:
-            self._needs = self._find_needs()
+            up, down = self._needs = self._find_needs()
+            self._open = int((up | down).any(axis=1).sum())
         return self._needs
 
     @property
     def open_cells(self) -> int:
         """How many cells have such a need."""
-        up, down = self.needs()
-        return int((up | down).any(axis=1).sum())
+        self.needs()
+        return self._open
 
     def _find_needs(self) -> tuple[BoolArray, BoolArray]:
-        contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
+        if self._contained is None:
+            self._contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
         narrow = self.upper - self.lower <= self.tolerance
         up = (self.upper < self.least) | narrow
         down = (self.lower > self.most) | narrow
-        return up & ~contained, down & ~contained
+        return up & ~self._contained, down & ~self._contained
 
     def labels(self, cell: int) -> dict[str, str]:
         """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
@@ -173,7 +176,7 @@ def _plain_axes(known: System) -> set[str]:
         axes = _axes_of(known, block)
         if len(axes) == 1 and (block >= 0).all():
             column = known.codes[:, known.axes.index(axes[0])]
-            if len(np.unique(block)) == len(np.unique(column)):
+            if len(distinct(block)) == len(distinct(column)):
                 found.add(axes[0])
     return found
 
@@ -208,7 +211,7 @@ def _totals(known: System, rounder: Rounder) -> tuple[IntArray, IntArray]:
     most = np.full(count, int(known.people.sum()), dtype=np.int64)
     for block in known.blocks:
         if (block >= 0).all():
-            mine = np.unique(block)
+            mine = distinct(block)
             least = np.maximum(least, rounder.least[mine][:, :count].sum(axis=0))
             most = np.minimum(most, rounder.most[mine][:, :count].sum(axis=0))
     return least, most

@@ -11,7 +11,7 @@ import numpy as np
 
 from safemargin.bounds.exchange import Exchanges
 from safemargin.bounds.system import System
-from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.arrays import FloatArray, IntArray, distinct
 from safemargin.model.published import UNBOUNDED
 
 EXCHANGES = 200_000
@@ -78,7 +78,7 @@ class Rounder:
         for block in self.known.blocks:
             if (block < 0).any() or (self.least[block[:1]] != self.most[block[:1]]).any():
                 continue
-            mine = np.unique(block)
+            mine = distinct(block)
             overall = (middle[mine].sum(axis=0) + 0.5) / (everybody + 1)
             logs += np.log((middle[block] + 0.5) / (size[block][:, None] + 1))
             used += 1
@@ -103,7 +103,7 @@ class Rounder:
         for block in self.known.blocks:
             if (block < 0).any():
                 continue
-            mine = np.unique(block)
+            mine = distinct(block)
             if (self.least[mine] != self.most[mine]).any():
                 continue
             gap = self.least[mine].sum(axis=0) - counts.sum(axis=0)
@@ -121,7 +121,8 @@ class Rounder:
 
     def _match_block(self, counts: IntArray, block: int) -> None:
         codes = self.known.blocks[block]
-        mine = np.unique(codes[codes >= 0])
+        mine = distinct(codes)
+        mine = mine[mine >= 0]
         sums = np.zeros((self.known.slices.shape[0], counts.shape[1]), dtype=np.int64)
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]

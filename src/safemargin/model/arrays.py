@@ -36,10 +36,40 @@ def row_keys(codes: IntArray, sizes: Sequence[int]) -> IntArray:
     return keys
 
 
+def grouped(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """First row of each distinct key (ascending), and for every row the place of its key; keys are not negative.
+
+    >>> first, place = grouped(np.array([7, 2, 7, 5]))
+    >>> first.tolist(), place.tolist()
+    ([1, 3, 0], [2, 0, 2, 1])
+    """
+    count = len(keys)
+    most = int(keys.max(initial=0)) + 1
+    if most > 4 * count:  # too few rows for a list of all keys
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        return first.astype(np.int64), place.astype(np.int64)
+    first = np.full(most, count, dtype=np.int64)
+    first[keys[::-1]] = np.arange(count - 1, -1, -1)
+    present = first < count
+    place = np.cumsum(present) - 1
+    return first[present], place[keys]
+
+
+def distinct(codes: IntArray) -> IntArray:
+    """The distinct codes, ascending: small numbers, of which -1 may stand for none.
+
+    >>> distinct(np.array([3, -1, 3, 0])).tolist()
+    [-1, 0, 3]
+    """
+    return np.flatnonzero(np.bincount(codes + 1)) - 1
+
+
 def group_sums(keys: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
     """First row of each distinct key (ascending), and the exact sum of `values` (rows) per key."""
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    first, inverse = grouped(keys)
+    if len(first) == len(keys):
+        return first, values[first]
     order = np.argsort(inverse, kind="stable")
     starts = np.searchsorted(inverse[order], np.arange(len(first)))
     sums = np.add.reduceat(values[order], starts, axis=0) if len(first) else np.zeros((0, values.shape[1]), np.int64)
-    return first.astype(np.int64), sums
+    return first, sums

@@ -1,6 +1,6 @@
 """One page about a release that works from a file: pictures inside, nothing fetched."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from string import Template
 
@@ -9,6 +9,7 @@ from safemargin.model.plan import Plan
 from safemargin.model.release import Release
 from safemargin.report import sections
 from safemargin.report.charts import Spec, to_svg
+from safemargin.report.groups import Orders
 from safemargin.report.markup import joined, safe
 from safemargin.report.story import told
 
@@ -32,7 +33,7 @@ def html_report(
     release: Release,
     findings: Sequence[Findings],
     *,
-    orders: Mapping[str, Sequence[str]] | None = None,
+    orders: Orders | None = None,
     draw: Callable[[Spec], str] = to_svg,
 ) -> str:
     """The whole story of a release for the office that made it. It holds reasons that look at votes."""

@@ -44,7 +44,7 @@ from safemargin.report.words import (
     tally_words,
 )
 
-MOST_CELLS = 40
+MOST_CELLS = 20
 MOST_LINES = 50
 
 

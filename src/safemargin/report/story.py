@@ -7,7 +7,7 @@ from safemargin.model.findings import Findings
 from safemargin.model.plan import Plan
 from safemargin.model.release import Release
 from safemargin.report.charts import Spec, to_svg
-from safemargin.report.groups import DecidedGroup, by_axis, category_orders, decided_groups, total_counts
+from safemargin.report.groups import DecidedGroup, Orders, by_axis, category_orders, decided_groups, total_counts
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def told(
     plan: Plan,
     release: Release,
     findings: Sequence[Findings],
-    orders: Mapping[str, Sequence[str]] | None = None,
+    orders: Orders | None = None,
     draw: Callable[[Spec], str] = to_svg,
 ) -> Story:
     """The story of a release; `orders` of the categories as in the project, else as the onlookers see them."""

@@ -54,8 +54,8 @@ class DuckSource:
         with connected(self.path) as database:
             if self.numbered:
                 texts = [self.fields[name] for name in columns]
-                if (found := _counted_by_place(database, self.scan, texts)) is not None:
-                    return Profiles(columns, *found)
+                if (counted := _counted_by_place(database, self.scan, texts)) is not None:
+                    return Profiles(columns, *counted)
             database.execute(
                 f"create temp table profile as select {wanted}, count(*) as n from {self.scan} group by all"
             )
