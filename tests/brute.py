@@ -75,9 +75,11 @@ class Fiber:
         onlooker = onlooker or Onlooker()
         facts = [*tables, *onlooker.facts]
         self.axes = list(dict.fromkeys(axis for table in facts for axis in table.axes))
-        joint = next((roll for roll in onlooker.roll if _is_joint(roll, self.axes)), None)
+        joints = [roll for roll in onlooker.roll if _is_joint(roll, self.axes)]
+        joint = max(joints, key=lambda roll: len(roll.axes), default=None)
         rolls = [] if joint else list(onlooker.roll)
-        self.axes += [a for a in dict.fromkeys(a for roll in rolls for a in roll.axes) if a not in self.axes]
+        known = [joint] if joint else rolls
+        self.axes += [a for a in dict.fromkeys(a for roll in known for a in roll.axes) if a not in self.axes]
         self.options = list(dict.fromkeys(name for table in facts for name in table.options)) or [""]
         self.units = [*self.options, HIDDEN]
         self.people: dict[Cell, int] | None = None

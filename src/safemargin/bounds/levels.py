@@ -151,12 +151,12 @@ def _categories(known: System, rounder: Rounder, limits: Limits, axis: str) -> L
 
 
 def _single_slices(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
-    """The published slices themselves, with the range that was published."""
+    """The published slices themselves, with the range that was published; everybody, where nothing else is."""
     found = []
     count = len(known.options)
-    for block in known.blocks if rounder.possible else []:
-        axes = _axes_of(known, block)
-        if not axes:
+    axes_of = [_axes_of(known, block) for block in known.blocks]
+    for block, axes in zip(known.blocks, axes_of, strict=True) if rounder.possible else []:
+        if not axes and any(axes_of):
             continue
         level = Level(known, axes, block[:, None], limits)
         listed = (level.codes[:, 0] >= 0)[:, None]

@@ -25,12 +25,15 @@ def categories_of(tables: Sequence[PublishedTable], axis: str) -> tuple[str, ...
 
 
 def joint_roll(roll: Sequence[PublishedTable], axes: tuple[str, ...]) -> PublishedTable | None:
-    """A roll that gives the people of every profile of `axes`."""
-    for table in roll:
-        plain = table.is_exact and all(len(group) == 1 for groups in table.groups for group in groups)
-        if plain and set(table.axes) >= set(axes):
-            return table
-    return None
+    """The roll that gives the people of every profile of `axes`, by as many axes as any does."""
+    found = [
+        table
+        for table in roll
+        if set(table.axes) >= set(axes)
+        and table.is_exact
+        and all(len(group) == 1 for groups in table.groups for group in groups)
+    ]
+    return max(found, key=lambda table: len(table.axes), default=None)
 
 
 def occupied(

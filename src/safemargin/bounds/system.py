@@ -107,8 +107,8 @@ def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0,
     axes = tuple(dict.fromkeys(axis for table in facts for axis in table.axes))
     options = tuple(dict.fromkeys(name for table in facts for name in table.options)) or ("",)
     joint = joint_roll(onlooker.roll, axes)
-    if joint is None:
-        axes = tuple(dict.fromkeys([*axes, *(axis for table in onlooker.roll for axis in table.axes)]))
+    rolls = onlooker.roll if joint is None else (joint,)
+    axes = tuple(dict.fromkeys([*axes, *(axis for roll in rolls for axis in roll.axes)]))
     known = (*facts, *onlooker.roll)
     categories = tuple(categories_of(known, axis) for axis in axes)
     if check:

@@ -58,8 +58,15 @@ def as_published(
 def protected_margin(
     table: Table, axis: str, partition: Partition, hidden: Collection[Group], status: str = "withheld"
 ) -> PublishedTable:
-    """One axis with its groups merged as `partition` says and the counts of `hidden` groups unknown."""
-    exact = as_published(table.margin((axis,)), table.schema, axis, {axis: partition})
+    """One axis with its groups merged as `partition` says and the counts of `hidden` groups unknown.
+
+    Every group is listed, also one that nobody voted in: to leave it out would tell that.
+    """
+    listed = table.margin((axis,))
+    every = np.zeros((len(table.schema.axis(axis).categories), listed.counts.shape[1]), dtype=np.int64)
+    every[listed.codes[:, 0]] = listed.counts
+    whole = Tally((axis,), frozen(np.arange(len(every)), 1), frozen(every, every.shape[1]))
+    exact = as_published(whole, table.schema, axis, {axis: partition})
     hide = np.array([group in hidden for group in exact.groups[0]])[exact.codes[:, 0]]
     return replace(
         exact,
