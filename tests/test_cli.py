@@ -10,8 +10,9 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from commands import Ran, Run, in_process, listing, script
-from safemargin import cli
+from safemargin.cli import projects
 from safemargin.demo import write_city
+from safemargin.errors import OutputError
 from safemargin.model.exposure import METHODS
 
 PROJECT = """\
@@ -306,7 +307,7 @@ def test_demo(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             (to / name).write_text(text, encoding="utf-8")
         return to / "project.toml"
 
-    monkeypatch.setattr(cli, "write_city", write_small_city)
+    monkeypatch.setattr(projects, "write_city", write_small_city)
     ran = run("demo", "city", "--json")
     assert ran.code == 0 and set(ran.document) == RELEASE_KEYS
     assert (folder / "city/release/published/manifest.json").is_file()
@@ -619,5 +620,5 @@ def test_a_call_without_command_shows_the_help(run: Run) -> None:
 
 
 def test_the_city_refuses_what_it_cannot_write(folder: Path) -> None:
-    with pytest.raises(cli.OutputError, match="votes.csv"):
+    with pytest.raises(OutputError, match="votes.csv"):
         write_city(folder / "votes.csv", people=20_000)
