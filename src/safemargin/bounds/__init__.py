@@ -4,17 +4,17 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
 from safemargin.bounds import closed
+from safemargin.bounds.asked import cells_asked, known_axes, people_of, targets_of
 from safemargin.bounds.conflict import explained
 from safemargin.bounds.profiles import MOST_PROFILES
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.sharp import Progress, Targets, settle
+from safemargin.bounds.sharp import Progress, settle
 from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
 from safemargin.bounds.witness import Family
-from safemargin.errors import ContradictionError, InputError, TooLargeError
-from safemargin.model.arrays import FloatArray, IntArray, row_keys
+from safemargin.errors import ContradictionError, TooLargeError
+from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.exposure import Cells, Exposure
 from safemargin.model.margins import exact_margins, knowing
 from safemargin.model.onlooker import Onlooker
@@ -74,14 +74,14 @@ def _bound(
 ) -> Exposure:
     known = system(public, onlooker, slack)
     sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp
-    cells, cell_of = _cells(known, target)
-    targets = _targets(known, cell_of, len(cells))
+    cells, cell_of = cells_asked(known, target)
+    targets = targets_of(known, cell_of, len(cells))
     settled = settle(known, targets, progress, programs=sharp, given=given, enough=enough)
     shape = (len(cells), len(known.options))
     return Exposure(
         cells=cells,
         options=() if known.options == ("",) else known.options,
-        people=_people(known, onlooker, cells, cell_of),
+        people=people_of(known, onlooker, cells, cell_of),
         lower=settled.lower.reshape(shape),
         upper=settled.upper.reshape(shape),
         integer=settled.integer.reshape(shape),
@@ -96,7 +96,7 @@ def _bound(
 
 def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None) -> Exposure:
     axes = tuple(axis for table in tables for axis in table.axes)
-    wanted = axes if target is None else _known_axes(target, axes)
+    wanted = axes if target is None else known_axes(target, axes)
     chosen = tuple(table for table in tables if set(table.axes) <= set(wanted)) or tables[:1]
     categories = tuple(
         tuple(name for group in table.groups[0] for name in sorted(group))
@@ -124,68 +124,6 @@ def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, targ
         onlooker=onlooker,
         totals=complete_total(tables[0], {}) or (),
     )
-
-
-def _known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
-    for axis in target:
-        if axis not in axes:
-            raise InputError(f"target axis {axis!r} is in no table; the axes are {', '.join(axes) or '(none)'}")
-    return target
-
-
-def _cells(known: System, target: tuple[str, ...] | None) -> tuple[Cells, IntArray]:
-    """The cells asked for, and which of them each profile lies in."""
-    if target is None:
-        return Cells(known.axes, known.categories, known.codes), np.arange(len(known.codes))
-    columns = [known.axes.index(axis) for axis in _known_axes(target, known.axes)]
-    categories = tuple(known.categories[c] for c in columns)
-    codes = known.codes[:, columns].reshape(len(known.codes), len(columns))
-    _, first, inverse = np.unique(
-        row_keys(codes, [len(names) for names in categories]), return_index=True, return_inverse=True
-    )
-    return Cells(target, categories, codes[first]), inverse.astype(np.int64)
-
-
-def _targets(known: System, cell_of: IntArray, cells: int) -> Targets:
-    """One functional per cell and listed option, in that order."""
-    count, free = len(known.options), known.free
-    profiles = np.arange(len(cell_of))
-    rows, columns = [], []
-    for option in range(count):
-        for variable in [option] if option < free else range(free):
-            rows.append(cell_of * count + option)
-            columns.append(profiles * free + variable)
-    at, to = np.concatenate(rows), np.concatenate(columns)
-    matrix = sparse.csr_array((np.ones(len(at), dtype=np.int64), (at, to)), shape=(cells * count, known.size))
-    offset, sign = np.zeros((cells, count), dtype=np.int64), np.ones((cells, count), dtype=np.int64)
-    if known.reference and known.people is not None:
-        np.add.at(offset[:, -1], cell_of, known.people)
-        sign[:, -1] = -1
-    return Targets(matrix, offset.ravel(), sign.ravel())
-
-
-def _people(known: System, onlooker: Onlooker, cells: Cells, cell_of: IntArray) -> IntArray | None:
-    if known.people is not None:
-        people = np.zeros(len(cells), dtype=np.int64)
-        np.add.at(people, cell_of, known.people)
-        return people
-    seen = dict(zip(known.axes, known.categories, strict=True))
-    for table in onlooker.roll:
-        if set(table.axes) >= set(cells.axes) and complete_total(table, seen) is not None:
-            return _sizes(table, cells)
-    return None
-
-
-def _sizes(roll: PublishedTable, cells: Cells) -> IntArray | None:
-    """People per cell from a roll of at least the axes of `cells`; none where the roll merges their categories."""
-    found: dict[tuple[str, ...], int] = {}
-    columns = [roll.axes.index(axis) for axis in cells.axes]
-    if any(len(group) > 1 for column in columns for group in roll.groups[column]):
-        return None
-    for row, people in enumerate(roll.lower.tolist()):
-        key = tuple(next(iter(roll.groups[column][roll.codes[row, column]])) for column in columns)
-        found[key] = found.get(key, 0) + people
-    return np.array([found.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64)
 
 
 def _totals(tables: Sequence[PublishedTable], known: System) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ other. Where the equations have more than `MOST_ENTRIES` entries there are excha
 fail.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import gcd
@@ -41,7 +41,17 @@ def sample(
     law: str = "uniform",
     between: int | None = None,
 ) -> IntArray:
-    """Tables (rows) of a Markov chain that begins at `start`, `between` moves apart.
+    """Tables (rows) of a Markov chain that begins at `start`, as `chain` draws them."""
+    found = np.tile(start, (count, 1))
+    for row, table in zip(range(count), chain(known, start, generator, law, between), strict=False):
+        found[row] = table
+    return found
+
+
+def chain(
+    known: System, start: IntArray, generator: Generator, law: str = "uniform", between: int | None = None
+) -> Iterator[IntArray]:
+    """Tables without end, `between` moves apart, the first of them so many moves from `start`.
 
     `uniform`: every table alike. `hypergeometric`: a table as often as there are ways to give the votes to people, the
     product of `1 / x!`, with known people per profile also over those who are left.
@@ -51,18 +61,16 @@ def sample(
     if start.shape != known.low.shape or not known.admits(start):
         raise InputError("the table to start from does not satisfy the facts")
     form = standard(known)
-    chain = _Chain(known, form, start, law == "hypergeometric")
+    walk = _Chain(known, form, start, law == "hypergeometric")
     kinds = _kinds(form, generator)
     pause = min(2 * len(form.loose), LONGEST_PAUSE) if between is None else between
-    found = np.tile(start, (count, 1))
-    if not kinds:
-        return found
-    for row in range(count):
-        for _ in range(max(pause, 1)):
+    while True:
+        for _ in range(max(pause, 1) if kinds else 0):
             draw = kinds[int(generator.integers(len(kinds)))]
-            chain.step(draw(generator), generator)
-        found[row, form.loose] = form.base[form.loose] + chain.values[: len(form.loose)]
-    return found
+            walk.step(draw(generator), generator)
+        table = start.copy()
+        table[form.loose] = form.base[form.loose] + walk.values[: len(form.loose)]
+        yield table
 
 
 class _Chain:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from safemargin.cli.fibers import fiber
 from safemargin.cli.projects import demo, init, release, schema
 from safemargin.cli.proofs import verify
 from safemargin.cli.tables import audit, bound
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (demo, init, release, bound, audit, verify, schema):
+for command in (demo, init, release, bound, audit, fiber, verify, schema):
     app.command()(command)
 
 

@@ -10,11 +10,14 @@ import numpy as np
 
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.exposure import METHODS, Cells, Exposure
+from safemargin.model.fiber import QUANTILES, Fiber
 from safemargin.model.findings import Attempt, Findings
 from safemargin.model.plan import Plan
+from safemargin.model.possible import Possible
 from safemargin.model.release import Release
 from safemargin.model.target import VERDICTS, Target
 from safemargin.report.groups import Orders, decided_groups, decision_label
+from safemargin.report.words import fiber_words
 
 SCHEMA = 1
 """Version of the documents; a change of meaning raises it."""
@@ -71,6 +74,42 @@ def findings_document(findings: Findings) -> Document:
         "attacks": [_attack(attempt) for attempt in findings.attempts],
         "safe": findings.is_safe,
     }
+
+
+def possible_document(possible: Possible) -> Document:
+    """The tables that one onlooker cannot rule out; what is not known is null."""
+    drawn = possible.drawn
+    return {
+        "schema": SCHEMA,
+        **_fiber(possible.fiber),
+        "at_least": possible.fiber.reached,
+        "method": possible.fiber.method,
+        "words": fiber_words(possible.fiber),
+        "cells": list(possible_entries(possible)),
+        "sample": None if drawn is None else {"law": drawn.law, "tables": drawn.tables, "seed": drawn.seed},
+        "onlooker": possible.onlooker.describe(possible.cells.axes),
+    }
+
+
+def possible_entries(possible: Possible) -> Iterator[Document]:
+    """One entry per cell and option: the values that occur, and what random tables hold."""
+    count = max(len(possible.options), 1)
+    drawn, attained = possible.drawn, possible.fiber.attained
+    for place in range(len(possible.cells) * count):
+        row, option = divmod(place, count)
+        entry: Document = {"cell": possible.cells.cell(row)}
+        if possible.options:
+            entry["option"] = possible.options[option]
+        entry["people"] = None if possible.people is None else int(possible.people[row])
+        entry["attained"] = None if attained is None else list(attained[place])
+        if drawn is not None:
+            entry["mean"], entry["error"] = float(drawn.mean[place]), float(drawn.error[place])
+            entry["quantiles"] = dict(zip(map(str, QUANTILES), drawn.quantiles[place].tolist(), strict=True))
+        yield entry
+
+
+def _fiber(fiber: Fiber) -> Document:
+    return {"dimension": fiber.dimension, "tables": fiber.tables}
 
 
 def release_document(
