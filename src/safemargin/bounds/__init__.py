@@ -8,14 +8,17 @@ import numpy as np
 from safemargin.bounds import closed
 from safemargin.bounds.asked import cells_asked, known_axes, people_of, targets_of
 from safemargin.bounds.conflict import explained
+from safemargin.bounds.possible import MOST_TO_GLANCE, glance
 from safemargin.bounds.profiles import MOST_PROFILES
 from safemargin.bounds.propagate import propagate
+from safemargin.bounds.search import Targets
 from safemargin.bounds.sharp import Progress, settle
 from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
 from safemargin.bounds.witness import Family
 from safemargin.errors import ContradictionError, TooLargeError
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.exposure import Cells, Exposure
+from safemargin.model.fiber import Fiber
 from safemargin.model.margins import exact_margins, knowing
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -39,6 +42,7 @@ def bound(
     sharp: bool | None = True,
     given: Sequence[IntArray] = (),
     enough: int | None = None,
+    fiber: bool = False,
     progress: Progress | None = None,
 ) -> Exposure:
     """What `onlooker` can infer about every cell once `public` is out.
@@ -46,7 +50,8 @@ def bound(
     A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
     Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
     leaves it to the number of cells. Integer tables that are `given` are checked and used. Once integer tables show an
-    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding.
+    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. `fiber`
+    asks for a first look at the possible tables.
     """
     if isinstance(public, Table):
         onlooker = onlooker or knowing(public, "joint")
@@ -55,9 +60,9 @@ def bound(
     onlooker = onlooker or Onlooker()
     if slack == 0 and closed.applies(public, onlooker):
         check_totals(public, slack, seen_in(public))
-        return _in_closed_form(tuple(public), onlooker, target)
+        return _in_closed_form(tuple(public), onlooker, target, fiber)
     try:
-        return _bound(public, onlooker, target, slack, sharp, given, enough, progress)
+        return _bound(public, onlooker, target, slack, sharp, given, enough, fiber, progress)
     except ContradictionError as error:
         raise explained(error, public, onlooker, slack) from None
 
@@ -70,6 +75,7 @@ def _bound(
     sharp: bool | None,
     given: Sequence[IntArray],
     enough: int | None,
+    fiber: bool,
     progress: Progress | None,
 ) -> Exposure:
     known = system(public, onlooker, slack)
@@ -91,10 +97,21 @@ def _bound(
         population=_population(onlooker, known),
         fitted=_fitted(known, cell_of, len(cells)),
         complete=settled.complete and (sharp or bool(settled.integer.all())),
+        fiber=_seen(known, targets) if fiber else None,
     )
 
 
-def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None) -> Exposure:
+def _seen(known: System, targets: Targets) -> Fiber:
+    """A first look at the fiber; raises if it is empty."""
+    found = glance(known, targets)
+    if found.tables == 0:
+        raise ContradictionError("the facts contradict each other: no table of whole people satisfies all of them")
+    return found
+
+
+def _in_closed_form(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None, fiber: bool
+) -> Exposure:
     axes = tuple(axis for table in tables for axis in table.axes)
     wanted = axes if target is None else known_axes(target, axes)
     chosen = tuple(table for table in tables if set(table.axes) <= set(wanted)) or tables[:1]
@@ -123,7 +140,20 @@ def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, targ
         method=np.zeros(lower.shape, dtype=np.int64),
         onlooker=onlooker,
         totals=complete_total(tables[0], {}) or (),
+        fiber=_seen_in_closed_form(tables, onlooker, wanted, fiber),
     )
+
+
+def _seen_in_closed_form(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, wanted: tuple[str, ...], fiber: bool
+) -> Fiber | None:
+    """A first look where there is no system yet; cells are in the order of `wanted`."""
+    sizes = [len(frozenset().union(*groups)) for table in tables for groups in table.groups]
+    if not fiber or math.prod(sizes) * max(len(tables[0].options), 1) > MOST_TO_GLANCE:
+        return Fiber(None, None) if fiber else None
+    known = system(tables, onlooker)
+    cells, cell_of = cells_asked(known, wanted)
+    return _seen(known, targets_of(known, cell_of, len(cells)))
 
 
 def _totals(tables: Sequence[PublishedTable], known: System) -> tuple[int, ...]:

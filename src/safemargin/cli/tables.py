@@ -82,6 +82,7 @@ def bound(
                 onlookers_of(project, table)[0],
                 target=wanted,
                 enough=aim.tau if decide else None,
+                fiber=not decide,
                 progress=progress,
             )
     else:
@@ -91,7 +92,13 @@ def bound(
         slack = measured_slack(tables, share(tolerance))
         with progress_bar("bounding") as progress:
             exposure = run_bound(
-                tables, onlooker, target=wanted, slack=slack, enough=aim.tau if decide else None, progress=progress
+                tables,
+                onlooker,
+                target=wanted,
+                slack=slack,
+                enough=aim.tau if decide else None,
+                fiber=not decide,
+                progress=progress,
             )
     if export is not None:
         write(export, cells_csv(exposure, aim))
@@ -143,6 +150,7 @@ def audit(
             slack=slack,
             sharp=True,
             enough=aim.tau if decide else None,
+            fiber=not decide,
             progress=progress,
         )
     if export is not None:

@@ -30,9 +30,10 @@ T = TypeVar("T")
 
 
 class Named(TypedDict, total=False):
-    """The option of an entry; absent where the tables have none."""
+    """The option of an entry, absent where the tables have none; `attained` where an interval has gaps."""
 
     option: str
+    attained: list[int]
 
 
 class CellEntry(Named):
@@ -62,6 +63,7 @@ def exposure_document(exposure: Exposure, target: Target) -> Document:
         "schema": SCHEMA,
         "cells": entries(exposure, target),
         "verdicts": exposure.tallied(target),
+        "fiber": _fiber(exposure.fiber or Fiber(None, None)),
         "onlooker": exposure.onlooker.describe(exposure.cells.axes),
         "target": asdict(target),
     }
@@ -149,7 +151,7 @@ def entries(exposure: Exposure, target: Target, picked: IntArray | None = None) 
     """
     flat = np.arange(exposure.lower.size) if picked is None else picked
     with _collector_resting():
-        return [
+        found: list[CellEntry] = [
             {
                 "cell": cell,
                 **named,
@@ -168,6 +170,11 @@ def entries(exposure: Exposure, target: Target, picked: IntArray | None = None) 
                 exposure, target, flat
             )
         ]
+        if exposure.fiber is not None and exposure.fiber.gaps:
+            for entry, place in zip(found, flat.tolist(), strict=True):
+                if (values := exposure.fiber.gap(place)) is not None:
+                    entry["attained"] = list(values)
+        return found
 
 
 @contextmanager

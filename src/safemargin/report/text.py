@@ -26,6 +26,7 @@ from safemargin.report.words import (
     count_span,
     fiber_words,
     finding_words,
+    gap_words,
     headline,
     irregular_words,
     is_sound,
@@ -51,11 +52,18 @@ def show_exposure(console: Console, exposure: Exposure, target: Target, limit: i
     _say(console, f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.")
     if not exposure.complete:
         _say(console, UNSETTLED, "yellow")
+    _say_gaps(console, exposure)
     rows = entries(exposure, target, ranked(exposure, target, limit, sort))
     console.print()
     console.print(_cell_table(rows, exposure, console.width >= ROOMY))
     if (left := exposure.lower.size - len(rows)) > 0:
         _say(console, f"{left:,} more are not shown.", "dim")
+
+
+def _say_gaps(console: Console, exposure: Exposure) -> None:
+    """One line where the possible tables tell more than the intervals."""
+    if words := gap_words(exposure):
+        _say(console, words, "yellow")
 
 
 def show_possible(console: Console, possible: Possible, limit: int = 30) -> None:
@@ -97,6 +105,7 @@ def show_findings(console: Console, findings: Findings) -> None:
     exposure = findings.exposure
     _say(console, f"{findings.onlooker.name}: {onlooker_words(findings.onlooker, exposure.cells.axes)}.")
     _say(console, f"Intervals: {tally_words(exposure.tallied(findings.target))}.")
+    _say_gaps(console, exposure)
     console.print()
     console.print(_attack_table(findings.attempts))
     _show_found(console, findings.attempts)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from safemargin.model.exposure import Exposure
 from safemargin.model.fiber import Fiber
 from safemargin.model.findings import Finding, Findings
 from safemargin.model.onlooker import Onlooker
@@ -90,6 +91,23 @@ def fiber_words(fiber: Fiber) -> str:
     if fiber.tables < 2:
         return f"{'only one' if fiber.tables else 'no'} table of whole people is possible"
     return f"{fiber.tables:,} tables are possible"
+
+
+def gap_words(exposure: Exposure) -> str:
+    """What the possible tables tell beyond the intervals: that there is one only where fractions leave room, or gaps."""
+    fiber = exposure.fiber
+    if fiber is None:
+        return ""
+    if fiber.tables == 1 and fiber.dimension:
+        return f"{fiber_words(fiber).capitalize()}."
+    if not fiber.gaps:
+        return ""
+    place, more = fiber.gaps[0], len(fiber.gaps) - 1
+    row, option = divmod(place, exposure.lower.shape[1])
+    name = cell_words(exposure.cells.cell(row)) + (f", {exposure.options[option]}" if exposure.options else "")
+    others = f", and {plural(more, 'more gap')}" if more else ""
+    values = values_words(fiber.gap(place) or ())
+    return f"Not every count in an interval is possible: {name} is one of {values}{others}."
 
 
 def cell_words(cell: Mapping[str, str]) -> str:
