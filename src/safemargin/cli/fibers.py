@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from safemargin.bounds.fiber_sample import LAWS
 from safemargin.bounds.possible import draw, possible
 from safemargin.bounds.system import measured_slack
 from safemargin.cli.options import (
@@ -24,6 +25,7 @@ from safemargin.cli.options import (
     share,
 )
 from safemargin.cli.terminal import out, print_json, progress_bar
+from safemargin.errors import InputError
 from safemargin.report import possible_document, show_possible
 
 
@@ -47,11 +49,12 @@ def fiber(
 
     Example: safemargin fiber hair.csv eye.csv --sample 1000
     """
-    tables, onlooker, wanted = (
-        read_tables(files, count, option, by, skip),
-        public(roll, fact, count, option),
-        axes(target),
-    )
+    if law not in LAWS:
+        raise InputError(f"--law {law!r}: must be one of {', '.join(LAWS)}")
+    if sample is not None and sample < 2:
+        raise InputError(f"--sample {sample}: must be at least 2")
+    tables, wanted = read_tables(files, count, option, by, skip), axes(target)
+    onlooker = public(roll, fact, count, option)
     slack = measured_slack(tables, share(tolerance))
     with progress_bar("counting") as progress:
         found = possible(tables, onlooker, target=wanted, slack=slack, progress=progress)

@@ -94,7 +94,7 @@ def fiber_words(fiber: Fiber) -> str:
 
 
 def gap_words(exposure: Exposure) -> str:
-    """What the possible tables tell beyond the intervals: that there is one only where fractions leave room, or gaps."""
+    """What the possible tables tell beyond the intervals: that there is but one, or gaps in them."""
     fiber = exposure.fiber
     if fiber is None:
         return ""
