@@ -28,6 +28,7 @@ MOST_ENTRIES = 300_000
 MOST_ELIMINATIONS, ELIMINATION_WORK = 200, 30_000_000
 MOST_CIRCUITS = 5_000
 LONGEST_PAUSE = 2_000
+MOVES_PER_COUNT = 20
 
 Move = list[tuple[int, int]]
 """Places and steps."""
@@ -73,6 +74,24 @@ def chain(
         yield table
 
 
+def reach(known: System, start: IntArray, generator: Generator) -> int:
+    """A number of tables that there are at least: moves from `start` that share no count can be combined freely."""
+    form = standard(known)
+    walk, kinds = _Chain(known, form, start, False), _kinds(form, generator)
+    lines = []
+    for draw in kinds:
+        for _ in range(MOVES_PER_COUNT * len(form.loose)):
+            change = walk.along_all(draw(generator))
+            least, most = walk.ends(change)
+            lines.append((most - least + 1, [at for at, _ in change]))
+    used, found = set[int](), 1
+    for length, places in sorted(lines, key=lambda line: (-(line[0] ** (1 / max(len(line[1]), 1))), line[1])):
+        if length > 1 and used.isdisjoint(places):
+            used.update(places)
+            found *= length
+    return found
+
+
 class _Chain:
     """The open counts, what the ranges leave over and, last, who is left of each profile."""
 
@@ -99,8 +118,21 @@ class _Chain:
 
     def step(self, move: Move, generator: Generator) -> None:
         """Go along a move, to any table on its line."""
-        change = gathered((at, size * step) for place, step in move for at, size in self.along[place])
-        least, most = -UNBOUNDED, UNBOUNDED
+        change = self.along_all(move)
+        least, most = self.ends(change)
+        if least == most or not change:
+            return
+        length = self._length(change, least, most, generator)
+        for at, way in change:
+            self.values[at] += length * way
+
+    def along_all(self, move: Move) -> Move:
+        """What a move of open counts does to everything."""
+        return gathered((at, size * step) for place, step in move for at, size in self.along[place])
+
+    def ends(self, change: Move) -> tuple[int, int]:
+        """How often a change can be made, backwards and forwards."""
+        least, most = (-UNBOUNDED, UNBOUNDED) if change else (0, 0)
         for at, way in change:
             here = self.values[at]
             left = self.room[at] - here
@@ -108,11 +140,7 @@ class _Chain:
                 least, most = max(least, -(here // way)), min(most, left // way)
             else:
                 least, most = max(least, -(left // -way)), min(most, here // -way)
-        if least == most or not change:
-            return
-        length = self._length(change, least, most, generator)
-        for at, way in change:
-            self.values[at] += length * way
+        return least, most
 
     def _length(self, change: Move, least: int, most: int, generator: Generator) -> int:
         if self.offset is None:

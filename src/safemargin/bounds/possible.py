@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from safemargin.bounds.asked import cells_asked, people_of, targets_of
 from safemargin.bounds.conflict import explained
-from safemargin.bounds.fiber import attained, chain, count_tables, dimension
-from safemargin.bounds.fiber_count import Count
+from safemargin.bounds.fiber import attained, chain, count_tables, dimension, reach
+from safemargin.bounds.fiber_count import UNLIMITED, Count
 from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
@@ -34,6 +35,9 @@ MOST_TO_GLANCE = 500
 
 MOST_DRAWN = 50_000_000
 SECONDS_TO_START = 30.0
+MOST_TO_REACH, STEPS_INSIDE, SEED = 5_000, 20, 30_000
+"""Variables up to which moves from one table tell how many there are at least."""
+
 STOPPED = "stopped"
 
 
@@ -60,6 +64,9 @@ def possible(
             values = _values(known, targets, most)
     except KeyboardInterrupt:
         count = Count(None, False, STOPPED)
+    else:
+        if not count.exact and count.method != UNLIMITED and known.size <= MOST_TO_REACH:
+            count = replace(count, value=max(count.value or 0, _reached(known)))
     return replace(seen, fiber=_fiber(flat, count, values))
 
 
@@ -136,6 +143,13 @@ def _values(known: System, targets: Targets, most: int) -> tuple[tuple[int, ...]
         return None
     turns = zip(found, targets.offset.tolist(), targets.sign.tolist(), strict=True)
     return tuple(tuple(sorted(offset + sign * value for value in values)) for values, offset, sign in turns)
+
+
+def _reached(known: System) -> int:
+    """Tables that there are at least, from one in the middle of them."""
+    generator = numpy_generator(SEED)
+    inside = next(islice(chain(known, _some_table(known), generator), STEPS_INSIDE, None))
+    return reach(known, inside, generator)
 
 
 def _some_table(known: System) -> IntArray:
