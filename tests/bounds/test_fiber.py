@@ -1,7 +1,6 @@
 """How many tables, which values, how many dimensions, random tables: against published counts and exhaustion."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import combinations, product
 from math import comb, prod
 
@@ -13,7 +12,6 @@ from scipy.stats import chisquare
 
 from brute import Fiber, TooMany, Unlimited, published
 from cases import Town, margin, rolls, situation
-from safemargin.bounds.asked import cells_asked, targets_of
 from safemargin.bounds.fiber import attained, count_tables, dimension, reach, sample, tables
 from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES
 from safemargin.bounds.fiber_form import Form, parts, standard
@@ -21,15 +19,11 @@ from safemargin.bounds.fiber_sample import _basis, _solve
 from safemargin.bounds.fiber_search import Search
 from safemargin.bounds.fiber_states import count_by_grid, count_by_states
 from safemargin.bounds.fiber_vertices import count_by_vertices
-from safemargin.bounds.possible import glance
 from safemargin.bounds.system import System, system
 from safemargin.errors import ContradictionError, InputError, TooLargeError
 from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.model.exposure import Cells, Exposure
-from safemargin.model.fiber import Fiber
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
-from safemargin.model.target import Target
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; each test makes fewer than a hundred, so it alarms below 1e-6."""
@@ -568,30 +562,3 @@ def test_moves_that_share_nothing_are_a_number_that_is_reached() -> None:
     known = two_way(*HAIR_EYE[:2])
     (table,) = sample(known, np.array(NORTHWEST), 1, np.random.default_rng(1), between=500)
     assert 10**4 < reach(known, table, np.random.default_rng(1)) < HAIR_EYE[2]
-
-
-def test_all_or_nobody_is_disclosed() -> None:
-    """Every count that is possible is a share outside the limits, although the interval reaches from end to end."""
-    cells = Cells(("A",), (("A0", "A1"),), np.array([[0], [1]]))
-    ends = np.array([[0], [0]]), np.array([[20], [20]])
-    whole = np.ones((2, 1), dtype=bool)
-    hull = Exposure(
-        cells, (), np.array([20, 20]), *ends, whole, np.zeros((2, 1), dtype=np.int64), Onlooker(), (20,), 40
-    )
-    target = Target(beta=0.05, kappa=10)
-    assert hull.tallied(target) == {"contained": 0, "open": 2, "disclosed": 0}
-    gaps = replace(hull, fiber=Fiber(1, 2, 2, "", ((0, 20), (0, 10, 20))))
-    assert gaps.verdicts(target).ravel().tolist() == [2, 1]
-    assert gaps.fiber is not None and gaps.fiber.gaps == (0, 1)
-    assert Fiber(1, 3, 3, "", ((0, 1, 2),)).gaps == ()
-
-
-def test_a_first_look_is_short() -> None:
-    known = with_margins(np.full((6, 6, 6), 6), ["AB", "AC", "BC"])
-    found = count_tables(known, quick=True)
-    assert not found.exact
-    cells, cell_of = cells_asked(known, None)
-    assert glance(known, targets_of(known, cell_of, len(cells))).tables is None
-    large = with_margins(np.full((8, 8, 8), 6), ["AB", "AC", "BC"])
-    cells, cell_of = cells_asked(large, None)
-    assert glance(large, targets_of(large, cell_of, len(cells))) == Fiber(None, None)
