@@ -10,9 +10,11 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from commands import Ran, Run, in_process, listing, script
-from safemargin import cli
+from safemargin.cli import projects
 from safemargin.demo import write_city
+from safemargin.errors import OutputError
 from safemargin.model.exposure import METHODS
+from truth import FAKE_SAFE, GAP, VLACH
 
 PROJECT = """\
 title = "Works council"
@@ -170,7 +172,7 @@ def test_bound_of_a_project(run: Run) -> None:
     ran = run("bound", "project.toml", "--json")
     document = ran.document
     assert (ran.code, ran.err) == (0, "")
-    assert set(document) == {"schema", "cells", "verdicts", "onlooker", "target"}
+    assert set(document) == {"schema", "cells", "verdicts", "fiber", "onlooker", "target"}
     cells = document["cells"]
     assert isinstance(cells, list) and len(cells) == 8 and set(cells[0]) == CELL_KEYS
     first = {key: value for key, value in cells[0].items() if key not in ("t", "fitted", "interval", "method")}
@@ -246,7 +248,7 @@ def test_audit(run: Run) -> None:
     ran = run("audit", "site.csv", "grade.csv", "--roll", "roll.csv", "--json")
     document = ran.document
     assert (ran.code, ran.err) == (0, "")
-    assert set(document) == {"schema", "cells", "verdicts", "onlooker", "target", "attacks", "safe"}
+    assert set(document) == {"schema", "cells", "verdicts", "fiber", "onlooker", "target", "attacks", "safe"}
     assert document["safe"] is True
     attacks = document["attacks"]
     assert isinstance(attacks, list)
@@ -306,7 +308,7 @@ def test_demo(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             (to / name).write_text(text, encoding="utf-8")
         return to / "project.toml"
 
-    monkeypatch.setattr(cli, "write_city", write_small_city)
+    monkeypatch.setattr(projects, "write_city", write_small_city)
     ran = run("demo", "city", "--json")
     assert ran.code == 0 and set(ran.document) == RELEASE_KEYS
     assert (folder / "city/release/published/manifest.json").is_file()
@@ -619,5 +621,123 @@ def test_a_call_without_command_shows_the_help(run: Run) -> None:
 
 
 def test_the_city_refuses_what_it_cannot_write(folder: Path) -> None:
-    with pytest.raises(cli.OutputError, match="votes.csv"):
+    with pytest.raises(OutputError, match="votes.csv"):
         write_city(folder / "votes.csv", people=20_000)
+
+
+# Fibers
+
+
+def hair_and_eyes(folder: Path) -> tuple[str, str]:
+    (folder / "hair.csv").write_text("hair,count\nblack,108\nbrown,286\nred,71\nblond,127\n")
+    (folder / "eye.csv").write_text("eye,count\nbrown,220\nblue,215\nhazel,93\ngreen,64\n")
+    return "hair.csv", "eye.csv"
+
+
+def three_margins(folder: Path, margins: tuple[list[list[int]], ...]) -> list[str]:
+    names = []
+    for (one, other), margin in zip(("xy", "xz", "yz"), margins, strict=True):
+        rows = [f"{one}{i},{other}{j},{n}" for i, row in enumerate(margin) for j, n in enumerate(row)]
+        names.append(f"{one}{other}.csv")
+        (folder / names[-1]).write_text("\n".join([f"{one},{other},count", *rows]) + "\n")
+    return names
+
+
+def values_of(document: dict[str, object]) -> dict[str, list[int]]:
+    cells = document["cells"]
+    assert isinstance(cells, list)
+    return {" ".join(entry["cell"].values()): entry["attained"] for entry in cells if "attained" in entry}
+
+
+def test_fiber_of_a_large_table(run: Run, folder: Path) -> None:
+    """Snee 1974; counted by Diaconis and Gangolli 1995."""
+    files = hair_and_eyes(folder)
+    ran = run("fiber", *files, "--json")
+    document = ran.document
+    assert (ran.code, ran.err) == (0, "")
+    assert set(document) == {
+        *("schema", "dimension", "tables", "at_least", "method", "words", "cells", "sample", "onlooker")
+    }
+    assert (document["dimension"], document["tables"]) == (9, 1_225_914_276_768_514)
+    assert document["sample"] is None and set(values_of(document)) and not any(values_of(document).values())
+    assert "Dimension 9; 1,225,914,276,768,514 tables are possible" in run("fiber", *files).out
+    assert run("bound", *files, "--json").document["fiber"] == {"dimension": 9, "tables": 1_225_914_276_768_514}
+
+
+def test_fiber_with_a_gap(run: Run, folder: Path) -> None:
+    files = three_margins(folder, GAP)
+    document = run("fiber", *files, "--json").document
+    assert (document["dimension"], document["tables"]) == (1, 2)
+    assert values_of(document)["x0 y0 z1"] == [0, 2] and values_of(document)["x0 y0 z0"] == [0]
+    words = run("fiber", *files, "--limit", "2").out
+    assert "x0, y0, z1 - 0, 2" in " ".join(words.split()) and "70 more are not shown." in words
+    for command in ("bound", "audit"):
+        document = run(command, *files, "--json").document
+        assert document["fiber"] == {"dimension": 1, "tables": 2}
+        assert values_of(document) == {"x0 y0 z1": [0, 2], "x0 y0 z2": [0, 2]}
+        assert "Not every count in an interval is possible: x0, y0, z1 is one of 0, 2" in run(command, *files).out
+    assert run("bound", *files, "--decide", "--json").document["fiber"] == {"dimension": None, "tables": None}
+    assert run("bound", *files, "--export", "cells.csv").code == 1 and (folder / "cells.csv").is_file()
+
+
+def test_fiber_with_one_table_or_none(run: Run, folder: Path) -> None:
+    only = three_margins(folder, FAKE_SAFE[0])
+    document = run("fiber", *only, "--json").document
+    assert (document["dimension"], document["tables"]) == (1, 1)
+    assert "Only one table of whole people is possible." in run("audit", *only).out
+    none = three_margins(folder, VLACH)
+    document = run("fiber", *none, "--json").document
+    assert (document["tables"], document["words"]) == (0, "no table of whole people is possible")
+
+
+def test_fiber_without_an_end(run: Run, folder: Path) -> None:
+    (folder / "open.csv").write_text("site,count\nNorth,3\nSouth,\n")
+    document = run("fiber", "open.csv", "--json").document
+    assert (document["dimension"], document["tables"], document["words"]) == (1, None, "the tables were not counted")
+    assert document["method"] == "nothing that is published limits some count"
+
+
+def test_fiber_with_options_and_a_roll(run: Run) -> None:
+    document = run("fiber", "site.csv", "grade.csv", "--roll", "roll.csv", "--target", "grade", "--json").document
+    cells = document["cells"]
+    assert isinstance(cells, list) and document["tables"] == 51
+    assert [(entry["cell"]["grade"], entry["option"], entry["people"], entry["attained"]) for entry in cells] == [
+        ("junior", "yes", 170, [85]),
+        ("junior", "no", 170, [85]),
+        ("senior", "yes", 105, [50]),
+        ("senior", "no", 105, [55]),
+    ]
+
+
+@pytest.mark.parametrize("law", ["uniform", "hypergeometric"])
+def test_random_tables(run: Run, folder: Path, law: str) -> None:
+    files = hair_and_eyes(folder)
+    call = ("fiber", *files, "--sample", "400", "--law", law, "--seed", "7", "--json")
+    document = run(*call).document
+    assert document == run(*call).document, "the same seed"
+    assert document["sample"] == {"law": law, "tables": 400, "seed": 7}
+    cells = document["cells"]
+    assert isinstance(cells, list) and sum(entry["mean"] for entry in cells) == pytest.approx(592)
+    for entry in cells:
+        assert set(entry["quantiles"]) == {"0.05", "0.5", "0.95"}
+        low, middle, high = entry["quantiles"].values()
+        assert 0 <= low <= middle <= high and entry["error"] >= 0
+    if law == "hypergeometric":  # the mean is that of independence
+        first = next(entry for entry in cells if entry["cell"] == {"hair": "brown", "eye": "brown"})
+        assert abs(first["mean"] - 286 * 220 / 592) < 6 * max(first["error"], 0.3)
+    words = run(*call[:-1]).out
+    assert f"400 tables drawn, {law} law, seed 7." in words and "5 %" in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--law", "flat"), "--law 'flat': must be one of uniform, hypergeometric"),
+        (("--sample", "1"), "--sample 1: must be at least 2"),
+        (("--sample", "1000000000"), "1,000,000,000 tables to draw"),
+        (("--target", "shoe"), "target axis 'shoe' is in no table"),
+    ],
+)
+def test_fiber_says_what_is_wrong(run: Run, folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    ran = run("fiber", *hair_and_eyes(folder), *arguments)
+    assert ran.code == 2 and ran.out == "" and ran.err.count("\n") == 1 and said in ran.err

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from brute import Fiber, TooMany, Unlimited, published
 from cases import Town, margin, rolls, situation
-from safemargin.bounds.fiber import attained, count_tables, dimension, sample, tables
+from safemargin.bounds.fiber import attained, count_tables, dimension, reach, sample, tables
 from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES
 from safemargin.bounds.fiber_form import Form, parts, standard
 from safemargin.bounds.fiber_sample import _basis, _solve
@@ -541,3 +541,24 @@ def test_every_move_is_a_sum_of_the_basis() -> None:
         assert np.abs(basis.T @ np.rint(shares) - kernel.T).max() < 1e-9
         uneven += bool((solved.scale > 1).any())
     assert uneven > 10
+
+
+NORTHWEST = [108, 112, 0, 0, 0, 174, 41, 0, 0, 0, 30, 63, 0, 0, 0, 64]
+"""A table of hair and eyes: as many as possible in each cell in turn."""
+
+
+def test_moves_that_share_nothing_are_a_number_that_is_reached() -> None:
+    compared = 0
+    for seed in range(40):
+        composition = ("joint", "sizes", "none")[seed % 3]
+        _, shown, onlooker = situation(seed, composition, 1 + seed % 3)
+        known = system(shown, onlooker)
+        found = count_tables(known, limit=20_000)
+        first = next(tables(known), None) if found.exact and 0 < (found.value or 0) <= 20_000 else None
+        if first is not None and found.value is not None:
+            assert 1 <= reach(known, first, np.random.default_rng(seed)) <= found.value
+            compared += 1
+    assert compared > 20
+    known = two_way(*HAIR_EYE[:2])
+    (table,) = sample(known, np.array(NORTHWEST), 1, np.random.default_rng(1), between=500)
+    assert 10**4 < reach(known, table, np.random.default_rng(1)) < HAIR_EYE[2]

@@ -32,10 +32,11 @@ def audit(
     slack: int = 0,
     sharp: bool | None = None,
     enough: int | None = None,
+    fiber: bool = False,
     progress: Progress | None = None,
 ) -> Findings:
-    """Run every attack as `onlooker`; `target`, `sharp` and `enough` say which cells are bounded and how well, as in
-    `bound`.
+    """Run every attack as `onlooker`; `target`, `sharp`, `enough` and `fiber` say which cells are bounded and how well,
+    as in `bound`.
     """
     onlooker = onlooker or Onlooker()
     exposure = bound(
@@ -45,6 +46,7 @@ def audit(
         slack=slack,
         sharp=sharp,
         enough=enough,
+        fiber=fiber,
         given=release.witness,
         progress=progress,
     )

@@ -34,7 +34,7 @@ def joint(situation: Situation) -> Attempt:
 
 def _listed(situation: Situation) -> list[Finding]:
     exposure = situation.exposure
-    verdicts = situation.limits.verdicts(exposure.lower, exposure.upper, exposure.people)
+    verdicts = exposure.verdicts(situation.release.target)
     findings = []
     stated = _stated(situation) | _deserted(situation)
     for row, option in np.argwhere((verdicts == 2) & ~stated[:, None]).tolist():
@@ -42,6 +42,8 @@ def _listed(situation: Situation) -> list[Finding]:
         people = None if exposure.people is None else int(exposure.people[row])
         of = f" of {people} people" if people is not None else ""
         words = f"exactly {lower}{of}" if lower == upper else f"{lower} to {upper}{of}"
+        if exposure.fiber is not None and (values := exposure.fiber.gap(row * exposure.lower.shape[1] + option)):
+            words = f"{' or '.join(map(str, values))}{of}, nothing in between"
         name = exposure.options[option] if exposure.options else None
         findings.append(Finding("joint", exposure.cells.cell(row), name, people, lower, upper, words))
     return findings

@@ -4,18 +4,21 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
 from safemargin.bounds import closed
+from safemargin.bounds.asked import cells_asked, known_axes, people_of, targets_of
 from safemargin.bounds.conflict import explained
+from safemargin.bounds.possible import MOST_TO_GLANCE, glance
 from safemargin.bounds.profiles import MOST_PROFILES
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.sharp import Progress, Targets, settle
+from safemargin.bounds.search import Targets
+from safemargin.bounds.sharp import Progress, settle
 from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
 from safemargin.bounds.witness import Family
-from safemargin.errors import ContradictionError, InputError, TooLargeError
-from safemargin.model.arrays import FloatArray, IntArray, row_keys
+from safemargin.errors import ContradictionError, TooLargeError
+from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.exposure import Cells, Exposure
+from safemargin.model.fiber import Fiber
 from safemargin.model.margins import exact_margins, knowing
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -39,6 +42,7 @@ def bound(
     sharp: bool | None = True,
     given: Sequence[IntArray] = (),
     enough: int | None = None,
+    fiber: bool = False,
     progress: Progress | None = None,
 ) -> Exposure:
     """What `onlooker` can infer about every cell once `public` is out.
@@ -46,7 +50,8 @@ def bound(
     A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
     Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
     leaves it to the number of cells. Integer tables that are `given` are checked and used. Once integer tables show an
-    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding.
+    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. `fiber`
+    asks for a first look at the possible tables.
     """
     if isinstance(public, Table):
         onlooker = onlooker or knowing(public, "joint")
@@ -55,9 +60,9 @@ def bound(
     onlooker = onlooker or Onlooker()
     if slack == 0 and closed.applies(public, onlooker):
         check_totals(public, slack, seen_in(public))
-        return _in_closed_form(tuple(public), onlooker, target)
+        return _in_closed_form(tuple(public), onlooker, target, fiber)
     try:
-        return _bound(public, onlooker, target, slack, sharp, given, enough, progress)
+        return _bound(public, onlooker, target, slack, sharp, given, enough, fiber, progress)
     except ContradictionError as error:
         raise explained(error, public, onlooker, slack) from None
 
@@ -70,18 +75,19 @@ def _bound(
     sharp: bool | None,
     given: Sequence[IntArray],
     enough: int | None,
+    fiber: bool,
     progress: Progress | None,
 ) -> Exposure:
     known = system(public, onlooker, slack)
     sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp
-    cells, cell_of = _cells(known, target)
-    targets = _targets(known, cell_of, len(cells))
+    cells, cell_of = cells_asked(known, target)
+    targets = targets_of(known, cell_of, len(cells))
     settled = settle(known, targets, progress, programs=sharp, given=given, enough=enough)
     shape = (len(cells), len(known.options))
     return Exposure(
         cells=cells,
         options=() if known.options == ("",) else known.options,
-        people=_people(known, onlooker, cells, cell_of),
+        people=people_of(known, onlooker, cells, cell_of),
         lower=settled.lower.reshape(shape),
         upper=settled.upper.reshape(shape),
         integer=settled.integer.reshape(shape),
@@ -91,12 +97,23 @@ def _bound(
         population=_population(onlooker, known),
         fitted=_fitted(known, cell_of, len(cells)),
         complete=settled.complete and (sharp or bool(settled.integer.all())),
+        fiber=_seen(known, targets) if fiber else None,
     )
 
 
-def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None) -> Exposure:
+def _seen(known: System, targets: Targets) -> Fiber:
+    """A first look at the fiber; raises if it is empty."""
+    found = glance(known, targets)
+    if found.tables == 0:
+        raise ContradictionError("the facts contradict each other: no table of whole people satisfies all of them")
+    return found
+
+
+def _in_closed_form(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None, fiber: bool
+) -> Exposure:
     axes = tuple(axis for table in tables for axis in table.axes)
-    wanted = axes if target is None else _known_axes(target, axes)
+    wanted = axes if target is None else known_axes(target, axes)
     chosen = tuple(table for table in tables if set(table.axes) <= set(wanted)) or tables[:1]
     categories = tuple(
         tuple(name for group in table.groups[0] for name in sorted(group))
@@ -123,69 +140,20 @@ def _in_closed_form(tables: tuple[PublishedTable, ...], onlooker: Onlooker, targ
         method=np.zeros(lower.shape, dtype=np.int64),
         onlooker=onlooker,
         totals=complete_total(tables[0], {}) or (),
+        fiber=_seen_in_closed_form(tables, onlooker, wanted, fiber),
     )
 
 
-def _known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
-    for axis in target:
-        if axis not in axes:
-            raise InputError(f"target axis {axis!r} is in no table; the axes are {', '.join(axes) or '(none)'}")
-    return target
-
-
-def _cells(known: System, target: tuple[str, ...] | None) -> tuple[Cells, IntArray]:
-    """The cells asked for, and which of them each profile lies in."""
-    if target is None:
-        return Cells(known.axes, known.categories, known.codes), np.arange(len(known.codes))
-    columns = [known.axes.index(axis) for axis in _known_axes(target, known.axes)]
-    categories = tuple(known.categories[c] for c in columns)
-    codes = known.codes[:, columns].reshape(len(known.codes), len(columns))
-    _, first, inverse = np.unique(
-        row_keys(codes, [len(names) for names in categories]), return_index=True, return_inverse=True
-    )
-    return Cells(target, categories, codes[first]), inverse.astype(np.int64)
-
-
-def _targets(known: System, cell_of: IntArray, cells: int) -> Targets:
-    """One functional per cell and listed option, in that order."""
-    count, free = len(known.options), known.free
-    profiles = np.arange(len(cell_of))
-    rows, columns = [], []
-    for option in range(count):
-        for variable in [option] if option < free else range(free):
-            rows.append(cell_of * count + option)
-            columns.append(profiles * free + variable)
-    at, to = np.concatenate(rows), np.concatenate(columns)
-    matrix = sparse.csr_array((np.ones(len(at), dtype=np.int64), (at, to)), shape=(cells * count, known.size))
-    offset, sign = np.zeros((cells, count), dtype=np.int64), np.ones((cells, count), dtype=np.int64)
-    if known.reference and known.people is not None:
-        np.add.at(offset[:, -1], cell_of, known.people)
-        sign[:, -1] = -1
-    return Targets(matrix, offset.ravel(), sign.ravel())
-
-
-def _people(known: System, onlooker: Onlooker, cells: Cells, cell_of: IntArray) -> IntArray | None:
-    if known.people is not None:
-        people = np.zeros(len(cells), dtype=np.int64)
-        np.add.at(people, cell_of, known.people)
-        return people
-    seen = dict(zip(known.axes, known.categories, strict=True))
-    for table in onlooker.roll:
-        if set(table.axes) >= set(cells.axes) and complete_total(table, seen) is not None:
-            return _sizes(table, cells)
-    return None
-
-
-def _sizes(roll: PublishedTable, cells: Cells) -> IntArray | None:
-    """People per cell from a roll of at least the axes of `cells`; none where the roll merges their categories."""
-    found: dict[tuple[str, ...], int] = {}
-    columns = [roll.axes.index(axis) for axis in cells.axes]
-    if any(len(group) > 1 for column in columns for group in roll.groups[column]):
-        return None
-    for row, people in enumerate(roll.lower.tolist()):
-        key = tuple(next(iter(roll.groups[column][roll.codes[row, column]])) for column in columns)
-        found[key] = found.get(key, 0) + people
-    return np.array([found.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64)
+def _seen_in_closed_form(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, wanted: tuple[str, ...], fiber: bool
+) -> Fiber | None:
+    """A first look where there is no system yet; cells are in the order of `wanted`."""
+    sizes = [len(frozenset().union(*groups)) for table in tables for groups in table.groups]
+    if not fiber or math.prod(sizes) * max(len(tables[0].options), 1) > MOST_TO_GLANCE:
+        return Fiber(None, None) if fiber else None
+    known = system(tables, onlooker)
+    cells, cell_of = cells_asked(known, wanted)
+    return _seen(known, targets_of(known, cell_of, len(cells)))
 
 
 def _totals(tables: Sequence[PublishedTable], known: System) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from safemargin.bounds.fiber_count import LONG_SEARCH, SEARCH_PER_TABLE, Count, count_tables
 from safemargin.bounds.fiber_form import Form, parts, rank, row_ranges, standard
-from safemargin.bounds.fiber_sample import sample
+from safemargin.bounds.fiber_sample import chain, reach, sample
 from safemargin.bounds.fiber_search import Search
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System
@@ -17,7 +17,7 @@ from safemargin.errors import ContradictionError, TooLargeError
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.published import UNBOUNDED
 
-__all__ = ["Count", "attained", "count_tables", "dimension", "sample", "tables"]
+__all__ = ["Count", "attained", "chain", "count_tables", "dimension", "reach", "sample", "tables"]
 
 MOST_FOR_PROGRAM = 5_000
 """Open counts up to which a linear program looks for facts that hold with equality although they are ranges."""

@@ -6,7 +6,7 @@ other. Where the equations have more than `MOST_ENTRIES` entries there are excha
 fail.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import gcd
@@ -28,6 +28,7 @@ MOST_ENTRIES = 300_000
 MOST_ELIMINATIONS, ELIMINATION_WORK = 200, 30_000_000
 MOST_CIRCUITS = 5_000
 LONGEST_PAUSE = 2_000
+MOVES_PER_COUNT = 20
 
 Move = list[tuple[int, int]]
 """Places and steps."""
@@ -41,7 +42,17 @@ def sample(
     law: str = "uniform",
     between: int | None = None,
 ) -> IntArray:
-    """Tables (rows) of a Markov chain that begins at `start`, `between` moves apart.
+    """Tables (rows) of a Markov chain that begins at `start`, as `chain` draws them."""
+    found = np.tile(start, (count, 1))
+    for row, table in zip(range(count), chain(known, start, generator, law, between), strict=False):
+        found[row] = table
+    return found
+
+
+def chain(
+    known: System, start: IntArray, generator: Generator, law: str = "uniform", between: int | None = None
+) -> Iterator[IntArray]:
+    """Tables without end, `between` moves apart, the first of them so many moves from `start`.
 
     `uniform`: every table alike. `hypergeometric`: a table as often as there are ways to give the votes to people, the
     product of `1 / x!`, with known people per profile also over those who are left.
@@ -51,17 +62,33 @@ def sample(
     if start.shape != known.low.shape or not known.admits(start):
         raise InputError("the table to start from does not satisfy the facts")
     form = standard(known)
-    chain = _Chain(known, form, start, law == "hypergeometric")
+    walk = _Chain(known, form, start, law == "hypergeometric")
     kinds = _kinds(form, generator)
     pause = min(2 * len(form.loose), LONGEST_PAUSE) if between is None else between
-    found = np.tile(start, (count, 1))
-    if not kinds:
-        return found
-    for row in range(count):
-        for _ in range(max(pause, 1)):
+    while True:
+        for _ in range(max(pause, 1) if kinds else 0):
             draw = kinds[int(generator.integers(len(kinds)))]
-            chain.step(draw(generator), generator)
-        found[row, form.loose] = form.base[form.loose] + chain.values[: len(form.loose)]
+            walk.step(draw(generator), generator)
+        table = start.copy()
+        table[form.loose] = form.base[form.loose] + walk.values[: len(form.loose)]
+        yield table
+
+
+def reach(known: System, start: IntArray, generator: Generator) -> int:
+    """A number of tables that there are at least: moves from `start` that share no count can be combined freely."""
+    form = standard(known)
+    walk, kinds = _Chain(known, form, start, False), _kinds(form, generator)
+    lines = []
+    for draw in kinds:
+        for _ in range(MOVES_PER_COUNT * len(form.loose)):
+            change = walk.along_all(draw(generator))
+            least, most = walk.ends(change)
+            lines.append((most - least + 1, [at for at, _ in change]))
+    used, found = set[int](), 1
+    for length, places in sorted(lines, key=lambda line: (-(line[0] ** (1 / max(len(line[1]), 1))), line[1])):
+        if length > 1 and used.isdisjoint(places):
+            used.update(places)
+            found *= length
     return found
 
 
@@ -91,8 +118,21 @@ class _Chain:
 
     def step(self, move: Move, generator: Generator) -> None:
         """Go along a move, to any table on its line."""
-        change = gathered((at, size * step) for place, step in move for at, size in self.along[place])
-        least, most = -UNBOUNDED, UNBOUNDED
+        change = self.along_all(move)
+        least, most = self.ends(change)
+        if least == most or not change:
+            return
+        length = self._length(change, least, most, generator)
+        for at, way in change:
+            self.values[at] += length * way
+
+    def along_all(self, move: Move) -> Move:
+        """What a move of open counts does to everything."""
+        return gathered((at, size * step) for place, step in move for at, size in self.along[place])
+
+    def ends(self, change: Move) -> tuple[int, int]:
+        """How often a change can be made, backwards and forwards."""
+        least, most = (-UNBOUNDED, UNBOUNDED) if change else (0, 0)
         for at, way in change:
             here = self.values[at]
             left = self.room[at] - here
@@ -100,11 +140,7 @@ class _Chain:
                 least, most = max(least, -(here // way)), min(most, left // way)
             else:
                 least, most = max(least, -(left // -way)), min(most, here // -way)
-        if least == most or not change:
-            return
-        length = self._length(change, least, most, generator)
-        for at, way in change:
-            self.values[at] += length * way
+        return least, most
 
     def _length(self, change: Move, least: int, most: int, generator: Generator) -> int:
         if self.offset is None:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.fiber import Fiber
 from safemargin.model.onlooker import Onlooker
-from safemargin.model.target import VERDICTS, Limits, Target
+from safemargin.model.target import VERDICTS, Limits, Target, Verdict
 
 METHODS = ("closed form", "propagation", "witness", "linear program", "integer program")
 """How an interval was settled; `Exposure.method` points into this."""
@@ -33,7 +34,8 @@ class Exposure:
     """For every cell (row) and option (column): the sharpest interval proved, and how it was proved.
 
     `sharp` is false where the interval is a valid outer bound that may be wider than the truth. `integer` is true where
-    both ends are attained by integer tables; else only the linear statement is proved.
+    both ends are attained by integer tables; else only the linear statement is proved. `fiber` is what a first look
+    tells about all possible tables, if it was asked for.
     """
 
     cells: Cells
@@ -48,14 +50,27 @@ class Exposure:
     population: int | None = None
     fitted: FloatArray | None = field(default=None, compare=False)
     complete: bool = True
+    fiber: Fiber | None = None
 
     def limits(self, target: Target) -> Limits:
         """The target made concrete by the exact totals."""
         return target.limits(self.totals, self.population or sum(self.totals))
 
     def verdicts(self, target: Target) -> IntArray:
-        """Codes into `VERDICTS` per cell and option."""
-        return self.limits(target).verdicts(self.lower, self.upper, self.people)
+        """Codes into `VERDICTS` per cell and option.
+
+        A cell is disclosed too if every count that is possible lies outside the limits, some on either side.
+        """
+        limits = self.limits(target)
+        codes = limits.verdicts(self.lower, self.upper, self.people)
+        if self.fiber is None or self.people is None or not self.fiber.gaps:
+            return codes
+        least, most = limits.least(self.people).ravel(), limits.most(self.people).ravel()
+        for place in self.fiber.gaps:
+            values = np.array(self.fiber.gap(place))
+            if ((values < least[place]) | (values > most[place])).all():
+                codes.flat[place] = VERDICTS.index(Verdict.DISCLOSED)
+        return codes
 
     def tallied(self, target: Target) -> dict[str, int]:
         """How many cells (per option) have each verdict."""

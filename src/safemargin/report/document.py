@@ -10,11 +10,14 @@ import numpy as np
 
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.exposure import METHODS, Cells, Exposure
+from safemargin.model.fiber import QUANTILES, Fiber
 from safemargin.model.findings import Attempt, Findings
 from safemargin.model.plan import Plan
+from safemargin.model.possible import Possible
 from safemargin.model.release import Release
 from safemargin.model.target import VERDICTS, Target
 from safemargin.report.groups import Orders, decided_groups, decision_label
+from safemargin.report.words import fiber_words
 
 SCHEMA = 1
 """Version of the documents; a change of meaning raises it."""
@@ -27,9 +30,10 @@ T = TypeVar("T")
 
 
 class Named(TypedDict, total=False):
-    """The option of an entry; absent where the tables have none."""
+    """The option of an entry, absent where the tables have none; `attained` where an interval has gaps."""
 
     option: str
+    attained: list[int]
 
 
 class CellEntry(Named):
@@ -59,6 +63,7 @@ def exposure_document(exposure: Exposure, target: Target) -> Document:
         "schema": SCHEMA,
         "cells": entries(exposure, target),
         "verdicts": exposure.tallied(target),
+        "fiber": _fiber(exposure.fiber or Fiber(None, None)),
         "onlooker": exposure.onlooker.describe(exposure.cells.axes),
         "target": asdict(target),
     }
@@ -71,6 +76,42 @@ def findings_document(findings: Findings) -> Document:
         "attacks": [_attack(attempt) for attempt in findings.attempts],
         "safe": findings.is_safe,
     }
+
+
+def possible_document(possible: Possible) -> Document:
+    """The tables that one onlooker cannot rule out; what is not known is null."""
+    drawn = possible.drawn
+    return {
+        "schema": SCHEMA,
+        **_fiber(possible.fiber),
+        "at_least": possible.fiber.reached,
+        "method": possible.fiber.method,
+        "words": fiber_words(possible.fiber),
+        "cells": list(possible_entries(possible)),
+        "sample": None if drawn is None else {"law": drawn.law, "tables": drawn.tables, "seed": drawn.seed},
+        "onlooker": possible.onlooker.describe(possible.cells.axes),
+    }
+
+
+def possible_entries(possible: Possible) -> Iterator[Document]:
+    """One entry per cell and option: the values that occur, and what random tables hold."""
+    count = max(len(possible.options), 1)
+    drawn, attained = possible.drawn, possible.fiber.attained
+    for place in range(len(possible.cells) * count):
+        row, option = divmod(place, count)
+        entry: Document = {"cell": possible.cells.cell(row)}
+        if possible.options:
+            entry["option"] = possible.options[option]
+        entry["people"] = None if possible.people is None else int(possible.people[row])
+        entry["attained"] = None if attained is None else list(attained[place])
+        if drawn is not None:
+            entry["mean"], entry["error"] = float(drawn.mean[place]), float(drawn.error[place])
+            entry["quantiles"] = dict(zip(map(str, QUANTILES), drawn.quantiles[place].tolist(), strict=True))
+        yield entry
+
+
+def _fiber(fiber: Fiber) -> Document:
+    return {"dimension": fiber.dimension, "tables": fiber.tables}
 
 
 def release_document(
@@ -110,7 +151,7 @@ def entries(exposure: Exposure, target: Target, picked: IntArray | None = None) 
     """
     flat = np.arange(exposure.lower.size) if picked is None else picked
     with _collector_resting():
-        return [
+        found: list[CellEntry] = [
             {
                 "cell": cell,
                 **named,
@@ -129,6 +170,11 @@ def entries(exposure: Exposure, target: Target, picked: IntArray | None = None) 
                 exposure, target, flat
             )
         ]
+        if exposure.fiber is not None and exposure.fiber.gaps:
+            for entry, place in zip(found, flat.tolist(), strict=True):
+                if (values := exposure.fiber.gap(place)) is not None:
+                    entry["attained"] = list(values)
+        return found
 
 
 @contextmanager

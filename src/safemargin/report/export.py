@@ -13,7 +13,7 @@ def cells_csv(exposure: Exposure, target: Target) -> str:
     rows = []
     for entry in exposure_document(exposure, target)["cells"]:
         low, high = entry["interval"] or (None, None)
-        plain = {name: value for name, value in entry.items() if name not in ("cell", "interval")}
+        plain = {name: value for name, value in entry.items() if name not in ("cell", "interval", "attained")}
         rows.append({**entry["cell"], **plain, "share_low": low, "share_high": high})
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")

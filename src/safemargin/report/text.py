@@ -1,6 +1,7 @@
 """Values as words and small tables in a terminal."""
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from rich.console import Console
@@ -8,11 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from safemargin.model.exposure import Exposure
+from safemargin.model.fiber import QUANTILES
 from safemargin.model.findings import Attempt, Findings
 from safemargin.model.plan import Action, Plan
+from safemargin.model.possible import Possible
 from safemargin.model.release import Release
 from safemargin.model.target import Target
-from safemargin.report.document import CellEntry, entries
+from safemargin.report.document import CellEntry, Document, entries, possible_entries
 from safemargin.report.groups import by_axis, decided_groups, is_left_out, people_by_action
 from safemargin.report.ranking import ranked
 from safemargin.report.words import (
@@ -21,7 +24,9 @@ from safemargin.report.words import (
     cell_words,
     certificate_words,
     count_span,
+    fiber_words,
     finding_words,
+    gap_words,
     headline,
     irregular_words,
     is_sound,
@@ -30,6 +35,7 @@ from safemargin.report.words import (
     percent_span,
     plural,
     tally_words,
+    values_words,
 )
 
 VERDICT_STYLES = {"contained": "green", "open": "yellow", "disclosed": "bold red"}
@@ -46,6 +52,7 @@ def show_exposure(console: Console, exposure: Exposure, target: Target, limit: i
     _say(console, f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.")
     if not exposure.complete:
         _say(console, UNSETTLED, "yellow")
+    _say_gaps(console, exposure)
     rows = entries(exposure, target, ranked(exposure, target, limit, sort))
     console.print()
     console.print(_cell_table(rows, exposure, console.width >= ROOMY))
@@ -53,11 +60,52 @@ def show_exposure(console: Console, exposure: Exposure, target: Target, limit: i
         _say(console, f"{left:,} more are not shown.", "dim")
 
 
+def _say_gaps(console: Console, exposure: Exposure) -> None:
+    """One line where the possible tables tell more than the intervals."""
+    if words := gap_words(exposure):
+        _say(console, words, "yellow")
+
+
+def show_possible(console: Console, possible: Possible, limit: int = 30) -> None:
+    """How many tables are possible, and what they hold."""
+    fiber, drawn = possible.fiber, possible.drawn
+    _say(console, f"{possible.onlooker.name}: {onlooker_words(possible.onlooker, possible.cells.axes)}.")
+    _say(console, f"Dimension {fiber.dimension:,}; {fiber_words(fiber)} ({fiber.method}).")
+    if drawn is not None:
+        _say(console, f"{plural(drawn.tables, 'table')} drawn, {drawn.law} law, seed {drawn.seed}.")
+    rows = list(islice(possible_entries(possible), limit))
+    if fiber.attained is None and drawn is None:
+        return
+    console.print()
+    console.print(_possible_table(rows, possible))
+    if (left := len(possible.cells) * max(len(possible.options), 1) - len(rows)) > 0:
+        _say(console, f"{left:,} more are not shown.", "dim")
+
+
+def _possible_table(rows: Sequence[Document], possible: Possible) -> Table:
+    shown, drawn = possible.fiber.attained is not None, possible.drawn is not None
+    head = f"cell ({', '.join(possible.cells.axes)})" if possible.cells.axes else "cell"
+    table = _table(head, *(["option"] if possible.options else []))
+    shares = [f"{share:.0%}".replace("%", " %") for share in QUANTILES]
+    for name in ["people", *(["mean", "+-", *shares] if drawn else [])]:
+        table.add_column(name, justify="right", no_wrap=True)
+    if shown:
+        table.add_column("possible counts", overflow="fold")
+    for row in rows:
+        values = [cell_words(row["cell"]), *([row["option"]] if "option" in row else [])]
+        values += ["-" if row["people"] is None else f"{row['people']:,}"]
+        if drawn:
+            values += [f"{row['mean']:.2f}", f"{row['error']:.2f}", *(f"{n:,}" for n in row["quantiles"].values())]
+        table.add_row(*map(Text, values), *([Text(values_words(row["attained"]))] if shown else []))
+    return table
+
+
 def show_findings(console: Console, findings: Findings) -> None:
     """What every attack of one onlooker looked at and found."""
     exposure = findings.exposure
     _say(console, f"{findings.onlooker.name}: {onlooker_words(findings.onlooker, exposure.cells.axes)}.")
     _say(console, f"Intervals: {tally_words(exposure.tallied(findings.target))}.")
+    _say_gaps(console, exposure)
     console.print()
     console.print(_attack_table(findings.attempts))
     _show_found(console, findings.attempts)

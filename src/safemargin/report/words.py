@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from safemargin.model.exposure import Exposure
+from safemargin.model.fiber import Fiber
 from safemargin.model.findings import Finding, Findings
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.plan import Certificate, Plan
@@ -60,6 +62,52 @@ def count_span(lower: int, upper: int) -> str:
     ('[280, 290]', '[3, no limit]')
     """
     return f"[{lower}, {upper if upper < UNBOUNDED else 'no limit'}]"
+
+
+def values_words(values: Sequence[int]) -> str:
+    """Counts that are possible; three and more in a row by their ends.
+
+    >>> values_words([0, 2]), values_words([0, 1, 2, 3, 5]), values_words([])
+    ('0, 2', '0-3, 5', 'none')
+    """
+    runs: list[list[int]] = []
+    for value in values:
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(parts) or "none"
+
+
+def fiber_words(fiber: Fiber) -> str:
+    """How many tables there are, as far as that is known.
+
+    >>> fiber_words(Fiber(9, 1234)), fiber_words(Fiber(9, None, 1_000)), fiber_words(Fiber(0, 0))
+    ('1,234 tables are possible', 'at least 1,000 tables are possible', 'no table of whole people is possible')
+    """
+    if fiber.tables is None:
+        return f"at least {fiber.reached:,} tables are possible" if fiber.reached else "the tables were not counted"
+    if fiber.tables < 2:
+        return f"{'only one' if fiber.tables else 'no'} table of whole people is possible"
+    return f"{fiber.tables:,} tables are possible"
+
+
+def gap_words(exposure: Exposure) -> str:
+    """What the possible tables tell beyond the intervals: that there is but one, or gaps in them."""
+    fiber = exposure.fiber
+    if fiber is None:
+        return ""
+    if fiber.tables == 1 and fiber.dimension:
+        return f"{fiber_words(fiber).capitalize()}."
+    if not fiber.gaps:
+        return ""
+    place, more = fiber.gaps[0], len(fiber.gaps) - 1
+    row, option = divmod(place, exposure.lower.shape[1])
+    name = cell_words(exposure.cells.cell(row)) + (f", {exposure.options[option]}" if exposure.options else "")
+    others = f", and {plural(more, 'more gap')}" if more else ""
+    values = values_words(fiber.gap(place) or ())
+    return f"Not every count in an interval is possible: {name} is one of {values}{others}."
 
 
 def cell_words(cell: Mapping[str, str]) -> str:

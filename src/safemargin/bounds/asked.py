@@ -1,0 +1,76 @@
+"""The cells that a question is about, as functionals of the variables of a system."""
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.search import Targets
+from safemargin.bounds.system import System, complete_total
+from safemargin.errors import InputError
+from safemargin.model.arrays import IntArray, row_keys
+from safemargin.model.exposure import Cells
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import PublishedTable
+
+
+def known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
+    """The axes asked for; raises if one is in no table."""
+    for axis in target:
+        if axis not in axes:
+            raise InputError(f"target axis {axis!r} is in no table; the axes are {', '.join(axes) or '(none)'}")
+    return target
+
+
+def cells_asked(known: System, target: tuple[str, ...] | None) -> tuple[Cells, IntArray]:
+    """The cells asked for, and which of them each profile lies in."""
+    if target is None:
+        return Cells(known.axes, known.categories, known.codes), np.arange(len(known.codes))
+    columns = [known.axes.index(axis) for axis in known_axes(target, known.axes)]
+    categories = tuple(known.categories[c] for c in columns)
+    codes = known.codes[:, columns].reshape(len(known.codes), len(columns))
+    _, first, inverse = np.unique(
+        row_keys(codes, [len(names) for names in categories]), return_index=True, return_inverse=True
+    )
+    return Cells(target, categories, codes[first]), inverse.astype(np.int64)
+
+
+def targets_of(known: System, cell_of: IntArray, cells: int) -> Targets:
+    """One functional per cell and listed option, in that order."""
+    count, free = len(known.options), known.free
+    profiles = np.arange(len(cell_of))
+    rows, columns = [], []
+    for option in range(count):
+        for variable in [option] if option < free else range(free):
+            rows.append(cell_of * count + option)
+            columns.append(profiles * free + variable)
+    at, to = np.concatenate(rows), np.concatenate(columns)
+    matrix = sparse.csr_array((np.ones(len(at), dtype=np.int64), (at, to)), shape=(cells * count, known.size))
+    offset, sign = np.zeros((cells, count), dtype=np.int64), np.ones((cells, count), dtype=np.int64)
+    if known.reference and known.people is not None:
+        np.add.at(offset[:, -1], cell_of, known.people)
+        sign[:, -1] = -1
+    return Targets(matrix, offset.ravel(), sign.ravel())
+
+
+def people_of(known: System, onlooker: Onlooker, cells: Cells, cell_of: IntArray) -> IntArray | None:
+    """People per cell, where they are known."""
+    if known.people is not None:
+        people = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(people, cell_of, known.people)
+        return people
+    seen = dict(zip(known.axes, known.categories, strict=True))
+    for table in onlooker.roll:
+        if set(table.axes) >= set(cells.axes) and complete_total(table, seen) is not None:
+            return _sizes(table, cells)
+    return None
+
+
+def _sizes(roll: PublishedTable, cells: Cells) -> IntArray | None:
+    """People per cell from a roll of at least the axes of `cells`; none where the roll merges their categories."""
+    found: dict[tuple[str, ...], int] = {}
+    columns = [roll.axes.index(axis) for axis in cells.axes]
+    if any(len(group) > 1 for column in columns for group in roll.groups[column]):
+        return None
+    for row, people in enumerate(roll.lower.tolist()):
+        key = tuple(next(iter(roll.groups[column][roll.codes[row, column]])) for column in columns)
+        found[key] = found.get(key, 0) + people
+    return np.array([found.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64)

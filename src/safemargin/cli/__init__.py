@@ -1,0 +1,49 @@
+"""The command line: parse, call one library function, print. One file per group of commands."""
+
+import sys
+import warnings
+from importlib.metadata import version as installed_version
+from typing import Annotated
+
+import typer
+
+from safemargin.cli.fibers import fiber
+from safemargin.cli.projects import demo, init, release, schema
+from safemargin.cli.proofs import verify
+from safemargin.cli.tables import audit, bound
+from safemargin.cli.terminal import note
+from safemargin.errors import SafemarginError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Publish group counts exactly where that is provably safe, protected where it is not.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (demo, init, release, bound, audit, fiber, verify, schema):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command; an error of ours is one line and exit code 2."""
+    warnings.simplefilter("always")
+    warnings.showwarning = _note_warning
+    try:
+        app(prog_name="safemargin")
+    except SafemarginError as error:
+        note(str(error))
+        sys.exit(2)
+
+
+def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
+    note(f"warning: {message}")
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(installed_version("safemargin"))
+        raise typer.Exit

@@ -1,0 +1,98 @@
+"""Options that several commands share, and what they stand for."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from safemargin.errors import InputError
+from safemargin.model.certificate import Source
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import PublishedTable
+from safemargin.model.target import Target
+from safemargin.tabulate.tidy import read_tidy
+from safemargin.verify import source_of
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Beta = Annotated[float | None, typer.Option(help="No share forced outside [beta, 1 - beta].")]
+Kappa = Annotated[int | None, typer.Option(help="Nobody among fewer than this in a published group.")]
+Tau = Annotated[int | None, typer.Option(help="No count known to within this many.")]
+Rolls = Annotated[list[Path] | None, typer.Option("--roll", help="Tidy file of people, joint or by axis; repeatable.")]
+Facts = Annotated[list[Path] | None, typer.Option("--fact", help="Tidy file of auxiliary facts; repeatable.")]
+Axes = Annotated[str | None, typer.Option("--target", help="Bound the cells of these axes, e.g. religion,age.")]
+Count = Annotated[str, typer.Option("--count", help="Column that holds the counts.")]
+Option = Annotated[str, typer.Option("--option", help="Column that holds the answers.")]
+By = Annotated[str | None, typer.Option("--by", help="Columns that are axes, e.g. county,mode; others are ignored.")]
+Skip = Annotated[list[str] | None, typer.Option("--skip", help="Leave out rows, e.g. votes=-1; repeatable.")]
+Deciding = Annotated[
+    bool,
+    typer.Option("--decide", help="Only decide which cells are known to within tau: quick, intervals may be wide."),
+]
+Tolerance = Annotated[float, typer.Option(help="How far totals may be apart, as a share of all.")]
+
+
+def read_tables(
+    files: list[Path], count: str, option: str, by: str | None = None, skip: list[str] | None = None
+) -> tuple[PublishedTable, ...]:
+    """The published tables in `files`."""
+    kept = _rules(skip)
+    return tuple(read_tidy(file, count=count, option=option, axes=axes(by), skip=kept) for file in files)
+
+
+def public(
+    roll: list[Path] | None, fact: list[Path] | None, count: str, option: str, knows_rule: bool = False
+) -> Onlooker:
+    """Who sees the tables and knows what these files say."""
+    known = read_tables(roll or [], "people", option), read_tables(fact or [], count, option)
+    return Onlooker("public", *known, knows_rule)
+
+
+def sources_of(
+    files: list[Path] | None, role: str, count: str, option: str, by: str | None = None, skip: list[str] | None = None
+) -> list[Source]:
+    """How `files` are read, for a certificate."""
+    reading = {"count": count, "option": option, "by": axes(by), "skip": _rules(skip)}
+    return [source_of(file, role, **reading) for file in files or []]
+
+
+def read_source(path: Path, source: Source) -> PublishedTable:
+    """A file that a certificate speaks about, as it says."""
+    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)
+
+
+def _rules(skip: list[str] | None) -> tuple[tuple[str, str], ...]:
+    for rule in skip or []:
+        if "=" not in rule:
+            raise InputError(f"--skip {rule!r}: say which value of the column, as in {rule}=-1")
+    return tuple((column, value) for column, _, value in (rule.partition("=") for rule in skip or []))
+
+
+def check_alone(files: list[Path], others: dict[str, object]) -> None:
+    """A project file says all of it: what it would not use is refused."""
+    if len(files) > 1:
+        raise InputError(f"{files[0]}: is a project, which names its files itself; leave out {files[1]}")
+    for name, value in others.items():
+        if value:
+            raise InputError(f"{files[0]}: is a project, which says all of it; leave out {name}")
+
+
+def share(tolerance: float) -> float:
+    """A tolerance that makes sense."""
+    if not 0 <= tolerance < 1:
+        raise InputError(f"--tolerance = {tolerance}: must be at least 0 and below 1")
+    return tolerance
+
+
+def axes(text: str | None) -> tuple[str, ...] | None:
+    """Names of axes between commas."""
+    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def aimed(stated: Target, beta: float | None, kappa: int | None, tau: int | None) -> Target:
+    """The stated target, with what the options say instead."""
+    return Target(
+        stated.beta if beta is None else beta,
+        stated.kappa if kappa is None else kappa,
+        stated.tau if tau is None else tau,
+        stated.epsilon_max,
+    )
