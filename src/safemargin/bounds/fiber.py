@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from safemargin.bounds.fiber_count import LONG_SEARCH, SEARCH_PER_TABLE, Count, count_tables
 from safemargin.bounds.fiber_form import Form, parts, rank, row_ranges, standard
@@ -77,6 +76,8 @@ def _never_strict(
     none = sparse.csr_array((len(total), count))
     above: Any = sparse.hstack([sides, sparse.csr_array(-limit[:, None]), sparse.eye_array(count)], format="csr")
     exact: Any = sparse.hstack([equations, sparse.csr_array(-total[:, None]), none], format="csr")
+    from scipy.optimize import linprog  # takes as long to import as all the rest
+
     found = linprog(
         np.r_[np.zeros(unknowns + 1), -np.ones(count)],
         A_ub=above,

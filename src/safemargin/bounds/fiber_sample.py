@@ -13,7 +13,6 @@ from math import gcd
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 
 from safemargin.bounds.fiber_form import Echelon, Form, eliminate, standard
 from safemargin.bounds.system import System
@@ -147,6 +146,8 @@ class _Chain:
             return int(generator.integers(least, most + 1))
         counted = [(self.offset[at] + self.values[at], way) for at, way in change if self.offset[at] >= 0]
         base, ways = np.array(counted, dtype=np.float64).T
+        from scipy.special import gammaln  # takes long to import
+
         weight = -gammaln(base + 1.0 + np.arange(least, most + 1)[:, None] * ways).sum(axis=1)
         chance = np.cumsum(np.exp(weight - weight.max()))
         return least + int(np.searchsorted(chance, generator.random() * chance[-1], side="right"))

@@ -13,7 +13,6 @@ from functools import cache, partial
 from math import comb, factorial, prod
 
 import numpy as np
-from scipy.optimize import linprog
 
 from safemargin.bounds.fiber_form import Echelon, Form, eliminate, from_residues
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
@@ -100,6 +99,8 @@ def _corner(form: Form, box: Box, salt: int) -> FloatArray | None:
     ends = box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit)
     bounds = list(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
     cost = 1.0 + scattered(len(form.room), 20, salt + 100) / 2**20
+    from scipy.optimize import linprog  # takes as long to import as all the rest
+
     found = linprog(cost, A_eq=form.matrix.toarray(), b_eq=form.total, bounds=bounds, method="highs-ds")
     if found.status == 2:
         return None

@@ -1,6 +1,6 @@
 """`python -m safemargin.cli`."""
 
-from safemargin.cli import main
+from safemargin.cli import process
 
 if __name__ == "__main__":
-    main()
+    process()

@@ -10,14 +10,11 @@ from typing import Any
 
 import vl_convert
 
-from safemargin.model.exposure import Exposure
 from safemargin.model.findings import Findings
 from safemargin.model.plan import Action
-from safemargin.model.published import UNBOUNDED
-from safemargin.model.target import VERDICTS, Target, Verdict
-from safemargin.report.document import CellEntry
+from safemargin.model.target import VERDICTS, Verdict
 from safemargin.report.groups import DecidedGroup, people_by_action
-from safemargin.report.words import cell_words, count_span, percent
+from safemargin.report.words import percent
 
 Spec = dict[str, Any]
 
@@ -66,10 +63,8 @@ WORDS: Spec = {"type": "text", "align": "left", "dx": 6}
 GAP = 20
 PLACE = 4
 """Digits before every label."""
-LONGEST_LABEL, LONGEST_OPTION = 52, 16
+LONGEST_LABEL = 52
 """Letters that are shown."""
-POINT = 0.012
-"""Added to both ends of an interval, as a share of the picture: a single point would not be seen."""
 
 SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
@@ -115,45 +110,6 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
         "columns": PANELS,
         "spacing": GAP,
         "spec": {"width": panel, "height": {"step": 20}, "encoding": {"y": rows}, "layer": layers},
-    }
-
-
-def intervals_chart(rows: Sequence[CellEntry], exposure: Exposure, target: Target) -> Spec:
-    """What an onlooker can confine each cell to, with the limits and the rate that an analyst would guess."""
-    known = all(row["interval"] is not None for row in rows)
-    end = 1 if known else max([1, *(row["upper"] for row in rows if row["upper"] < UNBOUNDED)])
-    values = [_interval(_row(place, cell_words(row["cell"])), row, end, known) for place, row in enumerate(rows)]
-    left, y = _rows(values)
-    width = WIDTH - left - int(LETTER * max(len(value["words"]) for value in values)) - GAP
-    axis = {
-        "format": ".0%" if known else ",d",
-        "title": "share of the people in the cell" if known else "people",
-        "tickCount": 5,
-    }
-    x = {"type": "quantitative", "axis": axis, "scale": {"domain": [0, end]}}
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "bar", "height": 11, "cornerRadius": 2},
-            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": _verdicts("verdict")},
-        },
-        {"mark": WORDS, "encoding": {"x": {"value": width}, "text": {"field": "words"}}},
-    ]
-    if known:
-        limits, line = exposure.limits(target), {**LINE, "bandSize": 22}
-        for value, row in zip(values, rows, strict=True):
-            option = exposure.options.index(row["option"]) if "option" in row else 0
-            value |= {"floor": float(limits.floors[option]), "ceiling": float(limits.ceilings[option])}
-        layers += [{"mark": line, "encoding": {"x": {**x, "field": name}}} for name in ("floor", "ceiling")]
-    if any(value["fitted"] is not None for value in values):
-        dot = {"type": "point", "fill": "#000", "stroke": "#fff", "strokeWidth": 1, "size": 36, "opacity": 1}
-        layers.append({"mark": dot, "encoding": {"x": {**x, "field": "fitted"}}})
-    return {
-        "data": {"values": values},
-        "padding": {"left": 5, "top": 5, "bottom": 8, "right": 3 * GAP},
-        "width": width,
-        "height": {"step": 22},
-        "encoding": {"y": y},
-        "layer": layers,
     }
 
 
@@ -205,20 +161,6 @@ def _bar(row: str, group: DecidedGroup, option: str, total: float, top: float) -
         "words": f"≈ {words}" if group.action is Action.NOISED and rate is not None else words,
         "action": str(Action.WITHHELD if rate is None else group.action),
         "total": total,
-    }
-
-
-def _interval(name: str, row: CellEntry, end: int, known: bool) -> Spec:
-    low, high = (row["interval"] or [0, 0]) if known else [row["lower"], row["upper"]]
-    option = f"{_cut(row['option'], LONGEST_OPTION)}: " if "option" in row else ""
-    people = "" if row["people"] is None else f" of {row['people']:,}"
-    return {
-        "row": name,
-        "low": max(low - POINT * end, 0),
-        "high": min(high + POINT * end, end),
-        "fitted": row["fitted"] if known else None,
-        "verdict": row["verdict"],
-        "words": f"{option}{count_span(row['lower'], row['upper'])}{people}",
     }
 
 

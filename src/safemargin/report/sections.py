@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from safemargin.model.plan import Action
 from safemargin.model.target import VERDICTS
+from safemargin.report.bars import interval_bars
 from safemargin.report.charts import (
     MOST_GROUPS,
     MOST_OPTIONS,
-    intervals_chart,
     loss_chart,
     onlookers_chart,
     rates_chart,
@@ -44,7 +44,7 @@ from safemargin.report.words import (
     tally_words,
 )
 
-MOST_CELLS = 20
+MOST_CELLS = 40
 MOST_LINES = 50
 
 
@@ -171,7 +171,7 @@ def intervals(story: Story) -> Html:
         "Closest calls",
         legend(VERDICTS),
         paragraphs(words + lines + fitted, cut),
-        figure(story.draw(intervals_chart(rows, exposure, target)), caption),
+        figure(interval_bars(rows, exposure, target), caption),
     )
 
 
