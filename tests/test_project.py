@@ -23,7 +23,6 @@ blank = "abstain"
 count = "n"
 [roll]
 files = ["religion.csv", "age.csv"]
-public = true
 [axes.district]
 column = "area"
 categories = ["d1", "d2"]

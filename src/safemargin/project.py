@@ -109,9 +109,6 @@ class RollSection(Section):
     """Who there is: tidy files with axis columns and `people`."""
 
     files: Files = Field(description="one file over all axes, or one per axis")
-    public: bool = Field(
-        default=False, description="whether the joint composition may be published with the certificate"
-    )
 
 
 class AxisSection(Section):

@@ -18,7 +18,7 @@ from safemargin.account import one_count_suffices
 from safemargin.errors import OutputError
 from safemargin.mechanisms.geometric import Geometric
 from safemargin.model.arrays import frozen
-from safemargin.model.margins import as_published, protected_margin
+from safemargin.model.margins import as_published, merged_margin, protected_margin
 from safemargin.model.plan import Action, Plan
 from safemargin.model.published import PublishedTable
 from safemargin.model.release import Release
@@ -62,7 +62,7 @@ def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Release:
 def _with_noise(
     published: PublishedTable, table: Table, axis: str, sizes: Mapping[frozenset[str], int], epsilon: float
 ) -> PublishedTable:
-    exact = as_published(table.margin((axis,)), table.schema, axis, {axis: published.groups[0]})
+    exact = merged_margin(table, axis, published.groups[0])
     noisy = np.array(exact.lower)
     rows = np.flatnonzero(np.array(published.status) == "noised")
     people = int(table.people(()).counts.sum())

@@ -55,10 +55,8 @@ def as_published(
     )
 
 
-def protected_margin(
-    table: Table, axis: str, partition: Partition, hidden: Collection[Group], status: str = "withheld"
-) -> PublishedTable:
-    """One axis with its groups merged as `partition` says and the counts of `hidden` groups unknown.
+def merged_margin(table: Table, axis: str, partition: Partition) -> PublishedTable:
+    """One axis exactly, with its groups merged as `partition` says.
 
     Every group is listed, also one that nobody voted in: to leave it out would tell that.
     """
@@ -66,7 +64,14 @@ def protected_margin(
     every = np.zeros((len(table.schema.axis(axis).categories), listed.counts.shape[1]), dtype=np.int64)
     every[listed.codes[:, 0]] = listed.counts
     whole = Tally((axis,), frozen(np.arange(len(every)), 1), frozen(every, every.shape[1]))
-    exact = as_published(whole, table.schema, axis, {axis: partition})
+    return as_published(whole, table.schema, axis, {axis: partition})
+
+
+def protected_margin(
+    table: Table, axis: str, partition: Partition, hidden: Collection[Group], status: str = "withheld"
+) -> PublishedTable:
+    """One axis with its groups merged as `partition` says and the counts of `hidden` groups unknown."""
+    exact = merged_margin(table, axis, partition)
     hide = np.array([group in hidden for group in exact.groups[0]])[exact.codes[:, 0]]
     return replace(
         exact,
