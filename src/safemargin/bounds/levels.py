@@ -31,6 +31,7 @@ class Level:
         self.outer_lower = np.zeros(shape, dtype=np.int64)
         self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
         self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
+        self.excused = np.zeros(shape, dtype=bool)
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._contained: BoolArray | None = None
         self._open = 0
@@ -39,6 +40,13 @@ class Level:
         """Sums of per-profile columns by cell, exactly."""
         columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
         return np.stack(columns, axis=1).astype(np.int64)
+
+    def excuse(self, members: BoolArray, options: BoolArray) -> None:
+        """Leave out the cell of exactly these profiles, if there is one: what it holds is public anyway."""
+        cell = int(self.cell_of[members.argmax()])
+        if ((self.cell_of == cell) == members).all():
+            self.excused[cell] |= options
+            self._needs = None
 
     def show(self, lower: IntArray, upper: IntArray) -> None:
         """Counts per cell and option that integer tables attain."""
@@ -60,7 +68,7 @@ class Level:
         disclosed = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
         beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
         strays = (self.lower < self.least) | (self.upper > self.most)
-        found: BoolArray = disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
+        found: BoolArray = ~self.excused & disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
         return found
 
     def cleared_by(self, tables: Sequence[FloatArray]) -> int:
@@ -100,7 +108,8 @@ class Level:
         narrow = self.upper - self.lower <= self.tolerance
         up = (self.upper < self.least) | narrow
         down = (self.lower > self.most) | narrow
-        return up & ~self._contained, down & ~self._contained
+        settled = self._contained | self.excused
+        return up & ~settled, down & ~settled
 
     def labels(self, cell: int) -> dict[str, str]:
         """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
