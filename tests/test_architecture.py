@@ -18,7 +18,7 @@ LAYERS = [  # lowest first; parts in one row may not import each other
     {"randomness"},
     {"project"},
     {"tabulate", "bounds", "mechanisms", "collect", "aggregate"},
-    {"account"},
+    {"account", "ledger"},
     {"voting", "decide"},
     {"publish"},
     {"audit"},

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from safemargin.audit.earlier import earlier
 from safemargin.audit.joint import joint
 from safemargin.audit.rule import rule
 from safemargin.audit.situation import Situation
@@ -21,7 +22,7 @@ ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "joint": joint,
     "rule": rule,
 }
-"""One attack per file."""
+"""One attack per file; `earlier` joins them where there is an earlier release."""
 
 
 def audit(
@@ -51,5 +52,6 @@ def audit(
         progress=progress,
     )
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
-    attempts = tuple(attack(situation) for attack in ATTACKS.values())
+    attacks = [*ATTACKS.values(), *([] if onlooker.past is None else [earlier])]
+    attempts = tuple(attack(situation) for attack in attacks)
     return Findings(onlooker, release.target, exposure, attempts)

@@ -1,9 +1,9 @@
 """What two releases about one population tell by subtraction, if those who stayed kept their answers.
 
 The count of a group now, less its count then, is the answers of those who came into it less those of the people who
-went out of it. With `came` and `went` people and a difference per option, the count of every option among those who came
-lies between `max(0, difference)` and that plus `free`, where `free` is what the differences leave of the people; the
-same holds for those who went. Both ends are attained. If `free` is negative, somebody who stayed must have changed
+went out of it. With `came` and `went` people and a difference per option, the count of every option among those who
+came lies between `max(0, difference)` and that plus `free`, where `free` is what the differences leave of the people;
+the same holds for those who went. Both ends are attained. If `free` is negative, somebody who stayed must have changed
 their answer, and the assumption is refuted.
 """
 
@@ -41,7 +41,7 @@ def totals_of(tables: Iterable[PublishedTable], options: Sequence[str]) -> IntAr
 
 
 def parts_of(table: PublishedTable, total: IntArray | None, options: Sequence[str]) -> Parts:
-    """The groups of a table of one axis; those without an exact count as one, with what the others leave of the total."""
+    """The groups of a table of one axis; those without an exact count are one, with what is left of the total."""
     shown: list[tuple[Group, IntArray]] = []
     hidden: Group = frozenset()
     for code, group in enumerate(table.groups[0]):
@@ -141,8 +141,8 @@ def differences(
 def unions(first: Sequence[Group], second: Sequence[Group]) -> list[Group]:
     """The smallest sets of categories that are unions of groups of both partitions, less the whole axis.
 
-    >>> [sorted(union) for union in unions([frozenset("ab"), frozenset("c")], [frozenset("a"), frozenset("b"), frozenset("c")])]
-    [['a', 'b'], ['c']]
+    >>> [sorted(union) for union in unions([frozenset("ab"), frozenset("c")], [frozenset(c) for c in "abc"])]
+    [['c'], ['a', 'b']]
     """
     found = list(first)
     for group in second:

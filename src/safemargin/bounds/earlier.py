@@ -1,7 +1,7 @@
 """Is anybody exposed once a release is read together with all earlier ones?
 
-All cycles are one larger population, in which somebody is there in some of them. If those who stayed kept their answers,
-every table of every cycle is a sum over that population, and the certificate is the usual one.
+All cycles are one larger population, in which somebody is there in some of them. If those who stayed kept their
+answers, every table of every cycle is a sum over that population, and the certificate is the usual one.
 """
 
 from collections.abc import Sequence
@@ -38,6 +38,7 @@ def certify_with_earlier(
     progress: Progress | None = None,
 ) -> Proof:
     """Decide whether `tables` and the earlier releases together give anybody away."""
+    slack = max(slack, past.slack)
     exposed, looked = given_away(tables, past, limits, slack)
     checked = {DIFFERENCES: looked}
     if exposed or past.larger is None:

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from safemargin.cli.fibers import fiber
+from safemargin.cli.ledgers import ledger
 from safemargin.cli.projects import demo, init, release, schema
 from safemargin.cli.proofs import verify
 from safemargin.cli.tables import audit, bound
@@ -24,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (demo, init, release, bound, audit, fiber, verify, schema):
+for command in (demo, init, release, bound, audit, fiber, verify, ledger, schema):
     app.command()(command)
 
 

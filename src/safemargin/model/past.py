@@ -95,7 +95,7 @@ class Past:
 
     `histories` holds the people by history over all axes together, or over each axis alone where no more is public.
     `by_group` says whether onlookers count who believe of any single group that those who stayed kept their answers;
-    they may well believe it of everybody in any case.
+    they may well believe it of everybody in any case. `slack` is how far counts published then may be off.
     """
 
     axes: tuple[str, ...]
@@ -103,6 +103,7 @@ class Past:
     earlier: tuple[Earlier, ...]
     histories: Mapping[tuple[str, ...], Histories] = field(hash=False)
     by_group: bool = True
+    slack: int = 0
 
     @cached_property
     def axis(self) -> str:

@@ -88,6 +88,8 @@ class Plan:
     irregular: tuple[Decision, ...] = ()
     exposed_people: int = 0
     witness: tuple[IntArray, ...] = field(default=(), hash=False, compare=False)
+    notes: tuple[str, ...] = ()
+    """What is to be said beside the decisions."""
 
     def axis(self, name: str) -> tuple[Decision, ...]:
         """Decisions about one axis, in order."""

@@ -1,0 +1,39 @@
+"""How far along a population is: counts published against people (Prop. 8 of the paper), and the floor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from safemargin.ledger.entry import Entry
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`queries` counts per option were published in all cycles about `people` people.
+
+    Over a stable electorate, about as many counts as people would fix everybody's answer.
+    """
+
+    queries: int
+    people: int
+
+    @property
+    def share(self) -> float:
+        """How much of that is used."""
+        return self.queries / max(self.people, 1)
+
+
+def budget(entries: Sequence[Entry]) -> Budget:
+    """What the releases about one population have used, measured against the fewest people it ever had."""
+    return Budget(sum(entry.queries for entry in entries), min((entry.people for entry in entries), default=0))
+
+
+def recommended_kappa(entries: Sequence[Entry], answered: int) -> int:
+    """The floor that keeps the same share of those who answered as every earlier floor did; it never falls.
+
+    >>> recommended_kappa([], 500)
+    1
+    """
+    return max(
+        (max(entry.target.kappa, -(-entry.target.kappa * answered // max(entry.answered, 1))) for entry in entries),
+        default=1,
+    )

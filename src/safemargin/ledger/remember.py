@@ -1,0 +1,85 @@
+"""From the entries of a ledger to what an onlooker remembers."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from safemargin.errors import InputError
+from safemargin.ledger.entry import Entry, Person
+from safemargin.model.domain import Schema
+from safemargin.model.past import Earlier, Histories, Past, Profile, net_histories
+
+
+def check_same(path: Path, entries: Sequence[Entry], population: str, cycle: str, schema: Schema) -> None:
+    """Raise if a release cannot be compared with the earlier ones about its population, or is one of them."""
+    axes = {axis.name: axis.categories for axis in schema.axes}
+    for entry in entries:
+        where = f"{path}: population {population!r}"
+        if entry.cycle == cycle:
+            raise InputError(f"{where}: cycle {cycle!r} was released already; give ledger.cycle another name")
+        if set(entry.axes) != set(axes):
+            raise InputError(
+                f"{where}: the axes were {', '.join(entry.axes)} in {entry.cycle!r} and are {', '.join(axes)} now; "
+                "keep them, or name another population"
+            )
+        for name, categories in axes.items():
+            if changed := set(entry.axes[name]) ^ set(categories):
+                odd = min(changed)
+                said = "is new" if odd in categories else "is gone"
+                raise InputError(
+                    f"{where}: axis {name!r}: category {odd!r} {said} since {entry.cycle!r}; "
+                    f"list the categories of all cycles in axes.{name}.categories, or name another population"
+                )
+        if set(entry.options) != set(schema.options):
+            raise InputError(
+                f"{where}: the options were {', '.join(entry.options)} in {entry.cycle!r} and are "
+                f"{', '.join(schema.options)} now; keep them, or name another population"
+            )
+
+
+def remember(
+    entries: Sequence[Entry],
+    axes: tuple[str, ...],
+    now: str,
+    rolls: Mapping[tuple[str, ...], Mapping[Profile, int]],
+    members: Mapping[Person, Profile],
+    by_group: bool,
+) -> Past | None:
+    """Earlier releases as an onlooker who knows `rolls` remembers them; none if no roll can be compared.
+
+    People are followed by their identifiers if all cycles have them and the joint roll is known. Otherwise the net
+    change of every profile is taken to be all joiners or all leavers.
+    """
+    known = [entry for entry in entries if entry.rolls]
+    if not known or not rolls:
+        return None
+    slack = max(entry.slack for entry in known)
+    earlier = tuple(Earlier(entry.cycle, entry.tables) for entry in known)
+    if axes in rolls and members and all(entry.members for entry in known):
+        return Past(
+            axes, now, earlier, {axes: _followed([*(entry.members for entry in known), members])}, by_group, slack
+        )
+    is_joint = all(axes in each for each in (rolls, *(entry.rolls for entry in known)))
+    wanted = [axes] if is_joint else [(axis,) for axis in axes]
+    histories = {
+        key: net_histories([*(_margin(entry.rolls, key) for entry in known), _margin(rolls, key)]) for key in wanted
+    }
+    return Past(axes, now, earlier, histories, by_group, slack)
+
+
+def _followed(cycles: Sequence[Mapping[Person, Profile]]) -> Histories:
+    everybody = {name for members in cycles for name in members}
+    return Counter(tuple(members.get(name) for members in cycles) for name in sorted(everybody))
+
+
+def _margin(rolls: Mapping[tuple[str, ...], Mapping[Profile, int]], axes: tuple[str, ...]) -> dict[Profile, int]:
+    """People by some axes, from a roll that has them."""
+    found: dict[Profile, int] = {}
+    for names, roll in rolls.items():
+        if set(axes) <= set(names):
+            places = [names.index(axis) for axis in axes]
+            for profile, people in roll.items():
+                key = tuple(profile[place] for place in places)
+                found[key] = found.get(key, 0) + people
+            return found
+    return found
