@@ -70,7 +70,7 @@ def given_away(
     options = tables[0].options
     total = totals_of(tables, options)
     found, looked = _by_totals(total, past, options, limits, slack)
-    for table in tables if past.by_group else ():
+    for table in tables:
         if len(table.axes) == 1:
             parts = parts_of(table, total, options)
             more, groups = differences(table.axes[0], parts, options, past, limits, slack)
@@ -119,7 +119,11 @@ def refuted_by_totals(tables: Sequence[PublishedTable], past: Past, slack: int =
 def differences(
     axis: str, parts: Parts, options: Sequence[str], past: Past, limits: Limits, slack: int = 0
 ) -> tuple[list[Exposed], int]:
-    """The same for the groups of one axis, against every earlier release of it."""
+    """The same for the groups of one axis, against every earlier release of it.
+
+    For somebody who believes it of everybody at once, a group that holds all who came or went tells what the totals
+    tell, and one refuted group refutes it all.
+    """
     found: list[Exposed] = []
     looked = 0
     for cycle, each in enumerate(past.earlier):
@@ -128,14 +132,36 @@ def differences(
             if table.axes != (axis,):
                 continue
             before = parts_of(table, before_total, options)
+            changed: dict[Group, tuple[Side, ...] | None] = {}
             for union in unions([group for group, _ in parts], [group for group, _ in before]):
                 change = _sum(parts, union) - _sum(before, union)
-                for side in _sides(past, axis, cycle, union, change, slack) or ():
-                    looked += 1
-                    verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
-                    cell = {axis: label(union), past.axis: side.words}
-                    found += _exposed(cell, side, verdicts == 2, each.cycle)
+                changed[union] = _sides(past, axis, cycle, union, change, slack)
+            if not past.by_group:
+                is_refuted = any(sides is None for sides in changed.values())
+                all_of_it = _turnover(past, axis, cycle, None)
+                changed = {
+                    union: sides
+                    for union, sides in changed.items()
+                    if not is_refuted and _turnover(past, axis, cycle, union) != all_of_it
+                }
+            for union, side in [(union, side) for union, sides in changed.items() for side in sides or ()]:
+                looked += 1
+                verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
+                cell = {axis: label(union), past.axis: side.words}
+                found += _exposed(cell, side, verdicts == 2, each.cycle)
     return found, looked
+
+
+def _turnover(past: Past, axis: str, cycle: int, group: Group | None) -> tuple[int, int, int]:
+    """People who came into a group (none: the population) since an earlier cycle, who went, and who of these moved."""
+    came = went = moved = 0
+    for (then, now), people in past.flow(axis, cycle).items():
+        was = then is not None and (group is None or then in group)
+        is_there = now is not None and (group is None or now in group)
+        if was != is_there:
+            came, went = came + people * is_there, went + people * was
+            moved += people * (then is not None and now is not None)
+    return came, went, moved
 
 
 def unions(first: Sequence[Group], second: Sequence[Group]) -> list[Group]:
@@ -162,14 +188,7 @@ def _sides(
     past: Past, axis: str, cycle: int, group: Group | None, change: IntArray, slack: int
 ) -> tuple[Side, ...] | None:
     """Who came into a group (none: the population) since an earlier cycle, and who went; none if that is refuted."""
-    came = went = 0
-    moved = False
-    for (then, now), people in past.flow(axis, cycle).items():
-        was = then is not None and (group is None or then in group)
-        is_there = now is not None and (group is None or now in group)
-        if was != is_there:
-            came, went = came + people * is_there, went + people * was
-            moved |= then is not None and now is not None
+    came, went, moved = _turnover(past, axis, cycle, group)
     every = np.append(change, came - went - int(change.sum()))  # those without a listed answer last
     least, most = np.maximum(every, 0), np.maximum(-every, 0)
     free = came - int(least.sum())

@@ -248,11 +248,13 @@ def _certificate(table: Table, proof: Proof, target: Target, onlookers: Sequence
         limit += " (rarer options: half their overall share)"
     cycles = dict.fromkeys(each.cycle for one in onlookers if one.past is not None for each in one.past.earlier)
     if cycles:
-        knows += f" and remember{'s' if len(onlookers) == 1 else ''} the release of {' and '.join(cycles)}"
+        knows += f", and remember{'s' if len(onlookers) == 1 else ''} the release of {' and '.join(cycles)}"
+        knows += f" and believe{'s' if len(onlookers) == 1 else ''} that nobody who stayed changed their answer"
     if proof.holds:
         words = (
             f"Against {names}, {who} {knows}: nothing published forces the share of any option in any checked cell "
             f"{limit}, or tells its count to within {target.tau}."
+            f"{' What the totals of all cycles tell by themselves is left aside.' if cycles else ''}"
         )
     else:
         words = f"Not certified against {names}, {who} {knows}: no release that was tried keeps every share inside."

@@ -104,7 +104,7 @@ def by_rule(one: Split, limits: Limits) -> Split:
 def by_difference(one: Split, pasts: Sequence[Past], options: Sequence[str], limits: Limits, slack: int) -> Split:
     """Merge until no group, less its count in an earlier release, gives away those who came or went since."""
     for past in pasts:
-        while one.is_published and past.by_group:
+        while one.is_published:
             exposed = _by_subtraction(one, past, options, limits, slack)
             if not exposed:
                 break

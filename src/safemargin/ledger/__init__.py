@@ -3,7 +3,7 @@
 from safemargin.ledger.budget import Budget, budget, recommended_kappa
 from safemargin.ledger.entry import Entry, Person, person, roll_of
 from safemargin.ledger.file import read_ledger, recording
-from safemargin.ledger.remember import check_same, remember
+from safemargin.ledger.remember import check_same, compare, remember
 
 __all__ = [
     "Budget",
@@ -11,6 +11,7 @@ __all__ = [
     "Person",
     "budget",
     "check_same",
+    "compare",
     "person",
     "read_ledger",
     "recommended_kappa",

@@ -28,12 +28,12 @@ def budget(entries: Sequence[Entry]) -> Budget:
 
 
 def recommended_kappa(entries: Sequence[Entry], answered: int) -> int:
-    """The floor that keeps the same share of those who answered as every earlier floor did; it never falls.
+    """The floor that is the same share of those who answered as every earlier floor was, rounded down; never lower.
 
     >>> recommended_kappa([], 500)
     1
     """
     return max(
-        (max(entry.target.kappa, -(-entry.target.kappa * answered // max(entry.answered, 1))) for entry in entries),
+        (max(entry.target.kappa, entry.target.kappa * answered // max(entry.answered, 1)) for entry in entries),
         default=1,
     )

@@ -8,6 +8,7 @@ from safemargin.errors import InputError
 from safemargin.ledger.entry import Entry, Person
 from safemargin.model.domain import Schema
 from safemargin.model.past import Earlier, Histories, Past, Profile, net_histories
+from safemargin.model.published import PublishedTable
 
 
 def check_same(path: Path, entries: Sequence[Entry], population: str, cycle: str, schema: Schema) -> None:
@@ -65,6 +66,33 @@ def remember(
         key: net_histories([*(_margin(entry.rolls, key) for entry in known), _margin(rolls, key)]) for key in wanted
     }
     return Past(axes, now, earlier, histories, by_group, slack)
+
+
+def compare(
+    tables: tuple[PublishedTable, ...],
+    cycle: str,
+    before: Sequence[PublishedTable],
+    after: Sequence[PublishedTable],
+    by_group: bool = True,
+) -> Past:
+    """Earlier tables as somebody remembers them who holds the rolls of then and now."""
+    axes = tuple(dict.fromkeys(axis for roll in after for axis in roll.axes))
+    rolls = [{roll.axes: _people(roll) for roll in each} for each in (before, after)]
+    for names in rolls:
+        if missing := set(axes) - {axis for key in names for axis in key}:
+            raise InputError(
+                f"the earlier roll lacks the axis {min(missing)!r}; give the rolls of both by the same axes"
+            )
+    is_joint = all(any(set(axes) <= set(key) for key in names) for names in rolls)
+    wanted = [axes] if is_joint else [(axis,) for axis in axes]
+    histories = {key: net_histories([_margin(names, key) for names in rolls]) for key in wanted}
+    return Past(axes, "now", (Earlier(cycle, tables),), histories, by_group)
+
+
+def _people(roll: PublishedTable) -> dict[Profile, int]:
+    if not roll.is_exact or any(len(group) > 1 for groups in roll.groups for group in groups):
+        raise InputError(f"{roll.name}: a roll that is compared needs exact numbers of plain categories")
+    return {tuple(roll.cell(row).values()): int(people) for row, people in enumerate(roll.lower)}
 
 
 def _followed(cycles: Sequence[Mapping[Person, Profile]]) -> Histories:

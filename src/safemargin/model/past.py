@@ -18,6 +18,9 @@ History = tuple[Profile | None, ...]
 Histories = Mapping[History, int]
 """People by their history."""
 
+Flow = dict[tuple[str | None, str | None], int]
+"""People by what they were and what they are; none stands for not being there."""
+
 HISTORY = "history"
 """The axis of the larger system that tells in which cycles somebody was there."""
 
@@ -118,18 +121,23 @@ class Past:
         """All cycles, the present one last."""
         return (*(each.cycle for each in self.earlier), self.now)
 
-    def flow(self, axis: str, cycle: int) -> dict[tuple[str | None, str | None], int]:
+    def flow(self, axis: str, cycle: int) -> Flow:
         """People by their category of an axis in an earlier cycle and now."""
+        return self._flows[axis, cycle]
+
+    @cached_property
+    def _flows(self) -> dict[tuple[str, int], Flow]:
+        found: dict[tuple[str, int], Flow] = {}
         for axes, histories in self.histories.items():
-            if axis in axes:
-                at = axes.index(axis)
-                found: dict[tuple[str | None, str | None], int] = {}
-                for history, people in histories.items():
-                    then, now = history[cycle], history[-1]
-                    key = (None if then is None else then[at], None if now is None else now[at])
-                    found[key] = found.get(key, 0) + people
-                return found
-        return {}
+            for at, axis in enumerate(axes):
+                for cycle in range(len(self.earlier)):
+                    flow = found.setdefault((axis, cycle), {})
+                    for history, people in histories.items():
+                        then, now = history[cycle], history[-1]
+                        key = (None if then is None else then[at], None if now is None else now[at])
+                        if key != (None, None):
+                            flow[key] = flow.get(key, 0) + people
+        return found
 
     @cached_property
     def larger(self) -> Larger | None:
