@@ -26,5 +26,6 @@ def earlier(situation: Situation) -> Attempt:
     looked = sum(proof.checked.values())
     people = max((one.people for one in proof.exposed), default=0)
     cycles = " and ".join(each.cycle for each in past.earlier)
-    summary = f"{len(found) or 'none'} of {looked:,} cells {'is' if len(found) < 2 else 'are'} given away with {cycles}"
+    cells = len({str(one.cell) for one in proof.exposed})
+    summary = f"{cells or 'none'} of {looked:,} cells {'is' if cells < 2 else 'are'} given away with {cycles}"
     return Attempt("earlier", summary, looked, found, people)

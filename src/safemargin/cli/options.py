@@ -66,7 +66,9 @@ def remembering(
     if not rolls or not onlooker.roll:
         raise InputError("--earlier: give --roll and --earlier-roll, so that those who came and went are known")
     files = [file for path in earlier for file in (_tables_in(path) if path.is_dir() else [path])]
-    cycle = earlier[0].name if len(earlier) == 1 and earlier[0].is_dir() else "the earlier tables"
+    folder = earlier[0].resolve()
+    folder = folder.parent if folder.name == "published" else folder
+    cycle = folder.name if len(earlier) == 1 and earlier[0].is_dir() else "the earlier tables"
     before = read_tables(rolls, "people", option)
     past = compare(read_tables(files, count, option), cycle, before, onlooker.roll)
     return replace(onlooker, past=past)
