@@ -158,16 +158,10 @@ def _entry(
     manifest: str,
     slack: int,
 ) -> Entry:
-    named = "select name, content from published where release = ? order by rowid"
-    tables = [_table(name, json.loads(text)) for name, text in database.execute(named, (key,))]
-    rolls = {
-        tuple(json.loads(names)): {tuple(profile): people for *profile, people in json.loads(text)}
-        for names, text in database.execute("select axes, content from roll where release = ? order by rowid", (key,))
-    }
-    members = {
-        name: tuple(json.loads(profile))
-        for name, profile in database.execute("select person, profile from member where release = ?", (key,))
-    }
+    tables, rolls, members = (
+        database.execute(f"select * from {name} where release = ? order by rowid", (key,)).fetchall()
+        for name in ("published", "roll", "member")
+    )
     return Entry(
         population=population,
         cycle=cycle,
@@ -178,9 +172,12 @@ def _entry(
         people=people,
         answered=answered,
         manifest=manifest,
-        tables=tuple(tables),
-        rolls=rolls,
-        members=members,
+        tables=tuple(_table(name, json.loads(text)) for _, name, text in tables),
+        rolls={
+            tuple(json.loads(names)): {tuple(profile): people for *profile, people in json.loads(text)}
+            for _, names, text in rolls
+        },
+        members={name: tuple(json.loads(profile)) for _, name, profile in members},
         slack=slack,
     )
 
