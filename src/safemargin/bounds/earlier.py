@@ -23,8 +23,10 @@ from safemargin.model.past import Larger, Past
 from safemargin.model.published import PublishedTable
 from safemargin.model.target import Limits
 
-MOST_TO_TRY_FIRST = 20_000
-"""Unknown counts up to which a program looks first whether the releases can agree at all."""
+MOST_TOGETHER = 12_000
+"""Unknown counts of all cycles up to which combinations of groups are cleared; beyond it, only looked at closely enough
+to see what is plainly exposed.
+"""
 
 DIFFERENCES, TOGETHER = "differences with earlier releases", "cells with earlier releases"
 
@@ -65,20 +67,20 @@ def _together(
     quick: bool,
     progress: Progress | None,
 ) -> Proof | None:
-    """The certificate of the larger population; none if somebody who stayed must have changed their answer."""
+    """The certificate of the larger population; none if it is too large, or somebody must have changed their answer."""
     placed = [larger.placed(table) for table in tables]
     onlooker = Onlooker(roll=(larger.roll,), facts=larger.facts)
     try:
         known = system(placed, onlooker, slack, check=False)
         told = _told(placed, larger, known, limits, slack)
-        if not quick and known.size <= MOST_TO_TRY_FIRST:
+        if known.size > MOST_TOGETHER:
+            proof = certify(known, limits, quick=True, told=told)
+            return proof if quick else replace(proof, undecided=0) if proof.exposed else None
+        if not quick:
             _check_possible(known)
-        proof = certify(known, limits, progress, quick, told=told)
-        if not proof.holds and not quick and known.size > MOST_TO_TRY_FIRST:
-            _check_possible(known)
+        return certify(known, limits, progress, quick, told=told)
     except ContradictionError:
         return None
-    return proof
 
 
 def _check_possible(known: System) -> None:

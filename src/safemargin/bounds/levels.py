@@ -139,7 +139,38 @@ def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
         summed += len(chosen) * len(known.codes)
     if count > 1:
         found += [_categories(known, rounder, limits, axis) for axis in known.axes if axis not in plain]
-    return found + _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
+    found += _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
+    if rounder.possible and not (known.blocks >= 0).all(axis=1).any():
+        for level in found[1:]:
+            _enclose(level, rounder)
+    return found
+
+
+def _enclose(level: Level, rounder: Rounder) -> None:
+    """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
+    known = level.known
+    assert known.people is not None
+    count, size, cells = len(known.options), known.slices @ known.people, len(level.first)
+    for block in known.blocks:
+        inside = block >= 0
+        slices = distinct(block[inside])
+        least_cell = np.full(len(size), cells, dtype=np.int64)
+        most_cell = np.full(len(size), -1, dtype=np.int64)
+        np.minimum.at(least_cell, block[inside], level.cell_of[inside])
+        np.maximum.at(most_cell, block[inside], level.cell_of[inside])
+        whole = slices[least_cell[slices] == most_cell[slices]]  # slices that lie in one cell
+        lower = np.zeros((cells, count), dtype=np.int64)
+        upper = np.broadcast_to(level.people[:, None], lower.shape).copy()
+        np.add.at(lower, least_cell[whole], rounder.least[whole][:, :count])
+        np.add.at(upper, least_cell[whole], rounder.most[whole][:, :count] - size[whole][:, None])
+        around = block[level.first]
+        apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=cells)
+        within = ((apart == 0) & (around >= 0))[:, None]  # cells that lie in one slice
+        others = (size[around] - level.people)[:, None]
+        level.force(
+            np.maximum(lower, np.where(within, rounder.least[around][:, :count] - others, 0)),
+            np.minimum(upper, np.where(within, rounder.most[around][:, :count], upper)),
+        )
 
 
 def _categories(known: System, rounder: Rounder, limits: Limits, axis: str) -> Level:

@@ -9,6 +9,7 @@ import numpy as np
 
 from safemargin.account import NoiseBudget, is_vacuous, noise_budget, one_count_suffices
 from safemargin.bounds.certify import Exposed, Proof
+from safemargin.bounds.earlier import TOGETHER
 from safemargin.bounds.sharp import Progress
 from safemargin.decide.candidate import Candidate, prove
 from safemargin.decide.remembered import remembered
@@ -260,6 +261,8 @@ def _certificate(table: Table, proof: Proof, target: Target, onlookers: Sequence
         words = f"Not certified against {names}, {who} {knows}: no release that was tried keeps every share inside."
     proved = "integer" if proof.linear == 0 else "linear"
     method = "integer witness tables" if joint else "closed form for slices"
+    if cycles and proof.holds and TOGETHER not in proof.checked:
+        method += "; earlier releases group by group only"
     if proof.linear:
         method += f"; {proof.linear} cells by a real-valued witness only"
     return Certificate(proof.holds, words, proved, method, proof.checked, linear=proof.linear)
