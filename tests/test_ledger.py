@@ -101,7 +101,7 @@ def test_an_entry_comes_back_as_it_was(tmp_path: Path) -> None:
     )
     entry = Entry(
         "p", "c", "Ü", Target(kappa=7), {"site": ("a", "b", "c", "d")}, ("yes",), 20, 9, "hash", (total, noisy),
-        {("site",): {("a",): 20}}, {"somebody": ("a",)}, 2,
+        {("site",): {("a",): 20}}, {"somebody": ("a",)}, 2, 0.5,
     )  # fmt: skip
     with recording(tmp_path / "l.sqlite", entry, 0):
         pass
@@ -235,7 +235,7 @@ def test_the_command_lists_it(tmp_path: Path, run_command: Run) -> None:
     assert shown.code == 0 and "staff" in shown.out and "2.5 %" in shown.out
     document = run_command("ledger", tmp_path / "ledger.sqlite", "--json").document
     (found,) = document["populations"]  # type: ignore[misc]
-    assert found["budget"] == {"queries": 3, "people": 120, "share": 0.025}
+    assert found["budget"] == {"queries": 3, "people": 120, "share": 0.025, "epsilon": 0.0}
     assert [each["cycle"] for each in found["releases"]] == ["2025"]
     missing = run_command("ledger", tmp_path / "nothing.sqlite")
     assert missing.code == 2 and "there is no such file" in missing.err
@@ -336,3 +336,13 @@ def test_two_runs_at_once_do_not_miss_each_other(tmp_path: Path) -> None:
         with recording(tmp_path / "ledger.sqlite", replace(entry, cycle="2026"), 0):
             pytest.fail("it was decided without knowing 2025")
     assert len(read_ledger(tmp_path / "ledger.sqlite")) == 1
+
+
+def test_noise_adds_up_over_the_cycles(tmp_path: Path, run_command: Run) -> None:
+    rows = [(name, site, grade, "yes" if site == "West" else answer) for name, site, grade, answer in staff()]
+    for cycle in ("2025", "2026"):
+        path = project(tmp_path, rows, cycle)
+        path.write_text(path.read_text().replace("kappa = 5", 'kappa = 5\nprotect = "noise"'))
+        assert release(path).is_safe
+    assert budget(read_ledger(tmp_path / "ledger.sqlite")).epsilon == pytest.approx(2.0)
+    assert "Noise: epsilon 2 in all" in run_command("ledger", tmp_path / "ledger.sqlite").out

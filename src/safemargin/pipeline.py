@@ -173,6 +173,7 @@ def _entry(project: Project, table: Table, release: Release, book: Book, manifes
         rolls=roll_of(table, known),
         members=book.members or {},
         slack=slack,
+        epsilon=sum(guarantee.epsilon or 0.0 for guarantee in release.guarantees),
     )
 
 
@@ -190,12 +191,11 @@ def _floor_notes(entries: Sequence[Entry], table: Table, plan: Plan) -> list[str
 
 def _ledger_document(book: Book, entry: Entry | None) -> dict[str, object]:
     entries = (*book.entries, *([] if entry is None else [entry]))
-    used = budget(entries)
     return {
         "file": str(book.section.file),
         "population": book.section.population,
         "cycle": book.section.cycle,
         "recorded": entry is not None,
         "earlier": [each.cycle for each in book.entries],
-        "budget": {"queries": used.queries, "people": used.people, "share": used.share},
+        "budget": budget(entries).document(),
     }

@@ -27,7 +27,7 @@ from safemargin.model.table import Table
 RULE = (
     "Groups with fewer than kappa people are merged with their nearest or smallest neighbour. Groups whose shares lie "
     "outside the limits are merged on, noised or withheld, each with at least one other. Axes are merged further, or "
-    "left out, until no cell of any combination of axes is given away by all tables together."
+    "left out, until no cell of any combination of axes is given away by all tables together, or with earlier releases."
 )
 """How cells are protected, as the manifest tells everybody."""
 

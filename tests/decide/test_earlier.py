@@ -8,8 +8,9 @@ from itertools import chain, combinations, product
 import numpy as np
 import pytest
 
+from brute import published
 from safemargin.audit import audit
-from safemargin.bounds.differences import unions
+from safemargin.bounds.differences import sides_of_totals, unions
 from safemargin.decide import decide
 from safemargin.model.arrays import frozen
 from safemargin.model.domain import Axis, Schema
@@ -302,3 +303,36 @@ def test_unions_of_two_partitions() -> None:
     second = [frozenset("a"), frozenset("bc"), frozenset("d"), frozenset("e")]
     assert sorted(sorted(union) for union in unions(first, second)) == [["a", "b", "c"], ["d", "e"]]
     assert unions([frozenset("ab")], [frozenset("a"), frozenset("b")]) == []
+
+
+@pytest.mark.parametrize("options", [1, 2, 3])
+def test_differences_are_sharp(options: int) -> None:
+    """Every way that those who came and went may have answered, one answer more standing for none of the listed."""
+    names = tuple("ABC"[:options])
+    rng = np.random.default_rng(options)
+    for _ in range(30):
+        came, went = int(rng.integers(0, 4)), int(rng.integers(0, 4))
+        truth = [np.bincount(rng.integers(0, options + 1, n), minlength=options + 1)[:-1] for n in (came, went)]
+        stay = 20
+        histories = {(("a",), ("a",)): stay, (None, ("a",)): came, (("a",), None): went}
+        past = Past(
+            ("p",), "2026", (Earlier("2025", (_total(names, np.full(options, 5) + truth[1]),)),), {("p",): histories}
+        )
+        sides = dict(
+            (side.words.split()[0], side) for _, side in sides_of_totals(np.full(options, 5) + truth[0], past, names)
+        )
+        ways = [
+            (x, y)
+            for x in product(range(came + 1), repeat=options)
+            for y in product(range(went + 1), repeat=options)
+            if sum(x) <= came and sum(y) <= went and tuple(np.subtract(x, y)) == tuple(truth[0] - truth[1])
+        ]
+        for at, word in enumerate(("joined", "left")):
+            if word in sides:
+                values = np.array([way[at] for way in ways])
+                assert sides[word].lower.tolist() == values.min(axis=0).tolist()
+                assert sides[word].upper.tolist() == values.max(axis=0).tolist()
+
+
+def _total(options: Sequence[str], counts: Sequence[int]) -> PublishedTable:
+    return published("total", (), [((), o, int(c)) for o, c in zip(options, counts, strict=True)], options)

@@ -10,11 +10,17 @@ from safemargin.ledger.entry import Entry
 class Budget:
     """`queries` counts per option were published in all cycles about `people` people.
 
-    Over a stable electorate, about as many counts as people would fix everybody's answer.
+    Over a stable electorate, about as many counts as people would fix everybody's answer. `epsilon` is what noise cost
+    somebody at most who was there in every cycle and always answered alike.
     """
 
     queries: int
     people: int
+    epsilon: float = 0.0
+
+    def document(self) -> dict[str, float]:
+        """The same for a document."""
+        return {"queries": self.queries, "people": self.people, "share": self.share, "epsilon": self.epsilon}
 
     @property
     def share(self) -> float:
@@ -24,7 +30,11 @@ class Budget:
 
 def budget(entries: Sequence[Entry]) -> Budget:
     """What the releases about one population have used, measured against the fewest people it ever had."""
-    return Budget(sum(entry.queries for entry in entries), min((entry.people for entry in entries), default=0))
+    return Budget(
+        sum(entry.queries for entry in entries),
+        min((entry.people for entry in entries), default=0),
+        sum(entry.epsilon for entry in entries),
+    )
 
 
 def recommended_kappa(entries: Sequence[Entry], answered: int) -> int:

@@ -19,7 +19,8 @@ class Entry:
     """A release: of whom, in which cycle, under which target, and every published table.
 
     `rolls` holds the public group sizes by sets of axes, and nothing where no onlooker knows any. `members` gives
-    everybody's profile where people are followed by an identifier. `slack` is how far sealed totals were apart.
+    everybody's profile where people are followed by an identifier. `slack` is how far sealed totals were apart,
+    `epsilon` what noise cost anybody at most.
     """
 
     population: str
@@ -35,6 +36,7 @@ class Entry:
     rolls: Mapping[tuple[str, ...], Mapping[Profile, int]] = field(default_factory=dict, hash=False)
     members: Mapping[Person, Profile] = field(default_factory=dict, hash=False)
     slack: int = 0
+    epsilon: float = 0.0
 
     @property
     def queries(self) -> int:

@@ -36,6 +36,7 @@ create table release (
     answered integer not null,
     manifest text not null,
     slack integer not null,
+    epsilon real not null,
     unique (population, cycle)
 );
 create table published (release integer not null references release, name text not null, content text not null);
@@ -57,7 +58,7 @@ def read_ledger(path: Path, population: str | None = None) -> tuple[Entry, ...]:
             _check(path, database)
             chosen = "" if population is None else " where population = ?"
             rows = database.execute(
-                "select id, population, cycle, title, target, axes, options, people, answered, manifest, slack "
+                "select id, population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon "
                 f"from release{chosen} order by id",
                 () if population is None else (population,),
             ).fetchall()
@@ -101,8 +102,8 @@ def _insert(path: Path, database: sqlite3.Connection, entry: Entry, seen: int) -
     if count != seen:
         raise OutputError(f"{path}: another release about {entry.population!r} was recorded meanwhile; run again")
     cursor = database.execute(
-        "insert into release (population, cycle, title, target, axes, options, people, answered, manifest, slack) "
-        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "insert into release (population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon) "
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             entry.population,
             entry.cycle,
@@ -114,6 +115,7 @@ def _insert(path: Path, database: sqlite3.Connection, entry: Entry, seen: int) -
             entry.answered,
             entry.manifest,
             entry.slack,
+            entry.epsilon,
         ),
     )
     key = cursor.lastrowid
@@ -157,6 +159,7 @@ def _entry(
     answered: int,
     manifest: str,
     slack: int,
+    epsilon: float,
 ) -> Entry:
     tables, rolls, members = (
         database.execute(f"select * from {name} where release = ? order by rowid", (key,)).fetchall()
@@ -179,6 +182,7 @@ def _entry(
         },
         members={name: tuple(json.loads(profile)) for _, name, profile in members},
         slack=slack,
+        epsilon=epsilon,
     )
 
 

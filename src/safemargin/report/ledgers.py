@@ -19,11 +19,7 @@ def ledger_document(entries: Sequence[Entry]) -> Document:
             {
                 "population": population,
                 "releases": [_release(entry) for entry in mine],
-                "budget": {
-                    "queries": budget(mine).queries,
-                    "people": budget(mine).people,
-                    "share": budget(mine).share,
-                },
+                "budget": budget(mine).document(),
             }
             for population, mine in _by_population(entries).items()
         ],
@@ -38,6 +34,7 @@ def _release(entry: Entry) -> Document:
         "answered": entry.answered,
         "kappa": entry.target.kappa,
         "queries": entry.queries,
+        "epsilon": entry.epsilon,
         "tables": [table.name for table in entry.tables],
         "manifest": entry.manifest,
         "follows_people": bool(entry.members),
@@ -60,7 +57,10 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
             table.add_row(Text(entry.cycle), *(f"{number:,}" for number in numbers), Text(names))
         console.print(table)
         words = f"{plural(used.queries, 'count')} per option about {plural(used.people, 'person')}"
-        console.print(Text(f"Budget: {words}, {percent(used.share)} of what a stable electorate could bear.\n"))
+        console.print(Text(f"Budget: {words}, {percent(used.share)} of what a stable electorate could bear."))
+        if used.epsilon:
+            console.print(Text(f"Noise: epsilon {used.epsilon:g} in all for somebody who was there in every cycle."))
+        console.print()
 
 
 def _by_population(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
