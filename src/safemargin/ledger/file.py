@@ -44,6 +44,8 @@ create table roll (release integer not null references release, axes text not nu
 create table member (release integer not null references release, person text not null, profile text not null);
 """
 
+COLUMNS = "population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon"
+
 
 def read_ledger(path: Path, population: str | None = None) -> tuple[Entry, ...]:
     """All releases in the order they were made, or those about one population; none if there is no file yet."""
@@ -58,8 +60,7 @@ def read_ledger(path: Path, population: str | None = None) -> tuple[Entry, ...]:
             _check(path, database)
             chosen = "" if population is None else " where population = ?"
             rows = database.execute(
-                "select id, population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon "
-                f"from release{chosen} order by id",
+                f"select id, {COLUMNS} from release{chosen} order by id",
                 () if population is None else (population,),
             ).fetchall()
             return tuple(_entry(database, *row) for row in rows)
@@ -102,8 +103,7 @@ def _insert(path: Path, database: sqlite3.Connection, entry: Entry, seen: int) -
     if count != seen:
         raise OutputError(f"{path}: another release about {entry.population!r} was recorded meanwhile; run again")
     cursor = database.execute(
-        "insert into release (population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon) "
-        "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"insert into release ({COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             entry.population,
             entry.cycle,
