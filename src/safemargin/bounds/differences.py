@@ -168,7 +168,7 @@ def unions(first: Sequence[Group], second: Sequence[Group]) -> list[Group]:
     """The smallest sets of categories that are unions of groups of both partitions, less the whole axis.
 
     >>> [sorted(union) for union in unions([frozenset("ab"), frozenset("c")], [frozenset(c) for c in "abc"])]
-    [['c'], ['a', 'b']]
+    [['a', 'b'], ['c']]
     """
     found = list(first)
     for group in second:

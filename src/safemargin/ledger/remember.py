@@ -10,6 +10,8 @@ from safemargin.model.domain import Schema
 from safemargin.model.past import Earlier, Histories, Past, Profile, net_histories
 from safemargin.model.published import PublishedTable
 
+ANOTHER = "name another population (which forgets the earlier releases)"
+
 
 def check_same(path: Path, entries: Sequence[Entry], population: str, cycle: str, schema: Schema) -> None:
     """Raise if a release cannot be compared with the earlier ones about its population, or is one of them."""
@@ -21,20 +23,19 @@ def check_same(path: Path, entries: Sequence[Entry], population: str, cycle: str
         if set(entry.axes) != set(axes):
             raise InputError(
                 f"{where}: the axes were {', '.join(entry.axes)} in {entry.cycle!r} and are {', '.join(axes)} now; "
-                "keep them, or name another population"
+                f"keep them, or {ANOTHER}"
             )
         for name, categories in axes.items():
             if changed := set(entry.axes[name]) ^ set(categories):
                 odd = min(changed)
-                said = "is new" if odd in categories else "is gone"
-                raise InputError(
-                    f"{where}: axis {name!r}: category {odd!r} {said} since {entry.cycle!r}; "
-                    f"list the categories of all cycles in axes.{name}.categories, or name another population"
-                )
+                said = f"is gone since {entry.cycle!r}; list it in axes.{name}.categories"
+                if odd in categories:
+                    said = f"is new since {entry.cycle!r}; count it with an old one"
+                raise InputError(f"{where}: axis {name!r}: category {odd!r} {said}, or {ANOTHER}")
         if set(entry.options) != set(schema.options):
             raise InputError(
                 f"{where}: the options were {', '.join(entry.options)} in {entry.cycle!r} and are "
-                f"{', '.join(schema.options)} now; keep them, or name another population"
+                f"{', '.join(schema.options)} now; keep them, or {ANOTHER}"
             )
 
 
@@ -56,11 +57,10 @@ def remember(
         return None
     slack = max(entry.slack for entry in known)
     earlier = tuple(Earlier(entry.cycle, entry.tables) for entry in known)
-    if axes in rolls and members and all(entry.members for entry in known):
-        return Past(
-            axes, now, earlier, {axes: _followed([*(entry.members for entry in known), members])}, by_group, slack
-        )
-    is_joint = all(axes in each for each in (rolls, *(entry.rolls for entry in known)))
+    is_joint = all(any(set(axes) == set(key) for key in each) for each in (rolls, *(entry.rolls for entry in known)))
+    if is_joint and members and all(entry.members for entry in known):
+        followed = _followed([*(_ordered(entry, axes) for entry in known), members])
+        return Past(axes, now, earlier, {axes: followed}, by_group, slack)
     wanted = [axes] if is_joint else [(axis,) for axis in axes]
     histories = {
         key: net_histories([*(_margin(entry.rolls, key) for entry in known), _margin(rolls, key)]) for key in wanted
@@ -93,6 +93,12 @@ def _people(roll: PublishedTable) -> dict[Profile, int]:
     if not roll.is_exact or any(len(group) > 1 for groups in roll.groups for group in groups):
         raise InputError(f"{roll.name}: a roll that is compared needs exact numbers of plain categories")
     return {tuple(roll.cell(row).values()): int(people) for row, people in enumerate(roll.lower)}
+
+
+def _ordered(entry: Entry, axes: tuple[str, ...]) -> dict[Person, Profile]:
+    """The members of an entry, with their categories in the order of `axes`."""
+    places = [list(entry.axes).index(axis) for axis in axes]
+    return {name: tuple(profile[place] for place in places) for name, profile in entry.members.items()}
 
 
 def _followed(cycles: Sequence[Mapping[Person, Profile]]) -> Histories:
