@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import count
 
@@ -11,7 +12,7 @@ from safemargin.account import NoiseBudget, is_vacuous, noise_budget, one_count_
 from safemargin.bounds.certify import Exposed, Proof
 from safemargin.bounds.sharp import Progress
 from safemargin.decide.candidate import Candidate, prove
-from safemargin.decide.schedule import by_rate, by_rule, by_size, flag
+from safemargin.decide.schedule import by_rate, by_size, flag
 from safemargin.decide.split import Split, irregular, split
 from safemargin.errors import InputError
 from safemargin.model.guarantee import Guarantee
@@ -72,7 +73,7 @@ def population(table: Table) -> int:
 def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect: str) -> Split:
     """Make every group of an axis regular, or flag it, in the way that was asked for."""
     if protect == "merge":
-        return by_rule(by_rate(one, limits), limits)
+        return by_rate(one, limits)
     flagged = flag(
         replace(one, flagged=frozenset()), target, limits, {"noise": "noised", "withhold": "withheld"}[protect]
     )
@@ -116,7 +117,7 @@ def _improve(
 ) -> Candidate | None:
     """The change to one axis that leaves fewest people plainly exposed, then loses least."""
     seen = {candidate.key()}
-    ranked: list[tuple[int, int, int, Candidate]] = []
+    ranked: list[tuple[int, Fraction, int, Candidate]] = []
     for one in (proof.exposed or proof.doubtful)[:3]:
         for changed in _changes(candidate, one, finish, in_small_steps, _together(one, bool(proof.exposed))):
             trial = candidate.with_split(changed)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from safemargin.bounds.rule import hull, suspects
+from safemargin.decide.coarsen import Allowed, coarsen
 from safemargin.decide.split import Split, irregular
 from safemargin.model.published import Group, label
 from safemargin.model.target import Limits, Target
@@ -12,36 +13,37 @@ ALIKE = "a share outside the target"
 COVER = "covers a group whose count would follow by subtraction"
 RULE = "the rule itself would tell which group it was"
 
+MOST_BANNED = 8
+"""Merges that tell too much, before larger ones are made at once."""
+
 
 def by_size(one: Split, kappa: int) -> Split:
     """Merge until every group has `kappa` people; looks at the roll only, so it gives nothing away."""
-    while one.is_published:
-        small = [group for group in one.groups if one.size(group) < kappa]
-        if not small:
-            return one
-        group = min(small, key=lambda each: (one.size(each), label(each, one.axis.categories)))
-        one = one.merge(group, one.partners(group)[0], SMALL.format(kappa=kappa))
-    return one
+    if not one.is_published:
+        return one
+    found = coarsen(one.merging(lambda people, votes: people >= kappa))
+    return one.parted(found.groups, SMALL.format(kappa=kappa))
 
 
 def by_rate(one: Split, limits: Limits) -> Split:
-    """Merge groups whose share is outside the limits until every group is regular."""
+    """Merge groups whose share is outside the limits until all are regular and knowing the rule does not help."""
+    banned: frozenset[Group] = frozenset()
     while one.is_published:
-        bad = [group for group, is_bad in zip(one.groups, irregular(one, limits), strict=True) if is_bad]
-        if not bad:
-            return one
-        group = min(bad, key=lambda each: (one.size(each), label(each, one.axis.categories)))
-        one = one.merge(group, best_partner(one, group, limits), ALIKE)
+        found = coarsen(one.merging(regular_under(limits), banned))
+        merged = one.parted(found.groups, ALIKE)
+        leak = rule_leaks(merged, limits) if merged.is_published else None
+        if leak is None:
+            return merged
+        if len(banned) >= MOST_BANNED:  # every small merge tells too much
+            one = one.parted(found.groups, ALIKE)
+            return by_rate(one.merge(leak, one.partners(leak)[0], RULE), limits)
+        banned |= {leak}
     return one
 
 
-def best_partner(one: Split, group: Group, limits: Limits) -> Group:
-    """The smallest partner that makes the merged group regular; failing that, the one that brings it closest."""
-    partners = one.partners(group)
-    for partner in partners:
-        if one.merge(group, partner, "").regular(group | partner, limits):
-            return partner
-    return max(partners, key=one.size) if one.axis.parents else partners[0]
+def regular_under(limits: Limits) -> Allowed:
+    """Which groups are large enough and within the limits."""
+    return lambda people, votes: np.asarray((limits.verdicts(votes, votes, people) == 0).all(axis=1))
 
 
 def flag(one: Split, target: Target, limits: Limits, word: str) -> Split:
@@ -85,10 +87,3 @@ def rule_leaks(one: Split, limits: Limits) -> Group | None:
             if (limits.verdicts(lower, upper, people) == 2).any():
                 return group
     return None
-
-
-def by_rule(one: Split, limits: Limits) -> Split:
-    """Merge further until knowing the rule does not help."""
-    while one.is_published and (group := rule_leaks(one, limits)) is not None:
-        one = by_rate(one.merge(group, one.partners(group)[0], RULE), limits)
-    return one
