@@ -36,7 +36,8 @@ def by_rate(one: Split, limits: Limits) -> Split:
             return merged
         if len(banned) >= MOST_BANNED:  # every small merge tells too much
             one = one.parted(found.groups, ALIKE)
-            return by_rate(one.merge(leak, one.partners(leak)[0], RULE), limits)
+            partners = one.partners(leak)
+            return by_rate(one.merge(leak, partners[0], RULE), limits) if partners else one.collapse(RULE)
         banned |= {leak}
     return one
 

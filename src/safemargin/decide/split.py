@@ -50,6 +50,7 @@ class Split:
             at = sorted(self.groups, key=lambda one: min(self.axis.index[c] for c in one)).index(group)
             ranked = sorted(self.groups, key=lambda one: min(self.axis.index[c] for c in one))
             others = [ranked[place] for place in (at - 1, at + 1) if 0 <= place < len(ranked)]
+        others = [other for other in others if not any(pair <= group | other for pair in self.axis.apart)]
         if self.axis.parents and others:
             distance = {other: self._distance(group, other) for other in others}
             others = [other for other in others if distance[other] == min(distance.values())]

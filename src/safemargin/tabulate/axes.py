@@ -28,7 +28,15 @@ def build_axis(name: str, section: AxisSection, seen: Iterable[str], nested: Map
         _check_children(name, categories, parents)
     if section.hierarchy is not None:
         parents = read_hierarchy(section.hierarchy)
-    return Axis(name, categories, section.ordered, _above(categories, parents))
+    others = tuple(_above(categories, read_hierarchy(path)) for path in section.hierarchies or ())
+    for key, listed in (("apart", [one for pair in section.apart for one in pair]), ("weights", section.weights)):
+        for category in listed:
+            if category not in categories:
+                raise InputError(f"axes.{name}.{key}: there is no category {category!r}")
+    apart = frozenset(frozenset(pair) for pair in section.apart)
+    if any(len(pair) < 2 for pair in apart):
+        raise InputError(f"axes.{name}.apart: a category cannot be kept apart from itself")
+    return Axis(name, categories, section.ordered, _above(categories, parents), others, apart, dict(section.weights))
 
 
 def check_seen(path: Path, column: str, section: AxisSection, seen: Iterable[str]) -> None:
