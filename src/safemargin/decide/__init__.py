@@ -74,9 +74,7 @@ def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect
     """Make every group of an axis regular, or flag it, in the way that was asked for."""
     if protect == "merge":
         return by_rate(one, limits)
-    flagged = flag(
-        replace(one, flagged=frozenset()), target, limits, {"noise": "noised", "withhold": "withheld"}[protect]
-    )
+    flagged = flag(replace(one, flagged=frozenset()), limits, {"noise": "noised", "withhold": "withheld"}[protect])
     if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
     return flagged
