@@ -6,6 +6,7 @@ key, a uniform number modulo `KEYS`; the key of a cell is the sum of the keys of
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -64,12 +65,13 @@ class CellKey:
             return row
         rising = np.flatnonzero(values < 0)
         floor = 1e-8
-        limits = [
+        limits: list[Any] = [
             {"type": "eq", "fun": lambda p: p.sum() - 1, "jac": lambda p: np.ones(len(p))},
             {"type": "eq", "fun": lambda p: p @ values, "jac": lambda p: values.astype(float)},
             {"type": "ineq", "fun": lambda p: self.variance - p @ values**2, "jac": lambda p: -(values**2.0)},
             {"type": "ineq", "fun": lambda p: p[rising + 1] - p[rising]},
         ]
+        options: Any = {"ftol": 1e-15, "maxiter": 1000}
         start = np.exp(-(values**2) / 2)
         found = minimize(
             lambda p: float(p @ np.log(p)),
@@ -78,7 +80,7 @@ class CellKey:
             bounds=[(floor, 1)] * len(values),
             constraints=limits,
             method="SLSQP",
-            options={"ftol": 1e-15, "maxiter": 1000},
+            options=options,
         )
         if abs(found.x @ values) > 1e-9 or abs(found.x.sum() - 1) > 1e-9:
             raise InputError(f"distance = {self.distance}, variance = {self.variance}: no noise for a count of {count}")
