@@ -6,10 +6,8 @@ key, a uniform number modulo `KEYS`; the key of a cell is the sum of the keys of
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from safemargin.errors import InputError
 from safemargin.model.arrays import FloatArray, IntArray, frozen
@@ -18,6 +16,9 @@ from safemargin.randomness import Generator
 
 KEYS = 2**32
 """Keys are whole numbers below this; sums stay exact for two thousand million cells."""
+
+SMALLEST = 1e-8
+"""Probability that no value within the distance falls below."""
 
 
 @dataclass(frozen=True)
@@ -58,34 +59,43 @@ class CellKey:
         return frozen(counts + (keys[..., None] % KEYS >= mine).sum(axis=-1) - self.distance)
 
     def _row(self, count: int) -> FloatArray:
+        from scipy.optimize import Bounds, LinearConstraint, minimize  # takes as long to import as all the rest
+
         values = np.arange(-min(count, self.distance), self.distance + 1)
         row = np.zeros(2 * self.distance + 1)
         if count == 0:
             row[self.distance] = 1.0
             return row
-        rising = np.flatnonzero(values < 0)
-        floor = 1e-8
-        limits: list[Any] = [
-            {"type": "eq", "fun": lambda p: p.sum() - 1, "jac": lambda p: np.ones(len(p))},
-            {"type": "eq", "fun": lambda p: p @ values, "jac": lambda p: values.astype(float)},
-            {"type": "ineq", "fun": lambda p: self.variance - p @ values**2, "jac": lambda p: -(values**2.0)},
-            {"type": "ineq", "fun": lambda p: p[rising + 1] - p[rising]},
-        ]
-        options: Any = {"ftol": 1e-15, "maxiter": 1000}
+        sums = np.stack([np.ones(len(values)), values]).astype(float)
+        steps = (np.eye(len(values), k=1) - np.eye(len(values)))[values < 0]
         start = np.exp(-(values**2) / 2)
         found = minimize(
-            lambda p: float(p @ np.log(p)),
+            _negative_entropy,
             start / start.sum(),
-            jac=lambda p: np.log(p) + 1,
-            bounds=[(floor, 1)] * len(values),
-            constraints=limits,
+            jac=_slope,
+            bounds=Bounds(SMALLEST, 1.0),
+            constraints=[
+                LinearConstraint(sums, [1.0, 0.0], [1.0, 0.0]),
+                LinearConstraint(values[None] ** 2.0, -np.inf, self.variance),
+                LinearConstraint(steps, 0.0, np.inf),
+            ],
             method="SLSQP",
-            options=options,
+            tol=1e-15,
+            options={"maxiter": 1000},
         )
         if abs(found.x @ values) > 1e-9 or abs(found.x.sum() - 1) > 1e-9:
             raise InputError(f"distance = {self.distance}, variance = {self.variance}: no noise for a count of {count}")
         row[values + self.distance] = found.x
         return row
+
+
+def _negative_entropy(chances: FloatArray) -> float:
+    return float(chances @ np.log(chances))
+
+
+def _slope(chances: FloatArray) -> FloatArray:
+    slope: FloatArray = np.log(chances) + 1
+    return slope
 
 
 def with_keys(table: Table, generator: Generator) -> Table:

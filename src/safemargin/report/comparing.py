@@ -32,7 +32,7 @@ FIGURES = (
     "exact counts",
     "exact people",
     "totals off",
-    "winner",
+    "winner kept",
     "epsilon",
     "exposed",
 )
