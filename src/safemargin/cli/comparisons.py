@@ -8,7 +8,7 @@ import typer
 from safemargin.cli.options import Json
 from safemargin.cli.terminal import notes, out, print_json, write
 from safemargin.compare import DRAWS, EPSILONS, THRESHOLD
-from safemargin.errors import InputError
+from safemargin.errors import OutputError
 from safemargin.pipeline import measure
 from safemargin.project import Project
 from safemargin.report import comparison_document, comparison_page, show_comparison
@@ -31,8 +31,8 @@ def compare(
 
     Example: safemargin compare project.toml --epsilon 0.5 --epsilon 2 --out comparison.html
     """
-    if page is not None and page.is_dir():
-        raise InputError(f"{page}: is a folder; name a file")
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
     described = Project.load(project)
     with notes.status("starting") as status:
         comparison = measure(

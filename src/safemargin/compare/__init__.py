@@ -1,5 +1,6 @@
 """Ways to publish the same tables, measured side by side on one population. Nothing here is published."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -51,6 +52,9 @@ def compare(
     """
     if threshold < 1:
         raise InputError(f"threshold = {threshold}: must be at least 1")
+    for epsilon in epsilons:
+        if not 0 < epsilon < math.inf:
+            raise InputError(f"epsilon = {epsilon:g}: must be positive and finite")
     if draws < 2:
         raise InputError(f"draws = {draws}: must be at least 2")
     if not table.schema.axes:
