@@ -1,4 +1,4 @@
-"""The only file that draws bits for simulated people and for search directions.
+"""The only file that draws bits for simulated people, for search directions and for record keys that are tried out.
 
 Published noise is never drawn here: OpenDP's samplers draw it from system entropy in `mechanisms/geometric.py`.
 """

@@ -27,7 +27,7 @@ HOLDS_STYLES = {"yes": "green", "partly": "yellow", "no": "red"}
 
 FIGURES = (
     "mean error",
-    "worst error",
+    "worst",
     "relative",
     "exact counts",
     "exact people",
