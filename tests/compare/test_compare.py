@@ -18,7 +18,7 @@ from safemargin.compare.suppression import suppression
 from safemargin.errors import InputError
 from safemargin.mechanisms.geometric import Geometric
 from safemargin.model.arrays import frozen
-from safemargin.model.comparison import Answer, Comparison, Measured
+from safemargin.model.comparison import Answer, Comparison, Learnt, Measured
 from safemargin.model.domain import Axis, Schema
 from safemargin.model.findings import Finding
 from safemargin.model.margins import knowing
@@ -176,6 +176,14 @@ def test_a_refused_release_publishes_nothing() -> None:
     mine = measured(found, "safemargin")
     assert not mine.is_published and mine.mean_error is None and mine.people_exposed == 0
     assert {each.holds for each in (answer(found, name, "safemargin") for name in found.properties)} == {"no"}
+
+
+def test_ours_is_refused_if_an_attack_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = (Learnt("informed", {}, 7, ("joint",)),)
+    monkeypatch.setattr("safemargin.compare.learnt", lambda method, tables, case: broken)
+    found = compare(table_of(STAFF), TARGET, epsilons=(), draws=2)
+    assert [each.is_published for each in found.methods] == [True, True, True, True, False]
+    assert answer(found, "binding_outcome_exact", "safemargin").fact == "an attack succeeded: nothing is published"
 
 
 def test_options_that_are_rare_are_judged_alike_by_every_method() -> None:

@@ -74,7 +74,7 @@ class Method:
     `draw(n)` gives `n` independent results as printed; all are equal unless it `is_random`. `known` is what an onlooker
     makes of one of them, knowing the rule or not. `loss` is the epsilon of differential privacy, `expected` the mean
     size of the noise on a count as its law says. `guarantee` is what is promised about regular cells. A method that is
-    `refused` prints nothing.
+    `refused` prints nothing; one that `must_be_safe` is refused if an attack succeeds.
     """
 
     name: str
