@@ -1,12 +1,14 @@
 """A whole project from its file to its folder: tabulate, decide, publish, audit, report."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from safemargin.audit import audit
+from safemargin.compare import DRAWS, EPSILONS, THRESHOLD, compare
 from safemargin.decide import decide
+from safemargin.model.comparison import Comparison
 from safemargin.model.findings import Findings
 from safemargin.model.margins import knowing
 from safemargin.model.onlooker import Onlooker
@@ -56,6 +58,31 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
     table = tabulate(project)
     with Painter() as painter:
         return _release(project, table, folder, painter, step)
+
+
+def measure(
+    project: Project,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    threshold: int = THRESHOLD,
+    draws: int = DRAWS,
+    seed: int | None = 0,
+    step: Step = lambda words: None,
+) -> Comparison:
+    """Every way to publish a project, side by side; nothing is published."""
+    step("reading")
+    table = tabulate(project)
+    return compare(
+        table,
+        project.target,
+        onlookers_of(project, table),
+        protect=project.protect,
+        epsilons=epsilons,
+        threshold=threshold,
+        draws=draws,
+        seed=seed,
+        step=step,
+    )
 
 
 def _release(project: Project, table: Table, folder: Path, painter: Painter, step: Step) -> Outcome:

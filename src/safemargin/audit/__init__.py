@@ -1,6 +1,7 @@
 """What an attacker still gets, seeing nothing but the release and what the onlooker knows."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from safemargin.audit.joint import joint
 from safemargin.audit.rule import rule
@@ -33,10 +34,14 @@ def audit(
     sharp: bool | None = None,
     enough: int | None = None,
     fiber: bool = False,
+    judged: Mapping[str, int] | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Run every attack as `onlooker`; `target`, `sharp`, `enough` and `fiber` say which cells are bounded and how well,
     as in `bound`.
+
+    With more than two options the limits depend on the totals. `judged` gives those of a release that does not print
+    them exactly; no attack uses them.
     """
     onlooker = onlooker or Onlooker()
     exposure = bound(
@@ -50,6 +55,8 @@ def audit(
         given=release.witness,
         progress=progress,
     )
+    if judged is not None:
+        exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
     attempts = tuple(attack(situation) for attack in ATTACKS.values())
     return Findings(onlooker, release.target, exposure, attempts)

@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from safemargin.cli.comparisons import compare
 from safemargin.cli.fibers import fiber
 from safemargin.cli.projects import demo, init, release, schema
 from safemargin.cli.proofs import verify
@@ -24,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (demo, init, release, bound, audit, fiber, verify, schema):
+for command in (demo, init, release, compare, bound, audit, fiber, verify, schema):
     app.command()(command)
 
 
