@@ -27,8 +27,8 @@ from safemargin.model.table import Table
 RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
     "outside the limits are merged, noised or withheld together with those that cover them: neighbours in the order, "
-    "in the same area or of nearly the same size on the roll, two by two, then blocks of these. Axes are merged further, "
-    "or left out, until no cell of any combination of axes is given away by all tables together."
+    "in the same area or of nearly the same size on the roll, two by two, then blocks of these. Axes are merged "
+    "further, or left out, until no cell of any combination of axes is given away by all tables together."
 )
 """How cells are protected, as the manifest tells everybody."""
 
