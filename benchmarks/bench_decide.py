@@ -30,7 +30,7 @@ def country(people: int) -> Table:
     axes = tuple(
         Axis(f"axis {place}", tuple(f"{code:03d}" for code in range(size))) for place, size in enumerate(SIZES)
     )
-    names, where = tuple(axis.name for axis in axes), frozen(codes[first], len(SIZES))
+    where = frozen(codes[first], len(SIZES))
     roll = Tally(names, where, frozen(counts.sum(axis=1), 1))
     return Table(Schema(axes, ("yes", "no")), (Tally(names, where, frozen(counts, 2)),), (roll,))
 
