@@ -19,7 +19,10 @@ MOST_ROWS_TO_THIN = 3_000
 
 @dataclass(frozen=True)
 class Optimum:
-    """Value of a program and the table that attains it; `proved` is false if the solver stopped before the optimum."""
+    """Value of a program and the table that attains it.
+
+    If the solver stopped before the optimum, `proved` is false and `value` is what no table exceeds.
+    """
 
     value: float
     values: FloatArray
@@ -54,7 +57,7 @@ class Program:
         model.a_matrix_.index_ = by_column.indices.astype(np.int32)
         model.a_matrix_.value_ = by_column.data.astype(np.float64)
         self.model = model
-        self.solver = _solver(model)
+        self.solver = solver_of(model)
         self.solver.setOptionValue("simplex_strategy", 4)
         self.solver.setOptionValue("solver", "simplex")
         self.solver.setOptionValue("presolve", "off")
@@ -65,8 +68,11 @@ class Program:
         return self._optimum(self.solver, cost)
 
     def maximise_integer(self, cost: FloatArray, seconds: float) -> Optimum:
-        """The largest value of `cost . x` over integer tables, or the best found in `seconds` with `proved` false."""
-        solver = _solver(self.model)
+        """The largest value of `cost . x` over integer tables.
+
+        If `seconds` do not suffice, `proved` is false, and `value` is what no table exceeds.
+        """
+        solver = solver_of(self.model)
         count = len(self.loose)
         solver.changeColsIntegrality(
             count, np.arange(count, dtype=np.int32), np.full(count, highspy.HighsVarType.kInteger)
@@ -93,7 +99,10 @@ class Program:
         if len(solution) == count:
             values[self.loose] = solution
             self._check_implied(solution, proved)
-        return Optimum(float(cost @ values) if proved else np.inf, values, proved)
+        if proved:
+            return Optimum(float(cost @ values), values, True)
+        limit = -float(solver.getInfo().mip_dual_bound) + constant
+        return Optimum(limit if solver is not self.solver else np.inf, values, False)
 
     def _check_implied(self, solution: FloatArray, proved: bool) -> None:
         """Equations that were left out have the same left side in every solution; one look tells if they hold."""
@@ -138,7 +147,8 @@ def _independent(matrix: sparse.csr_array, lower: IntArray, upper: IntArray) -> 
     return np.sort(np.r_[kept, np.flatnonzero(lower != upper)])
 
 
-def _solver(model: highspy.HighsLp) -> highspy.Highs:
+def solver_of(model: highspy.HighsLp) -> highspy.Highs:
+    """A quiet solver on one thread."""
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)

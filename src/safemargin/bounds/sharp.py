@@ -11,9 +11,10 @@ import numpy as np
 
 from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.search import INTEGER, LINEAR, Search, Targets
+from safemargin.bounds.search import LINEAR, Search, Targets
 from safemargin.bounds.system import System
 from safemargin.bounds.walk import Walk
+from safemargin.bounds.whole import Attainment, cost_of
 from safemargin.bounds.witness import Family
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.randomness import numpy_generator
@@ -21,9 +22,6 @@ from safemargin.randomness import numpy_generator
 __all__ = ["SEED", "Progress", "Settled", "Targets", "settle"]
 
 MOST_ROWS_TO_FIT = 2_500
-SMALL = 200
-"""Variables up to which every open end gets an integer program; beyond, it is left at the linear statement."""
-SECONDS_PER_INTEGER_PROGRAM = 20.0
 SWEEPS = 300
 MOST_AXES_TO_WALK = 10
 PATIENCE = (0, 2)
@@ -53,9 +51,15 @@ def settle(
     programs: bool = True,
     given: Sequence[IntArray] = (),
     enough: int | None = None,
+    narrow: bool = False,
+    whole: bool = True,
 ) -> Settled:
-    """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals."""
-    search = Search(known, targets, enough)
+    """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals.
+
+    Once an interval is known to be wider than `enough`, or with `narrow` not to be, it is not worked out further.
+    Without `whole`, ends that linear programs found are not sought in tables of whole people.
+    """
+    search = Search(known, targets, enough, narrow)
     total = 2 * len(search.lower)
     complete = True
 
@@ -70,12 +74,11 @@ def settle(
         _by_walks(search, report)
         _by_witnesses(search, report, rounds=12 if programs else 0 if search.tables else 2)
         if programs and search.unsettled():
-            _by_programs(search, report)
+            _by_programs(search, report, whole)
     except KeyboardInterrupt:
         complete = False
     report()
-    integer = ~search.open_above & ~search.open_below & ~search.wide
-    return Settled(search.lower, search.upper, integer | search.wide, search.method, complete)
+    return Settled(search.lower, search.upper, search.attained | search.wide, search.method, complete)
 
 
 def _by_walks(search: Search, report: Callable[[], None]) -> None:
@@ -131,7 +134,7 @@ def _by_witnesses(search: Search, report: Callable[[], None], rounds: int) -> No
             return
 
 
-def _by_programs(search: Search, report: Callable[[], None]) -> None:
+def _by_programs(search: Search, report: Callable[[], None], whole: bool) -> None:
     program = Program(search.known, search.low, search.high)
     _by_groups(search, program, report)
     for upwards in (True, False):
@@ -139,11 +142,9 @@ def _by_programs(search: Search, report: Callable[[], None]) -> None:
             if search.is_open(target, upwards, linear=True):
                 _maximise(search, program, target, upwards)
                 report()
-    for upwards in (True, False) if search.known.size <= SMALL else ():
-        for target in np.flatnonzero(search.open_above if upwards else search.open_below).tolist():
-            if search.is_open(target, upwards, linear=False):
-                _maximise_integer(search, program, target, upwards)
-                report()
+    if whole and search.unsettled():
+        Attainment(search, program, report).run()
+    search.method[~search.attained & ~search.wide & (search.method < LINEAR)] = LINEAR
 
 
 def _by_groups(search: Search, program: Program, report: Callable[[], None]) -> None:
@@ -170,26 +171,10 @@ def _harvest(search: Search, values: FloatArray) -> None:
         search.take(counts)
 
 
-def _cost(search: Search, target: int, upwards: bool) -> FloatArray:
-    way = int(search.targets.sign[target]) * (1 if upwards else -1)
-    cost: FloatArray = search.targets.matrix[[target]].toarray().ravel().astype(np.float64) * way
-    return cost
-
-
 def _maximise(search: Search, program: Program, target: int, upwards: bool) -> None:
     """One end of one target by a linear program."""
-    best = program.maximise(_cost(search, target, upwards))
+    best = program.maximise(cost_of(search, target, upwards))
     offset = int(search.targets.offset[target])
-    search.tighten(target, upwards, offset + (best.value if upwards else -best.value))
-    search.method[target] = LINEAR
+    if search.tighten(target, upwards, offset + (best.value if upwards else -best.value)):
+        search.method[target] = LINEAR
     _harvest(search, best.values)
-
-
-def _maximise_integer(search: Search, program: Program, target: int, upwards: bool) -> None:
-    """One end of one target by an integer program: what the linear one leaves open."""
-    best = program.maximise_integer(_cost(search, target, upwards), SECONDS_PER_INTEGER_PROGRAM)
-    _harvest(search, best.values)
-    if best.proved:
-        offset = int(search.targets.offset[target])
-        search.tighten(target, upwards, offset + (best.value if upwards else -best.value))
-        search.method[target] = INTEGER
