@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 from scipy import linalg, sparse
+from threadpoolctl import threadpool_limits
 
 from safemargin.bounds.system import System
 from safemargin.errors import ContradictionError
@@ -142,7 +143,8 @@ def _independent(matrix: sparse.csr_array, lower: IntArray, upper: IntArray) -> 
         return np.arange(len(lower))
     part = matrix[equal].astype(np.float64)
     gram = np.asarray((part @ part.T).todense())
-    _, pivots, rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
+    with threadpool_limits(1):
+        _, pivots, rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
     kept = equal[np.sort(pivots[:rank] - 1)]
     return np.sort(np.r_[kept, np.flatnonzero(lower != upper)])
 

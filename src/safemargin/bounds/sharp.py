@@ -27,6 +27,8 @@ MOST_AXES_TO_WALK = 10
 PATIENCE = (0, 2)
 """Ends that a sweep must settle to count: when deciding, and when every end is wanted."""
 GROUPS = 60
+SHARE = 0.1
+"""Of the open targets, how many a program is about: few change little in its basis, and the rest comes along."""
 SEED = 20_000
 
 Progress = Callable[[int, int], None]
@@ -157,7 +159,7 @@ def _by_groups(search: Search, program: Program, report: Callable[[], None]) -> 
             return
         sign = generator.choice([-1.0, 1.0], size=len(above))
         want = np.where(above & below, sign, above.astype(np.float64) - below.astype(np.float64))
-        want *= generator.random(len(want)) < 0.3
+        want *= generator.random(len(want)) < SHARE
         _harvest(search, program.maximise(search.targets.matrix.T @ (want * search.targets.sign)).values)
         report()
         if int(search.unseen_above.sum() + search.unseen_below.sum()) > 0.98 * before:

@@ -86,8 +86,8 @@ class Near:
 class Shift:
     """The least change of a table of whole people that brings some of its counts to a given sum.
 
-    Two columns per count say how far it goes up and down. Nothing moving at all is an optimum of the dual, so that every
-    further program starts warm from the last, whatever table it is about.
+    Two columns per count say how far it goes up and down. Every program starts warm from the dual of the last one,
+    whatever table it is about.
     """
 
     def __init__(self, program: Program, generator: Generator) -> None:
