@@ -71,6 +71,19 @@ class Search:
         if self.is_closed and targets.are_cells:
             self.inner_lower, self.inner_upper = self.lower.copy(), self.upper.copy()
 
+    @property
+    def are_joint_cells(self) -> bool:
+        """Whether target `profile * options + option` is that option in that profile."""
+        known, targets = self.known, self.targets
+        count = len(known.options)
+        if len(targets.offset) != len(known.codes) * count or known.free + known.reference != count:
+            return False
+        firsts = targets.matrix.indices[targets.matrix.indptr[:-1:count]]
+        return bool(
+            (np.diff(targets.matrix.indptr)[::count] == 1).all()
+            and (firsts == np.arange(len(known.codes)) * known.free).all()
+        )
+
     def _close(self) -> bool:
         """The closed form for decomposable margins: sharp in integers, as long as nothing caps the cells."""
         orders = [junction(grid.faces) for grid in self.grids]

@@ -22,6 +22,9 @@ from safemargin.randomness import numpy_generator
 __all__ = ["SEED", "Progress", "Settled", "Targets", "settle"]
 
 MOST_ROWS_TO_FIT = 2_500
+TILTS = (8.0, 5.0, 12.0, 3.0, 16.0)
+FEW = 200
+"""Open ends for which a fit is tilted in every way before a program has to settle them."""
 SWEEPS = 300
 MOST_AXES_TO_WALK = 10
 PATIENCE = (0, 2)
@@ -74,7 +77,7 @@ def settle(
             if counts.shape == known.low.shape and known.admits(counts):
                 search.take(counts)
         _by_walks(search, report)
-        _by_witnesses(search, report, rounds=12 if programs else 0 if search.tables else 2)
+        _by_witnesses(search, report, rounds=20 if programs else 0 if search.tables else 2)
         if programs and search.unsettled():
             _by_programs(search, report, whole)
     except KeyboardInterrupt:
@@ -121,19 +124,32 @@ def _by_witnesses(search: Search, report: Callable[[], None], rounds: int) -> No
     if known.people is None or len(known.lower) > MOST_ROWS_TO_FIT or not search.unsettled():
         return
     family, rounder = Family(known, search.low, search.high), Rounder(known)
-    generator = numpy_generator(SEED)
+    generator, stale = numpy_generator(SEED), 0
     for turn in range(rounds):
         before = search.unsettled()
         want = search.open_above.astype(np.float64) - search.open_below.astype(np.float64)
         want += generator.choice([-1.0, 1.0], size=len(want)) * (search.open_above & search.open_below)
         lean = search.targets.matrix.T @ (want * search.targets.sign)
-        counts = rounder.round(family.fit(tilt=8.0 * np.sign(lean)).values)
+        counts = rounder.round(family.fit(tilt=TILTS[stale % len(TILTS)] * np.sign(lean)).values)
         if counts is None:
             return
         search.take(counts)
         report()
-        if search.unsettled() == 0 or (turn > 3 and search.unsettled() > 0.97 * before):
+        if turn > 3:
+            _by_exchanges(search, rounder, counts)
+        stale = stale + 1 if turn > 3 and search.unsettled() > 0.97 * before else 0
+        if search.unsettled() == 0 or stale == (len(TILTS) if search.unsettled() < FEW else 1):
             return
+
+
+def _by_exchanges(search: Search, rounder: Rounder, counts: IntArray) -> None:
+    """What single exchanges of votes make of a table, where the targets are the joint cells."""
+    count = len(search.known.options)
+    if not search.are_joint_cells:
+        return
+    wanted = (search.open_above | search.open_below).reshape(-1, count).any(axis=1)
+    for least, most in rounder.exchanges.reach(counts, wanted):
+        search.show(least[:, :count].ravel(), most[:, :count].ravel())
 
 
 def _by_programs(search: Search, report: Callable[[], None], whole: bool) -> None:
