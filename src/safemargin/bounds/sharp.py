@@ -147,7 +147,7 @@ def _by_exchanges(search: Search, rounder: Rounder, counts: IntArray) -> None:
     count = len(search.known.options)
     if not search.are_joint_cells:
         return
-    wanted = (search.open_above | search.open_below).reshape(-1, count).any(axis=1)
+    wanted = np.asarray((search.open_above | search.open_below).reshape(-1, count).any(axis=1))
     for least, most in rounder.exchanges.reach(counts, wanted):
         search.show(least[:, :count].ravel(), most[:, :count].ravel())
 

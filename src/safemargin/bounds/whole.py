@@ -9,12 +9,12 @@ over all tables; where a limit stops that, the end stays a linear statement.
 
 from collections.abc import Callable, Iterator
 
-import highspy
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.linear import Program, solver_of
+from safemargin.bounds.linear import Program
 from safemargin.bounds.search import INTEGER, Search
+from safemargin.bounds.solver import Form, add_sum, drop_row, solver_of, values_of
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.randomness import Generator, numpy_generator
 
@@ -45,11 +45,8 @@ class Near:
     def __init__(self, program: Program) -> None:
         self.program, count = program, len(program.loose)
         self.every = np.arange(count, dtype=np.int32)
-        self.low = np.asarray(program.model.col_lower_)
-        self.high = np.asarray(program.model.col_upper_)
-        self.solver = solver_of(program.model)
-        self.solver.changeColsIntegrality(count, self.every, np.full(count, highspy.HighsVarType.kInteger))
-        self.solver.setOptionValue("mip_max_nodes", NODES)
+        self.low, self.high = program.form.low, program.form.high
+        self.solver = solver_of(program.form, {"mip_max_nodes": NODES}, whole=True)
 
     def find(self, values: FloatArray, places: IntArray = NOWHERE, value: int = 0) -> IntArray | None:
         """A table of whole people near `values`, in which the counts at `places` (if any) add up to `value`."""
@@ -64,23 +61,21 @@ class Near:
                 high = np.minimum(np.ceil(here - 1e-6) + step, self.high)
                 self.solver.changeColsBounds(len(low), self.every, low, high)
                 self.solver.run()
-                found = _values(self.solver)
+                found = values_of(self.solver)
                 if found is not None:
                     counts[self.program.loose] = np.rint(found)
                     return counts
             return None
         finally:
             if row >= 0:
-                self.solver.deleteRows(1, np.array([row], dtype=np.int32))
+                drop_row(self.solver, row)
 
     def _fix(self, places: IntArray, value: int) -> int:
         """Add the row that the counts at `places` that are not known add up to `value`; returns its number."""
         mine = np.searchsorted(self.program.loose, np.intersect1d(places, self.program.loose))
         if not len(mine):
             return -1
-        row: int = self.solver.getNumRow()
-        self.solver.addRow(float(value), float(value), len(mine), mine.astype(np.int32), np.ones(len(mine)))
-        return row
+        return add_sum(self.solver, mine, np.ones(len(mine)), float(value))
 
 
 class Shift:
@@ -91,25 +86,13 @@ class Shift:
     """
 
     def __init__(self, program: Program, generator: Generator) -> None:
-        self.loose, model = program.loose, program.model
-        self.count, rows = len(program.loose), model.num_row_
-        parts = (model.a_matrix_.value_, model.a_matrix_.index_, model.a_matrix_.start_)
-        self.matrix = sparse.csc_array(tuple(np.asarray(part) for part in parts), shape=(rows, self.count))
-        self.low, self.high = np.asarray(model.col_lower_), np.asarray(model.col_upper_)
-        self.least, self.most = np.asarray(model.row_lower_), np.asarray(model.row_upper_)
-        both = sparse.csc_array(sparse.hstack([self.matrix, -self.matrix]))
-        moves = highspy.HighsLp()
-        moves.num_col_, moves.num_row_ = 2 * self.count, rows
-        moves.col_cost_ = 1 + 0.01 * generator.random(2 * self.count)
-        moves.col_lower_, moves.col_upper_ = np.zeros(2 * self.count), np.zeros(2 * self.count)
-        moves.row_lower_, moves.row_upper_ = np.zeros(rows), np.zeros(rows)
-        moves.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        moves.a_matrix_.start_, moves.a_matrix_.index_ = both.indptr.astype(np.int32), both.indices.astype(np.int32)
-        moves.a_matrix_.value_ = both.data.astype(np.float64)
+        self.loose, self.form = program.loose, program.form
+        rows, self.count = program.form.matrix.shape
+        both = sparse.csc_array(sparse.hstack([program.form.matrix, -program.form.matrix]))
+        cost, still = 1 + 0.01 * generator.random(2 * self.count), np.zeros(2 * self.count)
         self.every, self.rows = np.arange(2 * self.count, dtype=np.int32), np.arange(rows, dtype=np.int32)
-        self.solver = solver_of(moves)
-        self.solver.setOptionValue("presolve", "off")
-        self.solver.setOptionValue("solver", "simplex")
+        moves = Form(both, cost, still, still, np.zeros(rows), np.zeros(rows))
+        self.solver = solver_of(moves, {"presolve": "off", "solver": "simplex"})
         self.tried = self.found = 0
 
     @property
@@ -121,17 +104,17 @@ class Shift:
         """The table nearest to `counts` in which those at `places` add up to `value`, if it is whole."""
         self.tried += 1
         here = counts[self.loose].astype(np.float64)
-        room = np.r_[self.high - here, here - self.low]
+        room = np.r_[self.form.high - here, here - self.form.low]
         self.solver.changeColsBounds(len(room), self.every, np.zeros(len(room)), room)
-        sums = self.matrix @ here
-        self.solver.changeRowsBounds(len(sums), self.rows, self.least - sums, self.most - sums)
+        sums = self.form.matrix @ here
+        change = self.solver.changeRowsBounds  # type: ignore[attr-defined]  # not in the stubs
+        change(len(sums), self.rows, self.form.least - sums, self.form.most - sums)
         mine = np.searchsorted(self.loose, np.intersect1d(places, self.loose))
-        by, row = float(value - counts[places].sum()), self.solver.getNumRow()
         signs = np.repeat([1.0, -1.0], len(mine))
-        self.solver.addRow(by, by, len(signs), np.r_[mine, mine + self.count].astype(np.int32), signs)
+        row = add_sum(self.solver, np.r_[mine, mine + self.count], signs, float(value - counts[places].sum()))
         self.solver.run()
-        found = _values(self.solver)
-        self.solver.deleteRows(1, np.array([row], dtype=np.int32))
+        found = values_of(self.solver)
+        drop_row(self.solver, row)
         if found is None:
             return None
         change = found[: self.count] - found[self.count :]
@@ -222,9 +205,3 @@ def cost_of(search: Search, target: int, upwards: bool) -> FloatArray:
     way = int(search.targets.sign[target]) * (1 if upwards else -1)
     cost: FloatArray = search.targets.matrix[[target]].toarray().ravel().astype(np.float64) * way
     return cost
-
-
-def _values(solver: highspy.Highs) -> FloatArray | None:
-    """What a solver found, if it satisfies the rows."""
-    usable = solver.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    return np.asarray(solver.getSolution().col_value) if usable else None
