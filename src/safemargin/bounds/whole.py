@@ -20,14 +20,16 @@ from safemargin.randomness import Generator, numpy_generator
 
 SEED = 40_000
 GROUPS = 400
-WORTHWHILE = 10
+WORTHWHILE = 4
 """Ends that a table pulled towards all of them must settle, or it was one of the last of its kind."""
-STALE = 2
+STALE = 3
 STEPS = (1, 4)
 """How far each count may move from a linear optimum."""
 NODES = 300
 """Branches of the smaller programs: a limit that is the same on every machine."""
-TRIALS = 20
+STARTS = 3
+"""Tables from which the way to an end is sought."""
+TRIALS = 30
 WEIGHT = 64.0
 """Of the end in question, against a random number up to two for every other open end."""
 MOST_TABLES = 500
@@ -185,7 +187,11 @@ class Attainment:
         places = np.asarray(targets.matrix[[target]].indices, dtype=np.int64)
         if self.tables and self.shift.worthwhile:
             apart = np.abs(np.array([sums[target] for sums in self.sums]) - value)
-            self._take(self.shift.find(self.tables[int(apart.argmin())], places, value))
+            for at in np.argsort(apart, kind="stable")[:STARTS].tolist():
+                counts = self.shift.find(self.tables[at], places, value)
+                if counts is not None:
+                    self._take(counts)
+                    break
         if self.search.is_open(target, upwards, linear=False):
             pull = self._pull() + WEIGHT * cost_of(self.search, target, upwards)
             self._take(self.near.find(self.program.maximise(pull).values, places, value))
