@@ -27,7 +27,7 @@ STEPS = (1, 4)
 """How far each count may move from a linear optimum."""
 NODES = 300
 """Branches of the smaller programs: a limit that is the same on every machine."""
-STARTS = 3
+STARTS = 5
 """Tables from which the way to an end is sought."""
 TRIALS = 30
 WEIGHT = 64.0
