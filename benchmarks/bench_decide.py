@@ -27,9 +27,9 @@ def country(people: int) -> Table:
     yes = (rng.random(people) < 1 / (1 + np.exp(-lean))).astype(np.int64)
     codes = np.stack(columns, axis=1)
     first, counts = group_sums(row_keys(codes, SIZES), np.stack([yes, 1 - yes], axis=1))
-    axes = tuple(
-        Axis(f"axis {place}", tuple(f"{code:03d}" for code in range(size))) for place, size in enumerate(SIZES)
-    )
+    names = tuple(f"axis {place}" for place in range(len(SIZES)))
+    labels = [tuple(f"{code:03d}" for code in range(size)) for size in SIZES]
+    axes = tuple(Axis(name, label) for name, label in zip(names, labels, strict=True))
     where = frozen(codes[first], len(SIZES))
     roll = Tally(names, where, frozen(counts.sum(axis=1), 1))
     return Table(Schema(axes, ("yes", "no")), (Tally(names, where, frozen(counts, 2)),), (roll,))
