@@ -7,6 +7,7 @@ most `sum_j s_j (count_j - 1) < need`. Cells with `s_j = 0` play no part, withhe
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,6 +20,7 @@ from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 
 MOST_IN_A_DENOMINATOR = 200
 LARGEST_SCALE = 10**6
+MOST_ROWS_AROUND = 500
 SHARES = (0.0, 0.75)
 """How much of the last whole person a proof may leave open: vertices of the program are simple fractions then."""
 
@@ -32,22 +34,47 @@ class Barrier:
     cells: tuple[int, ...]
 
 
+def nearby(equations: sparse.csr_array, withheld: BoolArray, cell: int, most: int) -> Iterator[IntArray]:
+    """Growing sets of equations around a cell, each reached from the last through withheld cells; at most `most`."""
+    near = abs(equations)
+    cells = np.zeros(equations.shape[1], dtype=bool)
+    cells[cell] = True
+    before = 0
+    while True:
+        rows = near @ cells.astype(np.int64) > 0
+        count = int(rows.sum())
+        if count == before or count > most:
+            return
+        yield np.flatnonzero(rows)
+        before = count
+        cells = (near.T @ rows.astype(np.int64) > 0) & withheld
+
+
+def local_barrier(
+    equations: sparse.csr_array, counts: IntArray, withheld: BoolArray, cell: int, need: int
+) -> Barrier | None:
+    """A barrier from the equations around a cell."""
+    for rows in nearby(equations, withheld, cell, MOST_ROWS_AROUND):
+        part = sparse.csr_array(equations[rows])
+        cells = np.unique(part.indices)
+        inside = sparse.csr_array(part[:, cells])
+        found = Barriers(inside, counts[cells], withheld[cells]).find(int(np.searchsorted(cells, cell)), need)
+        if found is not None:
+            return Barrier(cell, need, tuple(cells[list(found.cells)].tolist()))
+    return None
+
+
 class Barriers:
-    """Finds barriers of few cells for one set of withheld cells.
+    """Finds barriers of few cells for one set of withheld cells."""
 
-    `weights` say which published cells a barrier had better do without.
-    """
-
-    def __init__(
-        self, equations: sparse.csr_array, counts: IntArray, withheld: BoolArray, weights: FloatArray
-    ) -> None:
+    def __init__(self, equations: sparse.csr_array, counts: IntArray, withheld: BoolArray) -> None:
         self.equations, self.counts, self.withheld = equations, counts, withheld
         self.transposed = sparse.csr_array(equations.T)
         self.rows, self.count = equations.shape
-        self.model = self._model(weights)
+        self.model = self._model()
         self.solver = solver_of(self.model)
 
-    def _model(self, weights: FloatArray) -> highspy.HighsLp:
+    def _model(self) -> highspy.HighsLp:
         """Columns: multipliers against rising and falling, then the size of each published coefficient."""
         infinity = highspy.kHighsInf
         published = np.flatnonzero(~self.withheld)
@@ -73,7 +100,7 @@ class Barriers:
         )
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = matrix.shape[1], matrix.shape[0]
-        model.col_cost_ = np.r_[np.full(2 * self.rows, 0.0), weights[published]]
+        model.col_cost_ = np.r_[np.full(2 * self.rows, 0.0), np.ones(len(published))]
         model.col_lower_ = np.r_[np.full(2 * self.rows, -infinity), np.zeros(len(published))]
         model.col_upper_ = np.full(matrix.shape[1], infinity)
         half = np.r_[np.zeros(self.count), np.full(len(published), -infinity)]

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from safemargin.bounds.moves import solver_of
 from safemargin.decide.withhold.barriers import Barrier
-from safemargin.model.arrays import BoolArray, FloatArray
+from safemargin.model.arrays import BoolArray
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,13 @@ class Cover:
     chosen: BoolArray
     bound: float
     proved: bool
-    values: FloatArray
 
 
 class Covering:
     """Binary choice per candidate cell; one row per barrier."""
 
-    def __init__(self, primary: BoolArray, candidates: BoolArray, cost: FloatArray) -> None:
-        self.primary, self.candidates, self.cost = primary, candidates, cost
+    def __init__(self, primary: BoolArray, candidates: BoolArray) -> None:
+        self.primary, self.candidates = primary, candidates
         self.columns = np.full(len(primary), -1, dtype=np.int64)
         self.columns[candidates] = np.arange(int(candidates.sum()))
         self.barriers: list[Barrier] = []
@@ -47,8 +46,8 @@ class Covering:
         columns: list[int] = self.columns[list(barrier.cells)].tolist() if barrier.cells else []
         return [column for column in columns if column >= 0]
 
-    def solve(self, seconds: float, relaxed: bool = False) -> Cover:
-        """The cheapest choice that breaks every barrier, as far as `seconds` go; `relaxed` leaves out wholeness."""
+    def solve(self, seconds: float) -> Cover:
+        """The cheapest choice that breaks every barrier, as far as `seconds` go."""
         count = int(self.candidates.sum())
         rows, columns, data, lower = [], [], [], []
         for row, barrier in enumerate(self.barriers):
@@ -65,23 +64,20 @@ class Covering:
         matrix = sparse.csc_array((data, (rows, columns)), shape=(len(self.barriers), count))
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = count, len(self.barriers)
-        model.col_cost_ = self.cost[self.candidates]
+        model.col_cost_ = np.ones(count)
         model.col_lower_, model.col_upper_ = np.zeros(count), np.ones(count)
         model.row_lower_, model.row_upper_ = np.array(lower), np.full(len(lower), highspy.kHighsInf)
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
         model.a_matrix_.index_ = matrix.indices.astype(np.int32)
         model.a_matrix_.value_ = matrix.data.astype(np.float64)
-        if not relaxed:
-            model.integrality_ = [highspy.HighsVarType.kInteger] * count
+        model.integrality_ = [highspy.HighsVarType.kInteger] * count
         options: Sequence[tuple[str, object]] = (("time_limit", seconds), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.5))
         solver = solver_of(model, options)
         solver.run()
-        info = solver.getInfo()
         proved = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
         values = np.zeros(len(self.primary))
         found = np.asarray(solver.getSolution().col_value)
         if len(found) == count:
             values[self.candidates] = found
-        bound = info.objective_function_value if relaxed and proved else 0.0 if relaxed else info.mip_dual_bound
-        return Cover(values > 0.5, float(bound), proved, values)
+        return Cover(values > 0.5, float(solver.getInfo().mip_dual_bound), proved)
