@@ -37,6 +37,8 @@ class Moves:
         self.cost = np.ones(2 * self.count)
         self.solver = solver_of(model_of(self.matrix, self.cost, self.upper), (("presolve", "off"),))
         self.generator = numpy_generator(SEED)
+        self.rays = False
+        self.ray: FloatArray | None = None
 
     def open(self, withheld: BoolArray, price: FloatArray | None = None) -> None:
         """Let the counts of `withheld` cells change; with a `price`, those of all others where it is finite."""
@@ -78,6 +80,16 @@ class Moves:
             return move if change is not None else None, True
         return self._whole(column, abs(amount), useful, seconds)
 
+    def reason(self, cell: int, amount: int) -> IntArray | None:
+        """The equations by which no real-valued move changes `cell` by `amount`; None if there may be one."""
+        column = cell if amount > 0 else cell + self.count
+        if self.upper[column] < abs(amount):
+            return np.zeros(0, dtype=np.int64)
+        self.rays = True
+        change = self._solve(self.solver, column, abs(amount))
+        self.rays = False
+        return None if change is not None or self.ray is None else np.flatnonzero(np.abs(self.ray) > 1e-9)
+
     def _solve(self, solver: highspy.Highs, column: int, amount: int) -> FloatArray | None:
         """From scratch: near the cell the dual simplex method needs few steps from nothing, many from elsewhere."""
         other = (column + self.count) % (2 * self.count)
@@ -87,6 +99,9 @@ class Moves:
         solver.run()
         usable = solver.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         values = np.asarray(solver.getSolution().col_value) if usable else None
+        if self.rays and not usable:
+            _, exists, ray = solver.getDualRay()
+            self.ray = np.asarray(ray) if exists else None
         solver.changeColBounds(column, 0.0, float(self.upper[column]))
         solver.changeColBounds(other, 0.0, float(self.upper[other]))
         return None if values is None else values[: self.count] - values[self.count :]

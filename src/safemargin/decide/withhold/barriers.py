@@ -7,7 +7,6 @@ most `sum_j s_j (count_j - 1) < need`. Cells with `s_j = 0` play no part, withhe
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,12 +14,11 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.moves import solver_of
+from safemargin.bounds.moves import Moves, solver_of
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 
 MOST_IN_A_DENOMINATOR = 200
 LARGEST_SCALE = 10**6
-MOST_ROWS_AROUND = 500
 SHARES = (0.0, 0.75)
 """How much of the last whole person a proof may leave open: vertices of the program are simple fractions then."""
 
@@ -34,34 +32,40 @@ class Barrier:
     cells: tuple[int, ...]
 
 
-def nearby(equations: sparse.csr_array, withheld: BoolArray, cell: int, most: int) -> Iterator[IntArray]:
-    """Growing sets of equations around a cell, each reached from the last through withheld cells; at most `most`."""
-    near = abs(equations)
-    cells = np.zeros(equations.shape[1], dtype=bool)
-    cells[cell] = True
-    before = 0
-    while True:
-        rows = near @ cells.astype(np.int64) > 0
-        count = int(rows.sum())
-        if count == before or count > most:
-            return
-        yield np.flatnonzero(rows)
-        before = count
-        cells = (near.T @ rows.astype(np.int64) > 0) & withheld
+def alone(equations: sparse.csr_array, withheld: BoolArray, needs: IntArray) -> list[Barrier]:
+    """Withheld cells that are the only one of a sum: the rest of it is a barrier."""
+    hidden = abs(equations) @ withheld.astype(np.int64)
+    found = []
+    for row in np.flatnonzero(hidden == 1).tolist():
+        cells = equations.indices[equations.indptr[row] : equations.indptr[row + 1]]
+        mine = withheld[cells]
+        cell = int(cells[mine][0])
+        found.append(Barrier(cell, int(needs[cell]), tuple(np.sort(cells[~mine]).tolist())))
+    return found
 
 
-def local_barrier(
-    equations: sparse.csr_array, counts: IntArray, withheld: BoolArray, cell: int, need: int
-) -> Barrier | None:
-    """A barrier from the equations around a cell."""
-    for rows in nearby(equations, withheld, cell, MOST_ROWS_AROUND):
-        part = sparse.csr_array(equations[rows])
-        cells = np.unique(part.indices)
+class Reasons:
+    """Barriers one by one, each from the equations by which a linear program finds a cell fixed."""
+
+    def __init__(self, equations: sparse.csr_array, counts: IntArray, withheld: BoolArray) -> None:
+        self.equations, self.counts, self.withheld = equations, counts, withheld
+        self.moves = Moves(equations, counts)
+        self.moves.open(withheld)
+
+    def find(self, cell: int, need: int = 0) -> Barrier | None:
+        """A barrier for a withheld cell; None if it can change, or only whole numbers hold it in place."""
+        rows: set[int] = set()
+        for amount in (need,) if need else (1, -1):
+            reason = self.moves.reason(cell, amount)
+            if reason is None:
+                return None
+            rows.update(reason.tolist())
+        part = sparse.csr_array(self.equations[sorted(rows)])
+        cells = np.unique(np.r_[part.indices, cell])
         inside = sparse.csr_array(part[:, cells])
-        found = Barriers(inside, counts[cells], withheld[cells]).find(int(np.searchsorted(cells, cell)), need)
-        if found is not None:
-            return Barrier(cell, need, tuple(cells[list(found.cells)].tolist()))
-    return None
+        near = Barriers(inside, self.counts[cells], self.withheld[cells])
+        found = near.find(int(np.searchsorted(cells, cell)), need)
+        return None if found is None else Barrier(cell, need, tuple(cells[list(found.cells)].tolist()))
 
 
 class Barriers:

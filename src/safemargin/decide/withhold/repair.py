@@ -45,7 +45,7 @@ class Repair:
 
     def _move(self, cell: int, need: int) -> IntArray | None:
         for amount in (need,) if need else (1, -1):
-            move, _ = self.moves.find(cell, amount)
+            move, _ = self.moves.find(cell, amount, seconds=1.0)
             if move is not None:
                 return move
         return None
@@ -82,7 +82,7 @@ class Repair:
         """The move that meets the requirement of a cell with the fewest cells beyond the pattern."""
         best: tuple[int, IntArray] | None = None
         for amount in (need,) if need else (1, -1):
-            move, _ = self.moves.find(cell, amount, seconds=2.0)
+            move, _ = self.moves.find(cell, amount, seconds=1.0)
             if move is not None:
                 new = int(((move != 0) & ~pattern).sum())
                 best = (new, move) if best is None or new < best[0] else best

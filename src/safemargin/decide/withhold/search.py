@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.bounds.moves import Moves
-from safemargin.decide.withhold.barriers import Barrier, Barriers, local_barrier
+from safemargin.decide.withhold.barriers import Barrier, Reasons, alone
 from safemargin.decide.withhold.cover import Covering
 from safemargin.decide.withhold.pool import Pool
 from safemargin.decide.withhold.problem import Problem
@@ -118,23 +118,29 @@ class Search:
     def _learn(self, trial: BoolArray, short: list[int]) -> bool:
         """New barriers around the cells that fall short."""
         asked, new = self.asked, 0
-        wide = Barriers(asked.equations, asked.counts, trial) if self.small else None
+        reasons = Reasons(asked.equations, asked.counts, trial)
+        simple = alone(asked.equations, trial, asked.needs)
+        for barrier in simple:
+            new += self._add(barrier)
+        held = {barrier.cell for barrier in simple}
         for cell in short:
+            if cell in held:
+                continue
             need = int(asked.needs[cell])
-            barrier = (
-                wide.find(cell, need)
-                if wide is not None
-                else local_barrier(asked.equations, asked.counts, trial, cell, need)
-            )
+            barrier = reasons.find(cell, need)
             if barrier is None and asked.size <= MOST_TO_GROW:
                 barrier = self._grown(trial, cell, need)
             if barrier is not None:
-                new += self.covering.add(barrier)
-            if self.covering.impossible is not None:
-                self._refuse(self.covering.impossible)
+                new += self._add(barrier)
             if self.left <= 0:
                 break
         return new > 0
+
+    def _add(self, barrier: Barrier) -> bool:
+        new = self.covering.add(barrier)
+        if self.covering.impossible is not None:
+            self._refuse(self.covering.impossible)
+        return new
 
     def _next(self) -> BoolArray:
         cover = self.covering.solve(max(self.left, 1.0))
