@@ -25,13 +25,19 @@ class Repair:
         self.short: list[int] = []
         """Cells that the last completion found in need of cells beyond the pattern."""
 
-    def stuck(self, withheld: BoolArray, needs: IntArray | None = None, most: int | None = None) -> list[int]:
+    def stuck(
+        self,
+        withheld: BoolArray,
+        needs: IntArray | None = None,
+        most: int | None = None,
+        among: BoolArray | None = None,
+    ) -> list[int]:
         """Withheld cells whose requirement nothing inside the pattern meets; stops after `most` of them."""
         needs = self.asked.needs if needs is None else needs
         met = self.pool.meets(withheld, needs)
         found: list[int] = []
         self.moves.open(withheld)
-        for cell in np.flatnonzero(withheld & ~met).tolist():
+        for cell in np.flatnonzero((withheld if among is None else among) & ~met).tolist():
             if met[cell]:
                 continue
             move = self._move(cell, int(needs[cell]))

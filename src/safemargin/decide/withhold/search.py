@@ -17,8 +17,9 @@ from safemargin.decide.withhold.cover import Covering
 from safemargin.decide.withhold.pool import Pool
 from safemargin.decide.withhold.problem import Problem
 from safemargin.decide.withhold.repair import Repair
+from safemargin.decide.withhold.wishes import exposed, refine
 from safemargin.errors import RefusedError
-from safemargin.model.arrays import BoolArray
+from safemargin.model.arrays import BoolArray, IntArray
 
 SMALL = 1_500
 """Cells up to which every round looks at every withheld cell."""
@@ -38,6 +39,9 @@ class Found:
     withheld: BoolArray
     lower_bound: int
     pool: Pool
+    exposed: IntArray
+    """Primary cells whose count is known to lie in the primary range, though not which it is."""
+    least_exposed: int
 
 
 class Search:
@@ -83,7 +87,12 @@ class Search:
         if self.best is None:
             self._refuse()
         assert self.best is not None
-        return Found(self.best, self.bound, self.pool)
+        if self.small and self.bound >= int(self.best.sum()):
+            deadline = time.monotonic() + max(self.left, 1.0)
+            self.best, worst, least = refine(self.asked, self.repair, self.covering, self.best, deadline)
+        else:
+            worst, least = exposed(self.asked, self.repair, self.best), 0
+        return Found(self.best, self.bound, self.pool, worst, least)
 
     covered = True
     """Whether the last trial was proved to break all barriers with the fewest cells."""
@@ -138,8 +147,8 @@ class Search:
 
     def _add(self, barrier: Barrier) -> bool:
         new = self.covering.add(barrier)
-        if self.covering.impossible is not None:
-            self._refuse(self.covering.impossible)
+        if self.asked.primary[barrier.cell] and not self.covering.breakable(barrier):
+            self._refuse(barrier)
         return new
 
     def _next(self) -> BoolArray:
