@@ -25,6 +25,9 @@ SMALL = 1_500
 """Cells up to which every round looks at every withheld cell."""
 ROUNDS = 400
 LARGE_ROUNDS = 6
+ONE_IN = 80
+"""Of so many withheld cells, one more may be spent where most primary counts are known to be primary."""
+MOST_SECONDS_TO_REFINE = 30.0
 MOST_TO_GROW = 400
 """Cells up to which a barrier that only whole numbers make is grown cell by cell."""
 
@@ -41,7 +44,7 @@ class Found:
     pool: Pool
     exposed: IntArray
     """Primary cells whose count is known to lie in the primary range, though not which it is."""
-    least_exposed: int
+    extra: int = 0
 
 
 class Search:
@@ -67,8 +70,8 @@ class Search:
         """Seconds that are left."""
         return self.deadline - time.monotonic()
 
-    def run(self) -> Found:
-        """Rounds until bound and pattern meet, nothing new is learnt, or time is up."""
+    def run(self, extra: int | None = None) -> Found:
+        """Rounds until bound and pattern meet, nothing new is learnt, or time is up; then `extra` cells, as in `withhold`."""
         trial = self.asked.primary.copy()
         for turn in range(ROUNDS if self.small else LARGE_ROUNDS):
             short = self.repair.stuck(trial) if self.small else None
@@ -87,12 +90,22 @@ class Search:
         if self.best is None:
             self._refuse()
         assert self.best is not None
-        if self.small and self.bound >= int(self.best.sum()):
-            deadline = time.monotonic() + max(self.left, 1.0)
-            self.best, worst, least = refine(self.asked, self.repair, self.covering, self.best, deadline)
-        else:
-            worst, least = exposed(self.asked, self.repair, self.best), 0
-        return Found(self.best, self.bound, self.pool, worst, least)
+        pattern, worst = self._refined(self.best, extra)
+        return Found(pattern, self.bound, self.pool, worst, int(pattern.sum() - self.best.sum()))
+
+    def _refined(self, best: BoolArray, extra: int | None) -> tuple[BoolArray, IntArray]:
+        """The pattern with fewer exposed cells, and those."""
+        worst = exposed(self.asked, self.repair, best)
+        if not self.small:
+            return best, worst
+        spend = extra or 0
+        limit = time.monotonic() + min(max(self.left, 5.0), MOST_SECONDS_TO_REFINE)
+        pattern, worst = refine(self.asked, self.repair, self.covering, best, worst, spend, limit)
+        if extra is None and len(worst) > self.asked.primary.sum() / 2:
+            spend = int(best.sum()) // ONE_IN
+            limit = time.monotonic() + MOST_SECONDS_TO_REFINE
+            pattern, worst = refine(self.asked, self.repair, self.covering, pattern, worst, spend, limit)
+        return pattern, worst
 
     covered = True
     """Whether the last trial was proved to break all barriers with the fewest cells."""

@@ -20,14 +20,20 @@ def exposed(asked: Problem, repair: Repair, pattern: BoolArray) -> IntArray:
 
 
 def refine(
-    asked: Problem, repair: Repair, covering: Covering, pattern: BoolArray, deadline: float
-) -> tuple[BoolArray, IntArray, int]:
-    """A pattern of the same size with fewer exposed cells, those cells, and the least number proved possible.
+    asked: Problem,
+    repair: Repair,
+    covering: Covering,
+    pattern: BoolArray,
+    worst: IntArray,
+    extra: int,
+    deadline: float,
+) -> tuple[BoolArray, IntArray]:
+    """A pattern with fewer exposed cells than the `worst` ones of `pattern`, and at most `extra` cells more; and those.
 
     Only whole patterns are compared: a choice of cells that leaves one of them known yields barriers as in the search.
     """
-    best, worst, least = pattern, exposed(asked, repair, pattern), 0
-    size = int((pattern & ~asked.primary).sum())
+    best, least = pattern, 0
+    size = int((pattern & ~asked.primary).sum()) + extra
     _wish(asked, covering, pattern, worst)
     for _ in range(ROUNDS):
         if len(worst) <= least or time.monotonic() > deadline:
@@ -47,7 +53,7 @@ def refine(
             best, worst = trial, now
         if not _wish(asked, covering, trial, np.setdiff1d(now, list(cover.given_up))):
             break
-    return best, worst, least
+    return best, worst
 
 
 def _wish(asked: Problem, covering: Covering, pattern: BoolArray, cells: IntArray) -> bool:
