@@ -10,7 +10,7 @@ from safemargin.model.findings import Attempt, Finding
 
 
 def withheld(situation: Situation) -> Attempt:
-    """Bound every withheld count of a table without options; those with one value left are given away."""
+    """Bound every withheld count of a table without options; those known to within tau are given away."""
     if situation.onlooker.roll or not any("withheld" in table.status for table in situation.release.tables):
         return Attempt("withheld", "no count is withheld that this attack looks at", 0)
     known = system(situation.release.tables, situation.onlooker, situation.slack)
@@ -23,15 +23,15 @@ def withheld(situation: Situation) -> Attempt:
     findings = []
     for at, row in enumerate(rows):
         lower, upper = int(settled.lower[at]), int(settled.upper[at])
-        if lower == upper:
+        if upper - lower <= situation.release.target.tau:
             table, place = known.sources[row]
-            words = f"the withheld count is {lower}"
-            findings.append(Finding("withheld", table.cell(place), None, lower, lower, upper, words))
-    people = sum(finding.lower for finding in findings)
+            words = f"the withheld count is {lower}" + (f" to {upper}" if upper > lower else "")
+            findings.append(Finding("withheld", table.cell(place), None, upper, lower, upper, words))
+    people = max((finding.upper for finding in findings), default=0)
     summary = (
-        f"{len(findings):,} of {len(rows):,} withheld counts follow exactly from what is printed"
+        f"{len(findings):,} of {len(rows):,} withheld counts follow from what is printed"
         if findings
-        else f"none of {len(rows):,} withheld counts follows exactly"
+        else f"none of {len(rows):,} withheld counts follows from what is printed"
     )
     return Attempt("withheld", summary, len(rows), tuple(findings), people)
 

@@ -100,7 +100,7 @@ class Moves:
         usable = solver.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         values = np.asarray(solver.getSolution().col_value) if usable else None
         if self.rays and not usable:
-            _, exists, ray = solver.getDualRay()
+            _, exists, ray = solver.getDualRay()  # type: ignore[attr-defined]
             self.ray = np.asarray(ray) if exists else None
         solver.changeColBounds(column, 0.0, float(self.upper[column]))
         solver.changeColBounds(other, 0.0, float(self.upper[other]))
@@ -160,7 +160,7 @@ def model_of(
     return model
 
 
-def solver_of(model: highspy.HighsLp, options: Sequence[tuple[str, object]] = ()) -> highspy.Highs:
+def solver_of(model: highspy.HighsLp, options: Sequence[tuple[str, bool | float | str]] = ()) -> highspy.Highs:
     """A quiet solver on one thread, holding `model`."""
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in (("output_flag", False), ("threads", 1), *options):

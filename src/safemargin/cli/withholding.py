@@ -34,7 +34,9 @@ def withhold(
     count: Annotated[str | None, typer.Option("--count", help="Column that holds the counts.")] = None,
     by: By = None,
     seconds: Annotated[float, typer.Option(help="How long to look for fewer cells.")] = SECONDS,
-    folder: Annotated[Path | None, typer.Option("--out", help="New folder for the pattern and its certificate.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="New folder for the pattern and its certificate.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Withhold small counts of one table and as few others as possible, so that none can be told from the rest.

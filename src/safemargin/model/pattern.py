@@ -17,9 +17,9 @@ Move = tuple[tuple[int, int], ...]
 class Pattern:
     """A table less its `withheld` cells (places in the lattice, ascending).
 
-    Every move leads from the true table to another with whole counts of at least one that prints the same; each withheld
-    cell is changed by one of them. No pattern has fewer than `lower_bound` cells. `exposed` are the primary cells that
-    are known to hold no more than the largest primary count.
+    Every move leads from the true table to another with whole counts of at least one that prints the same; each
+    withheld cell is changed by one of them. No pattern has fewer than `lower_bound` cells. `exposed` are the primary
+    cells that are known to hold no more than the largest primary count.
     """
 
     table: Lattice

@@ -47,7 +47,9 @@ def pattern_document(pattern: Pattern, pattern_file: str, certificate: str) -> d
 def show_pattern(console: Console, pattern: Pattern, folder: str) -> None:
     """The pattern in a few lines."""
     count, primary = len(pattern.withheld), int(pattern.is_primary.sum())
-    console.print(f"{count:,} of {pattern.table.counts.size:,} cells withheld: {primary:,} primary, {count - primary:,} more.")
+    console.print(
+        f"{count:,} of {pattern.table.counts.size:,} cells withheld: {primary:,} primary, {count - primary:,} more."
+    )
     if pattern.gap == 0:
         console.print("No pattern that protects them has fewer.")
     else:

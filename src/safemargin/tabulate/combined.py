@@ -66,7 +66,7 @@ class Combined:
                     name=f"{self.path.name} ({' x '.join(names) or 'total'})",
                     axes=names,
                     groups=tuple(groups[a][1:] for a in axes),
-                    codes=frozen(self.nodes[np.ix_(rows, axes)] - 1, len(axes)),
+                    codes=frozen(self.nodes[rows][:, axes] - 1, len(axes)),
                     options=(),
                     option=frozen(np.full(len(rows), -1)),
                     lower=frozen(np.where(hidden, self.least, self.counts[rows])),
@@ -134,7 +134,9 @@ def _layout(sheet: Sheet, count: str | None) -> tuple[str, tuple[str, ...], str]
     flag = next(name for name in ("sdcStatus", "suppressed", "status") if name in names)
     counted = count if count in names else count_column(names)
     if counted is None:
-        raise InputError(f"{sheet.path}: which column holds the counts? Say it with --count; there are {', '.join(names)}")
+        raise InputError(
+            f"{sheet.path}: which column holds the counts? Say it with --count; there are {', '.join(names)}"
+        )
     others = {flag, counted, "primary", "strID", "lower", "upper"}
     return flag, tuple(name for name in names if name not in others), counted
 

@@ -23,7 +23,9 @@ def read_frequencies(
     sheet = read_sheet(path)
     counted = count or count_column(tuple(sheet.columns))
     if counted is None:
-        raise InputError(f"{path}: which column holds the counts? Say it with --count; there are {', '.join(sheet.columns)}")
+        raise InputError(
+            f"{path}: which column holds the counts? Say it with --count; there are {', '.join(sheet.columns)}"
+        )
     names = axes if axes is not None else tuple(name for name in sheet.columns if name != counted)
     check_columns(path, sheet.columns, (*names, counted))
     for name in hierarchies:

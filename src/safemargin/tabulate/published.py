@@ -33,7 +33,7 @@ def read_published(
             found[path] = read_combined(sheets[path], hierarchies or {}, count).tables()
         else:
             found[path] = (read_tidy(path, count=count, option=option, axes=axes, skip=skip),)
-    others = {
+    others: dict[str, Sequence[str]] = {
         axis: sorted({name for group in table.groups[a] for name in group})
         for tables in found.values()
         for table in tables

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from safemargin.errors import InputError
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.model.lattice import Lattice, Tree, lattice
 from safemargin.model.pattern import KIND
 from safemargin.tabulate.combined import read_any_sheet, read_combined
@@ -27,7 +28,8 @@ def _check(document: Mapping[str, Any], pattern: Path) -> Verification:
         for axis in document["axes"]
     )
     shape = tuple(len(tree.labels) for tree in trees)
-    places = np.ravel_multi_index(np.array(document["withheld"], dtype=np.int64).reshape(-1, len(trees)).T, shape)
+    nodes = np.array(document["withheld"], dtype=np.int64).reshape(-1, len(trees))
+    places: IntArray = np.asarray(np.ravel_multi_index(tuple(nodes.T), shape), dtype=np.int64)
     printed, hidden = _printed(pattern, trees, shape)
     failures = []
     if set(np.flatnonzero(hidden).tolist()) != set(places.tolist()):
@@ -62,7 +64,7 @@ def _check(document: Mapping[str, Any], pattern: Path) -> Verification:
     )
 
 
-def _printed(pattern: Path, trees: tuple[Tree, ...], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _printed(pattern: Path, trees: tuple[Tree, ...], shape: tuple[int, ...]) -> tuple[IntArray, BoolArray]:
     """Counts and gaps of the pattern file, in the order of the lattice."""
     found = read_combined(read_any_sheet(pattern), {})
     columns = []

@@ -139,7 +139,9 @@ class Barriers:
             return None
         held: set[int] = set()
         for way in (1,) if need else (1, -1):
-            cells = self._exactly(cell, way, need or 1, values[: self.rows] if way > 0 else values[self.rows : 2 * self.rows])
+            cells = self._exactly(
+                cell, way, need or 1, values[: self.rows] if way > 0 else values[self.rows : 2 * self.rows]
+            )
             if cells is None:
                 return None
             held |= cells

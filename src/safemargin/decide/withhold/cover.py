@@ -26,7 +26,7 @@ class Cover:
 
 
 class Covering:
-    """Binary choice per candidate cell; one row per barrier. Barriers against wishes may be left unbroken, at a cost."""
+    """Binary choice per candidate cell; one row per barrier. One against a wish may be left unbroken, at a cost."""
 
     def __init__(self, primary: BoolArray, candidates: BoolArray) -> None:
         self.primary, self.candidates = primary, candidates
@@ -92,13 +92,11 @@ class Covering:
         return Cover(chosen, float(solver.getInfo().mip_dual_bound), proved, given_up)
 
 
-def _options(seconds: float) -> Sequence[tuple[str, object]]:
+def _options(seconds: float) -> Sequence[tuple[str, bool | float | str]]:
     return (("time_limit", seconds), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.5))
 
 
-def _model(
-    rows: list[list[int]], signs: list[list[float]], lower: list[float], cost: np.ndarray
-) -> highspy.HighsLp:
+def _model(rows: list[list[int]], signs: list[list[float]], lower: list[float], cost: np.ndarray) -> highspy.HighsLp:
     """Binary columns; every row at least its lower end."""
     starts = np.r_[0, np.cumsum([len(row) for row in rows])].astype(np.int64)
     data = np.array([sign for row in signs for sign in row])

@@ -66,7 +66,9 @@ class Repair:
         met = self.pool.meets(pattern, needs)
         self.short = []
         for turn in range(TURNS):
-            price = np.where(self.asked.candidates, 1.0 + (0.01 + turn) * self.generator.random(self.asked.size), np.inf)
+            price = np.where(
+                self.asked.candidates, 1.0 + (0.01 + turn) * self.generator.random(self.asked.size), np.inf
+            )
             self.moves.open(pattern, price)
             for cell in np.flatnonzero(pattern & ~met).tolist():
                 if time.monotonic() > deadline:

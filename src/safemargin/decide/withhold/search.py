@@ -71,7 +71,7 @@ class Search:
         return self.deadline - time.monotonic()
 
     def run(self, extra: int | None = None) -> Found:
-        """Rounds until bound and pattern meet, nothing new is learnt, or time is up; then `extra` cells, as in `withhold`."""
+        """Rounds until bound and pattern meet, nothing new is learnt, or time is up; then `extra` as in `withhold`."""
         trial = self.asked.primary.copy()
         for turn in range(ROUNDS if self.small else LARGE_ROUNDS):
             short = self.repair.stuck(trial) if self.small else None
@@ -139,11 +139,10 @@ class Search:
 
     def _learn(self, trial: BoolArray, short: list[int]) -> bool:
         """New barriers around the cells that fall short."""
-        asked, new = self.asked, 0
+        asked = self.asked
         reasons = Reasons(asked.equations, asked.counts, trial)
         simple = alone(asked.equations, trial, asked.needs)
-        for barrier in simple:
-            new += self._add(barrier)
+        new = sum(self._add(barrier) for barrier in simple)
         held = {barrier.cell for barrier in simple}
         for cell in short:
             if cell in held:
@@ -178,7 +177,8 @@ class Search:
 
         def held(withheld: BoolArray) -> bool:
             moves.open(withheld)
-            return all(moves.find(cell, amount) == (None, True) for amount in amounts)
+            found = [moves.find(cell, amount) for amount in amounts]
+            return all(move is None and proved for move, proved in found)
 
         withheld = trial.copy()
         if not held(withheld):
