@@ -8,6 +8,7 @@
 | safemargin | column `status`, and a category `Total` | it is `withheld` |
 """
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,7 +21,7 @@ from safemargin.model.arrays import BoolArray, IntArray, frozen
 from safemargin.model.lattice import Tree
 from safemargin.model.published import UNBOUNDED, Group, PublishedTable
 from safemargin.tabulate.counts import BadText, whole_number
-from safemargin.tabulate.files import require_file
+from safemargin.tabulate.files import numbered_lines
 from safemargin.tabulate.hierarchy import TOTAL, tree
 from safemargin.tabulate.tidy import Sheet, read_sheet
 
@@ -95,13 +96,12 @@ def read_any_sheet(path: Path) -> Sheet:
     """The columns of a file; a `.tab` of tau-ARGUS has no header, so its axes get the names `axis1`, `axis2` and on."""
     if path.suffix.lower() != ".tab":
         return read_sheet(path)
-    require_file(path)
-    records = [line.split(";") for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    records = [record for record in csv.reader(numbered_lines(path), delimiter=";") if record]
     width = len(records[0]) - len(TAB) if records else 0
     if width < 1 or any(len(record) != width + len(TAB) for record in records):
         raise InputError(f"{path}: a .tab file has codes;value;freq;cost;status;lower;upper in every line")
     names = [*(f"axis{place}" for place in range(1, width + 1)), *TAB]
-    columns = {name: [record[at].strip('" ') for record in records] for at, name in enumerate(names)}
+    columns = {name: [record[at].strip() for record in records] for at, name in enumerate(names)}
     return Sheet(path, columns, range(1, len(records) + 1))
 
 

@@ -89,7 +89,8 @@ class Covering:
         chosen = np.zeros(len(self.primary), dtype=bool)
         chosen[self.candidates] = values[:count] > 0.5
         given_up = frozenset(cell for cell in wishful if values[place[cell]] > 0.5)
-        return Cover(chosen, float(solver.getInfo().mip_dual_bound), proved, given_up)
+        bound = float(solver.getInfo().mip_dual_bound)
+        return Cover(chosen, bound if np.isfinite(bound) else 0.0, proved, given_up)
 
 
 def _options(seconds: float) -> Sequence[tuple[str, bool | float | str]]:
