@@ -2,9 +2,9 @@
 
     python benchmarks/bench_withhold.py [--peer PYTHON] [--large]
 
-`PYTHON` is an interpreter that has `pytauargus` and `pandas`; without it only this side is run. Tables are random: people
-fall into categories of uneven size, independently. Counts of 1 to 3 are primary and empty cells are published. `--large`
-adds 60x40x6 (17,507 cells with margins), on which the peer is stopped after 15 minutes.
+`PYTHON` is an interpreter that has `pytauargus` and `pandas`; without it only this side is run. Tables are random:
+people fall into categories of uneven size, independently. Counts of 1 to 3 are primary and empty cells are published.
+`--large` adds 60x40x6 (17,507 cells with margins), on which the peer is stopped after 15 minutes.
 """
 
 import argparse
@@ -73,7 +73,9 @@ def ours(table: Lattice, folder: Path) -> str:
         path.write_text(pattern_csv(pattern))
         exact = recovered(path)[1]
     known = f"{len(pattern.exposed)} known to be at most 3"
-    return f"{len(pattern.withheld)} cells (at least {pattern.lower_bound}), {exact} recovered, {known}, {seconds:.1f} s"
+    return (
+        f"{len(pattern.withheld)} cells (at least {pattern.lower_bound}), {exact} recovered, {known}, {seconds:.1f} s"
+    )
 
 
 def peer(python: str, table: Lattice, method: str, folder: Path) -> str:
