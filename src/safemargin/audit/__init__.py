@@ -8,6 +8,7 @@ from safemargin.audit.rule import rule
 from safemargin.audit.situation import Situation
 from safemargin.audit.slices import slices
 from safemargin.audit.subtraction import subtraction
+from safemargin.audit.withheld import withheld
 from safemargin.bounds import bound
 from safemargin.bounds.sharp import Progress
 from safemargin.model.findings import Attempt, Findings
@@ -19,6 +20,7 @@ __all__ = ["ATTACKS", "audit"]
 ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "slices": slices,
     "subtraction": subtraction,
+    "withheld": withheld,
     "joint": joint,
     "rule": rule,
 }

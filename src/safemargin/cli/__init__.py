@@ -14,6 +14,7 @@ from safemargin.cli.projects import demo, init, release, schema
 from safemargin.cli.proofs import verify
 from safemargin.cli.tables import audit, bound
 from safemargin.cli.terminal import note
+from safemargin.cli.withholding import withhold
 from safemargin.errors import SafemarginError
 
 __all__ = ["app", "main", "process"]
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (demo, init, release, compare, bound, audit, fiber, verify, schema):
+for command in (demo, init, release, compare, bound, audit, withhold, fiber, verify, schema):
     app.command()(command)
 
 
