@@ -62,6 +62,12 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
     return Tree(name, tuple(place), tuple(splits))
 
 
+def parents_in(path: Path) -> dict[str, str]:
+    """Parents by child of a `.hrc` file."""
+    children = _children(read_hrc(path))
+    return {child: parent for parent, below in children.items() if parent is not None for child in below}
+
+
 def _children(codes: Sequence[tuple[int, str]]) -> dict[str | None, list[str]]:
     found: dict[str | None, list[str]] = {}
     path: list[str] = []
