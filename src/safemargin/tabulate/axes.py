@@ -10,6 +10,7 @@ from safemargin.model.arrays import IntArray
 from safemargin.model.domain import Axis
 from safemargin.model.published import JOINER
 from safemargin.project import AxisSection
+from safemargin.tabulate.hierarchy import hrc_parents
 from safemargin.tabulate.profiles import Profiles, check_columns, check_labels, natural_order
 from safemargin.tabulate.tidy import read_sheet
 
@@ -60,7 +61,9 @@ def recode(labels: Iterable[str], codes: IntArray, places: Mapping[str, int]) ->
 
 
 def read_hierarchy(path: Path) -> dict[str, str]:
-    """Parents by child from a file with columns `child` and `parent`; an empty parent means there is none."""
+    """Parents by child from an `.hrc` file, or one with columns `child` and `parent`; an empty parent means none."""
+    if path.suffix.lower() == ".hrc":
+        return hrc_parents(path)
     sheet = read_sheet(path)
     check_columns(path, sheet.columns, ("child", "parent"))
     parents: dict[str, str] = {}

@@ -37,6 +37,11 @@ def read_hrc(path: Path) -> list[tuple[int, str]]:
     return found
 
 
+def hrc_parents(path: Path) -> dict[str, str]:
+    """The code right above every code of an `.hrc` file that has one."""
+    return {child: parent for parent, children in _children(read_hrc(path)).items() if parent for child in children}
+
+
 def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total: str = TOTAL) -> Tree:
     """The nodes of an axis: its categories under the total, or as the hierarchies in `files` say.
 
