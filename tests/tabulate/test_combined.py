@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from safemargin.errors import InputError
+from safemargin.tabulate.axes import read_hierarchy
 from safemargin.tabulate.combined import read_any_sheet, read_combined
 from safemargin.tabulate.frequency import read_frequencies
 from safemargin.tabulate.hierarchy import read_hrc, tree
@@ -37,6 +38,11 @@ def test_hierarchies_of_both_tools(text: str, tmp_path: Path) -> None:
 def test_wrong_hierarchies(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=words):
         read_hrc(written(tmp_path / "h.hrc", text))
+
+
+def test_parents_for_a_project(tmp_path: Path) -> None:
+    path = written(tmp_path / "h.hrc", "N\n@a\n@@a1\nS\n@c\n")
+    assert read_hierarchy(path) == {"a": "N", "a1": "a", "c": "S"}
 
 
 def test_a_category_outside_the_hierarchy_is_named(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from safemargin.model.arrays import IntArray
 from safemargin.model.domain import Axis
 from safemargin.model.published import JOINER
 from safemargin.project import AxisSection
-from safemargin.tabulate.hierarchy import parents_in
+from safemargin.tabulate.hierarchy import hrc_parents
 from safemargin.tabulate.profiles import Profiles, check_columns, check_labels, natural_order
 from safemargin.tabulate.tidy import read_sheet
 
@@ -61,12 +61,9 @@ def recode(labels: Iterable[str], codes: IntArray, places: Mapping[str, int]) ->
 
 
 def read_hierarchy(path: Path) -> dict[str, str]:
-    """Parents by child from a file with columns `child` and `parent`; an empty parent means there is none.
-
-    A `.hrc` file is read as tau-ARGUS does.
-    """
+    """Parents by child from an `.hrc` file, or one with columns `child` and `parent`; an empty parent means none."""
     if path.suffix.lower() == ".hrc":
-        return parents_in(path)
+        return hrc_parents(path)
     sheet = read_sheet(path)
     check_columns(path, sheet.columns, ("child", "parent"))
     parents: dict[str, str] = {}

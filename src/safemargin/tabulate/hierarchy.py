@@ -37,6 +37,11 @@ def read_hrc(path: Path) -> list[tuple[int, str]]:
     return found
 
 
+def hrc_parents(path: Path) -> dict[str, str]:
+    """The code right above every code of an `.hrc` file that has one."""
+    return {child: parent for parent, children in _children(read_hrc(path)).items() if parent for child in children}
+
+
 def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total: str = TOTAL) -> Tree:
     """The nodes of an axis: its categories under the total, or as the hierarchies in `files` say.
 
@@ -60,12 +65,6 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
             nodes = tuple(place.setdefault(child, len(place)) for child in children)
             splits[place.setdefault(total if parent is None else parent, len(place)), nodes] = None
     return Tree(name, tuple(place), tuple(splits))
-
-
-def parents_in(path: Path) -> dict[str, str]:
-    """Parents by child of a `.hrc` file."""
-    children = _children(read_hrc(path))
-    return {child: parent for parent, below in children.items() if parent is not None for child in below}
 
 
 def _children(codes: Sequence[tuple[int, str]]) -> dict[str | None, list[str]]:

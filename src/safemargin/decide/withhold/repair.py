@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+from scipy import sparse
 
 from safemargin.bounds.moves import Moves
 from safemargin.decide.withhold.pool import Pool
@@ -11,6 +12,7 @@ from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.randomness import numpy_generator
 
 SEED = 40_000
+LARGE = 1_500
 TURNS = 4
 """Rounds over cells for which no whole move was found, each with other prices."""
 
@@ -36,11 +38,11 @@ class Repair:
         needs = self.asked.needs if needs is None else needs
         met = self.pool.meets(withheld, needs)
         found: list[int] = []
-        self.moves.open(withheld)
+        inside = Inside(self, withheld)
         for cell in np.flatnonzero((withheld if among is None else among) & ~met).tolist():
             if met[cell]:
                 continue
-            move = self._move(cell, int(needs[cell]))
+            move = inside.move(cell, int(needs[cell]))
             if move is None:
                 found.append(cell)
                 if most is not None and len(found) >= most:
@@ -48,13 +50,6 @@ class Repair:
             else:
                 self._take(move, met, needs)
         return found
-
-    def _move(self, cell: int, need: int) -> IntArray | None:
-        for amount in (need,) if need else (1, -1):
-            move, _ = self.moves.find(cell, amount, seconds=1.0)
-            if move is not None:
-                return move
-        return None
 
     def _take(self, move: IntArray, met: BoolArray, needs: IntArray) -> None:
         self.pool.add(move)
@@ -109,3 +104,26 @@ class Repair:
             if self.stuck(pattern, most=1):
                 pattern[cell] = True
         return pattern
+
+
+class Inside:
+    """Moves inside one pattern; where that is a small part of a large table, its cells get a model of their own."""
+
+    def __init__(self, repair: Repair, withheld: BoolArray) -> None:
+        asked, self.cells = repair.asked, np.arange(repair.asked.size)
+        self.size, self.moves = asked.size, repair.moves
+        if asked.size > LARGE and withheld.sum() < asked.size / 2:
+            self.cells = np.flatnonzero(withheld)
+            self.moves = Moves(sparse.csr_array(asked.equations[:, self.cells]), asked.counts[self.cells])
+        self.moves.open(withheld[self.cells])
+
+    def move(self, cell: int, need: int) -> IntArray | None:
+        """One that changes a cell, or lets it rise by `need`."""
+        place = int(np.searchsorted(self.cells, cell))
+        for amount in (need,) if need else (1, -1):
+            part, _ = self.moves.find(place, amount, seconds=1.0)
+            if part is not None:
+                move = np.zeros(self.size, dtype=np.int64)
+                move[self.cells] = part
+                return move
+        return None

@@ -55,8 +55,7 @@ class Search:
         self.pool = Pool(asked.size)
         self.repair = Repair(asked, self.pool)
         self.covering = Covering(asked.primary, asked.candidates)
-        self.start = time.monotonic()
-        self.deadline = self.start + seconds
+        self.seconds, self.deadline = seconds, math.inf
         self.best: BoolArray | None = None
         self.bound = int(asked.primary.sum())
 
@@ -116,6 +115,8 @@ class Search:
         return (self.best is not None and self.bound >= int(self.best.sum())) or self.left <= 0
 
     def _take(self, pattern: BoolArray) -> None:
+        if self.best is None:
+            self.deadline = time.monotonic() + self.seconds
         if self.best is None or pattern.sum() < self.best.sum():
             self.best = pattern.copy()
             self._report()
