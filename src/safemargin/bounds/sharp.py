@@ -26,6 +26,8 @@ TILTS = (8.0, 5.0, 12.0, 3.0, 16.0)
 FEW = 200
 """Open ends for which a fit is tilted in every way before a program has to settle them."""
 SWEEPS = 300
+STALE_SWEEPS = (20, 8)
+"""Sweeps in a row that may settle little: when deciding, and when every end is wanted."""
 MOST_AXES_TO_WALK = 10
 PATIENCE = (0, 2)
 """Ends that a sweep must settle to count: when deciding, and when every end is wanted."""
@@ -106,7 +108,7 @@ def _by_walks(search: Search, report: Callable[[], None]) -> None:
                 search.show(reach.least, reach.most, mine)
                 table = reach.table.copy()
                 stale = 0 if search.unsettled() < before - PATIENCE[search.enough is None] else stale + 1
-                if stale > 20 or not search.unsettled():
+                if stale > STALE_SWEEPS[search.enough is None] or not search.unsettled():
                     break
             report()
 

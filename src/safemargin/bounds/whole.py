@@ -182,8 +182,7 @@ class Attainment:
     def _alone(self, target: int, upwards: bool) -> None:
         """One end, by the least change of the table that comes closest to it, or near the optimum pulled to it most."""
         targets = self.search.targets
-        end = int(self.search.upper[target] if upwards else self.search.lower[target])
-        value = int(end - targets.offset[target]) * int(targets.sign[target])
+        value = int(self._goal(target, upwards) - targets.offset[target]) * int(targets.sign[target])
         places = np.asarray(targets.matrix[[target]].indices, dtype=np.int64)
         if self.tables and self.shift.worthwhile:
             apart = np.abs(np.array([sums[target] for sums in self.sums]) - value)
@@ -195,6 +194,16 @@ class Attainment:
         if self.search.is_open(target, upwards, linear=False):
             pull = self._pull() + WEIGHT * cost_of(self.search, target, upwards)
             self._take(self.near.find(self.program.maximise(pull).values, places, value))
+
+    def _goal(self, target: int, upwards: bool) -> int:
+        """The end, or what makes the interval wide enough if that is less."""
+        search = self.search
+        end = int(search.upper[target] if upwards else search.lower[target])
+        if search.enough is None or not search.tables:
+            return end
+        if upwards:
+            return min(end, int(search.inner_lower[target]) + search.enough + 1)
+        return max(end, int(search.inner_upper[target]) - search.enough - 1)
 
     def _over_all(self, target: int, upwards: bool) -> bool:
         """One end by a program over all tables of whole people; whether it came to its end."""
