@@ -22,7 +22,7 @@ LAYERS = [  # lowest first; parts in one row may not import each other
     {"voting", "decide"},
     {"publish"},
     {"audit"},
-    {"verify"},
+    {"verify", "compare"},
     {"report"},
     {"demo"},
     {"pipeline"},

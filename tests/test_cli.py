@@ -253,9 +253,9 @@ def test_audit(run: Run) -> None:
     assert document["safe"] is True
     attacks = document["attacks"]
     assert isinstance(attacks, list)
-    assert [attack["attack"] for attack in attacks] == ["slices", "subtraction", "joint", "rule"]
+    assert [attack["attack"] for attack in attacks] == ["slices", "subtraction", "withheld", "joint", "rule"]
     assert set(attacks[0]) == {"attack", "summary", "looked_at", "people_exposed", "findings"}
-    assert "4 attacks tried, nothing found." in run("audit", "site.csv", "grade.csv").out
+    assert "5 attacks tried, nothing found." in run("audit", "site.csv", "grade.csv").out
 
 
 def test_audit_names_what_it_finds(run: Run, folder: Path) -> None:

@@ -4,6 +4,9 @@ import ast
 import copy
 import csv
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,6 +105,29 @@ def refused(folder: Path, *names: str) -> bool:
         return not verified(folder, *names).holds
     except InputError:
         return True
+
+
+def test_verifying_loads_no_solver(folder: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from safemargin.tabulate.tidy import read_tidy
+from safemargin.verify import verify
+
+def read(path, source):
+    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)
+
+found = verify(Path(sys.argv[1]), [Path(sys.argv[2])], read=read)
+print(found.holds, found.proved, [name for name in ("highspy", "scipy.optimize") if name in sys.modules])
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(folder / "proofs" / "c.json"), str(folder)],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, f"True {verified(folder).proved} []"), run.stderr
 
 
 def test_files_are_found_in_a_folder_or_by_name(folder: Path) -> None:

@@ -45,6 +45,7 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
 
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+Pair = Annotated[tuple[Name, Name], Field(strict=False)]
 File = Annotated[Path, BeforeValidator(_placed, json_schema_input_type=str)]
 Files = Annotated[tuple[File, ...], Field(min_length=1, strict=False)]
 Composition = Literal["none", "sizes", "joint"]
@@ -121,12 +122,25 @@ class AxisSection(Section):
     ordered: bool = Field(default=False, description="whether only neighbouring categories may be merged")
     parents: Mapping[Name, Name] | None = Field(default=None, description="category = wider area it lies in")
     levels: Names | None = Field(default=None, description="columns with wider areas, from fine to coarse")
-    hierarchy: File | None = Field(default=None, description="CSV file with columns child, parent")
+    hierarchy: File | None = Field(default=None, description="CSV file with columns child, parent, or an .hrc file")
+    hierarchies: Files | None = Field(default=None, description="further hierarchies of the same categories")
+    apart: Annotated[tuple[Pair, ...], Field(strict=False)] = Field(
+        default=(), description="pairs of categories that are never merged into one group"
+    )
+    weights: Mapping[Name, int] = Field(default={}, description="category = what it is worth per person; default 1")
 
     @field_rule("categories", "levels")
     @classmethod
     def _values_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return value if value is None else _distinct(value)
+
+    @field_rule("weights")
+    @classmethod
+    def _weights_are_worth(cls, value: Mapping[str, int]) -> Mapping[str, int]:
+        for name, weight in value.items():
+            if not 0 <= weight <= 1_000_000:
+                raise PydanticCustomError("rule", "{name}: must be from 0 to 1000000", {"name": name})
+        return value
 
     @model_rule(mode="after")
     def _one_hierarchy(self) -> Self:

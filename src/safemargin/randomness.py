@@ -1,4 +1,4 @@
-"""The only file that draws bits for simulated people and for search directions.
+"""The only file that draws bits for simulated people, for search directions and for record keys that are tried out.
 
 Published noise is never drawn here: OpenDP's samplers draw it from system entropy in `mechanisms/geometric.py`.
 """
@@ -9,8 +9,8 @@ Generator = np.random.Generator
 """A source of reproducible numbers, to be passed as an argument."""
 
 
-def numpy_generator(seed: int) -> Generator:
-    """Reproducible numbers for simulated data and for choosing where to search.
+def numpy_generator(seed: int | None) -> Generator:
+    """Reproducible numbers for simulated data and for choosing where to search; without a seed, fresh ones.
 
     Never for published noise: whoever knows or guesses the seed can subtract it.
 

@@ -61,6 +61,28 @@ def test_one_integer_table_is_disclosed_although_programs_leave_cells_open(numbe
     assert (exposure.lower == exposure.upper).all() and exposure.integer.all()
 
 
+def side_by_side(margins: tuple[list[list[int]], ...], copies: int) -> list[PublishedTable]:
+    """The same table in every category of a further axis, all margins by it."""
+    tables = []
+    for axes, values in zip(("xy", "xz", "yz"), margins, strict=True):
+        rows = [
+            ((f"w{w}", f"{axes[0]}{i}", f"{axes[1]}{j}"), None, value)
+            for w in range(copies)
+            for i, row in enumerate(values)
+            for j, value in enumerate(row)
+        ]
+        tables.append(published(f"w{axes}", ["w", *axes], rows))
+    return tables
+
+
+def test_size_is_no_excuse_for_an_end_that_no_whole_table_attains() -> None:
+    exposure = bound(side_by_side(FAKE_SAFE[0], 5))
+    assert exposure.lower.size == 360 and exposure.integer.all()
+    assert (exposure.lower == exposure.upper).all() and (exposure.method == 4).any()
+    with pytest.raises(ContradictionError):
+        bound(side_by_side(VLACH, 4))
+
+
 def test_gap_has_the_hull_of_its_values() -> None:
     exposure = bound(three(GAP))
     row = next(r for r in range(len(exposure.cells)) if exposure.cells.cell(r) == {"x": "x0", "y": "y0", "z": "z1"})

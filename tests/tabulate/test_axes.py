@@ -36,6 +36,34 @@ def test_inline_parents_and_files(tmp_path: Path) -> None:
     assert axis(tmp_path, 'parents = { a1 = "N", N = "U" }').ancestors("a1") == ("N", "U")
 
 
+def test_hrc_files_and_several_hierarchies(tmp_path: Path) -> None:
+    (tmp_path / "areas.hrc").write_text("North\n@a1\n@a2\nSouth\n@b1\n")
+    (tmp_path / "coast.csv").write_text("child,parent\na1,coast\nb1,coast\n")
+    area = axis(tmp_path, 'hierarchy = "areas.hrc"\nhierarchies = ["coast.csv"]')
+    assert area.parents == {"a1": "North", "a2": "North", "b1": "South"}
+    assert area.other_parents == ({"a1": "coast", "b1": "coast"},)
+
+
+def test_categories_apart_and_weights(tmp_path: Path) -> None:
+    area = axis(tmp_path, 'apart = [["a1", "b1"]]\nweights = { a2 = 3 }')
+    assert area.apart == {frozenset({"a1", "b1"})} and area.weights == {"a2": 3}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ('apart = [["a1", "b9"]]', "axes.area.apart: there is no category 'b9'"),
+        ('apart = [["a1", "a1"]]', "axes.area.apart: a category cannot be kept apart from itself"),
+        ("weights = { b9 = 3 }", "axes.area.weights: there is no category 'b9'"),
+        ("weights = { a1 = -1 }", "must be from 0 to 1000000"),
+    ],
+)
+def test_bad_pairs_and_weights_are_refused_in_one_line(tmp_path: Path, keys: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        axis(tmp_path, keys)
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("keys", "voters", "message"),
     [

@@ -1,6 +1,7 @@
 """What an attacker still gets, seeing nothing but the release and what the onlooker knows."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from safemargin.audit.earlier import earlier
 from safemargin.audit.joint import joint
@@ -8,6 +9,7 @@ from safemargin.audit.rule import rule
 from safemargin.audit.situation import Situation
 from safemargin.audit.slices import slices
 from safemargin.audit.subtraction import subtraction
+from safemargin.audit.withheld import withheld
 from safemargin.bounds import bound
 from safemargin.bounds.sharp import Progress
 from safemargin.model.findings import Attempt, Findings
@@ -19,6 +21,7 @@ __all__ = ["ATTACKS", "audit"]
 ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "slices": slices,
     "subtraction": subtraction,
+    "withheld": withheld,
     "joint": joint,
     "rule": rule,
 }
@@ -34,10 +37,14 @@ def audit(
     sharp: bool | None = None,
     enough: int | None = None,
     fiber: bool = False,
+    judged: Mapping[str, int] | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Run every attack as `onlooker`; `target`, `sharp`, `enough` and `fiber` say which cells are bounded and how well,
     as in `bound`.
+
+    With more than two options the limits depend on the totals. `judged` gives those of a release that does not print
+    them exactly; no attack uses them.
     """
     onlooker = onlooker or Onlooker()
     exposure = bound(
@@ -51,6 +58,8 @@ def audit(
         given=release.witness,
         progress=progress,
     )
+    if judged is not None:
+        exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
     attacks = [*ATTACKS.values(), *([] if onlooker.past is None else [earlier])]
     attempts = tuple(attack(situation) for attack in attacks)

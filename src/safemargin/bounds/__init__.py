@@ -43,6 +43,7 @@ def bound(
     given: Sequence[IntArray] = (),
     enough: int | None = None,
     fiber: bool = False,
+    whole: bool = True,
     progress: Progress | None = None,
 ) -> Exposure:
     """What `onlooker` can infer about every cell once `public` is out.
@@ -50,8 +51,9 @@ def bound(
     A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
     Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
     leaves it to the number of cells. Integer tables that are `given` are checked and used. Once integer tables show an
-    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. `fiber`
-    asks for a first look at the possible tables.
+    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. Without
+    `whole`, the ends of linear programs are not sought in tables of whole people. `fiber` asks for a first look at the
+    possible tables.
     """
     if isinstance(public, Table):
         onlooker = onlooker or knowing(public, "joint")
@@ -62,7 +64,7 @@ def bound(
         check_totals(public, slack, seen_in(public))
         return _in_closed_form(tuple(public), onlooker, target, fiber)
     try:
-        return _bound(public, onlooker, target, slack, sharp, given, enough, fiber, progress)
+        return _bound(public, onlooker, target, slack, sharp, given, enough, fiber, whole, progress)
     except ContradictionError as error:
         raise explained(error, public, onlooker, slack) from None
 
@@ -76,18 +78,29 @@ def _bound(
     given: Sequence[IntArray],
     enough: int | None,
     fiber: bool,
+    whole: bool,
     progress: Progress | None,
 ) -> Exposure:
     known = system(public, onlooker, slack)
     sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp
     cells, cell_of = cells_asked(known, target)
     targets = targets_of(known, cell_of, len(cells))
-    settled = settle(known, targets, progress, programs=sharp, given=given, enough=enough)
+    people = people_of(known, onlooker, cells, cell_of)
+    settled = settle(
+        known,
+        targets,
+        progress,
+        programs=sharp,
+        given=given,
+        enough=enough,
+        narrow=people is None,  # a cell of known size may be safe though its interval is narrow
+        whole=whole,
+    )
     shape = (len(cells), len(known.options))
     return Exposure(
         cells=cells,
         options=() if known.options == ("",) else known.options,
-        people=people_of(known, onlooker, cells, cell_of),
+        people=people,
         lower=settled.lower.reshape(shape),
         upper=settled.upper.reshape(shape),
         integer=settled.integer.reshape(shape),

@@ -33,6 +33,20 @@ def cells_asked(known: System, target: tuple[str, ...] | None) -> tuple[Cells, I
     return Cells(target, categories, codes[first]), inverse.astype(np.int64)
 
 
+def places_in(known: System, cells: Cells) -> IntArray:
+    """Which of `cells` each profile lies in."""
+    columns = [known.axes.index(axis) for axis in cells.axes]
+    sizes = [len(names) for names in cells.categories]
+    codes = np.zeros((len(known.codes), len(columns)), dtype=np.int64)
+    for a, column in enumerate(columns):
+        place = {name: code for code, name in enumerate(cells.categories[a])}
+        codes[:, a] = np.array([place[name] for name in known.categories[column]])[known.codes[:, column]]
+    keys, mine = row_keys(cells.codes, sizes), row_keys(codes, sizes)
+    order = np.argsort(keys, kind="stable")
+    found: IntArray = order[np.searchsorted(keys[order], mine)]
+    return found
+
+
 def targets_of(known: System, cell_of: IntArray, cells: int) -> Targets:
     """One functional per cell and listed option, in that order."""
     count, free = len(known.options), known.free

@@ -6,17 +6,21 @@ seconds. Each table is asked to attain as many ends as it can.
 """
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from safemargin.bounds.duals import Facts, model_of, solver_of
+from safemargin.bounds.duals import Facts, form_of
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
+from safemargin.bounds.solver import PRIMAL, add_sum, drop_row, limits, solver_of, values_of
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.published import UNBOUNDED
 from safemargin.randomness import numpy_generator
+
+if TYPE_CHECKING:
+    from highspy import Highs
 
 SEED = 30_000
 GROUPS = 200
@@ -94,21 +98,18 @@ class Nearby:
         self.facts, count = facts, facts.known.size
         self.low, self.high = propagate(facts.known)
         self.every = np.arange(count, dtype=np.int32)
-        self.linear = solver_of(model_of(facts, self.low, self.high))
-        for name, value in (("simplex_strategy", 4), ("solver", "simplex"), ("presolve", "off")):
-            self.linear.setOptionValue(name, value)
-        self.integer = solver_of(model_of(facts, self.low, self.high))
-        self.integer.changeColsIntegrality(count, self.every, np.full(count, highspy.HighsVarType.kInteger))
+        form = form_of(facts, self.low, self.high)
+        self.linear, self.integer = solver_of(form, PRIMAL), solver_of(form, whole=True)
 
     def find(self, pull: FloatArray, places: IntArray, value: int, patient: bool) -> IntArray | None:
         """A table of whole people far along `pull`, in which the counts at `places` (if any) add up to `value`."""
         solvers = (self.linear, self.integer) if len(places) else ()
-        fixed = [(solver, _fix(solver, places, value)) for solver in solvers]
+        fixed = [(solver, add_sum(solver, places, np.ones(len(places)), float(value))) for solver in solvers]
         try:
             return self._search(pull, patient)
         finally:
             for solver, row in fixed:
-                solver.deleteRows(1, np.array([row], dtype=np.int32))
+                drop_row(solver, row)
 
     def _search(self, pull: FloatArray, patient: bool) -> IntArray | None:
         vertex = _run(self.linear, self.every, pull)
@@ -126,8 +127,7 @@ class Nearby:
         return self._whole(self.low.astype(np.float64), self.high.astype(np.float64), SECONDS)
 
     def _whole(self, low: FloatArray, high: FloatArray, seconds: float) -> IntArray | None:
-        highest = np.minimum(high, self.high)
-        highest = np.where(highest >= UNBOUNDED, highspy.kHighsInf, highest)
+        highest = limits(np.minimum(high, self.high))
         self.integer.changeColsBounds(len(low), self.every, np.maximum(low, self.low), highest)
         self.integer.setOptionValue("time_limit", seconds)
         values = _run(self.integer, self.every, np.zeros(len(low)))
@@ -183,16 +183,7 @@ def _one_by_one(found: Attained, nearby: Nearby, hopeful: BoolArray, report: Cal
             report()
 
 
-def _run(solver: highspy.Highs, every: NDArray[np.int32], pull: FloatArray) -> FloatArray | None:
+def _run(solver: "Highs", every: NDArray[np.int32], pull: FloatArray) -> FloatArray | None:
     solver.changeColsCost(len(every), every, -pull)
     solver.run()
-    values = np.asarray(solver.getSolution().col_value)
-    usable = solver.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    return values if usable and len(values) == len(every) else None
-
-
-def _fix(solver: highspy.Highs, places: IntArray, value: int) -> int:
-    """Add the row that the counts at `places` add up to `value`; returns its number."""
-    row: int = solver.getNumRow()
-    solver.addRow(float(value), float(value), len(places), places.astype(np.int32), np.ones(len(places)))
-    return row
+    return values_of(solver)

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-import highspy
 import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.linear import joint_rows
+from safemargin.bounds.solver import Form, limits, solver_of
 from safemargin.bounds.system import System, system
 from safemargin.errors import ContradictionError
-from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.arrays import IntArray
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import UNBOUNDED, PublishedTable
 
@@ -53,33 +53,16 @@ def _suspects(
 ) -> IntArray | None:
     """Some of `rows` that contradict each other, or none if they do not: those that bind when each may give way."""
     part, count = sparse.csc_array(matrix[rows]), len(rows)
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    model = highspy.HighsLp()
     slack = sparse.identity(count, format="csc")
     whole = sparse.csc_array(sparse.hstack([part, slack, -slack]))
-    infinity = highspy.kHighsInf
-    model.num_col_, model.num_row_ = known.size + 2 * count, count
-    model.col_cost_ = np.r_[np.zeros(known.size), np.ones(2 * count)]
-    model.col_lower_ = np.zeros(known.size + 2 * count)
-    model.col_upper_ = np.r_[_ends(known.high, infinity), np.full(2 * count, infinity)]
-    model.row_lower_ = lower[rows].astype(np.float64)
-    model.row_upper_ = _ends(upper[rows], infinity)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = whole.indptr.astype(np.int32)
-    model.a_matrix_.index_ = whole.indices.astype(np.int32)
-    model.a_matrix_.value_ = whole.data.astype(np.float64)
-    solver.passModel(model)
+    cost = np.r_[np.zeros(known.size), np.ones(2 * count)]
+    high = np.r_[limits(known.high), np.full(2 * count, np.inf)]
+    solver = solver_of(Form(whole, cost, np.zeros(len(cost)), high, lower[rows].astype(float), limits(upper[rows])))
     solver.run()
     if solver.getInfo().objective_function_value < 1e-6:
         return None
     binding: IntArray = rows[np.abs(np.asarray(solver.getSolution().row_dual)) > 1e-7]
     return binding
-
-
-def _ends(values: IntArray, infinity: float) -> FloatArray:
-    return np.where(values >= UNBOUNDED, infinity, values.astype(np.float64))
 
 
 def _words(known: System, row: int) -> str:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-import highspy
 import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.linear import joint_rows
 from safemargin.bounds.search import Targets
+from safemargin.bounds.solver import PRIMAL, Form, is_optimal, limits, solver_of
 from safemargin.bounds.system import System
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.certificate import Dual
@@ -190,9 +190,7 @@ class DualProgram:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.solver = solver_of(model_of(facts, facts.known.low, facts.known.high))
-        for name, value in (("simplex_strategy", 4), ("solver", "simplex"), ("presolve", "off")):
-            self.solver.setOptionValue(name, value)
+        self.solver = solver_of(form_of(facts, facts.known.low, facts.known.high), PRIMAL)
         self.last = np.zeros(0, dtype=np.int64)
 
     def prove(self, goal: Goal) -> tuple[Limit | None, FloatArray | None]:
@@ -203,7 +201,7 @@ class DualProgram:
         self.solver.changeColsCost(len(places), places, cost[places])
         self.last = goal.places
         self.solver.run()
-        if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if not is_optimal(self.solver):
             return None, None
         solution = self.solver.getSolution()
         best: Limit | None = None
@@ -256,32 +254,11 @@ class DualProgram:
         return Dual(dual.denominator, {row: number for row, number in rows.items() if number}, dual.people)
 
 
-def model_of(facts: Facts, low: IntArray, high: IntArray) -> highspy.HighsLp:
+def form_of(facts: Facts, low: IntArray, high: IntArray) -> Form:
     """All rows, with one more per profile where several options share its people."""
-    known, infinity = facts.known, highspy.kHighsInf
-    matrix, lower, upper = joint_rows(known)
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = known.size, matrix.shape[0]
-    model.col_cost_ = np.zeros(known.size)
-    model.col_lower_ = low.astype(np.float64)
-    model.col_upper_ = np.where(high < UNBOUNDED, high, infinity).astype(np.float64)
-    model.row_lower_ = lower.astype(np.float64)
-    model.row_upper_ = np.where(upper < UNBOUNDED, upper, infinity).astype(np.float64)
-    by_column = sparse.csc_array(matrix)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = by_column.indptr.astype(np.int32)
-    model.a_matrix_.index_ = by_column.indices.astype(np.int32)
-    model.a_matrix_.value_ = by_column.data.astype(np.float64)
-    return model
-
-
-def solver_of(model: highspy.HighsLp) -> highspy.Highs:
-    """A quiet solver on one thread."""
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.passModel(model)
-    return solver
+    matrix, lower, upper = joint_rows(facts.known)
+    free = np.zeros(facts.known.size)
+    return Form(sparse.csc_array(matrix), free, low.astype(float), limits(high), lower.astype(float), limits(upper))
 
 
 def _largest(numbers: object) -> int:

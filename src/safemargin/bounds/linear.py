@@ -4,22 +4,30 @@ Settings as measured: primal simplex without presolve, linearly independent rows
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import highspy
 import numpy as np
 from scipy import linalg, sparse
+from threadpoolctl import threadpool_limits
 
+from safemargin.bounds.solver import PRIMAL, Form, is_infeasible, is_optimal, limits, solver_of
 from safemargin.bounds.system import System
 from safemargin.errors import ContradictionError
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.published import UNBOUNDED
+
+if TYPE_CHECKING:
+    from highspy import Highs
 
 MOST_ROWS_TO_THIN = 3_000
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """Value of a program and the table that attains it; `proved` is false if the solver stopped before the optimum."""
+    """Value of a program and the table that attains it.
+
+    If the solver stopped before the optimum, `proved` is false and `value` is what no table exceeds.
+    """
 
     value: float
     values: FloatArray
@@ -40,24 +48,15 @@ class Program:
         implied = np.setdiff1d(np.arange(len(lower)), keep)
         self.implied = matrix[implied], (lower - shift)[implied]
         matrix, lower, upper, shift = matrix[keep], lower[keep], upper[keep], shift[keep]
-        infinity = highspy.kHighsInf
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = len(self.loose), matrix.shape[0]
-        model.col_cost_ = np.zeros(len(self.loose))
-        model.col_lower_ = low[self.loose].astype(np.float64)
-        model.col_upper_ = _float(high[self.loose], infinity)
-        model.row_lower_ = np.where(lower > -UNBOUNDED, lower - shift, -infinity).astype(np.float64)
-        model.row_upper_ = np.where(upper < UNBOUNDED, upper - shift, infinity).astype(np.float64)
-        by_column = sparse.csc_array(matrix)
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = by_column.indptr.astype(np.int32)
-        model.a_matrix_.index_ = by_column.indices.astype(np.int32)
-        model.a_matrix_.value_ = by_column.data.astype(np.float64)
-        self.model = model
-        self.solver = _solver(model)
-        self.solver.setOptionValue("simplex_strategy", 4)
-        self.solver.setOptionValue("solver", "simplex")
-        self.solver.setOptionValue("presolve", "off")
+        self.form = Form(
+            sparse.csc_array(matrix),
+            np.zeros(len(self.loose)),
+            low[self.loose].astype(np.float64),
+            limits(high[self.loose]),
+            np.where(lower > -UNBOUNDED, lower - shift, -np.inf).astype(np.float64),
+            np.where(upper < UNBOUNDED, upper - shift, np.inf).astype(np.float64),
+        )
+        self.solver = solver_of(self.form, PRIMAL)
         self.solves = 0
 
     def maximise(self, cost: FloatArray) -> Optimum:
@@ -65,18 +64,15 @@ class Program:
         return self._optimum(self.solver, cost)
 
     def maximise_integer(self, cost: FloatArray, seconds: float) -> Optimum:
-        """The largest value of `cost . x` over integer tables, or the best found in `seconds` with `proved` false."""
-        solver = _solver(self.model)
-        count = len(self.loose)
-        solver.changeColsIntegrality(
-            count, np.arange(count, dtype=np.int32), np.full(count, highspy.HighsVarType.kInteger)
-        )
-        solver.setOptionValue("time_limit", seconds)
-        solver.setOptionValue("mip_rel_gap", 0.0)
-        solver.setOptionValue("mip_abs_gap", 0.5)
+        """The largest value of `cost . x` over integer tables.
+
+        If `seconds` do not suffice, `proved` is false, and `value` is what no table exceeds.
+        """
+        options = {"time_limit": seconds, "mip_rel_gap": 0.0, "mip_abs_gap": 0.5}
+        solver = solver_of(self.form, options, whole=True)
         return self._optimum(solver, cost)
 
-    def _optimum(self, solver: highspy.Highs, cost: FloatArray) -> Optimum:
+    def _optimum(self, solver: "Highs", cost: FloatArray) -> Optimum:
         self.solves += 1
         count = len(self.loose)
         constant = float(cost @ np.where(self._is_loose(), 0.0, self.fixed))
@@ -84,16 +80,18 @@ class Program:
             return Optimum(constant, self.fixed.copy(), True)
         solver.changeColsCost(count, np.arange(count, dtype=np.int32), -cost[self.loose])
         solver.run()
-        status = solver.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
+        if is_infeasible(solver):
             raise ContradictionError("the facts contradict each other: no table satisfies all of them")
         values = self.fixed.copy()
         solution = np.asarray(solver.getSolution().col_value)
-        proved = status == highspy.HighsModelStatus.kOptimal
+        proved = is_optimal(solver)
         if len(solution) == count:
             values[self.loose] = solution
             self._check_implied(solution, proved)
-        return Optimum(float(cost @ values) if proved else np.inf, values, proved)
+        if proved:
+            return Optimum(float(cost @ values), values, True)
+        limit = -float(solver.getInfo().mip_dual_bound) + constant
+        return Optimum(limit if solver is not self.solver else np.inf, values, False)
 
     def _check_implied(self, solution: FloatArray, proved: bool) -> None:
         """Equations that were left out have the same left side in every solution; one look tells if they hold."""
@@ -133,18 +131,7 @@ def _independent(matrix: sparse.csr_array, lower: IntArray, upper: IntArray) -> 
         return np.arange(len(lower))
     part = matrix[equal].astype(np.float64)
     gram = np.asarray((part @ part.T).todense())
-    _, pivots, rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
+    with threadpool_limits(1):
+        _, pivots, rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
     kept = equal[np.sort(pivots[:rank] - 1)]
     return np.sort(np.r_[kept, np.flatnonzero(lower != upper)])
-
-
-def _solver(model: highspy.HighsLp) -> highspy.Highs:
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.passModel(model)
-    return solver
-
-
-def _float(values: IntArray, infinity: float) -> FloatArray:
-    return np.where(values >= UNBOUNDED, infinity, values.astype(np.float64))

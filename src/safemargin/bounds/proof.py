@@ -4,21 +4,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
-from scipy import sparse
 
+from safemargin.bounds.asked import places_in, targets_of
 from safemargin.bounds.attain import Attained, attain
 from safemargin.bounds.duals import DualProgram, Facts, Limit, Shortcuts, goal_of
 from safemargin.bounds.search import Targets
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.model.arrays import BoolArray, IntArray, row_keys
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.model.certificate import DUAL, SEARCH, UNLIMITED, VERDICT_RULE, Certificate, Claim, End, Source
-from safemargin.model.exposure import Cells, Exposure
+from safemargin.model.exposure import Exposure
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import UNBOUNDED, PublishedTable
 from safemargin.model.target import Target
 
-__all__ = ["Proofs", "certificate", "functionals", "prove"]
+__all__ = ["Proofs", "certificate", "prove"]
 
 
 @dataclass(frozen=True)
@@ -100,37 +100,6 @@ def _end(found: Attained, limit: Limit | None, target: int, upwards: bool) -> En
     return End(value, outer, SEARCH, limit.dual, witness)
 
 
-def functionals(known: System, cells: Cells) -> Targets:
-    """One functional per cell and listed option, in that order."""
-    columns = [known.axes.index(axis) for axis in cells.axes]
-    sizes = [len(names) for names in cells.categories]
-    codes = np.zeros((len(known.codes), len(columns)), dtype=np.int64)
-    for a, column in enumerate(columns):
-        place = {name: code for code, name in enumerate(cells.categories[a])}
-        codes[:, a] = np.array([place[name] for name in known.categories[column]])[known.codes[:, column]]
-    keys, mine = row_keys(cells.codes, sizes), row_keys(codes, sizes)
-    order = np.argsort(keys, kind="stable")
-    cell_of = order[np.searchsorted(keys[order], mine)]
-    count, free = len(known.options), known.free
-    profiles = np.arange(len(mine))
-    at = np.concatenate([cell_of * count + option for option, _ in _parts(known)])
-    to = np.concatenate([profiles * free + variable for _, variable in _parts(known)])
-    ones = np.ones(len(at), dtype=np.int64)
-    matrix = sparse.csr_array((ones, (at, to)), shape=(len(cells) * count, known.size))
-    offset, sign = np.zeros((len(cells), count), dtype=np.int64), np.ones((len(cells), count), dtype=np.int64)
-    if known.reference and known.people is not None:
-        np.add.at(offset[:, -1], cell_of, known.people)
-        sign[:, -1] = -1
-    return Targets(matrix, offset.ravel(), sign.ravel())
-
-
-def _parts(known: System) -> list[tuple[int, int]]:
-    """Pairs of a listed option and a variable that it is made of; the reference option is what all others leave."""
-    listed = [(option, option) for option in range(min(len(known.options), known.free))]
-    last = len(known.options) - 1
-    return listed + [(last, variable) for variable in range(known.free) if known.reference]
-
-
 def certificate(
     tables: Sequence[PublishedTable],
     onlooker: Onlooker,
@@ -146,7 +115,7 @@ def certificate(
     `sources` are the files of the tables, rolls and facts, in this order.
     """
     known = system(tables, onlooker, slack)
-    targets = functionals(known, exposure.cells)
+    targets = targets_of(known, places_in(known, exposure.cells), len(exposure.cells))
     proofs = prove(
         known,
         targets,

@@ -47,11 +47,12 @@ class Targets:
 class Search:
     """From outside the intervals shrink, from inside they grow: by integer tables, and by real-valued ones.
 
-    `enough` is the width at which an interval need not be known better; None asks for the sharp one.
+    `enough` is the width beyond which an interval need not be known better, and with `narrow` within which too; None
+    asks for the sharp one.
     """
 
-    def __init__(self, known: System, targets: Targets, enough: int | None = None) -> None:
-        self.known, self.targets, self.enough = known, targets, enough
+    def __init__(self, known: System, targets: Targets, enough: int | None = None, narrow: bool = False) -> None:
+        self.known, self.targets, self.enough, self.narrow = known, targets, enough, narrow
         self.grids: tuple[Grid, ...] = grids(known)
         self.low, self.high = propagate(known)
         self.is_closed = self._close()
@@ -69,6 +70,19 @@ class Search:
         self.tables = 0
         if self.is_closed and targets.are_cells:
             self.inner_lower, self.inner_upper = self.lower.copy(), self.upper.copy()
+
+    @property
+    def are_joint_cells(self) -> bool:
+        """Whether target `profile * options + option` is that option in that profile."""
+        known, targets = self.known, self.targets
+        count = len(known.options)
+        if len(targets.offset) != len(known.codes) * count or known.free + known.reference != count:
+            return False
+        firsts = targets.matrix.indices[targets.matrix.indptr[:-1:count]]
+        return bool(
+            (np.diff(targets.matrix.indptr)[::count] == 1).all()
+            and (firsts == np.arange(len(known.codes)) * known.free).all()
+        )
 
     def _close(self) -> bool:
         """The closed form for decomposable margins: sharp in integers, as long as nothing caps the cells."""
@@ -110,10 +124,10 @@ class Search:
 
     def show(self, lower: IntArray, upper: IntArray, places: slice = slice(None)) -> None:
         """Values of targets that integer tables attain."""
-        was_open = self.open_above | self.open_below
+        was_open = ~(self.attained | self.wide)
         self.inner_lower[places] = np.minimum(self.inner_lower[places], lower)
         self.inner_upper[places] = np.maximum(self.inner_upper[places], upper)
-        self.method[was_open & ~self.open_above & ~self.open_below] = WITNESSED
+        self.method[was_open & (self.attained | self.wide) & (self.method == PROPAGATED)] = WITNESSED
 
     def see(self, values: FloatArray) -> None:
         """A real-valued table: what the linear programs cannot exclude."""
@@ -130,15 +144,29 @@ class Search:
         return found
 
     @property
+    def decided(self) -> BoolArray:
+        """Targets whose width is known as well as it need be."""
+        if self.enough is None or not self.narrow:
+            return self.wide
+        found: BoolArray = self.wide | (self.upper - self.lower <= self.enough)
+        return found
+
+    @property
+    def attained(self) -> BoolArray:
+        """Targets both ends of which integer tables attain."""
+        found: BoolArray = (self.inner_upper >= self.upper) & (self.inner_lower <= self.lower)
+        return found
+
+    @property
     def open_above(self) -> BoolArray:
         """Upper ends that no integer table attains yet."""
-        found: BoolArray = (self.inner_upper < self.upper) & ~self.wide
+        found: BoolArray = (self.inner_upper < self.upper) & ~self.decided
         return found
 
     @property
     def open_below(self) -> BoolArray:
         """Lower ends that no integer table attains yet."""
-        found: BoolArray = (self.inner_lower > self.lower) & ~self.wide
+        found: BoolArray = (self.inner_lower > self.lower) & ~self.decided
         return found
 
     @property
@@ -157,19 +185,24 @@ class Search:
         """Whether one end of one target is open; with `linear`, for real-valued tables too."""
         inner, seen = (self.inner_upper, self.seen_upper) if upwards else (self.inner_lower, self.seen_lower)
         end = self.upper if upwards else self.lower
-        if self.enough is not None and self.inner_upper[target] - self.inner_lower[target] > self.enough:
-            return False
+        if self.enough is not None:
+            if self.inner_upper[target] - self.inner_lower[target] > self.enough:
+                return False
+            if self.narrow and self.upper[target] - self.lower[target] <= self.enough:
+                return False
         return bool(inner[target] != end[target] and (not linear or seen[target] != end[target]))
 
-    def tighten(self, target: int, upwards: bool, value: float) -> None:
-        """No table goes beyond `value`, found in floating point."""
+    def tighten(self, target: int, upwards: bool, value: float) -> bool:
+        """No table goes beyond `value`, found in floating point; whether that moves the end."""
         if not np.isfinite(value):
-            return
+            return False
         slack = 1e-6 * max(1.0, abs(value)) ** 0.5
-        if upwards:
-            self.upper[target] = min(int(self.upper[target]), int(np.floor(value + slack)))
-        else:
-            self.lower[target] = max(int(self.lower[target]), int(np.ceil(value - slack)))
+        ends = self.upper if upwards else self.lower
+        end = int(np.floor(value + slack) if upwards else np.ceil(value - slack))
+        if end >= ends[target] if upwards else end <= ends[target]:
+            return False
+        ends[target] = end
+        return True
 
     def unsettled(self) -> int:
         """How many ends are open."""

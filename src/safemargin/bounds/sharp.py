@@ -11,9 +11,10 @@ import numpy as np
 
 from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.search import INTEGER, LINEAR, Search, Targets
+from safemargin.bounds.search import LINEAR, Search, Targets
 from safemargin.bounds.system import System
 from safemargin.bounds.walk import Walk
+from safemargin.bounds.whole import Attainment, cost_of
 from safemargin.bounds.witness import Family
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.randomness import numpy_generator
@@ -21,14 +22,18 @@ from safemargin.randomness import numpy_generator
 __all__ = ["SEED", "Progress", "Settled", "Targets", "settle"]
 
 MOST_ROWS_TO_FIT = 2_500
-SMALL = 200
-"""Variables up to which every open end gets an integer program; beyond, it is left at the linear statement."""
-SECONDS_PER_INTEGER_PROGRAM = 20.0
+TILTS = (8.0, 5.0, 12.0, 3.0, 16.0)
+FEW = 200
+"""Open ends for which a fit is tilted in every way before a program has to settle them."""
 SWEEPS = 300
+STALE_SWEEPS = (20, 8)
+"""Sweeps in a row that may settle little: when deciding, and when every end is wanted."""
 MOST_AXES_TO_WALK = 10
 PATIENCE = (0, 2)
 """Ends that a sweep must settle to count: when deciding, and when every end is wanted."""
 GROUPS = 60
+SHARE = 0.1
+"""Of the open targets, how many a program is about: few change little in its basis, and the rest comes along."""
 SEED = 20_000
 
 Progress = Callable[[int, int], None]
@@ -53,9 +58,15 @@ def settle(
     programs: bool = True,
     given: Sequence[IntArray] = (),
     enough: int | None = None,
+    narrow: bool = False,
+    whole: bool = True,
 ) -> Settled:
-    """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals."""
-    search = Search(known, targets, enough)
+    """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals.
+
+    Once an interval is known to be wider than `enough`, or with `narrow` not to be, it is not worked out further.
+    Without `whole`, ends that linear programs found are not sought in tables of whole people.
+    """
+    search = Search(known, targets, enough, narrow)
     total = 2 * len(search.lower)
     complete = True
 
@@ -68,14 +79,13 @@ def settle(
             if counts.shape == known.low.shape and known.admits(counts):
                 search.take(counts)
         _by_walks(search, report)
-        _by_witnesses(search, report, rounds=12 if programs else 0 if search.tables else 2)
+        _by_witnesses(search, report, rounds=20 if programs else 0 if search.tables else 2)
         if programs and search.unsettled():
-            _by_programs(search, report)
+            _by_programs(search, report, whole)
     except KeyboardInterrupt:
         complete = False
     report()
-    integer = ~search.open_above & ~search.open_below & ~search.wide
-    return Settled(search.lower, search.upper, integer | search.wide, search.method, complete)
+    return Settled(search.lower, search.upper, search.attained | search.wide, search.method, complete)
 
 
 def _by_walks(search: Search, report: Callable[[], None]) -> None:
@@ -98,7 +108,7 @@ def _by_walks(search: Search, report: Callable[[], None]) -> None:
                 search.show(reach.least, reach.most, mine)
                 table = reach.table.copy()
                 stale = 0 if search.unsettled() < before - PATIENCE[search.enough is None] else stale + 1
-                if stale > 20 or not search.unsettled():
+                if stale > STALE_SWEEPS[search.enough is None] or not search.unsettled():
                     break
             report()
 
@@ -116,22 +126,35 @@ def _by_witnesses(search: Search, report: Callable[[], None], rounds: int) -> No
     if known.people is None or len(known.lower) > MOST_ROWS_TO_FIT or not search.unsettled():
         return
     family, rounder = Family(known, search.low, search.high), Rounder(known)
-    generator = numpy_generator(SEED)
+    generator, stale = numpy_generator(SEED), 0
     for turn in range(rounds):
         before = search.unsettled()
         want = search.open_above.astype(np.float64) - search.open_below.astype(np.float64)
         want += generator.choice([-1.0, 1.0], size=len(want)) * (search.open_above & search.open_below)
         lean = search.targets.matrix.T @ (want * search.targets.sign)
-        counts = rounder.round(family.fit(tilt=8.0 * np.sign(lean)).values)
+        counts = rounder.round(family.fit(tilt=TILTS[stale % len(TILTS)] * np.sign(lean)).values)
         if counts is None:
             return
         search.take(counts)
         report()
-        if search.unsettled() == 0 or (turn > 3 and search.unsettled() > 0.97 * before):
+        if turn > 3:
+            _by_exchanges(search, rounder, counts)
+        stale = stale + 1 if turn > 3 and search.unsettled() > 0.97 * before else 0
+        if search.unsettled() == 0 or stale == (len(TILTS) if search.unsettled() < FEW else 1):
             return
 
 
-def _by_programs(search: Search, report: Callable[[], None]) -> None:
+def _by_exchanges(search: Search, rounder: Rounder, counts: IntArray) -> None:
+    """What single exchanges of votes make of a table, where the targets are the joint cells."""
+    count = len(search.known.options)
+    if not search.are_joint_cells:
+        return
+    wanted = np.asarray((search.open_above | search.open_below).reshape(-1, count).any(axis=1))
+    for least, most in rounder.exchanges.reach(counts, wanted):
+        search.show(least[:, :count].ravel(), most[:, :count].ravel())
+
+
+def _by_programs(search: Search, report: Callable[[], None], whole: bool) -> None:
     program = Program(search.known, search.low, search.high)
     _by_groups(search, program, report)
     for upwards in (True, False):
@@ -139,11 +162,9 @@ def _by_programs(search: Search, report: Callable[[], None]) -> None:
             if search.is_open(target, upwards, linear=True):
                 _maximise(search, program, target, upwards)
                 report()
-    for upwards in (True, False) if search.known.size <= SMALL else ():
-        for target in np.flatnonzero(search.open_above if upwards else search.open_below).tolist():
-            if search.is_open(target, upwards, linear=False):
-                _maximise_integer(search, program, target, upwards)
-                report()
+    if whole and search.unsettled():
+        Attainment(search, program, report).run()
+    search.method[~search.attained & ~search.wide & (search.method < LINEAR)] = LINEAR
 
 
 def _by_groups(search: Search, program: Program, report: Callable[[], None]) -> None:
@@ -156,7 +177,7 @@ def _by_groups(search: Search, program: Program, report: Callable[[], None]) -> 
             return
         sign = generator.choice([-1.0, 1.0], size=len(above))
         want = np.where(above & below, sign, above.astype(np.float64) - below.astype(np.float64))
-        want *= generator.random(len(want)) < 0.3
+        want *= generator.random(len(want)) < SHARE
         _harvest(search, program.maximise(search.targets.matrix.T @ (want * search.targets.sign)).values)
         report()
         if int(search.unseen_above.sum() + search.unseen_below.sum()) > 0.98 * before:
@@ -170,26 +191,10 @@ def _harvest(search: Search, values: FloatArray) -> None:
         search.take(counts)
 
 
-def _cost(search: Search, target: int, upwards: bool) -> FloatArray:
-    way = int(search.targets.sign[target]) * (1 if upwards else -1)
-    cost: FloatArray = search.targets.matrix[[target]].toarray().ravel().astype(np.float64) * way
-    return cost
-
-
 def _maximise(search: Search, program: Program, target: int, upwards: bool) -> None:
     """One end of one target by a linear program."""
-    best = program.maximise(_cost(search, target, upwards))
+    best = program.maximise(cost_of(search, target, upwards))
     offset = int(search.targets.offset[target])
-    search.tighten(target, upwards, offset + (best.value if upwards else -best.value))
-    search.method[target] = LINEAR
+    if search.tighten(target, upwards, offset + (best.value if upwards else -best.value)):
+        search.method[target] = LINEAR
     _harvest(search, best.values)
-
-
-def _maximise_integer(search: Search, program: Program, target: int, upwards: bool) -> None:
-    """One end of one target by an integer program: what the linear one leaves open."""
-    best = program.maximise_integer(_cost(search, target, upwards), SECONDS_PER_INTEGER_PROGRAM)
-    _harvest(search, best.values)
-    if best.proved:
-        offset = int(search.targets.offset[target])
-        search.tighten(target, upwards, offset + (best.value if upwards else -best.value))
-        search.method[target] = INTEGER

@@ -8,12 +8,14 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from safemargin.cli.comparisons import compare
 from safemargin.cli.fibers import fiber
 from safemargin.cli.ledgers import ledger
 from safemargin.cli.projects import demo, init, release, schema
 from safemargin.cli.proofs import verify
 from safemargin.cli.tables import audit, bound
 from safemargin.cli.terminal import note
+from safemargin.cli.withholding import withhold
 from safemargin.errors import SafemarginError
 
 __all__ = ["app", "main", "process"]
@@ -25,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (demo, init, release, bound, audit, fiber, verify, ledger, schema):
+for command in (demo, init, release, compare, bound, audit, withhold, fiber, verify, ledger, schema):
     app.command()(command)
 
 

@@ -12,6 +12,7 @@ from safemargin.model.certificate import Source
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
 from safemargin.model.target import Target
+from safemargin.tabulate.published import read_published
 from safemargin.tabulate.tidy import read_tidy
 from safemargin.verify import source_of
 
@@ -32,6 +33,9 @@ Remembered = Annotated[
 EarlierRolls = Annotated[
     list[Path] | None, typer.Option("--earlier-roll", help="Tidy file of people then; repeatable.")
 ]
+Hierarchy = Annotated[
+    list[str] | None, typer.Option("--hierarchy", help="Hierarchy of an axis, e.g. region=region.hrc; repeatable.")
+]
 Deciding = Annotated[
     bool,
     typer.Option("--decide", help="Only decide which cells are known to within tau: quick, intervals may be wide."),
@@ -40,11 +44,28 @@ Tolerance = Annotated[float, typer.Option(help="How far totals may be apart, as 
 
 
 def read_tables(
-    files: list[Path], count: str, option: str, by: str | None = None, skip: list[str] | None = None
+    files: list[Path],
+    count: str,
+    option: str,
+    by: str | None = None,
+    skip: list[str] | None = None,
+    hierarchy: list[str] | None = None,
 ) -> tuple[PublishedTable, ...]:
     """The published tables in `files`."""
-    kept = _rules(skip)
-    return tuple(read_tidy(file, count=count, option=option, axes=axes(by), skip=kept) for file in files)
+    return read_published(
+        files, count=count, option=option, axes=axes(by), skip=_rules(skip), hierarchies=hierarchies(hierarchy)
+    )
+
+
+def hierarchies(texts: list[str] | None) -> dict[str, list[Path]]:
+    """Files with hierarchies by axis, from `axis=file.hrc`."""
+    found: dict[str, list[Path]] = {}
+    for text in texts or []:
+        name, sign, file = text.partition("=")
+        if not (name and sign and file):
+            raise InputError(f"--hierarchy {text!r}: say which axis and which file, as in region=region.hrc")
+        found.setdefault(name, []).append(Path(file))
+    return found
 
 
 def public(

@@ -18,6 +18,7 @@ from safemargin.cli.options import (
     Deciding,
     EarlierRolls,
     Facts,
+    Hierarchy,
     Json,
     Kappa,
     Option,
@@ -114,7 +115,7 @@ def bound(
 
 
 def audit(
-    files: Annotated[list[Path], typer.Argument(help="Published tables (tidy CSV or Parquet).")],
+    files: Annotated[list[Path], typer.Argument(help="Published tables, tidy or as other tools write them.")],
     roll: Rolls = None,
     fact: Facts = None,
     target: Axes = None,
@@ -125,6 +126,7 @@ def audit(
     option: Option = "option",
     by: By = None,
     skip: Skip = None,
+    hierarchy: Hierarchy = None,
     tolerance: Tolerance = 0.0,
     decide: Deciding = False,
     manifest: Annotated[
@@ -144,7 +146,7 @@ def audit(
         raise InputError("--certificate proves every interval, --decide leaves most of them unknown: give one of them")
     stated, rule = (Target(), "") if manifest is None else read_manifest(manifest)
     aim = aimed(stated, beta, kappa, tau)
-    tables = read_tables(files, count, option, by, skip)
+    tables = read_tables(files, count, option, by, skip, hierarchy)
     onlooker = public(roll, fact, count, option, bool(rule))
     onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, share(tolerance))

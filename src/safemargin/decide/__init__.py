@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import count
 
@@ -12,8 +13,9 @@ from safemargin.bounds.certify import Exposed, Proof
 from safemargin.bounds.earlier import TOGETHER
 from safemargin.bounds.sharp import Progress
 from safemargin.decide.candidate import Candidate, prove
+from safemargin.decide.difference import by_difference, earlier_words
 from safemargin.decide.remembered import remembered
-from safemargin.decide.schedule import by_difference, by_rate, by_rule, by_size, earlier_words, flag
+from safemargin.decide.schedule import by_rate, by_size, flag
 from safemargin.decide.split import Split, irregular, split
 from safemargin.errors import InputError
 from safemargin.model.guarantee import Guarantee
@@ -83,12 +85,12 @@ def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect
     """Make every group of an axis regular, or flag it, in the way that was asked for."""
     apart = partial(by_difference, pasts=pasts, options=table.schema.options, limits=limits, slack=slack_of(table))
     if protect == "merge":
-        one = by_rule(by_rate(one, limits), limits)
+        one = by_rate(one, limits)
         while (merged := apart(one)).groups != one.groups:
-            one = by_rule(by_rate(merged, limits), limits)
+            one = by_rate(merged, limits)
         return one
     one = apart(replace(one, flagged=frozenset()))
-    flagged = flag(one, target, limits, {"noise": "noised", "withhold": "withheld"}[protect])
+    flagged = flag(one, limits, {"noise": "noised", "withhold": "withheld"}[protect])
     if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
     return flagged
@@ -129,7 +131,7 @@ def _improve(
 ) -> Candidate | None:
     """The change to one axis that leaves fewest people plainly exposed, then loses least."""
     seen = {candidate.key()}
-    ranked: list[tuple[int, int, int, Candidate]] = []
+    ranked: list[tuple[int, Fraction, int, Candidate]] = []
     for one in (proof.exposed or proof.doubtful)[:3]:
         reason = _together(one, bool(proof.exposed), onlookers)
         for changed in _changes(candidate, one, finish, in_small_steps, reason):

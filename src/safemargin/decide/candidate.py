@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -23,9 +24,9 @@ class Candidate:
 
     splits: tuple[Split, ...]
 
-    def loss(self) -> int:
+    def loss(self) -> Fraction:
         """What the public would miss, in people per axis."""
-        return sum(one.loss() for one in self.splits)
+        return sum((one.loss() for one in self.splits), Fraction(0))
 
     def key(self) -> tuple[frozenset[frozenset[str]], ...]:
         """Equal for candidates that publish the same."""

@@ -1,9 +1,11 @@
 """How one axis is to be published: its groups, which of them are protected, and why."""
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 
+from safemargin.decide.coarsen import Allowed, Merging
 from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.model.domain import Axis
 from safemargin.model.published import Group, label
@@ -48,6 +50,7 @@ class Split:
             at = sorted(self.groups, key=lambda one: min(self.axis.index[c] for c in one)).index(group)
             ranked = sorted(self.groups, key=lambda one: min(self.axis.index[c] for c in one))
             others = [ranked[place] for place in (at - 1, at + 1) if 0 <= place < len(ranked)]
+        others = [other for other in others if not any(pair <= group | other for pair in self.axis.apart)]
         if self.axis.parents and others:
             distance = {other: self._distance(group, other) for other in others}
             others = [other for other in others if distance[other] == min(distance.values())]
@@ -62,6 +65,28 @@ class Split:
         reasons = {one: why for one, why in self.reasons.items() if one not in (first, second)} | {merged: words}
         return replace(self, groups=groups, reasons=reasons, flagged=self.flagged - {first, second})
 
+    def merging(self, allowed: Allowed, banned: frozenset[Group] = frozenset()) -> Merging:
+        """How to merge on until every group is allowed, as a problem."""
+        return Merging(self.axis, self.people, self.votes, self.worth(), allowed, self.groups, self.axis.apart, banned)
+
+    def worth(self) -> IntArray:
+        """What every category is worth: its people, times its weight."""
+        weights = np.array([self.axis.weights.get(name, 1) for name in self.axis.categories], dtype=np.int64)
+        worth: IntArray = self.people * weights
+        return worth
+
+    def parted(self, groups: tuple[Group, ...], reason: str) -> "Split":
+        """The axis with groups joined to larger ones, or not published if there are none."""
+        if not groups:
+            return self.collapse(f"{reason}, and no merge helps")
+        one = self
+        for group in groups:
+            parts = [part for part in self.groups if part <= group]
+            for part in parts[1:]:
+                one = one.merge(parts[0], part, reason)
+                parts[0] = parts[0] | part
+        return one
+
     def flag(self, groups: frozenset[Group], reason: str) -> "Split":
         """The axis with `groups` marked to be noised or withheld."""
         reasons = self.reasons | {one: self.reasons.get(one, reason) for one in groups}
@@ -72,11 +97,19 @@ class Split:
         whole = frozenset(self.axis.categories)
         return replace(self, groups=(whole,), reasons={whole: reason}, flagged=frozenset())
 
-    def loss(self) -> int:
-        """People whose group is not published by itself; an axis that says nothing costs half as much again."""
+    def loss(self) -> Fraction:
+        """What the public misses: the worth of each category times the share of the others it is thrown together with.
+
+        A flagged group is lost whole, and an axis that says nothing costs half as much again.
+        """
+        worth, others = self.worth(), max(len(self.axis.categories) - 1, 1)
         if not self.is_published:
-            return int(self.people.sum()) * 3 // 2
-        return sum(self.size(group) for group in self.groups if len(group) > 1 or group in self.flagged)
+            return Fraction(int(worth.sum()) * 3, 2)
+        lost = [
+            int(worth[self._codes(group)].sum()) * (others if group in self.flagged else len(group) - 1)
+            for group in self.groups
+        ]
+        return Fraction(sum(lost), others)
 
     def _codes(self, group: Group) -> list[int]:
         return sorted(self.axis.index[category] for category in group)

@@ -36,6 +36,15 @@ class Geometric:
         return 2 * math.exp(-self.epsilon) / math.expm1(-self.epsilon) ** 2
 
     @property
+    def mean_size(self) -> float:
+        """Expected absolute value of the noise on one count.
+
+        >>> round(Geometric(epsilon=1.0).mean_size, 4)
+        0.8509
+        """
+        return 1 / math.sinh(self.epsilon) if self.epsilon < 700 else 0.0
+
+    @property
     def measurement(self) -> "Measurement":
         """OpenDP's own object for vectors of counts; its `map(s)` is at most `s * epsilon`."""
         import opendp.prelude as dp  # most releases need no noise, and it takes long to import

@@ -14,14 +14,18 @@ RESERVED = ("option", "count", "people", "lower", "upper", "status")
 class Axis:
     """A demographic dimension.
 
-    `parents` maps a category to the wider area it lies in, and that to the next wider one. `ordered` categories
-    (age bands) are merged with neighbours only.
+    `parents` maps a category to the wider area it lies in, and that to the next wider one; `other_parents` are further
+    hierarchies of the same categories. `ordered` categories (age bands) are merged with neighbours only. Categories
+    that are `apart` are never merged into one group. `weights` say what a category is worth per person; one if absent.
     """
 
     name: str
     categories: tuple[str, ...]
     ordered: bool = False
     parents: Mapping[str, str] = field(default_factory=dict, hash=False)
+    other_parents: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
+    apart: frozenset[frozenset[str]] = frozenset()
+    weights: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not self.name or self.name in RESERVED:

@@ -10,6 +10,7 @@ from typing import Any
 
 import vl_convert
 
+from safemargin.model.comparison import Comparison
 from safemargin.model.findings import Findings
 from safemargin.model.plan import Action
 from safemargin.model.target import VERDICTS, Verdict
@@ -26,6 +27,10 @@ ACTION_COLOURS = {
 }
 VERDICT_COLOURS = {Verdict.CONTAINED: "#009e73", Verdict.OPEN: "#8f86c9", Verdict.DISCLOSED: "#d55e00"}
 """From Okabe and Ito's set, which colour-blind readers can tell apart. The page defines the hatching."""
+
+FAMILY_COLOURS = ["#888888", "#e69f00", "#cc79a7", "#56b4e9", "#8f86c9", "#009e73"]
+FAMILY_SHAPES = ["cross", "circle", "triangle-down", "square", "diamond", "triangle-up"]
+"""Of the ways to publish, in the order in which they are compared."""
 
 MOST_GROUPS = 40
 MOST_OPTIONS = 8
@@ -131,6 +136,42 @@ def loss_chart(axes: Mapping[str, Sequence[DecidedGroup]]) -> Spec:
         for order, (action, (_, people)) in enumerate(people_by_action(groups).items())
     ]
     return _stacked(values, _actions("kind"), "share of the people")
+
+
+def tradeoff_chart(comparison: Comparison) -> Spec:
+    """The error of every method against the people it exposes; both scales are logarithmic but for the zero."""
+    values: list[Spec] = [
+        {
+            "family": each.family,
+            "error": each.mean_error,
+            "people": each.people_exposed,
+            "words": "" if each.family != "global DP" else f"{each.loss:g}",
+        }
+        for each in comparison.methods
+        if each.mean_error is not None
+    ]
+    families = list(dict.fromkeys(value["family"] for value in values))
+    x = {"field": "error", **_symlog("mean error of a count", 0.1, [value["error"] for value in values])}
+    y = {"field": "people", **_symlog("people exposed", 1, [value["people"] for value in values])}
+    family = {"field": "family", "type": "nominal", "legend": {"title": None, "labelFontSize": 12, "labelLimit": 0}}
+    colour = {**family, "scale": {"domain": families, "range": FAMILY_COLOURS[: len(families)]}}
+    shape = {**family, "scale": {"domain": families, "range": FAMILY_SHAPES[: len(families)]}}
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 160, "opacity": 0.85},
+        "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
+    }
+    words = {"mark": {**WORDS, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
+    return {"data": {"values": values}, "width": WIDTH - 260, "height": 300, "layer": [points, words]}
+
+
+def _symlog(title: str, least: float, values: Sequence[float]) -> Spec:
+    """A scale that starts with zero and then goes up by tens from `least`."""
+    marks = [0.0, least]
+    while marks[-1] < max(values, default=0.0):
+        marks.append(marks[-1] * 10)
+    axis = {"values": marks, "title": title, "grid": True, "format": ",~r"}
+    scale = {"type": "symlog", "constant": least, "domain": [0, marks[-1]], "nice": False}
+    return {"type": "quantitative", "scale": scale, "axis": axis}
 
 
 def _stacked(values: list[Spec], colour: Spec, title: str) -> Spec:

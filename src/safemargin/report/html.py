@@ -10,7 +10,7 @@ from safemargin.model.release import Release
 from safemargin.report import sections
 from safemargin.report.charts import Spec, to_svg
 from safemargin.report.groups import Orders
-from safemargin.report.markup import joined, safe
+from safemargin.report.markup import Html, joined, safe
 from safemargin.report.story import told
 
 PARTS = (
@@ -38,10 +38,10 @@ def html_report(
 ) -> str:
     """The whole story of a release for the office that made it. It holds reasons that look at votes."""
     story = told(plan, release, findings, orders, draw)
+    return whole_page(title, sections.head(story, title), joined(part(story) for part in PARTS))
+
+
+def whole_page(title: str, head: Html, body: Html) -> str:
+    """One file with its style and nothing to fetch."""
     page, style = (files("safemargin.report").joinpath(name).read_text("utf-8") for name in ("page.html", "page.css"))
-    return Template(page).substitute(
-        title=safe(title),
-        style=style,
-        head=sections.head(story, title),
-        body=joined(part(story) for part in PARTS),
-    )
+    return Template(page).substitute(title=safe(title), style=style, head=head, body=body)

@@ -10,6 +10,7 @@ from safemargin.model.arrays import IntArray
 from safemargin.model.domain import Axis
 from safemargin.model.published import JOINER
 from safemargin.project import AxisSection
+from safemargin.tabulate.hierarchy import hrc_parents
 from safemargin.tabulate.profiles import Profiles, check_columns, check_labels, natural_order
 from safemargin.tabulate.tidy import read_sheet
 
@@ -28,7 +29,15 @@ def build_axis(name: str, section: AxisSection, seen: Iterable[str], nested: Map
         _check_children(name, categories, parents)
     if section.hierarchy is not None:
         parents = read_hierarchy(section.hierarchy)
-    return Axis(name, categories, section.ordered, _above(categories, parents))
+    others = tuple(_above(categories, read_hierarchy(path)) for path in section.hierarchies or ())
+    for key, listed in (("apart", [one for pair in section.apart for one in pair]), ("weights", section.weights)):
+        for category in listed:
+            if category not in categories:
+                raise InputError(f"axes.{name}.{key}: there is no category {category!r}")
+    apart = frozenset(frozenset(pair) for pair in section.apart)
+    if any(len(pair) < 2 for pair in apart):
+        raise InputError(f"axes.{name}.apart: a category cannot be kept apart from itself")
+    return Axis(name, categories, section.ordered, _above(categories, parents), others, apart, dict(section.weights))
 
 
 def check_seen(path: Path, column: str, section: AxisSection, seen: Iterable[str]) -> None:
@@ -52,7 +61,9 @@ def recode(labels: Iterable[str], codes: IntArray, places: Mapping[str, int]) ->
 
 
 def read_hierarchy(path: Path) -> dict[str, str]:
-    """Parents by child from a file with columns `child` and `parent`; an empty parent means there is none."""
+    """Parents by child from an `.hrc` file, or one with columns `child` and `parent`; an empty parent means none."""
+    if path.suffix.lower() == ".hrc":
+        return hrc_parents(path)
     sheet = read_sheet(path)
     check_columns(path, sheet.columns, ("child", "parent"))
     parents: dict[str, str] = {}

@@ -9,8 +9,10 @@ from typing import Any
 
 from safemargin.errors import InputError
 from safemargin.model.certificate import KIND, SCHEMA, Source, digest, parse
+from safemargin.model.pattern import KIND as PATTERN
 from safemargin.model.published import PublishedTable
 from safemargin.verify.claims import check
+from safemargin.verify.pattern import check_pattern
 from safemargin.verify.verification import Verification
 
 __all__ = ["Reader", "Verification", "source_of", "verify"]
@@ -51,6 +53,8 @@ def verify(
     given = _given(certificate, {"table": files, "roll": rolls, "fact": facts})
     if document.get("kind") == KIND:
         return _verify_intervals(certificate, document, given, read)
+    if document.get("kind") == PATTERN:
+        return _verify_pattern(certificate, document, given)
     if isinstance(document.get("files"), dict) and "statement" in document:
         return _verify_release(certificate, document, given)
     raise InputError(f"{certificate}: is not a certificate of safemargin")
@@ -113,6 +117,18 @@ def _verify_release(path: Path, document: dict[str, Any], given: Given) -> Verif
         *_not_covered(given, hashes),
     )
     return Verification("release", len(hashes), failures=tuple(failures), unchecked=unchecked)
+
+
+def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verification:
+    """The certificate of withheld cells, with the file that has the gaps."""
+    files = document.get("files")
+    if not isinstance(files, dict) or len(files) != 1:
+        raise InputError(f"{path}: is not a certificate of a pattern (files)")
+    name, value = next(iter(files.items()))
+    file = given.find(str(name), "table")
+    if _hash(file) != value:
+        return Verification(PATTERN, 1, failures=(_changed(str(name)),))
+    return check_pattern(path, document, file)
 
 
 def _verify_intervals(path: Path, document: dict[str, Any], given: Given, read: Reader) -> Verification:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from safemargin.model.certificate import KIND, SCHEMA
+from safemargin.model.pattern import KIND as PATTERN
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class Verification:
                 yield f"  {_many(self.search, 'end')} not proved by the certificate: a search closed the last gap."
             if self.unlimited:
                 yield f"  {_many(self.unlimited, 'end')} that no file limits."
+        elif self.kind == PATTERN:
+            yield f"{_many(self.cells, 'withheld count')}, {_many(self.tables, 'table')} of whole people, all checked:"
+            yield f"  {_many(self.proved, 'count')} with two values or more in tables that print the same."
         if self.slack:
             yield f"Every count may be off by {self.slack:,}, since the files disagree on totals."
         yield from (f"Not checked: {words}" for words in self.unchecked)

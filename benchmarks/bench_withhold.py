@@ -1,0 +1,121 @@
+"""Withholding beside tau-ARGUS: how many cells, how many of them a reader works out, and how long it takes.
+
+    python benchmarks/bench_withhold.py [--peer PYTHON] [--large]
+
+`PYTHON` is an interpreter that has `pytauargus` and `pandas`; without it only this side is run. Tables are random:
+people fall into categories of uneven size, independently. Counts of 1 to 3 are primary and empty cells are published.
+`--large` adds 60x40x6 (17,507 cells with margins), on which the peer is stopped after 15 minutes.
+"""
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.audit import audit
+from safemargin.decide.withhold import withhold
+from safemargin.model.lattice import Lattice, flat, lattice
+from safemargin.model.release import Release
+from safemargin.model.target import Target
+from safemargin.randomness import numpy_generator
+from safemargin.report.pattern import pattern_csv
+from safemargin.tabulate.published import read_published
+
+TABLES = [((20, 10), 500), ((8, 6, 5), 400), ((12, 10, 8), 1_800)]
+LARGE = ((60, 40, 6), 223_559)
+STOP = 900.0
+
+PEER = """
+import json, sys, time
+import pandas as pd
+from pytauargus import protect
+rows = pd.read_csv(sys.argv[1], dtype=str)
+rows["one"] = 1
+start = time.time()
+result = protect(rows, list(rows.columns[:-1]), response="one", safety_rules="FREQ(4,30)", suppress=sys.argv[2])
+result.tables[0].dataframe().to_csv(sys.argv[3], index=False)
+print(json.dumps({"seconds": time.time() - start}))
+"""
+
+
+def random_table(shape: tuple[int, ...], people: int) -> Lattice:
+    """People at random in categories of uneven size."""
+    generator = numpy_generator(1)
+    share = np.ones(())
+    for size in shape:
+        share = np.multiply.outer(share, generator.gamma(1.0, size=size) + 0.05)
+    base = generator.multinomial(people, (share / share.sum()).ravel()).reshape(shape)
+    return lattice([flat(f"v{a}", [f"{'abc'[a]}{c:02d}" for c in range(size)]) for a, size in enumerate(shape)], base)
+
+
+def recovered(path: Path) -> tuple[int, int]:
+    """Withheld counts of a file, and how many of them follow from the rest."""
+    attempts = audit(Release(read_published([path]), Target())).attempts
+    attempt = next(one for one in attempts if one.attack == "withheld")
+    return attempt.looked_at, len(attempt.findings)
+
+
+def ours(table: Lattice, folder: Path) -> str:
+    """Our pattern, attacked like any other where that takes seconds; its certificate stands for it elsewhere."""
+    start = time.perf_counter()
+    pattern = withhold(table, (1, 3), extra=0)
+    seconds = time.perf_counter() - start
+    exact = 0
+    if table.counts.size < 2_000:
+        path = folder / "pattern.csv"
+        path.write_text(pattern_csv(pattern))
+        exact = recovered(path)[1]
+    known = f"{len(pattern.exposed)} known to be at most 3"
+    return (
+        f"{len(pattern.withheld)} cells (at least {pattern.lower_bound}), {exact} recovered, {known}, {seconds:.1f} s"
+    )
+
+
+def peer(python: str, table: Lattice, method: str, folder: Path) -> str:
+    """The same table through tau-ARGUS, as one line per person."""
+    people, output = folder / "people.csv", folder / "peer.csv"
+    leaves = [[tree.labels[leaf] for leaf in tree.leaves] for tree in table.trees]
+    base = table.counts[np.ix_(*(tree.leaves for tree in table.trees))].ravel()
+    with people.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([tree.name for tree in table.trees])
+        for cell, count in zip(product(*leaves), base.tolist(), strict=True):
+            writer.writerows([cell] * count)
+    command = [python, "-c", PEER, str(people), method, str(output)]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=STOP, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no answer in {STOP:.0f} s"
+    if run.returncode:
+        return f"failed: {run.stderr.strip().splitlines()[-1]}"
+    seconds = json.loads(run.stdout.splitlines()[-1])["seconds"]
+    cells, exact = recovered(output)
+    return f"{cells} cells, {exact} recovered, {seconds:.1f} s"
+
+
+def main() -> None:
+    """Run all tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--peer")
+    parser.add_argument("--large", action="store_true")
+    options = parser.parse_args()
+    for shape, people in [*TABLES, *([LARGE] if options.large else [])]:
+        table = random_table(shape, people)
+        primary = int(((table.counts >= 1) & (table.counts <= 3)).sum())
+        print(f"{'x'.join(map(str, shape))}: {table.counts.size:,} cells, {primary} primary")
+        with tempfile.TemporaryDirectory() as name:
+            print(f"  safemargin     {ours(table, Path(name))}")
+            for method in ("OPT(1,5)", "MOD(1,5,1,1,1)") if options.peer else ():
+                print(f"  tau-ARGUS {method[:3]}  {peer(options.peer, table, method, Path(name))}")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Withheld counts of all tables together, margins included: which of them follow from what is printed."""
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.audit.situation import Situation
+from safemargin.bounds.sharp import Targets, settle
+from safemargin.bounds.system import System, system
+from safemargin.model.findings import Attempt, Finding
+
+
+def withheld(situation: Situation) -> Attempt:
+    """Bound every withheld count of a table without options; those known to within tau are given away."""
+    if situation.onlooker.roll or not any("withheld" in table.status for table in situation.release.tables):
+        return Attempt("withheld", "no count is withheld that this attack looks at", 0)
+    known = system(situation.release.tables, situation.onlooker, situation.slack)
+    rows = _withheld_rows(known)
+    if known.options != ("",) or not rows:
+        return Attempt("withheld", "no count is withheld that this attack looks at", 0)
+    matrix = sparse.csr_array(known.rows[rows])
+    targets = Targets(matrix, np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
+    settled = settle(known, targets)
+    findings = []
+    for at, row in enumerate(rows):
+        lower, upper = int(settled.lower[at]), int(settled.upper[at])
+        if upper - lower <= situation.release.target.tau:
+            table, place = known.sources[row]
+            words = f"the withheld count is {lower}" + (f" to {upper}" if upper > lower else "")
+            findings.append(Finding("withheld", table.cell(place), None, upper, lower, upper, words))
+    people = max((finding.upper for finding in findings), default=0)
+    summary = (
+        f"{len(findings):,} of {len(rows):,} withheld counts follow from what is printed"
+        if findings
+        else f"none of {len(rows):,} withheld counts follows from what is printed"
+    )
+    return Attempt("withheld", summary, len(rows), tuple(findings), people)
+
+
+def _withheld_rows(known: System) -> list[int]:
+    """One row of the system per withheld cell, though several tables may withhold the same one."""
+    found: dict[tuple[int, ...], int] = {}
+    matrix = known.rows
+    for row, (table, place) in enumerate(known.sources):
+        if table.status[place] == "withheld":
+            cells = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+            found.setdefault(tuple(sorted(cells.tolist())), row)
+    return list(found.values())

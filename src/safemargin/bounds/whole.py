@@ -1,0 +1,222 @@
+"""Tables of whole people at the ends that a linear program found, or the proof that there is none.
+
+The optimum of a linear program is rarely a table of whole people, but one is nearly always close by: an integer program
+that may move each count by one from there is solved in a fraction of a second, where the same program over all tables
+takes seconds. Each such table is pulled towards all open ends at once, so it settles many. From a table of whole people
+to one that attains an end, the way with the fewest moves is often whole too. Only what is left gets a program
+over all tables; where a limit stops that, the end stays a linear statement.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.linear import Program
+from safemargin.bounds.search import INTEGER, Search
+from safemargin.bounds.solver import Form, add_sum, drop_row, solver_of, values_of
+from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.randomness import Generator, numpy_generator
+
+SEED = 40_000
+GROUPS = 400
+WORTHWHILE = 4
+"""Ends that a table pulled towards all of them must settle, or it was one of the last of its kind."""
+STALE = 3
+STEPS = (1, 4)
+"""How far each count may move from a linear optimum."""
+NODES = 300
+"""Branches of the smaller programs: a limit that is the same on every machine."""
+STARTS = 5
+"""Tables from which the way to an end is sought."""
+TRIALS = 30
+WEIGHT = 64.0
+"""Of the end in question, against a random number up to two for every other open end."""
+MOST_TABLES = 500
+SECONDS = 20.0
+FAILURES = 4
+"""Programs over all tables that may stop at their limit before the rest is left as it is."""
+NOWHERE = np.zeros(0, dtype=np.int64)
+
+Report = Callable[[], None]
+
+
+class Near:
+    """Integer programs over the tables of one system that lie close to a real-valued one."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, count = program, len(program.loose)
+        self.every = np.arange(count, dtype=np.int32)
+        self.low, self.high = program.form.low, program.form.high
+        self.solver = solver_of(program.form, {"mip_max_nodes": NODES}, whole=True)
+
+    def find(self, values: FloatArray, places: IntArray = NOWHERE, value: int = 0) -> IntArray | None:
+        """A table of whole people near `values`, in which the counts at `places` (if any) add up to `value`."""
+        counts = np.rint(values).astype(np.int64)
+        if np.abs(values - counts).max(initial=0.0) < 1e-6 and (not len(places) or counts[places].sum() == value):
+            return counts
+        here = values[self.program.loose]
+        row = self._fix(places, value - int(counts[np.setdiff1d(places, self.program.loose)].sum()))
+        try:
+            for step in STEPS:
+                low = np.maximum(np.floor(here + 1e-6) - step, self.low)
+                high = np.minimum(np.ceil(here - 1e-6) + step, self.high)
+                self.solver.changeColsBounds(len(low), self.every, low, high)
+                self.solver.run()
+                found = values_of(self.solver)
+                if found is not None:
+                    counts[self.program.loose] = np.rint(found)
+                    return counts
+            return None
+        finally:
+            if row >= 0:
+                drop_row(self.solver, row)
+
+    def _fix(self, places: IntArray, value: int) -> int:
+        """Add the row that the counts at `places` that are not known add up to `value`; returns its number."""
+        mine = np.searchsorted(self.program.loose, np.intersect1d(places, self.program.loose))
+        if not len(mine):
+            return -1
+        return add_sum(self.solver, mine, np.ones(len(mine)), float(value))
+
+
+class Shift:
+    """The least change of a table of whole people that brings some of its counts to a given sum.
+
+    Two columns per count say how far it goes up and down. Every program starts warm from the dual of the last one,
+    whatever table it is about.
+    """
+
+    def __init__(self, program: Program, generator: Generator) -> None:
+        self.loose, self.form = program.loose, program.form
+        rows, self.count = program.form.matrix.shape
+        both = sparse.csc_array(sparse.hstack([program.form.matrix, -program.form.matrix]))
+        cost, still = 1 + 0.01 * generator.random(2 * self.count), np.zeros(2 * self.count)
+        self.every, self.rows = np.arange(2 * self.count, dtype=np.int32), np.arange(rows, dtype=np.int32)
+        moves = Form(both, cost, still, still, np.zeros(rows), np.zeros(rows))
+        self.solver = solver_of(moves, {"presolve": "off", "solver": "simplex"})
+        self.tried = self.found = 0
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether enough of the ways found so far were whole."""
+        return self.tried < TRIALS or 5 * self.found > self.tried
+
+    def find(self, counts: IntArray, places: IntArray, value: int) -> IntArray | None:
+        """The table nearest to `counts` in which those at `places` add up to `value`, if it is whole."""
+        self.tried += 1
+        here = counts[self.loose].astype(np.float64)
+        room = np.r_[self.form.high - here, here - self.form.low]
+        self.solver.changeColsBounds(len(room), self.every, np.zeros(len(room)), room)
+        sums = self.form.matrix @ here
+        change = self.solver.changeRowsBounds  # type: ignore[attr-defined]  # not in the stubs
+        change(len(sums), self.rows, self.form.least - sums, self.form.most - sums)
+        mine = np.searchsorted(self.loose, np.intersect1d(places, self.loose))
+        signs = np.repeat([1.0, -1.0], len(mine))
+        row = add_sum(self.solver, np.r_[mine, mine + self.count], signs, float(value - counts[places].sum()))
+        self.solver.run()
+        found = values_of(self.solver)
+        drop_row(self.solver, row)
+        if found is None:
+            return None
+        change = found[: self.count] - found[self.count :]
+        whole = np.rint(change).astype(np.int64)
+        if np.abs(change - whole).max(initial=0.0) > 1e-6:
+            return None
+        self.found += 1
+        moved = counts.copy()
+        moved[self.loose] += whole
+        return moved
+
+
+class Attainment:
+    """The search for tables of whole people at the open ends of all targets."""
+
+    def __init__(self, search: Search, program: Program, report: Report) -> None:
+        self.search, self.program, self.report = search, program, report
+        self.generator = numpy_generator(SEED)
+        self.near, self.shift = Near(program), Shift(program, self.generator)
+        self.tables: list[IntArray] = []
+        self.sums: list[IntArray] = []
+
+    def run(self) -> None:
+        """Settle what can be settled."""
+        self._together()
+        failures = 0
+        for target, upwards in self._open():
+            if self.search.is_open(target, upwards, linear=False):
+                self._alone(target, upwards)
+                if self.search.is_open(target, upwards, linear=False) and failures < FAILURES:
+                    failures += not self._over_all(target, upwards)
+                self.report()
+
+    def _take(self, counts: IntArray | None) -> None:
+        if counts is not None and self.search.known.admits(counts):
+            self.search.take(counts)
+            self.tables.append(counts)
+            self.sums.append(self.search.targets.matrix @ counts)
+            del self.tables[:-MOST_TABLES], self.sums[:-MOST_TABLES]
+
+    def _open(self) -> Iterator[tuple[int, bool]]:
+        for upwards in (True, False):
+            for target in np.flatnonzero(self.search.open_above if upwards else self.search.open_below).tolist():
+                yield target, upwards
+
+    def _together(self) -> None:
+        """Tables pulled towards all open ends at once."""
+        stale = 0
+        while self.search.unsettled() > WORTHWHILE and stale < STALE and len(self.tables) < GROUPS:
+            before = self.search.unsettled()
+            self._take(self.near.find(self.program.maximise(self._pull()).values))
+            stale += before - self.search.unsettled() < WORTHWHILE
+            self.report()
+
+    def _pull(self) -> FloatArray:
+        above, below = self.search.open_above, self.search.open_below
+        chance = self.generator.random(len(above))
+        want = np.where(above & below, np.where(chance < 0.5, -1.0, 1.0), above.astype(np.float64) - below)
+        targets = self.search.targets
+        pull: FloatArray = targets.matrix.T @ (want * (1 + chance) * targets.sign)
+        return pull
+
+    def _alone(self, target: int, upwards: bool) -> None:
+        """One end, by the least change of the table that comes closest to it, or near the optimum pulled to it most."""
+        targets = self.search.targets
+        value = int(self._goal(target, upwards) - targets.offset[target]) * int(targets.sign[target])
+        places = np.asarray(targets.matrix[[target]].indices, dtype=np.int64)
+        if self.tables and self.shift.worthwhile:
+            apart = np.abs(np.array([sums[target] for sums in self.sums]) - value)
+            for at in np.argsort(apart, kind="stable")[:STARTS].tolist():
+                counts = self.shift.find(self.tables[at], places, value)
+                if counts is not None:
+                    self._take(counts)
+                    break
+        if self.search.is_open(target, upwards, linear=False):
+            pull = self._pull() + WEIGHT * cost_of(self.search, target, upwards)
+            self._take(self.near.find(self.program.maximise(pull).values, places, value))
+
+    def _goal(self, target: int, upwards: bool) -> int:
+        """The end, or what makes the interval wide enough if that is less."""
+        search = self.search
+        end = int(search.upper[target] if upwards else search.lower[target])
+        if search.enough is None or not search.tables:
+            return end
+        if upwards:
+            return min(end, int(search.inner_lower[target]) + search.enough + 1)
+        return max(end, int(search.inner_upper[target]) - search.enough - 1)
+
+    def _over_all(self, target: int, upwards: bool) -> bool:
+        """One end by a program over all tables of whole people; whether it came to its end."""
+        best = self.program.maximise_integer(cost_of(self.search, target, upwards), SECONDS)
+        self._take(np.rint(best.values).astype(np.int64))
+        offset = int(self.search.targets.offset[target])
+        if self.search.tighten(target, upwards, offset + (best.value if upwards else -best.value)):
+            self.search.method[target] = INTEGER
+        return best.proved
+
+
+def cost_of(search: Search, target: int, upwards: bool) -> FloatArray:
+    """The objective whose largest value is one end of one target, up to its offset."""
+    way = int(search.targets.sign[target]) * (1 if upwards else -1)
+    cost: FloatArray = search.targets.matrix[[target]].toarray().ravel().astype(np.float64) * way
+    return cost

@@ -1,0 +1,209 @@
+"""The search: patterns from below, by breaking all barriers found, and from above, by completing them.
+
+From below, the fewest cells that break every barrier are a bound on every pattern. If they protect all their cells they
+are a pattern, and the best one. If not, the cells that stay known yield new barriers.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from safemargin.bounds.moves import Moves
+from safemargin.decide.withhold.barriers import Barrier, Reasons, alone
+from safemargin.decide.withhold.cover import Covering
+from safemargin.decide.withhold.pool import Pool
+from safemargin.decide.withhold.problem import Problem
+from safemargin.decide.withhold.repair import Repair
+from safemargin.decide.withhold.wishes import exposed, refine
+from safemargin.errors import RefusedError
+from safemargin.model.arrays import BoolArray, IntArray
+
+SMALL = 1_500
+"""Cells up to which every round looks at every withheld cell."""
+ROUNDS = 400
+LARGE_ROUNDS = 6
+ONE_IN = 80
+"""Of so many withheld cells, one more may be spent where most primary counts are known to be primary."""
+MOST_SECONDS_TO_REFINE = 30.0
+MOST_TO_GROW = 400
+"""Cells up to which a barrier that only whole numbers make is grown cell by cell."""
+
+Progress = Callable[[int, int], None]
+"""Called with the lower bound and the size of the best pattern."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A pattern that protects, and the least number of cells that any such pattern has."""
+
+    withheld: BoolArray
+    lower_bound: int
+    pool: Pool
+    exposed: IntArray
+    """Primary cells whose count is known to lie in the primary range, though not which it is."""
+    extra: int = 0
+
+
+class Search:
+    """One run; `seconds` limits how long it looks for fewer cells once it has a pattern."""
+
+    def __init__(self, asked: Problem, seconds: float, progress: Progress | None = None) -> None:
+        self.asked, self.progress = asked, progress
+        self.pool = Pool(asked.size)
+        self.repair = Repair(asked, self.pool)
+        self.covering = Covering(asked.primary, asked.candidates)
+        self.seconds, self.deadline = seconds, math.inf
+        self.best: BoolArray | None = None
+        self.bound = int(asked.primary.sum())
+
+    @property
+    def small(self) -> bool:
+        """Whether there is time to look at every cell in every round."""
+        return self.asked.size <= SMALL
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.deadline - time.monotonic()
+
+    def run(self, extra: int | None = None) -> Found:
+        """Rounds until bound and pattern meet, nothing new is learnt, or time is up; then `extra` as in `withhold`."""
+        trial = self.asked.primary.copy()
+        for turn in range(ROUNDS if self.small else LARGE_ROUNDS):
+            short = self.repair.stuck(trial) if self.small else None
+            if short == [] or self._improve(trial):
+                self._take(trial)
+                if turn == 0 or self.covered:
+                    self.bound = int(trial.sum())
+            short = self.repair.short if short is None else short
+            if self.done or not self._learn(trial, short):
+                break
+            trial = self._next()
+            if self.done:
+                break
+        if self.best is None:
+            self._improve(self.asked.primary, patient=True)
+        if self.best is None:
+            self._refuse()
+        assert self.best is not None
+        pattern, worst = self._refined(self.best, extra)
+        return Found(pattern, self.bound, self.pool, worst, int(pattern.sum() - self.best.sum()))
+
+    def _refined(self, best: BoolArray, extra: int | None) -> tuple[BoolArray, IntArray]:
+        """The pattern with fewer exposed cells, and those."""
+        worst = exposed(self.asked, self.repair, best)
+        if not self.small:
+            return best, worst
+        spend = extra or 0
+        limit = time.monotonic() + min(max(self.left, 5.0), MOST_SECONDS_TO_REFINE)
+        pattern, worst = refine(self.asked, self.repair, self.covering, best, worst, spend, limit)
+        if extra is None and len(worst) > self.asked.primary.sum() / 2:
+            spend = int(best.sum()) // ONE_IN
+            limit = time.monotonic() + MOST_SECONDS_TO_REFINE
+            pattern, worst = refine(self.asked, self.repair, self.covering, pattern, worst, spend, limit)
+        return pattern, worst
+
+    covered = True
+    """Whether the last trial was proved to break all barriers with the fewest cells."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing better is possible or time is up."""
+        return (self.best is not None and self.bound >= int(self.best.sum())) or self.left <= 0
+
+    def _take(self, pattern: BoolArray) -> None:
+        if self.best is None:
+            self.deadline = time.monotonic() + self.seconds
+        if self.best is None or pattern.sum() < self.best.sum():
+            self.best = pattern.copy()
+            self._report()
+
+    def _report(self) -> None:
+        if self.progress is not None and self.best is not None:
+            self.progress(self.bound, int(self.best.sum()))
+
+    def _improve(self, trial: BoolArray, patient: bool = False) -> bool:
+        """Complete and thin a trial; True if it was a pattern already."""
+        deadline = self.deadline if self.best is not None and not patient else math.inf
+        pattern = self.repair.complete(trial, deadline)
+        if pattern is None:
+            return False
+        if (pattern == trial).all():
+            return True
+        if self.best is None or pattern.sum() <= 1.02 * self.best.sum() + 3:
+            self._take(pattern)
+            self._take(self.repair.thin(pattern, self.deadline))
+        return False
+
+    def _learn(self, trial: BoolArray, short: list[int]) -> bool:
+        """New barriers around the cells that fall short."""
+        asked = self.asked
+        reasons = Reasons(asked.equations, asked.counts, trial)
+        simple = alone(asked.equations, trial, asked.needs)
+        new = sum(self._add(barrier) for barrier in simple)
+        held = {barrier.cell for barrier in simple}
+        for cell in short:
+            if cell in held:
+                continue
+            need = int(asked.needs[cell])
+            barrier = reasons.find(cell, need)
+            if barrier is None and asked.size <= MOST_TO_GROW:
+                barrier = self._grown(trial, cell, need)
+            if barrier is not None:
+                new += self._add(barrier)
+            if self.left <= 0:
+                break
+        return new > 0
+
+    def _add(self, barrier: Barrier) -> bool:
+        new = self.covering.add(barrier)
+        if self.asked.primary[barrier.cell] and not self.covering.breakable(barrier):
+            self._refuse(barrier)
+        return new
+
+    def _next(self) -> BoolArray:
+        cover = self.covering.solve(max(self.left, 1.0))
+        self.covered = cover.proved
+        self.bound = max(self.bound, int(self.asked.primary.sum()) + math.ceil(cover.bound - 1e-6))
+        self._report()
+        return self.asked.primary | cover.chosen
+
+    def _grown(self, trial: BoolArray, cell: int, need: int) -> Barrier | None:
+        """A barrier that rests on whole numbers: all published cells less those that could be withheld in vain."""
+        asked, moves = self.asked, Moves(self.asked.equations, self.asked.counts)
+        amounts = (need,) if need else (1, -1)
+
+        def held(withheld: BoolArray) -> bool:
+            moves.open(withheld)
+            found = [moves.find(cell, amount) for amount in amounts]
+            return all(move is None and proved for move, proved in found)
+
+        withheld = trial.copy()
+        if not held(withheld):
+            return None
+        blocks = [np.flatnonzero(asked.candidates & ~trial)]
+        while blocks:
+            block = blocks.pop()
+            wider = withheld.copy()
+            wider[block] = True
+            if held(wider):
+                withheld = wider
+            elif len(block) > 1:
+                blocks += [block[: len(block) // 2], block[len(block) // 2 :]]
+        return Barrier(cell, need, tuple(np.flatnonzero(~withheld & asked.candidates).tolist()))
+
+    def _refuse(self, barrier: Barrier | None = None) -> None:
+        if barrier is None:
+            raise RefusedError("no pattern was found that protects every primary cell; withhold more by hand")
+        raise Unprotectable(barrier.cell)
+
+
+class Unprotectable(RefusedError):
+    """A primary cell that follows from the grand total whatever else is withheld."""
+
+    def __init__(self, cell: int) -> None:
+        super().__init__(f"cell {cell} follows from the grand total whatever else is withheld")
+        self.cell = cell

@@ -1,0 +1,111 @@
+"""Cell keys: bounded noise that depends on who is in a cell, so that the same people get the same noise everywhere.
+
+Small on purpose: one table of probabilities, no forbidden small counts, no hierarchy of keys. Each record has a secret
+key, a uniform number modulo `KEYS`; the key of a cell is the sum of the keys of its people, and picks the noise.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from safemargin.errors import InputError
+from safemargin.model.arrays import FloatArray, IntArray, frozen
+from safemargin.model.table import Table, Tally
+from safemargin.randomness import Generator
+
+KEYS = 2**32
+"""Keys are whole numbers below this; sums stay exact for two thousand million cells."""
+
+SMALLEST = 1e-8
+"""Probability that no value within the distance falls below."""
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """Noise of mean zero on whole numbers, never larger than `distance`, of variance at most `variance`.
+
+    For every count the probabilities have the largest entropy among those that leave no count negative and do not fall
+    from the left end up to zero: the rule of the R package ptable without its option `js`. A count of zero stays zero.
+    Counts of `distance` and more share one law, whose variance is `variance`.
+    """
+
+    distance: int = 3
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.distance <= 20:
+            raise InputError(f"distance = {self.distance}: must be from 1 to 20")
+        uniform = self.distance * (self.distance + 1) / 3
+        if not 0 < self.variance < uniform:
+            raise InputError(f"variance = {self.variance}: must be positive and below {uniform:g}")
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """Probability of the noise `-distance ... distance` (columns) on counts `0 ... distance` (rows)."""
+        rows = [self._row(count) for count in range(self.distance + 1)]
+        return np.array(rows)
+
+    @property
+    def mean_size(self) -> float:
+        """Expected size of the noise on a count of at least `distance`."""
+        return float(self.table[-1] @ abs(np.arange(-self.distance, self.distance + 1)))
+
+    def protect(self, counts: IntArray, keys: IntArray) -> IntArray:
+        """`counts` with the noise that the keys of their cells pick."""
+        ends = np.rint(np.cumsum(self.table, axis=1) * KEYS).astype(np.int64)
+        ends[:, -1] = KEYS
+        mine = ends[np.minimum(counts, self.distance)]
+        return frozen(counts + (keys[..., None] % KEYS >= mine).sum(axis=-1) - self.distance)
+
+    def _row(self, count: int) -> FloatArray:
+        from scipy.optimize import Bounds, LinearConstraint, minimize  # takes as long to import as all the rest
+
+        values = np.arange(-min(count, self.distance), self.distance + 1)
+        row = np.zeros(2 * self.distance + 1)
+        if count == 0:
+            row[self.distance] = 1.0
+            return row
+        sums = np.stack([np.ones(len(values)), values]).astype(float)
+        steps = (np.eye(len(values), k=1) - np.eye(len(values)))[values < 0]
+        start = np.exp(-(values**2) / 2)
+        found = minimize(
+            _negative_entropy,
+            start / start.sum(),
+            jac=_slope,
+            bounds=Bounds(SMALLEST, 1.0),
+            constraints=[
+                LinearConstraint(sums, [1.0, 0.0], [1.0, 0.0]),
+                LinearConstraint(values[None] ** 2.0, -np.inf, self.variance),
+                LinearConstraint(steps, 0.0, np.inf),
+            ],
+            method="SLSQP",
+            tol=1e-15,
+            options={"maxiter": 1000},
+        )
+        if abs(found.x @ values) > 1e-9 or abs(found.x.sum() - 1) > 1e-9:
+            raise InputError(f"distance = {self.distance}, variance = {self.variance}: no noise for a count of {count}")
+        row[values + self.distance] = found.x
+        return row
+
+
+def _negative_entropy(chances: FloatArray) -> float:
+    return float(chances @ np.log(chances))
+
+
+def _slope(chances: FloatArray) -> FloatArray:
+    slope: FloatArray = np.log(chances) + 1
+    return slope
+
+
+def with_keys(table: Table, generator: Generator) -> Table:
+    """A table of the same form whose counts are sums of record keys: its margins are the keys of their cells.
+
+    The sum of uniform keys modulo `KEYS` is uniform, and independent for different people, so one number per profile
+    and option stands for the keys of everybody there. Sealed elections share no records, so each has keys of its own.
+    """
+    votes = []
+    for tally in table.votes:
+        keys = generator.integers(0, KEYS, size=tally.counts.shape, dtype=np.int64)
+        votes.append(Tally(tally.axes, tally.codes, frozen(np.where(tally.counts > 0, keys, 0))))
+    return Table(table.schema, tuple(votes), table.roll, table.inconsistency)

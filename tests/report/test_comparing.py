@@ -1,0 +1,134 @@
+"""Comparisons as JSON, in a terminal, and as a page."""
+
+import io
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import altair
+import pytest
+from rich.console import Console
+
+from safemargin.model.comparison import Answer, Binding, Comparison, Learnt, Measured
+from safemargin.model.target import Target
+from safemargin.report.charts import CONFIG, tradeoff_chart
+from safemargin.report.comparing import PROPERTY_WORDS, comparison_document, comparison_page, show_comparison
+
+EXACT = Measured(
+    method="nothing <done>",
+    family="nothing done",
+    does="every count is printed",
+    draws=1,
+    mean_error=0.0,
+    standard_error=0.0,
+    worst_error=0.0,
+    mean_relative_error=0.0,
+    worst_relative_error=0.0,
+    exact_cells=1.0,
+    exact_people=1.0,
+    binding=Binding(True, 0.0, 1.0),
+    loss=None,
+    learnt=(Learnt("analyst", {"contained": 1, "open": 2, "disclosed": 3}, 1370, ("joint",)),),
+)
+NOISY = replace(
+    EXACT,
+    method="global DP, epsilon 0.1",
+    family="global DP",
+    draws=100,
+    mean_error=60.4,
+    standard_error=0.3,
+    worst_error=387.2,
+    mean_relative_error=1.6,
+    exact_cells=0.0,
+    exact_people=0.0,
+    binding=Binding(False, 58.9, 0.93),
+    loss=0.1,
+    learnt=(Learnt("analyst", {"contained": 0, "open": 6, "disclosed": 0}, 0),),
+)
+REFUSED = replace(
+    EXACT,
+    method="safemargin",
+    family="safemargin",
+    does="nothing is published",
+    draws=0,
+    mean_error=None,
+    standard_error=None,
+    worst_error=None,
+    mean_relative_error=None,
+    worst_relative_error=None,
+    exact_cells=0.0,
+    exact_people=0.0,
+    binding=Binding(False, None, 0.0),
+    learnt=(Learnt("analyst", {}, 0),),
+    is_published=False,
+)
+METHODS = (EXACT, NOISY, REFUSED)
+COMPARISON = Comparison(
+    methods=METHODS,
+    properties={
+        name: (Answer("yes", "all <b>bold</b>"), Answer("partly", "some"), Answer("no", "none"))
+        for name in PROPERTY_WORDS
+    },
+    target=Target(),
+    threshold=10,
+    people=20_000,
+    cells=336,
+    axes=5,
+)
+
+
+class Reader(HTMLParser):
+    """What a page says, and what it would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+        self.fetched: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.fetched += [value or "" for name, value in attrs if name in ("src", "href") and value]
+        assert tag not in ("script", "b")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_document() -> None:
+    document = json.loads(json.dumps(comparison_document(COMPARISON)))
+    assert document["schema"] == 1 and len(document["methods"]) == 3
+    first, noisy, refused = document["methods"]
+    assert (noisy["method"], noisy["mean_error"], noisy["loss"], noisy["draws"]) == (NOISY.method, 60.4, 0.1, 100)
+    assert noisy["binding"] == {"exact": False, "mean_error": 58.9, "winner_kept": 0.93}
+    assert first["people_exposed"] == 1370 and first["onlookers"][0]["attacks"] == ["joint"]
+    assert refused["published"] is False and refused["mean_error"] is None
+    assert list(document["properties"]) == list(PROPERTY_WORDS)
+    assert document["properties"]["per_cell_cost"]["safemargin"] == {"holds": "no", "fact": "none"}
+
+
+@pytest.mark.parametrize("width", [80, 130])
+def test_terminal(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    show_comparison(console, COMPARISON)
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "20,000 people; 336 counts in the tables of 5 axes, and the total. Noise: means over 100 draws." in " ".join(
+        said.split()
+    )
+    assert "1,370" in said and "60.4" in said and "93 %" in said
+    assert all(words.split()[0] in said for words in PROPERTY_WORDS.values())
+
+
+def test_page() -> None:
+    text = comparison_page("Staff & others", COMPARISON)
+    reader = Reader()
+    reader.feed(text)
+    assert not [target for target in reader.fetched if not target.startswith("#")]
+    for words in ("Do not publish it", "nothing <done>", "all <b>bold</b>", *PROPERTY_WORDS.values()):
+        assert words in reader.text
+    assert "people exposed" in reader.text and text.count("<svg") == 2
+
+
+def test_picture_follows_the_schema_and_leaves_out_what_is_refused() -> None:
+    for methods in (METHODS, (REFUSED,)):
+        spec = tradeoff_chart(replace(COMPARISON, methods=methods))
+        altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)
+        assert len(spec["data"]["values"]) == sum(each.is_published for each in methods)

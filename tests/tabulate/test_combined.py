@@ -1,0 +1,93 @@
+"""Hierarchies, tables with their margins, and cross tables, as other tools write them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from safemargin.errors import InputError
+from safemargin.tabulate.axes import read_hierarchy
+from safemargin.tabulate.combined import read_any_sheet, read_combined
+from safemargin.tabulate.frequency import read_frequencies
+from safemargin.tabulate.hierarchy import read_hrc, tree
+from safemargin.tabulate.published import read_published
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "N\n@a\n@b\nS\n@c\n",
+        "N\n.a\n.b\nS\n.c\n",
+        "@Total\n@@N\n@@@a\n@@@b\n@@S\n@@@c\n",
+        "@;T\n@@;N\n@@@;a\n@@@;b\n@@;S\n@@@;c",
+    ],
+)
+def test_hierarchies_of_both_tools(text: str, tmp_path: Path) -> None:
+    assert read_hrc(written(tmp_path / "h.hrc", text)) == [(0, "N"), (1, "a"), (1, "b"), (0, "S"), (1, "c")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", "is empty"), ("N\n@@a\n", "line 2: 'a' lies 2 levels below"), ("N\n@\n", "line 2: '@' has no code")],
+)
+def test_wrong_hierarchies(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        read_hrc(written(tmp_path / "h.hrc", text))
+
+
+def test_parents_for_a_project(tmp_path: Path) -> None:
+    path = written(tmp_path / "h.hrc", "N\n@a\n@@a1\nS\n@c\n")
+    assert read_hierarchy(path) == {"a": "N", "a1": "a", "c": "S"}
+
+
+def test_a_category_outside_the_hierarchy_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "h.hrc", "N\n@a\n")
+    with pytest.raises(InputError, match="region = 'b' is not in the hierarchy"):
+        tree("region", ("a", "b"), [path])
+
+
+def test_a_tab_file_without_header(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "t.tab",
+        "Total;Total;9;9;9;S;0;0\nTotal;x;9;9;9;S;0;0\na;Total;4;4;4;U;1;1\nb;Total;5;5;5;M;1;1\na;x;4;4;4;U;1;1\nb;x;5;5;5;M;1;1\n",
+    )
+    found = read_combined(read_any_sheet(path), {})
+    assert [each.name for each in found.trees] == ["axis1", "axis2"]
+    assert found.withheld.tolist() == [False, False, True, True, True, True]
+
+
+def test_margins_of_what_is_shown_tell_nothing(tmp_path: Path) -> None:
+    shown = written(tmp_path / "shown.csv", "x,p,q,All\na,5,,5\nb,6,7,13\nAll,11,7,18\n")
+    true = written(tmp_path / "true.csv", "x,p,q,All\na,5,,9\nb,6,7,13\nAll,11,11,22\n")
+    assert [table.axes for table in read_published([shown])] == [("x", "columns")]
+    assert len(read_published([true])) == 4
+
+
+def test_listed_sums_are_checked(tmp_path: Path) -> None:
+    text = "region,sex,n\na,f,3\nb,f,4\nN,f,7\nTotal,f,7\n"
+    hierarchy = written(tmp_path / "h.hrc", "N\n@a\n@b\nS\n@c\n")
+    table = read_frequencies(written(tmp_path / "t.csv", text), {"region": [hierarchy]})
+    assert table.counts[:, 0].tolist() == [7, 7, 0, 3, 4, 0]
+    assert np.array_equal(table.counts[:, 0], table.counts[:, 1])
+    wrong = written(tmp_path / "w.csv", text.replace("N,f,7", "N,f,8"))
+    with pytest.raises(InputError, match=r"line 4: n = '8': but the counts of its parts add up to 7"):
+        read_frequencies(wrong, {"region": [hierarchy]})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\nx,y\n", "which column holds the counts"),
+        ("a,n\nx,1\nx,2\n", "line 3: the cell is listed twice"),
+        ("a,n\nx,-1\n", "is negative"),
+        ("n\n3\n", "there is no axis beside the counts"),
+    ],
+)
+def test_wrong_tables(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        read_frequencies(written(tmp_path / "t.csv", text), {})

@@ -1,0 +1,112 @@
+"""The command that withholds: its document, its files, its refusals, and the check of its certificate."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import Run, in_process
+
+TABLE = "town,kind,freq\na,x,2\na,y,9\nb,x,5\nb,y,7\nc,x,6\nc,y,8\n"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_document_and_files(run: Run, table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "gaps"
+    ran = run("withhold", str(table), "--primary", "1-3", "--out", str(folder), "--json")
+    assert ran.code == 0, ran.err
+    document = ran.document
+    assert (document["lower_bound"], document["gap"], document["extra"]) == (4, 0, 0)
+    assert document["certificate"] == str(folder / "inside" / "certificate.json")
+    withheld = document["withheld"]
+    assert {"cell": {"town": "a", "kind": "x"}, "primary": True} in withheld
+    assert sum(entry["primary"] for entry in withheld) == 1
+    rows = (folder / "pattern.csv").read_text().splitlines()
+    assert rows[0] == "town,kind,count,status"
+    assert rows[1] == "Total,Total,37,exact"
+    assert "a,x,,withheld" in rows
+    assert sum(row.endswith(",,withheld") for row in rows) == len(withheld) == 4
+
+
+def test_the_audit_finds_nothing_and_the_certificate_holds(run: Run, table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "gaps"
+    run("withhold", str(table), "--out", str(folder))
+    pattern, certificate = folder / "pattern.csv", folder / "inside" / "certificate.json"
+    assert run("audit", str(pattern)).code == 0
+    assert run("verify", str(certificate), str(pattern)).code == 0
+
+
+@pytest.mark.parametrize("spoil", ["counts", "changes", "withheld"])
+def test_a_certificate_that_is_wrong_fails(run: Run, spoil: str, table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "gaps"
+    run("withhold", str(table), "--out", str(folder))
+    path = folder / "inside" / "certificate.json"
+    document = json.loads(path.read_text())
+    if spoil == "counts":
+        document["counts"][0] += 1
+    elif spoil == "changes":
+        document["changes"] = []
+    else:
+        document["withheld"][0] = [0, 0]
+    path.write_text(json.dumps(document))
+    ran = run("verify", str(path), str(folder / "pattern.csv"))
+    assert ran.code == 1
+    assert "does not hold" in ran.out
+
+
+def test_a_pattern_that_was_changed_fails(run: Run, table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "gaps"
+    run("withhold", str(table), "--out", str(folder))
+    pattern = folder / "pattern.csv"
+    pattern.write_text(pattern.read_text().replace("37", "38"))
+    assert run("verify", str(folder / "inside" / "certificate.json"), str(pattern)).code == 1
+
+
+def test_hierarchies(run: Run, tmp_path: Path) -> None:
+    table, hierarchy = tmp_path / "t.csv", tmp_path / "region.hrc"
+    table.write_text("region,sex,n\na,f,1\nb,f,8\nc,f,9\nd,f,7\na,m,6\nb,m,5\nc,m,9\nd,m,8\n")
+    hierarchy.write_text("north\n@a\n@b\nsouth\n@c\n@d\n")
+    options = ["--primary", "1", "--hierarchy", f"region={hierarchy}", "--out", str(tmp_path / "gaps"), "--json"]
+    ran = run("withhold", str(table), *options)
+    assert ran.code == 0, ran.err
+    cells = [entry["cell"] for entry in ran.document["withheld"]]
+    assert len(cells) == 4
+    assert {cell["region"] for cell in cells} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--primary", "few"], 2, "--primary 'few'"),
+        (["--primary", "3-1"], 2, "primary counts 3-1"),
+        (["--hierarchy", "town"], 2, "--hierarchy 'town'"),
+        (["--hierarchy", "city=x.hrc"], 2, "--hierarchy city: there is no such axis"),
+        (["--count", "people"], 2, "people"),
+        (["--protect", "2"], 2, "protect = 2"),
+        (["--protect", "1000"], 1, "follows from the grand total"),
+    ],
+)
+def test_wrong_calls(run: Run, options: list[str], code: int, words: str, table: Path, tmp_path: Path) -> None:
+    ran = run("withhold", str(table), *options, "--out", str(tmp_path / "gaps"))
+    assert (ran.code, words in ran.err) == (code, True), ran.err
+    assert not (tmp_path / "gaps").exists()
+
+
+def test_without_a_folder_a_free_name_is_taken(
+    run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("table-withheld", "table-withheld-2"):
+        assert run("withhold", str(table)).code == 0
+        assert (tmp_path / name / "pattern.csv").exists()
