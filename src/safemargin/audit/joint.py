@@ -38,7 +38,7 @@ def joint(situation: Situation) -> Attempt:
 
 def _people_in(findings: Sequence[Finding], known: System) -> int:
     """How many people are in at least one of the cells that are given away."""
-    if known.people is None:
+    if known.people is None or not findings:
         return max((one.people or 0 for one in findings), default=0)
     index = [{name: code for code, name in enumerate(names)} for names in known.categories]
     inside = np.zeros(len(known.people), dtype=bool)
