@@ -1,12 +1,15 @@
 """All tables together: what they force in cells that nobody published."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from safemargin.audit.situation import Situation
 from safemargin.bounds.certify import certify
-from safemargin.bounds.system import system
+from safemargin.bounds.system import System, system
 from safemargin.model.arrays import row_keys
 from safemargin.model.findings import Attempt, Finding
+from safemargin.model.published import JOINER
 
 
 def joint(situation: Situation) -> Attempt:
@@ -14,6 +17,7 @@ def joint(situation: Situation) -> Attempt:
     exposure = situation.exposure
     findings = {(str(f.cell), f.option): f for f in _listed(situation)}
     looked = exposure.lower.size
+    known = None
     if exposure.onlooker.roll and exposure.people is not None:
         known = system(situation.release.tables, situation.onlooker, situation.slack)
         if known.people is not None:
@@ -25,11 +29,34 @@ def joint(situation: Situation) -> Attempt:
                 finding = Finding("joint", one.cell, option, one.people, one.lower, one.upper, words)
                 findings.setdefault((str(one.cell), option), finding)
     found = tuple(findings.values())
-    people = max((f.people or 0 for f in found), default=0)
+    people = max((f.people or 0 for f in found), default=0) if known is None else _people_in(found, known)
     summary = (
         f"{len(found):,} of {looked:,} cells are given away" if found else f"none of {looked:,} cells is given away"
     )
     return Attempt("joint", summary, looked, found, people)
+
+
+def _people_in(findings: Sequence[Finding], known: System) -> int:
+    """How many people are in at least one of the cells that are given away."""
+    if known.people is None or not findings:
+        return max((one.people or 0 for one in findings), default=0)
+    index = [{name: code for code, name in enumerate(names)} for names in known.categories]
+    inside = np.zeros(len(known.people), dtype=bool)
+    place = {tuple(row): at for at, row in enumerate(known.codes.tolist())}
+    for cell in {tuple(one.cell.items()) for one in findings}:
+        named = dict(cell)
+        if all(named.get(axis) in index[at] for at, axis in enumerate(known.axes)):
+            codes = tuple(index[at][named[axis]] for at, axis in enumerate(known.axes))
+            if codes in place:
+                inside[place[codes]] = True
+            continue
+        here = np.ones(len(inside), dtype=bool)
+        for axis, name in cell:
+            at = known.axes.index(axis)
+            members = [name] if name in index[at] else name.split(JOINER)
+            here &= np.isin(known.codes[:, at], [index[at][member] for member in members if member in index[at]])
+        inside |= here
+    return int(known.people[inside].sum())
 
 
 def _listed(situation: Situation) -> list[Finding]:

@@ -196,7 +196,7 @@ def _single_slices(known: System, rounder: Rounder, limits: Limits) -> list[Leve
     count = len(known.options)
     axes_of = [_axes_of(known, block) for block in known.blocks]
     for block, axes in zip(known.blocks, axes_of, strict=True) if rounder.possible else []:
-        if not axes and any(axes_of):
+        if not axes and (any(axes_of) or len(distinct(block)) > 1):
             continue
         level = Level(known, axes, block[:, None], limits)
         listed = (level.codes[:, 0] >= 0)[:, None]
