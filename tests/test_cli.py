@@ -111,6 +111,7 @@ RELEASE_KEYS = {
     "guarantees",
     "irregular",
     "exposed_people",
+    "notes",
 }
 
 

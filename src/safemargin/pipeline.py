@@ -1,25 +1,41 @@
 """A whole project from its file to its folder: tabulate, decide, publish, audit, report."""
 
+import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safemargin.audit import audit
 from safemargin.compare import DRAWS, EPSILONS, THRESHOLD, compare
 from safemargin.decide import decide
+from safemargin.ledger import (
+    Entry,
+    Person,
+    budget,
+    check_same,
+    person,
+    read_ledger,
+    recommended_kappa,
+    recording,
+    remember,
+    roll_of,
+)
 from safemargin.model.comparison import Comparison
 from safemargin.model.findings import Findings
-from safemargin.model.margins import knowing
+from safemargin.model.margins import COMPOSITIONS, knowing
 from safemargin.model.onlooker import Onlooker
+from safemargin.model.past import Profile
 from safemargin.model.plan import Plan
 from safemargin.model.release import Release
 from safemargin.model.table import Table
-from safemargin.project import Project
+from safemargin.project import LedgerSection, Project
 from safemargin.publish import check_folder, publish, release_files, write_folder
 from safemargin.report import html_report, release_document
 from safemargin.report.painter import Painter
 from safemargin.tabulate import tabulate
+from safemargin.tabulate.people import tabulate_people
 from safemargin.tabulate.tidy import read_many
 
 Step = Callable[[str], None]
@@ -42,13 +58,41 @@ class Outcome:
         return self.plan.certificate.certified and all(each.is_safe for each in self.findings)
 
 
-def onlookers_of(project: Project, table: Table) -> tuple[Onlooker, ...]:
-    """The onlookers that a project names, with the rolls and facts they hold."""
+@dataclass(frozen=True)
+class Book:
+    """The ledger as a run finds it: earlier releases about its population, and its people under their own names."""
+
+    section: LedgerSection
+    entries: tuple[Entry, ...] = ()
+    members: Mapping[Person, Profile] | None = None
+
+
+def onlookers_of(project: Project, table: Table, book: Book | None = None) -> tuple[Onlooker, ...]:
+    """The onlookers that a project names, with the rolls and facts they hold and what they remember."""
     found = []
     for each in project.onlookers:
         onlooker = knowing(table, each.composition, each.name, each.knows_rule)
-        found.append(Onlooker(onlooker.name, onlooker.roll, read_many(each.facts), each.knows_rule))
+        past = None
+        if book is not None:
+            rolls = roll_of(table, each.composition)
+            by_group = book.section.assume == "groups"
+            past = remember(book.entries, table.schema.names, book.section.cycle, rolls, book.members or {}, by_group)
+        found.append(replace(onlooker, facts=read_many(each.facts), past=past))
     return tuple(found)
+
+
+def open_book(project: Project, table: Table) -> Book | None:
+    """The ledger of a project, checked against it; none if it has none."""
+    section = project.ledger
+    if section is None:
+        return None
+    entries = read_ledger(section.file, section.population)
+    check_same(section.file, entries, section.population, section.cycle, table.schema)
+    members = None
+    if section.id is not None:
+        people = tabulate_people(project, section.id)
+        members = {person(section.population, name): profile for name, profile in people.items()}
+    return Book(section, entries, members)
 
 
 def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
@@ -56,8 +100,9 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
     check_folder(folder)
     step("reading")
     table = tabulate(project)
+    book = open_book(project, table)
     with Painter() as painter:
-        return _release(project, table, folder, painter, step)
+        return _release(project, table, book, folder, painter, step)
 
 
 def measure(
@@ -85,11 +130,13 @@ def measure(
     )
 
 
-def _release(project: Project, table: Table, folder: Path, painter: Painter, step: Step) -> Outcome:
+def _release(project: Project, table: Table, book: Book | None, folder: Path, painter: Painter, step: Step) -> Outcome:
     title = project.title or "Release"
-    watching = onlookers_of(project, table)
+    watching = onlookers_of(project, table, book)
     step("deciding")
     plan = decide(table, project.target, watching, protect=project.protect)
+    if book is not None:
+        plan = replace(plan, notes=(*plan.notes, *_floor_notes(book.entries, table, plan)))
     release = publish(plan, table, [onlooker.name for onlooker in watching])
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes
@@ -98,9 +145,13 @@ def _release(project: Project, table: Table, folder: Path, painter: Painter, ste
     findings = tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in watching)
     step("writing")
     files: dict[str, bytes] = {}
+    entry = None
     if plan.certificate.certified and all(each.is_safe for each in findings):
         public = release_files(release, project.outputs.formats, orders, project.title or "")
         files = {f"published/{name}": content for name, content in public.items()}
+        if book is not None:
+            manifest = hashlib.sha256(public["manifest.json"]).hexdigest()
+            entry = _entry(project, table, release, book, manifest, slack)
     document = release_document(
         plan,
         release,
@@ -109,7 +160,69 @@ def _release(project: Project, table: Table, folder: Path, painter: Painter, ste
         orders=orders,
     )
     document["certified"] = bool(files)
+    if book is not None:
+        document["ledger"] = _ledger_document(book, entry)
     files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
     files["inside/report.html"] = html_report(title, plan, release, findings, orders=orders, draw=painter.draw).encode()
-    write_folder(folder, files)
+    _write(folder, files, book, entry)
     return Outcome(table, plan, release, findings, document)
+
+
+def _write(folder: Path, files: Mapping[str, bytes], book: Book | None, entry: Entry | None) -> None:
+    """The folder and the record of it, or neither."""
+    if book is None or entry is None:
+        write_folder(folder, files)
+        return
+    written = False
+    try:
+        with recording(book.section.file, entry, len(book.entries)):
+            write_folder(folder, files)
+            written = True
+    except BaseException:
+        if written:  # what is not recorded must not look published
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _entry(project: Project, table: Table, release: Release, book: Book, manifest: str, slack: int) -> Entry:
+    known = max((each.composition for each in project.onlookers), key=COMPOSITIONS.index)
+    return Entry(
+        population=book.section.population,
+        cycle=book.section.cycle,
+        title=project.title,
+        target=release.target,
+        axes={axis.name: axis.categories for axis in table.schema.axes},
+        options=table.schema.options,
+        people=int(table.people(()).counts.sum()),
+        answered=int(table.totals.sum()),
+        manifest=manifest,
+        tables=release.tables,
+        rolls=roll_of(table, known),
+        members=book.members or {},
+        slack=slack,
+        epsilon=sum(guarantee.epsilon or 0.0 for guarantee in release.guarantees),
+    )
+
+
+def _floor_notes(entries: Sequence[Entry], table: Table, plan: Plan) -> list[str]:
+    answered = int(table.totals.sum())
+    kappa = recommended_kappa(entries, answered)
+    if not entries or kappa <= plan.target.kappa:
+        return []
+    fewest = min(entries, key=lambda entry: entry.answered)
+    return [
+        f"{answered:,} people answered, {fewest.answered:,} in {fewest.cycle}: "
+        f"kappa = {kappa} would be as strict as the floor then, target.kappa is {plan.target.kappa}."
+    ]
+
+
+def _ledger_document(book: Book, entry: Entry | None) -> dict[str, object]:
+    entries = (*book.entries, *([] if entry is None else [entry]))
+    return {
+        "file": str(book.section.file),
+        "population": book.section.population,
+        "cycle": book.section.cycle,
+        "recorded": entry is not None,
+        "earlier": [each.cycle for each in book.entries],
+        "budget": budget(entries).document(),
+    }

@@ -191,6 +191,19 @@ class OutputsSection(Section):
         return _distinct(value)
 
 
+class LedgerSection(Section):
+    """What was published before about the same population, and where this release is recorded."""
+
+    file: File = Field(description="SQLite file; made with the first release")
+    population: Name = Field(description="whom the release is about")
+    cycle: Name = Field(description="which of its releases this is, such as the year")
+    id: Name | None = Field(default=None, description="column of the data that names a person in every cycle")
+    assume: Literal["groups", "whole"] = Field(
+        default="groups",
+        description="of whom onlookers may think that nobody who stayed changed their answer: of any group, or of all",
+    )
+
+
 class Project(Section):
     """A release as its user describes it; every path is ready to be opened."""
 
@@ -206,6 +219,7 @@ class Project(Section):
     aims: TargetSection = Field(default=TargetSection(), alias="target")
     declared: Annotated[tuple[OnlookerSection, ...], Field(strict=False)] = Field(default=(), alias="onlookers")
     outputs: OutputsSection = OutputsSection()
+    ledger: LedgerSection | None = None
 
     @classmethod
     def load(cls, path: Path | str) -> "Project":
@@ -275,7 +289,13 @@ class Project(Section):
             self._check_columns(self.data)
         if self.tallies is not None:
             self._check_elections(self.tallies)
+        if self.ledger is not None and self.ledger.id is not None:
+            self._check_id(self.ledger.id)
         return self
+
+    def _check_id(self, column: str) -> None:
+        if self.data is None or self.data.count is not None or self.roll is not None:
+            raise InputError(f"ledger.id = {column!r}: needs [data] with a row per person, and no [roll]")
 
     def _check_columns(self, data: DataSection) -> None:
         if data.count == data.ballot:
@@ -306,6 +326,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "target": TargetSection,
     "onlookers": OnlookerSection,
     "outputs": OutputsSection,
+    "ledger": LedgerSection,
 }
 
 PHRASES: Mapping[str, str] = {

@@ -28,7 +28,8 @@ RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
     "outside the limits are merged, noised or withheld together with those that cover them: neighbours in the order, "
     "in the same area or of nearly the same size on the roll, two by two, then blocks of these. Axes are merged "
-    "further, or left out, until no cell of any combination of axes is given away by all tables together."
+    "further, or left out, until no cell of any combination of axes is given away by all tables together, or "
+    "with earlier releases."
 )
 """How cells are protected, as the manifest tells everybody."""
 

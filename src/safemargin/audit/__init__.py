@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from safemargin.audit.earlier import earlier
 from safemargin.audit.joint import joint
 from safemargin.audit.rule import rule
 from safemargin.audit.situation import Situation
@@ -24,7 +25,7 @@ ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "joint": joint,
     "rule": rule,
 }
-"""One attack per file."""
+"""One attack per file; `earlier` joins them where there is an earlier release."""
 
 
 def audit(
@@ -60,5 +61,6 @@ def audit(
     if judged is not None:
         exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
-    attempts = tuple(attack(situation) for attack in ATTACKS.values())
+    attacks = [*ATTACKS.values(), *([] if onlooker.past is None else [earlier])]
+    attempts = tuple(attack(situation) for attack in attacks)
     return Findings(onlooker, release.target, exposure, attempts)

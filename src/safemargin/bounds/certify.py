@@ -38,6 +38,8 @@ class Exposed:
     people: int
     lower: int
     upper: int
+    earlier: str = ""
+    """The cycles of the earlier releases without which it would not be given away."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,19 @@ def certify(
     progress: Progress | None = None,
     quick: bool = False,
     given: Sequence[IntArray] = (),
+    told: Sequence[tuple[BoolArray, BoolArray]] = (),
 ) -> Proof:
     """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
 
     `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`,
-    as with a certificate, are checked by addition and spare the search for others.
+    as with a certificate, are checked by addition and spare the search for others. What is `told` (which profiles,
+    which options) counts as public: cells of just these people are not looked at.
     """
     rounder = Rounder(known)
     checked = levels(known, rounder, limits)
+    for level in checked:
+        for members, options in told:
+            level.excuse(members, options)
     low, high = propagate(known)
     checked[0].force(*_listed_ends(known, low, high))
     exposed = [one for level in checked for one in _at(level, level.exposed())]

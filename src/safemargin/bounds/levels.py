@@ -31,6 +31,7 @@ class Level:
         self.outer_lower = np.zeros(shape, dtype=np.int64)
         self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
         self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
+        self.excused = np.zeros(shape, dtype=bool)
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._contained: BoolArray | None = None
         self._open = 0
@@ -39,6 +40,13 @@ class Level:
         """Sums of per-profile columns by cell, exactly."""
         columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
         return np.stack(columns, axis=1).astype(np.int64)
+
+    def excuse(self, members: BoolArray, options: BoolArray) -> None:
+        """Leave out the cell of exactly these profiles, if there is one: what it holds is public anyway."""
+        cell = int(self.cell_of[members.argmax()])
+        if ((self.cell_of == cell) == members).all():
+            self.excused[cell] |= options
+            self._needs = None
 
     def show(self, lower: IntArray, upper: IntArray) -> None:
         """Counts per cell and option that integer tables attain."""
@@ -60,7 +68,7 @@ class Level:
         disclosed = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
         beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
         strays = (self.lower < self.least) | (self.upper > self.most)
-        found: BoolArray = disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
+        found: BoolArray = ~self.excused & disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
         return found
 
     def cleared_by(self, tables: Sequence[FloatArray]) -> int:
@@ -100,7 +108,8 @@ class Level:
         narrow = self.upper - self.lower <= self.tolerance
         up = (self.upper < self.least) | narrow
         down = (self.lower > self.most) | narrow
-        return up & ~self._contained, down & ~self._contained
+        settled = self._contained | self.excused
+        return up & ~settled, down & ~settled
 
     def labels(self, cell: int) -> dict[str, str]:
         """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
@@ -130,7 +139,38 @@ def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
         summed += len(chosen) * len(known.codes)
     if count > 1:
         found += [_categories(known, rounder, limits, axis) for axis in known.axes if axis not in plain]
-    return found + _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
+    found += _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
+    if rounder.possible and not (known.blocks >= 0).all(axis=1).any():
+        for level in found[1:]:
+            _enclose(level, rounder)
+    return found
+
+
+def _enclose(level: Level, rounder: Rounder) -> None:
+    """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
+    known = level.known
+    assert known.people is not None
+    count, size, cells = len(known.options), known.slices @ known.people, len(level.first)
+    for block in known.blocks:
+        inside = block >= 0
+        slices = distinct(block[inside])
+        least_cell = np.full(len(size), cells, dtype=np.int64)
+        most_cell = np.full(len(size), -1, dtype=np.int64)
+        np.minimum.at(least_cell, block[inside], level.cell_of[inside])
+        np.maximum.at(most_cell, block[inside], level.cell_of[inside])
+        whole = slices[least_cell[slices] == most_cell[slices]]  # slices that lie in one cell
+        lower = np.zeros((cells, count), dtype=np.int64)
+        upper = np.broadcast_to(level.people[:, None], lower.shape).copy()
+        np.add.at(lower, least_cell[whole], rounder.least[whole][:, :count])
+        np.add.at(upper, least_cell[whole], rounder.most[whole][:, :count] - size[whole][:, None])
+        around = block[level.first]
+        apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=cells)
+        within = ((apart == 0) & (around >= 0))[:, None]  # cells that lie in one slice
+        others = (size[around] - level.people)[:, None]
+        level.force(
+            np.maximum(lower, np.where(within, rounder.least[around][:, :count] - others, 0)),
+            np.minimum(upper, np.where(within, rounder.most[around][:, :count], upper)),
+        )
 
 
 def _categories(known: System, rounder: Rounder, limits: Limits, axis: str) -> Level:

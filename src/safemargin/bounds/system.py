@@ -212,7 +212,8 @@ class _Builder:
             for table in facts
             if set(table.options) == set(self.options) and (totals := complete_total(table, seen)) is not None
         }
-        covering = len(self.options) > 1 and bool(everybody & answered) and self.slack == 0
+        covering = bool(everybody & answered) or self._all_answered(facts)
+        covering &= len(self.options) > 1 and self.slack == 0
         if self.people is not None and covering:
             self.free, self.reference = len(self.options) - 1, True
         elif self.people is None and roll and not covering:
@@ -221,6 +222,18 @@ class _Builder:
         self.high = np.full(size, UNBOUNDED, dtype=np.int64)
         if self.people is not None:
             self.high = np.repeat(self.people, self.free)
+
+    def _all_answered(self, facts: Sequence[PublishedTable]) -> bool:
+        """Whether exact tables, each about a part of the people, count as many answers as there are people in it."""
+        if self.people is None or any(set(table.options) != set(self.options) for table in facts):
+            return False
+        sure = np.zeros(len(self.codes), dtype=bool)
+        for table in facts:
+            if table.is_exact and len(list(layers(table))) == 1:
+                inside = self._appears(table)
+                if int(self.people[inside].sum()) == int(table.lower.sum()):
+                    sure |= inside
+        return bool(sure.all())
 
     def add(self, table: PublishedTable) -> None:
         """The rows of one table."""

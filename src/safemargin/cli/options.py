@@ -1,11 +1,13 @@
 """Options that several commands share, and what they stand for."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from safemargin.errors import InputError
+from safemargin.ledger import compare
 from safemargin.model.certificate import Source
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -25,6 +27,12 @@ Count = Annotated[str, typer.Option("--count", help="Column that holds the count
 Option = Annotated[str, typer.Option("--option", help="Column that holds the answers.")]
 By = Annotated[str | None, typer.Option("--by", help="Columns that are axes, e.g. county,mode; others are ignored.")]
 Skip = Annotated[list[str] | None, typer.Option("--skip", help="Leave out rows, e.g. votes=-1; repeatable.")]
+Remembered = Annotated[
+    list[Path] | None, typer.Option("--earlier", help="Earlier tables, or the folder they are in; repeatable.")
+]
+EarlierRolls = Annotated[
+    list[Path] | None, typer.Option("--earlier-roll", help="Tidy file of people then; repeatable.")
+]
 Hierarchy = Annotated[
     list[str] | None, typer.Option("--hierarchy", help="Hierarchy of an axis, e.g. region=region.hrc; repeatable.")
 ]
@@ -66,6 +74,32 @@ def public(
     """Who sees the tables and knows what these files say."""
     known = read_tables(roll or [], "people", option), read_tables(fact or [], count, option)
     return Onlooker("public", *known, knows_rule)
+
+
+def remembering(
+    onlooker: Onlooker, earlier: list[Path] | None, rolls: list[Path] | None, count: str, option: str
+) -> Onlooker:
+    """The onlooker with the earlier tables in mind."""
+    if not earlier:
+        if rolls:
+            raise InputError("--earlier-roll: name the tables published then with --earlier")
+        return onlooker
+    if not rolls or not onlooker.roll:
+        raise InputError("--earlier: give --roll and --earlier-roll, so that those who came and went are known")
+    files = [file for path in earlier for file in (_tables_in(path) if path.is_dir() else [path])]
+    folder = earlier[0].resolve()
+    folder = folder.parent if folder.name == "published" else folder
+    cycle = folder.name if len(earlier) == 1 and earlier[0].is_dir() else "the earlier tables"
+    before = read_tables(rolls, "people", option)
+    past = compare(read_tables(files, count, option), cycle, before, onlooker.roll)
+    return replace(onlooker, past=past)
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    for ending in ("csv", "parquet"):
+        if found := sorted(folder.glob(f"*.{ending}")):
+            return found
+    raise InputError(f"{folder}: holds no table (CSV or Parquet)")
 
 
 def sources_of(

@@ -16,11 +16,13 @@ from safemargin.cli.options import (
     By,
     Count,
     Deciding,
+    EarlierRolls,
     Facts,
     Hierarchy,
     Json,
     Kappa,
     Option,
+    Remembered,
     Rolls,
     Skip,
     Tau,
@@ -30,6 +32,7 @@ from safemargin.cli.options import (
     check_alone,
     public,
     read_tables,
+    remembering,
     share,
     sources_of,
 )
@@ -129,6 +132,8 @@ def audit(
     manifest: Annotated[
         Path | None, typer.Option(help="Manifest of a release: its target, and its rule is known.")
     ] = None,
+    earlier: Remembered = None,
+    earlier_roll: EarlierRolls = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also prove every interval in this JSON file.")] = None,
     as_json: Json = False,
@@ -143,6 +148,7 @@ def audit(
     aim = aimed(stated, beta, kappa, tau)
     tables = read_tables(files, count, option, by, skip, hierarchy)
     onlooker = public(roll, fact, count, option, bool(rule))
+    onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, share(tolerance))
     with progress_bar("attacking") as progress:
         findings = run_audit(

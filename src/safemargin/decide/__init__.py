@@ -10,14 +10,18 @@ import numpy as np
 
 from safemargin.account import NoiseBudget, is_vacuous, noise_budget, one_count_suffices
 from safemargin.bounds.certify import Exposed, Proof
+from safemargin.bounds.earlier import TOGETHER
 from safemargin.bounds.sharp import Progress
 from safemargin.decide.candidate import Candidate, prove
+from safemargin.decide.difference import by_difference, earlier_words
+from safemargin.decide.remembered import remembered
 from safemargin.decide.schedule import by_rate, by_size, flag
 from safemargin.decide.split import Split, irregular, split
 from safemargin.errors import InputError
 from safemargin.model.guarantee import Guarantee
 from safemargin.model.margins import knowing
 from safemargin.model.onlooker import Onlooker
+from safemargin.model.past import Past
 from safemargin.model.plan import Action, Certificate, Decision, Plan, Refusal
 from safemargin.model.table import Table
 from safemargin.model.target import Limits, Target
@@ -47,7 +51,8 @@ def decide(
     watching = tuple(onlookers) or (knowing(table, "joint"),)
     limits = target.limits(table.totals.tolist(), population(table))
     plain = tuple(split(table, name) for name in table.schema.names)
-    finish = partial(_finish, table=table, target=target, limits=limits, protect=protect)
+    pasts = tuple(one.past for one in watching if one.past is not None)
+    finish = partial(_finish, table=table, target=target, limits=limits, protect=protect, pasts=pasts)
     candidate = Candidate(tuple(finish(by_size(one, target.kappa)) for one in plain))
     candidate, proof, refused = _search(table, candidate, watching, limits, finish, progress)
     budget = _budget(table, candidate, target, protect)
@@ -62,6 +67,7 @@ def decide(
         irregular=bad,
         exposed_people=people,
         witness=proof.tables,
+        notes=remembered(candidate.tables(table), pasts, limits, slack_of(table)),
     )
 
 
@@ -70,11 +76,21 @@ def population(table: Table) -> int:
     return int(table.people(()).counts.sum()) if table.roll else int(table.totals.sum())
 
 
-def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect: str) -> Split:
+def slack_of(table: Table) -> int:
+    """How many votes a published count may be off."""
+    return table.inconsistency.slack(int(table.totals.sum()))
+
+
+def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect: str, pasts: Sequence[Past]) -> Split:
     """Make every group of an axis regular, or flag it, in the way that was asked for."""
+    apart = partial(by_difference, pasts=pasts, options=table.schema.options, limits=limits, slack=slack_of(table))
     if protect == "merge":
-        return by_rate(one, limits)
-    flagged = flag(replace(one, flagged=frozenset()), limits, {"noise": "noised", "withhold": "withheld"}[protect])
+        one = by_rate(one, limits)
+        while (merged := apart(one)).groups != one.groups:
+            one = by_rate(merged, limits)
+        return one
+    one = apart(replace(one, flagged=frozenset()))
+    flagged = flag(one, limits, {"noise": "noised", "withhold": "withheld"}[protect])
     if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
     return flagged
@@ -117,7 +133,8 @@ def _improve(
     seen = {candidate.key()}
     ranked: list[tuple[int, Fraction, int, Candidate]] = []
     for one in (proof.exposed or proof.doubtful)[:3]:
-        for changed in _changes(candidate, one, finish, in_small_steps, _together(one, bool(proof.exposed))):
+        reason = _together(one, bool(proof.exposed), onlookers)
+        for changed in _changes(candidate, one, finish, in_small_steps, reason):
             trial = candidate.with_split(changed)
             if trial.key() in seen:
                 continue
@@ -128,12 +145,12 @@ def _improve(
 
 
 def _changes(candidate: Candidate, exposed: Exposed, finish: Finish, in_small_steps: bool, reason: str) -> list[Split]:
-    """Ways to say less about one of the axes of an exposed cell."""
+    """Ways to say less about one of the axes of an exposed cell; about any axis, if none of them is published."""
     changes = []
-    for one in candidate.splits:
-        if one.axis.name not in exposed.cell or not one.is_published:
-            continue
-        members = frozenset(exposed.cell[one.axis.name].split(" | "))
+    published = [one for one in candidate.splits if one.is_published]
+    for one in [one for one in published if one.axis.name in exposed.cell] or published:
+        whole = " | ".join(one.axis.categories)
+        members = frozenset(exposed.cell.get(one.axis.name, whole).split(" | "))
         for group in [group for group in one.groups if group & members][:2] if in_small_steps else []:
             for partner in one.partners(group)[:2]:
                 changes.append(finish(one.merge(group, partner, reason)))
@@ -141,13 +158,17 @@ def _changes(candidate: Candidate, exposed: Exposed, finish: Finish, in_small_st
     return changes
 
 
-def _together(exposed: Exposed, proved: bool) -> str:
+def _together(exposed: Exposed, proved: bool, onlookers: Sequence[Onlooker]) -> str:
+    if exposed.earlier and proved:
+        return earlier_words(exposed, next(one.past.axis for one in onlookers if one.past is not None))
     cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
     would = "would give away" if proved else "were not shown to be safe for"
     return f"the tables together {would} the {exposed.people} people with {cell}"
 
 
 def _refusal(table: Table, what: str, one: Exposed, proved: bool) -> Refusal:
+    if one.earlier:
+        what += f", together with the release of {one.earlier},"
     return Refusal(what, one.cell, table.schema.options[one.option], one.people, one.lower, one.upper, proved)
 
 
@@ -228,15 +249,22 @@ def _certificate(table: Table, proof: Proof, target: Target, onlookers: Sequence
     limit = f"outside [{target.beta:g}, {1 - target.beta:g}]"
     if len(table.schema.options) > 2:
         limit += " (rarer options: half their overall share)"
+    cycles = dict.fromkeys(each.cycle for one in onlookers if one.past is not None for each in one.past.earlier)
+    if cycles:
+        knows += f", and remember{'s' if len(onlookers) == 1 else ''} the release of {' and '.join(cycles)}"
+        knows += f" and believe{'s' if len(onlookers) == 1 else ''} that nobody who stayed changed their answer"
     if proof.holds:
         words = (
             f"Against {names}, {who} {knows}: nothing published forces the share of any option in any checked cell "
             f"{limit}, or tells its count to within {target.tau}."
+            f"{' What the totals of all cycles tell by themselves is left aside.' if cycles else ''}"
         )
     else:
         words = f"Not certified against {names}, {who} {knows}: no release that was tried keeps every share inside."
     proved = "integer" if proof.linear == 0 else "linear"
     method = "integer witness tables" if joint else "closed form for slices"
+    if cycles and proof.holds and TOGETHER not in proof.checked:
+        method += "; earlier releases group by group only"
     if proof.linear:
         method += f"; {proof.linear} cells by a real-valued witness only"
     return Certificate(proof.holds, words, proved, method, proof.checked, linear=proof.linear)

@@ -1,12 +1,13 @@
 """A release under consideration: the tables that would be published, and whether they are safe together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from safemargin.bounds.certify import Exposed, Proof, certify
+from safemargin.bounds.earlier import certify_with_earlier
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import system
 from safemargin.decide.split import Split
@@ -61,11 +62,26 @@ def prove(
             proof = certify(system(tables, onlooker, slack), limits, progress, quick)
         else:
             proof = _without_composition(table, candidate, limits)
+        if onlooker.past is not None and (quick or proof.holds):
+            remembered = certify_with_earlier(tables, onlooker.past, limits, slack, quick, progress)
+            proof = _both(proof, remembered)
         if proof.exposed or (proof.undecided and not quick):
             return proof
         if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
             best = proof
     return best
+
+
+def _both(alone: Proof, remembered: Proof) -> Proof:
+    """Two proofs about one release as one; the witness is that of the release alone."""
+    return replace(
+        alone,
+        exposed=(*alone.exposed, *remembered.exposed),
+        checked=alone.checked | remembered.checked,
+        linear=alone.linear + remembered.linear,
+        undecided=alone.undecided + remembered.undecided,
+        doubtful=(*alone.doubtful, *remembered.doubtful),
+    )
 
 
 def _without_composition(table: Table, candidate: Candidate, limits: Limits) -> Proof:

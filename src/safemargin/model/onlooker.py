@@ -1,18 +1,22 @@
 """Who looks at a release, and what they know beside it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from safemargin.model.past import Past
 from safemargin.model.published import PublishedTable
 
 
 @dataclass(frozen=True)
 class Onlooker:
-    """An adversary: the rolls and facts they hold, and whether they know the rule by which cells were protected."""
+    """An adversary: the rolls and facts they hold, whether they know the rule by which cells were protected, and what
+    they remember of earlier releases.
+    """
 
     name: str = "public"
     roll: tuple[PublishedTable, ...] = ()
     facts: tuple[PublishedTable, ...] = ()
     knows_rule: bool = False
+    past: Past | None = field(default=None, compare=False)
 
     def composition(self, axes: tuple[str, ...]) -> str:
         """`joint` if a roll covers all `axes` together, `sizes` if only some, `none` without a roll."""
@@ -27,4 +31,5 @@ class Onlooker:
             "composition": self.composition(axes),
             "facts": [table.name for table in self.facts],
             "knows_rule": self.knows_rule,
+            **({} if self.past is None else {"earlier": [each.cycle for each in self.past.earlier]}),
         }

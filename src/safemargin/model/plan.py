@@ -47,7 +47,8 @@ class Refusal:
 
     def __str__(self) -> str:
         where = ", ".join(f"{axis} {value}" for axis, value in self.cell.items())
-        whom = f"the {self.people} people with {where}" if where else f"all {self.people} people"
+        noun = "person" if self.people == 1 else "people"
+        whom = f"the {self.people} {noun} with {where}" if where else f"all {self.people} people"
         if not self.proved:
             return (
                 f"{self.what} was not shown to be safe: {self.option!r} among {whom} "
@@ -88,6 +89,8 @@ class Plan:
     irregular: tuple[Decision, ...] = ()
     exposed_people: int = 0
     witness: tuple[IntArray, ...] = field(default=(), hash=False, compare=False)
+    notes: tuple[str, ...] = ()
+    """What is to be said beside the decisions."""
 
     def axis(self, name: str) -> tuple[Decision, ...]:
         """Decisions about one axis, in order."""

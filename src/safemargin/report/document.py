@@ -141,6 +141,7 @@ def release_document(
             f"{decision.axis} {decision_label(decision, orders or {})}".strip() for decision in plan.irregular
         ],
         "exposed_people": plan.exposed_people,
+        "notes": list(plan.notes),
     }
 
 

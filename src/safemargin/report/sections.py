@@ -89,6 +89,7 @@ def key_figures(story: Story) -> Html:
         "Key figures",
         tiles(figures),
         paragraphs(irregular_words(story.plan)) if story.plan.irregular else "",
+        paragraphs(*story.plan.notes) if story.plan.notes else "",
         table(columns, options, columns[1:], "compact") if options else "",
     )
 

@@ -126,6 +126,8 @@ def show_release(
     _show_groups(console, plan, release)
     if plan.irregular:
         _say(console, irregular_words(plan))
+    for words in plan.notes:
+        _say(console, words, "yellow")
     for guarantee in plan.guarantees:
         cost = "" if guarantee.epsilon is None else f" (epsilon {guarantee.epsilon:g})"
         _say(console, f"{guarantee.mechanism}{cost}: {guarantee.statement}")

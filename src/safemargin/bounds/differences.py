@@ -1,0 +1,218 @@
+"""What two releases about one population tell by subtraction, if those who stayed kept their answers.
+
+The count of a group now, less its count then, is the answers of those who came into it less those of the people who
+went out of it. With `came` and `went` people and a difference per option, the count of every option among those who
+came lies between `max(0, difference)` and that plus `free`, where `free` is what the differences leave of the people;
+the same holds for those who went. Both ends are attained. If `free` is negative, somebody who stayed must have changed
+their answer, and the assumption is refuted.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from safemargin.bounds.certify import Exposed
+from safemargin.model.arrays import IntArray
+from safemargin.model.past import Past
+from safemargin.model.published import Group, PublishedTable, label
+from safemargin.model.target import Limits
+
+Parts = Sequence[tuple[Group, IntArray]]
+"""Groups that part an axis, with their counts per option."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Those who came into a group, or went out of it: how many, in words, and the ends of the count of every option."""
+
+    words: str
+    people: int
+    lower: IntArray
+    upper: IntArray
+
+
+def totals_of(tables: Iterable[PublishedTable], options: Sequence[str]) -> IntArray | None:
+    """The exact total per option, if a table states it."""
+    for table in tables:
+        if not table.axes and table.is_exact and set(table.options) == set(options):
+            return _counts(table, np.arange(len(table.lower)), options)
+    return None
+
+
+def parts_of(table: PublishedTable, total: IntArray | None, options: Sequence[str]) -> Parts:
+    """The groups of a table of one axis; those without an exact count are one, with what is left of the total."""
+    shown: list[tuple[Group, IntArray]] = []
+    hidden: Group = frozenset()
+    for code, group in enumerate(table.groups[0]):
+        rows = np.flatnonzero(table.codes[:, 0] == code)
+        if len(rows) == len(options) and (table.lower[rows] == table.upper[rows]).all():
+            shown.append((group, _counts(table, rows, options)))
+        else:
+            hidden |= group
+    if hidden and total is not None:
+        rest = total - sum((counts for _, counts in shown), np.zeros_like(total))
+        shown.append((hidden, rest))
+    return shown
+
+
+def _counts(table: PublishedTable, rows: IntArray, options: Sequence[str]) -> IntArray:
+    found = np.zeros(len(options), dtype=np.int64)
+    for row in rows.tolist():
+        found[options.index(table.options[table.option[row]])] += table.lower[row]
+    return found
+
+
+def given_away(
+    tables: Sequence[PublishedTable], past: Past, limits: Limits, slack: int = 0
+) -> tuple[list[Exposed], int]:
+    """Groups of people who came or went whose answers follow by subtraction, and how many groups were looked at."""
+    options = tables[0].options
+    total = totals_of(tables, options)
+    found, looked = _by_totals(total, past, options, limits, slack)
+    for table in tables:
+        if len(table.axes) == 1:
+            parts = parts_of(table, total, options)
+            more, groups = differences(table.axes[0], parts, options, past, limits, slack)
+            found += more
+            looked += groups
+    return found, looked
+
+
+def _by_totals(
+    total: IntArray | None, past: Past, options: Sequence[str], limits: Limits, slack: int
+) -> tuple[list[Exposed], int]:
+    """Totals are published whatever happens; held against a release is only what they tell outside the limits."""
+    found, looked = [], 0
+    for cycle, side in sides_of_totals(total, past, options, slack):
+        looked += 1
+        least, most = limits.least(np.array([side.people]))[0], limits.most(np.array([side.people]))[0]
+        outside = (side.upper < least) | (side.lower > most)
+        found += _exposed({past.axis: side.words}, side, outside, cycle)
+    return found, looked
+
+
+def sides_of_totals(
+    total: IntArray | None, past: Past, options: Sequence[str], slack: int = 0
+) -> Iterator[tuple[str, Side]]:
+    """Per earlier cycle those who joined and those who left in all, with what the totals alone tell about them."""
+    for cycle, each in enumerate(past.earlier):
+        before = totals_of(each.tables, options)
+        if total is not None and before is not None:
+            for side in _sides(past, past.axes[0], cycle, None, total - before, slack) or ():
+                yield each.cycle, side
+
+
+def refuted_by_totals(tables: Sequence[PublishedTable], past: Past, slack: int = 0) -> tuple[str, ...]:
+    """Earlier cycles since which somebody who stayed must have changed their answer, by the totals alone."""
+    options = tables[0].options
+    total = totals_of(tables, options)
+    found = []
+    for cycle, each in enumerate(past.earlier):
+        before = totals_of(each.tables, options)
+        if total is not None and before is not None:
+            if _sides(past, past.axes[0], cycle, None, total - before, slack) is None:
+                found.append(each.cycle)
+    return tuple(found)
+
+
+def differences(
+    axis: str, parts: Parts, options: Sequence[str], past: Past, limits: Limits, slack: int = 0
+) -> tuple[list[Exposed], int]:
+    """The same for the groups of one axis, against every earlier release of it.
+
+    For somebody who believes it of everybody at once, a group that holds all who came or went tells what the totals
+    tell, and one refuted group refutes it all.
+    """
+    found: list[Exposed] = []
+    looked = 0
+    for cycle, each in enumerate(past.earlier):
+        before_total = totals_of(each.tables, options)
+        for table in each.tables:
+            if table.axes != (axis,):
+                continue
+            before = parts_of(table, before_total, options)
+            changed: dict[Group, tuple[Side, ...] | None] = {}
+            for union in unions([group for group, _ in parts], [group for group, _ in before]):
+                change = _sum(parts, union) - _sum(before, union)
+                changed[union] = _sides(past, axis, cycle, union, change, slack)
+            if not past.by_group:
+                is_refuted = any(sides is None for sides in changed.values())
+                all_of_it = _turnover(past, axis, cycle, None)
+                changed = {
+                    union: sides
+                    for union, sides in changed.items()
+                    if not is_refuted and _turnover(past, axis, cycle, union) != all_of_it
+                }
+            for union, side in [(union, side) for union, sides in changed.items() for side in sides or ()]:
+                looked += 1
+                verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
+                cell = {axis: label(union), past.axis: side.words}
+                found += _exposed(cell, side, verdicts == 2, each.cycle)
+    return found, looked
+
+
+def _turnover(past: Past, axis: str, cycle: int, group: Group | None) -> tuple[int, int, int]:
+    """People who came into a group (none: the population) since an earlier cycle, who went, and who of these moved."""
+    came = went = moved = 0
+    for (then, now), people in past.flow(axis, cycle).items():
+        was = then is not None and (group is None or then in group)
+        is_there = now is not None and (group is None or now in group)
+        if was != is_there:
+            came, went = came + people * is_there, went + people * was
+            moved += people * (then is not None and now is not None)
+    return came, went, moved
+
+
+def unions(first: Sequence[Group], second: Sequence[Group]) -> list[Group]:
+    """The smallest sets of categories that are unions of groups of both partitions, less the whole axis.
+
+    >>> [sorted(union) for union in unions([frozenset("ab"), frozenset("c")], [frozenset(c) for c in "abc"])]
+    [['a', 'b'], ['c']]
+    """
+    found = list(first)
+    for group in second:
+        touching = [each for each in found if each & group]
+        found = [each for each in found if not each & group] + [group.union(*touching)]
+    known = frozenset().union(*first), frozenset().union(*second)
+    return [each for each in found if each <= known[0] and each <= known[1] and each != known[0] | known[1]]
+
+
+def _sum(parts: Parts, union: Group) -> IntArray:
+    counts = [counts for group, counts in parts if group <= union]
+    found: IntArray = np.sum(counts, axis=0, dtype=np.int64)
+    return found
+
+
+def _sides(
+    past: Past, axis: str, cycle: int, group: Group | None, change: IntArray, slack: int
+) -> tuple[Side, ...] | None:
+    """Who came into a group (none: the population) since an earlier cycle, and who went; none if that is refuted."""
+    came, went, moved = _turnover(past, axis, cycle, group)
+    every = np.append(change, came - went - int(change.sum()))  # those without a listed answer last
+    least, most = np.maximum(every, 0), np.maximum(-every, 0)
+    free = came - int(least.sum())
+    if free + 2 * slack * len(change) < 0:
+        return None
+    since = past.earlier[cycle].cycle
+    sides = (
+        (f"joined or moved here since {since}" if moved else f"joined since {since}", came, least[:-1]),
+        (f"left or moved away since {since}" if moved else f"left since {since}", went, most[:-1]),
+    )
+    return tuple(
+        Side(
+            words,
+            people,
+            np.clip(ends - 2 * slack, 0, people),
+            np.clip(ends + max(free, 0) + 2 * slack, 0, people),
+        )
+        for words, people, ends in sides
+        if people
+    )
+
+
+def _exposed(cell: dict[str, str], side: Side, which: np.ndarray, cycle: str) -> list[Exposed]:
+    return [
+        Exposed(cell, option, side.people, int(side.lower[option]), int(side.upper[option]), cycle)
+        for option in np.flatnonzero(which).tolist()
+    ]
