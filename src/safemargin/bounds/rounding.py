@@ -83,6 +83,11 @@ class Rounder:
     def _chain(self) -> tuple[Step, ...]:
         return chain(self.exchanges)
 
+    @cached_property
+    def in_circles(self) -> bool:
+        """Whether tables of several axes stand in no order in which exchanges could match them."""
+        return not self._chain and any(len(self.known.axes_of(top)) > 1 for top in self.exchanges.tops)
+
     def _checked(self, counts: IntArray) -> IntArray | None:
         result: IntArray = counts[:, : self.known.free].ravel()
         return result if self.known.admits(result) else None
