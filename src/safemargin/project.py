@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from safemargin.errors import InputError
 from safemargin.model.domain import RESERVED
+from safemargin.model.maximum import Asked, Wanted
 from safemargin.model.target import Target
 
 LONGEST_VALUE = 60
@@ -170,11 +171,24 @@ class OutputsSection(Section):
     """What a release is written as."""
 
     formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False)] = ("csv", "json")
+    margins: Annotated[tuple[Names, ...], Field(strict=False)] = Field(
+        default=(), description='tables of several axes to publish if that is safe, as in [["site", "age"]]'
+    )
+    pairs: Literal["all"] | None = Field(default=None, description="ask for every pair of axes")
+    order: int = Field(default=1, ge=1, le=6, description="ask for every table of up to so many axes")
+    weights: Mapping[Name, float] = Field(
+        default={}, description='what a table counts for, as in {"site x age" = 2.0}; default: its number of cells'
+    )
 
     @field_rule("formats")
     @classmethod
     def _formats_differ(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return _distinct(value)
+
+    @property
+    def asked(self) -> Asked:
+        """The tables of several axes that are asked for."""
+        return Asked(self.margins, max(self.order, 2 if self.pairs else 1), self.weights)
 
 
 class Project(Section):
@@ -261,7 +275,14 @@ class Project(Section):
             self._check_columns(self.data)
         if self.tallies is not None:
             self._check_elections(self.tallies)
+        if any(len(each.axes) > 1 for each in self.wanted) and self.data is None:
+            raise InputError("outputs: tables of several axes need [data]; sealed tallies hold one axis each")
         return self
+
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """The margins that are asked for."""
+        return self.outputs.asked.wanted(tuple(self.axes))
 
     def _check_columns(self, data: DataSection) -> None:
         if data.count == data.ballot:

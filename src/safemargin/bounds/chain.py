@@ -46,8 +46,10 @@ def _grouping(exchanges: Exchanges, axis: int) -> IntArray:
     known = exchanges.known
     for block in range(len(known.blocks)):
         if known.axes_of(block) == (known.axes[axis],):
-            return known.blocks[block]
-    return known.codes[:, axis]
+            mine: IntArray = known.blocks[block]
+            return mine
+    plain: IntArray = known.codes[:, axis]
+    return plain
 
 
 def _connected(links: Links) -> list[IntArray]:
