@@ -1,12 +1,14 @@
 """A whole project from its file to its folder: tabulate, decide, publish, audit, report."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from safemargin.audit import audit
 from safemargin.decide import decide
+from safemargin.decide.maximise import maximise
+from safemargin.explain import Explained, explain
 from safemargin.model.findings import Findings
 from safemargin.model.margins import knowing
 from safemargin.model.onlooker import Onlooker
@@ -16,9 +18,13 @@ from safemargin.model.table import Table
 from safemargin.project import Project
 from safemargin.publish import check_folder, publish, release_files, write_folder
 from safemargin.report import html_report, release_document
+from safemargin.report.margins import margins_document
 from safemargin.report.painter import Painter
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.tidy import read_many
+
+REFUSED = "inside/refused"
+"""Where it is proved what tables that were refused would give away."""
 
 Step = Callable[[str], None]
 """Told in words what begins."""
@@ -33,6 +39,7 @@ class Outcome:
     release: Release
     findings: tuple[Findings, ...]
     document: dict[str, object]
+    certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def is_safe(self) -> bool:
@@ -63,6 +70,9 @@ def _release(project: Project, table: Table, folder: Path, painter: Painter, ste
     watching = onlookers_of(project, table)
     step("deciding")
     plan = decide(table, project.target, watching, protect=project.protect)
+    if project.wanted:
+        step("choosing tables of several axes")
+        plan = maximise(plan, table, project.wanted, watching)
     release = publish(plan, table, [onlooker.name for onlooker in watching])
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes
@@ -70,6 +80,9 @@ def _release(project: Project, table: Table, folder: Path, painter: Painter, ste
     slack = table.inconsistency.slack(int(table.totals.sum()))
     findings = tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in watching)
     step("writing")
+    facts = [fact for onlooker in watching for fact in onlooker.facts]
+    explained = explain(plan, release, table, facts) if plan.rejected else Explained()
+    certificates = {name: f"{REFUSED}/{file}" for name, file in explained.certificates.items()}
     files: dict[str, bytes] = {}
     if plan.certificate.certified and all(each.is_safe for each in findings):
         public = release_files(release, project.outputs.formats, orders, project.title or "")
@@ -82,7 +95,9 @@ def _release(project: Project, table: Table, folder: Path, painter: Painter, ste
         orders=orders,
     )
     document["certified"] = bool(files)
+    document |= margins_document(plan, {name: str(folder / file) for name, file in certificates.items()}, orders)
+    files |= {f"{REFUSED}/{name}": content for name, content in explained.files.items()}
     files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
     files["inside/report.html"] = html_report(title, plan, release, findings, orders=orders, draw=painter.draw).encode()
     write_folder(folder, files)
-    return Outcome(table, plan, release, findings, document)
+    return Outcome(table, plan, release, findings, document, certificates)

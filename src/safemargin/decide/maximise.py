@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from safemargin.bounds.certify import Proof
+from safemargin.bounds.certify import Exposed, Proof
 from safemargin.decide import certificate_of, population
 from safemargin.decide.candidate import Candidate
 from safemargin.decide.judge import Choice, Judge, Margin
@@ -184,7 +184,7 @@ def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
     count = int(counts[option])
     cell = finest.cell([int(at) for at in place])
     refusal = Refusal(f"Publishing {entry.wanted.name}", cell, table.schema.options[option], people, count, count)
-    return Rejected(refusal, finest.groups)
+    return Rejected(finest.axes, finest.groups, refusal)
 
 
 def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, Rejected]:
@@ -198,7 +198,8 @@ def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str
         for need in judge.margins[place].needs:
             levels[need] = max(levels[need], 1)
         proof = judge.proof(tuple(levels))
-        for one in (proof.exposed or proof.doubtful)[:1]:
+        cells = sorted(proof.exposed or proof.doubtful, key=lambda one: _is_merged(judge.table, one))
+        for one in cells[:1]:
             option = judge.table.schema.options[one.option]
             refusal = Refusal(
                 f"Publishing {entry.wanted.name}",
@@ -209,5 +210,10 @@ def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str
                 one.upper,
                 bool(proof.exposed),
             )
-            found[entry.wanted.name] = Rejected(refusal, entry.versions[0].groups)
+            found[entry.wanted.name] = Rejected(entry.wanted.axes, entry.versions[0].groups, refusal)
     return found
+
+
+def _is_merged(table: Table, one: Exposed) -> bool:
+    """Whether a cell has no name of its own: certificates speak about categories."""
+    return any(name not in table.schema.axis(axis).index for axis, name in one.cell.items())

@@ -61,8 +61,9 @@ class Refusal:
 class Rejected:
     """A margin that is not published: the groups of its axes in the version that was refused, and why."""
 
-    refusal: Refusal
+    axes: tuple[str, ...]
     groups: tuple[tuple[Group, ...], ...]
+    refusal: Refusal
 
 
 @dataclass(frozen=True)
