@@ -1,13 +1,13 @@
 """A whole project from its file to its folder: tabulate, decide, publish, audit, report."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from safemargin.audit import audit
 from safemargin.decide import decide
-from safemargin.decide.maximise import maximise
+from safemargin.decide.maximise import maximise, withdrawn
 from safemargin.explain import Explained, explain
 from safemargin.model.findings import Findings
 from safemargin.model.margins import knowing
@@ -70,6 +70,7 @@ def _release(project: Project, table: Table, folder: Path, painter: Painter, ste
     watching = onlookers_of(project, table)
     step("deciding")
     plan = decide(table, project.target, watching, protect=project.protect)
+    single = plan
     if project.wanted:
         step("choosing tables of several axes")
         plan = maximise(plan, table, project.wanted, watching)
@@ -77,8 +78,11 @@ def _release(project: Project, table: Table, folder: Path, painter: Painter, ste
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes
     step("attacking")
-    slack = table.inconsistency.slack(int(table.totals.sum()))
-    findings = tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in watching)
+    findings = _attacked(release, table, watching)
+    if plan.maximum is not None and not all(each.is_safe for each in findings):
+        plan = withdrawn(single, plan, "an attack on the release with it succeeded")
+        release = publish(plan, table, release.onlookers)
+        findings = _attacked(release, table, watching)
     step("writing")
     facts = [fact for onlooker in watching for fact in onlooker.facts]
     explained = explain(plan, release, table, facts) if plan.rejected else Explained()
@@ -101,3 +105,8 @@ def _release(project: Project, table: Table, folder: Path, painter: Painter, ste
     files["inside/report.html"] = html_report(title, plan, release, findings, orders=orders, draw=painter.draw).encode()
     write_folder(folder, files)
     return Outcome(table, plan, release, findings, document, certificates)
+
+
+def _attacked(release: Release, table: Table, onlookers: Sequence[Onlooker]) -> tuple[Findings, ...]:
+    slack = table.inconsistency.slack(int(table.totals.sum()))
+    return tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in onlookers)

@@ -8,14 +8,16 @@ import pytest
 
 from brute import Fiber, TooMany, subsets
 from cases import Town, town
+from safemargin.audit import audit
 from safemargin.decide import decide
 from safemargin.decide.judge import within
 from safemargin.decide.maximise import maximise
 from safemargin.decide.split import split
 from safemargin.decide.versions import Version, crossed_version, versions
+from safemargin.errors import InputError
 from safemargin.model.margins import knowing, printed
-from safemargin.model.maximum import Wanted
-from safemargin.model.plan import Plan
+from safemargin.model.maximum import Asked, Wanted
+from safemargin.model.plan import Action, Plan
 from safemargin.model.published import PublishedTable
 from safemargin.model.table import Table
 from safemargin.model.target import Limits, Target
@@ -33,17 +35,24 @@ def lively_town(seed: int) -> tuple[Town, Target]:
         rng,
         axes=axes,
         options=options,
-        people=int(rng.integers(14, 40)) if options < 3 else int(rng.integers(10, 20)),
-        fill=1.0 if axes == 3 else 0.9,
+        people=int(rng.integers(20, 44)) if options < 3 else int(rng.integers(14, 24)),
+        fill=float(rng.choice([0.6, 0.75, 1.0])),
         most_categories=3 if axes == 2 or seed % 5 == 0 else 2,
         most_per_profile=int(rng.integers(3, 9)),
     )
     votes = {}
     for cell, size in place.people.items():
-        share = rng.dirichlet(np.full(options + 1, 3.0)) if seed % 2 else np.full(options + 1, 1 / (options + 1))
+        share = rng.dirichlet(np.full(options + 1, 6.0))
+        if seed % 3 == 0:  # profiles that answer in turn: pairs of axes look even, all of them together do not
+            odd = sum(place.categories[a].index(name) for a, name in enumerate(cell)) % 2
+            share = np.full(options + 1, 0.06 / options)
+            share[odd] = 0.94
+            share /= share.sum()
         votes[cell] = tuple(rng.multinomial(size, share)[:options].tolist())
     lively = Town(place.axes, place.categories, place.options, place.people, votes)
-    return lively, Target(beta=float(rng.choice([0.0, 0.02, 0.1])), kappa=int(rng.integers(1, 4)))
+    return lively, Target(
+        beta=float(rng.choice([0.0, 0.02, 0.1])), kappa=int(rng.integers(1, 4)), tau=int(rng.integers(3))
+    )
 
 
 def limits_of(table: Table, target: Target) -> Limits:
@@ -132,6 +141,18 @@ class Exhausted:
         tables = [*self.base, *(printed(self.table, each.axes, each.partitions) for each in chosen)]
         return is_safe(tables, self.table, self.limits)
 
+    def holds(self, found: Plan) -> bool:
+        """Whether what a plan publishes is one of the safe choices."""
+        groups = {each.axes: each.groups for each in found.margins}
+        choice = []
+        for wanted, versions_of in zip(self.wanted, self.versions, strict=True):
+            if len(wanted.axes) == 1:
+                choice.append(int(len(found.axis(wanted.axes[0])) > 1))
+            else:
+                parted = [each.groups for each in versions_of]
+                choice.append(parted.index(groups[wanted.axes]) + 1 if groups[wanted.axes] else 0)
+        return self.safe[tuple(choice)]
+
     @property
     def best(self) -> float:
         return max(value for choice, value in self.values.items() if self.safe[choice])
@@ -167,12 +188,14 @@ def run(seeds: range) -> dict[str, int]:
         found = maximise(plan, table, wanted)
         assert found.maximum is not None
         assert found.maximum.value - MORE <= every.best <= found.maximum.bound + MORE, (seed, found.maximum, every.best)
-        tables = publish(found, table).tables
-        assert is_safe(tables, table, limits), seed
-        for less, more in product(every.values, repeat=2):  # more tables never make a release safe
+        chosen = tuple(each.value for each in found.margins)
+        assert every.holds(found), (seed, chosen)
+        for less, more in product(every.values, repeat=2) if target.tau == 0 else ():  # more never makes safe
             assert not (within(less, more) and every.safe[more] and not every.safe[less]), seed
         seen["compared"] += 1
-        seen["gap"] += found.maximum.gap > MORE
+        if found.maximum.gap > MORE:
+            assert target.tau, (seed, found.maximum)
+            seen["gap"] += 1
         seen["conflicts"] += not all(every.safe.values())
         seen["merged"] += any(each.is_merged for each in found.margins)
         seen["given up"] += any("given up" in decision.reason for decision in found.decisions)
@@ -180,13 +203,131 @@ def run(seeds: range) -> dict[str, int]:
 
 
 def test_no_choice_is_better_than_the_one_that_is_made() -> None:
-    seen = run(range(40))
-    print(seen)
-    assert seen["compared"] > 15 and seen["conflicts"] > 5 and seen["gap"] == 0
+    seen = run(range(24))
+    assert seen["compared"] > 10 and seen["conflicts"] > 2 and seen["merged"] > 1
 
 
 @pytest.mark.slow
 def test_no_choice_is_better_in_hundreds_of_cases() -> None:
-    seen = run(range(1000, 1500))
-    print(seen)
-    assert seen["compared"] > 200 and seen["conflicts"] > 50 and seen["merged"] > 5 and seen["gap"] == 0
+    seen = run(range(1000, 1400))
+    assert seen["compared"] > 200 and seen["conflicts"] > 50 and seen["merged"] > 20
+
+
+def nested_town() -> Town:
+    """Everybody in q0 and r0 is in p0, with five people more: p beside q x r tells how those five answered."""
+    people = {("p0", "q0", "r0"): 40, ("p0", "q1", "r1"): 5}
+    people |= {("p1", q, r): 40 for q in ("q0", "q1") for r in ("r0", "r1") if (q, r) != ("q0", "r0")}
+    votes = {cell: (size // 2, size - size // 2) for cell, size in people.items()}
+    return Town(("p", "q", "r"), (("p0", "p1"), ("q0", "q1"), ("r0", "r1")), ("yes", "no"), people, votes)
+
+
+NESTED = Target(beta=0.05, kappa=10)
+
+
+def test_a_single_axis_is_kept_unless_it_may_be_given_up() -> None:
+    table = nested_town().table()
+    plan = decide(table, NESTED)
+    kept = maximise(plan, table, [Wanted(("q", "r"), 100.0)])
+    assert kept.decisions == plan.decisions and not kept.margins[0].is_published
+    refusal = kept.rejected["q x r"].refusal
+    assert refusal.proved and refusal.people == 5 and refusal.lower == refusal.upper
+    assert refusal.cell == {"p": "p0", "q": "q1", "r": "r1"}
+    traded = maximise(plan, table, [Wanted(("q", "r"), 100.0), Wanted(("p",), 1.0)])
+    assert traded.margins[0].is_published and traded.maximum is not None
+    assert (traded.maximum.value, traded.maximum.gap) == (100.0, 0.0)
+    assert [d.action for d in traded.axis("p")] == [Action.WITHHELD]
+    assert [each.name for each in publish(traded, table).tables] == ["total", "q", "r", "q x r"]
+    dear = maximise(plan, table, [Wanted(("q", "r"), 1.0), Wanted(("p",), 100.0)])
+    assert not dear.margins[0].is_published and dear.axis("p") == plan.axis("p")
+
+
+def test_every_certified_choice_passes_the_audit_of_every_onlooker() -> None:
+    published = 0
+    for seed in range(30):
+        place, target = lively_town(seed)
+        table = place.table()
+        watching = [knowing(table, composition, composition) for composition in ("joint", "sizes", "none")]
+        plan = decide(table, target, watching)
+        if not plan.certificate.certified:
+            continue
+        found = maximise(plan, table, wanted_of(place, seed), watching)
+        release = publish(found, table)
+        before = publish(plan, table)
+        for onlooker in watching:
+            if audit(before, onlooker).is_safe:
+                assert audit(release, onlooker).is_safe, (seed, onlooker.name)
+        published += any(each.is_published for each in found.margins)
+    assert published > 3
+
+
+def test_a_cell_that_is_refused_is_given_away() -> None:
+    told = 0
+    for seed in range(24):
+        place, target = lively_town(seed)
+        table = place.table()
+        plan = decide(table, target)
+        found = maximise(plan, table, wanted_of(place, seed))
+        for rejected in found.rejected.values():
+            partitions = dict(zip(rejected.axes, rejected.groups, strict=True))
+            tables = [*publish(found, table).tables, printed(table, rejected.axes, partitions)]
+            try:
+                fiber = Fiber(tables, knowing(table, "joint"))
+            except TooMany:
+                continue
+            refusal = rejected.refusal
+            columns = {fiber.axes.index(axis): set(name.split(" | ")) for axis, name in refusal.cell.items()}
+            inside = [p for p, at in enumerate(fiber.profiles) if all(at[c] in names for c, names in columns.items())]
+            values = fiber.values(inside, refusal.option)
+            assert refusal.people == fiber.size(inside)
+            assert refusal.lower <= values[0] <= values[-1] <= refusal.upper, (seed, refusal)
+            told += 1
+    assert told > 10
+
+
+def test_the_same_request_leads_to_the_same_choice() -> None:
+    place, target = lively_town(7)
+    table = place.table()
+    first, second = (maximise(decide(table, target), table, wanted_of(place, 7)) for _ in range(2))
+    assert (first.margins, first.maximum, first.rejected) == (second.margins, second.maximum, second.rejected)
+
+
+def test_nothing_asked_changes_nothing() -> None:
+    place, target = lively_town(3)
+    plan = decide(place.table(), target)
+    assert maximise(plan, place.table(), ()) is plan
+
+
+def test_tables_of_several_axes_need_a_joint_roll() -> None:
+    table = nested_town().table()
+    sizes = tuple(table.people((axis,)) for axis in table.schema.names)
+    with pytest.raises(InputError, match="need a roll over all axes together"):
+        maximise(decide(table, NESTED), Table(table.schema, table.votes, sizes), [Wanted(("q", "r"))])
+
+
+def test_groups_that_are_noised_are_in_no_other_table() -> None:
+    people = {(p, q): 100 for p in ("p0", "p1", "p2", "p3") for q in ("q0", "q1")}
+    votes = {cell: (99 if cell[0] == "p0" else 50, 1 if cell[0] == "p0" else 50) for cell in people}
+    place = Town(("p", "q"), (("p0", "p1", "p2", "p3"), ("q0", "q1")), ("yes", "no"), people, votes)
+    plan = decide(place.table(), Target(), protect="noise")
+    found = maximise(plan, place.table(), [Wanted(("p", "q"))])
+    assert any(d.action is Action.NOISED for d in found.axis("p"))
+    assert found.margins[0].reason == "some groups of p are noised or withheld"
+
+
+def test_what_is_asked_for_is_checked() -> None:
+    axes = ("site", "age", "sex")
+    asked = Asked((("age", "site"),), order=2, weights={"sex": 3.0, "age x sex": 2.0})
+    assert asked.wanted(axes) == (
+        Wanted(("site", "age")),
+        Wanted(("site", "sex")),
+        Wanted(("age", "sex"), 2.0),
+        Wanted(("sex",), 3.0),
+    )
+    for wrong, words in [
+        (Asked((("age", "town"),)), "outputs.margins: there is no axis 'town'"),
+        (Asked((("age", "age"),)), "names an axis twice"),
+        (Asked(weights={"site x age": 1.0}), "'site x age': this margin is not asked for"),
+        (Asked(order=2, weights={"site x age": 0.0}), "must be positive and finite"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            wrong.wanted(axes)

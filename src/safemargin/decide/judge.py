@@ -15,6 +15,9 @@ from safemargin.model.published import PublishedTable
 from safemargin.model.table import Table
 from safemargin.model.target import Limits
 
+FEW = 1_000
+"""Of so many cells one may be left to a table with fractions of people; the certificate says how many are."""
+
 Choice = tuple[int, ...]
 """Per margin how finely it is published: 0 not at all, then its versions from the coarsest to the finest."""
 
@@ -39,8 +42,10 @@ def within(less: Choice, more: Choice) -> bool:
 class Judge:
     """Tests choices of margins on top of tables that are published anyhow, against every onlooker.
 
-    More tables only narrow what is possible. So what is safe stays safe with less, and what gives somebody away does so
-    with more.
+    More tables only narrow what is possible. So what gives somebody away does so with more (`exposed`), and what is
+    safe stays safe with less. There is one exception, with a tau above 0: an interval no wider than tau that reaches
+    beyond the limits counts as disclosed, and may come to lie within them when it narrows. Such a test, like one that
+    decided nothing, is about that choice alone (`loose`).
     """
 
     def __init__(
@@ -56,7 +61,7 @@ class Judge:
         self.onlookers, self.limits, self.linear = tuple(onlookers), limits, linear
         self.safe: list[Choice] = []
         self.exposed: list[Choice] = []
-        self.unproved: list[Choice] = []
+        self.loose: list[Choice] = []
         self.proofs: dict[Choice, Proof] = {}
 
     def tables(self, choice: Choice) -> tuple[PublishedTable, ...]:
@@ -65,17 +70,29 @@ class Judge:
         return (*self.base, *(printed(self.table, each.axes, each.partitions) for each in chosen))
 
     def is_safe(self, choice: Choice) -> bool:
-        """Whether a choice is shown to be safe: no cell given away, none left open or to fractions of people."""
-        if any(within(choice, known) for known in self.safe):
+        """Whether a choice is shown to be safe: no cell given away, none left open, few left to fractions of people."""
+        if choice in self.safe or (self.limits.tau == 0 and any(within(choice, known) for known in self.safe)):
             return True
-        if any(within(known, choice) for known in (*self.exposed, *self.unproved)):
+        if choice in self.loose or any(within(known, choice) for known in self.exposed):
             return False
         proof = self.proof(choice)
-        if proof.holds and proof.linear <= self.linear:
+        if self._holds(proof):
             self.safe.append(choice)
             return True
-        (self.exposed if proof.exposed else self.unproved).append(choice)
+        (self.exposed if any(map(self._persists, proof.exposed)) else self.loose).append(choice)
         return False
+
+    @property
+    def unproved(self) -> int:
+        """How many tests decided nothing."""
+        return sum(not self.proofs[choice].exposed for choice in self.loose)
+
+    def reason(self, choice: Choice, place: int) -> Proof | None:
+        """A test that was made and tells why a choice is not safe, because of the margin at `place`; or none."""
+        made = [known for known in self.exposed if known[place] and within(known, choice)]
+        if made:
+            return self.proofs[min(made, key=sum)]
+        return self.proofs.get(choice)
 
     def is_exposed(self, choice: Choice) -> bool:
         """Whether a choice is proved to give somebody away, as far as tests that were made tell."""
@@ -97,11 +114,22 @@ class Judge:
                     return Proof(exposed, {})
                 watching = replace(onlooker, roll=knowing(self.table, "joint").roll)  # who knows more learns no less
             proof = certify(system(tables, watching, slack), self.limits)
-            if not proof.holds or proof.linear > self.linear:
+            if not self._holds(proof):
                 return proof
             if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
                 best = proof
         return best
+
+    def _persists(self, one: Exposed) -> bool:
+        """Whether a cell stays given away, whatever else is published."""
+        people = np.array([one.people])
+        least, most = int(self.limits.least(people)[0, one.option]), int(self.limits.most(people)[0, one.option])
+        outside = one.upper < least or one.lower > most
+        return outside or one.lower == one.upper or one.people < self.limits.kappa
+
+    def _holds(self, proof: Proof) -> bool:
+        cells = proof.checked.get("joint cells", 0) + proof.checked.get("cells of fewer axes", 0)
+        return proof.holds and proof.linear <= max(self.linear, cells // FEW)
 
     def _told_without_roll(self, tables: tuple[PublishedTable, ...], onlooker: Onlooker) -> tuple[Exposed, ...]:
         """Cells that are known to within tau to somebody who does not know how many people are in them."""

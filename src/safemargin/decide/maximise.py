@@ -20,7 +20,7 @@ from safemargin.model.plan import Action, Decision, Plan, Refusal, Rejected
 from safemargin.model.table import Table
 from safemargin.model.target import Limits
 
-__all__ = ["maximise"]
+__all__ = ["maximise", "withdrawn"]
 
 MOST_TESTS = 400
 WORK = 400_000
@@ -85,10 +85,18 @@ def maximise(
     decisions = [_decision(entry, chosen.get(entry.wanted.name, 0)) for entry in entries]
     rejected = {entry.wanted.name: found for entry in entries if (found := _irregular(table, entry, limits))}
     rejected |= _rejected(judge, open_entries, best)
+    decisions = [_with_reason(each, rejected.get(each.name)) for each in decisions]
     value = sum(each.value for each in decisions)
-    maximum = Maximum(value, max(bound, value), len(judge.proofs), len(judge.unproved))
+    maximum = Maximum(value, max(bound, value), len(judge.proofs), judge.unproved)
     lost = [name for name, place in traded.items() if not best[place]]
     return _changed(plan, table, watching, proof, decisions, maximum, rejected, lost)
+
+
+def withdrawn(plan: Plan, chosen: Plan, reason: str) -> Plan:
+    """The plan without the tables of several axes that were chosen on top of it, for a reason found later."""
+    nothing = [replace(each, groups=(), cells=0, value=0.0, reason=reason) for each in chosen.margins]
+    maximum = chosen.maximum and replace(chosen.maximum, value=0.0)
+    return replace(plan, margins=tuple(nothing), maximum=maximum)
 
 
 def _changed(
@@ -157,7 +165,7 @@ def _tests(table: Table) -> int:
 
 def _decision(entry: _Entry, level: int) -> MarginDecision:
     if not level:
-        reason = entry.reason or "together with the other tables it was not shown to be safe"
+        reason = entry.reason or "not shown to be safe together with the other tables"
         return MarginDecision(entry.wanted.axes, (), 0, entry.all_cells, 0.0, entry.weight, reason)
     version = entry.versions[level - 1]
     reason = "every cell is large enough, its shares within the target"
@@ -168,6 +176,12 @@ def _decision(entry: _Entry, level: int) -> MarginDecision:
     return MarginDecision(
         entry.wanted.axes, version.groups, version.cells, entry.all_cells, entry.value(version), entry.weight, reason
     )
+
+
+def _with_reason(decision: MarginDecision, rejected: Rejected | None) -> MarginDecision:
+    if rejected is None or not rejected.refusal.proved or "together" not in decision.reason or decision.is_published:
+        return decision
+    return replace(decision, reason="together with the other tables it would give somebody away")
 
 
 def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
@@ -197,7 +211,9 @@ def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str
         levels[place] = 1
         for need in judge.margins[place].needs:
             levels[need] = max(levels[need], 1)
-        proof = judge.proof(tuple(levels))
+        proof = judge.reason(tuple(levels), place)
+        if proof is None:
+            continue
         cells = sorted(proof.exposed or proof.doubtful, key=lambda one: _is_merged(judge.table, one))
         for one in cells[:1]:
             option = judge.table.schema.options[one.option]

@@ -20,7 +20,8 @@ TINY = 1e-6
 def maximal(judge: Judge, start: Choice, most: int, report: Report | None = None) -> tuple[Choice, float]:
     """The best choice found with about `most` tests, and the bound. `start` is a choice known to be safe."""
     search = _Search(judge, start, most, report)
-    search.alone()
+    if 2 * sum(len(margin.versions) for margin in judge.margins) <= most:
+        search.alone()
     search.greedy()
     search.improve()
     search.fill()
@@ -83,6 +84,8 @@ class _Search:
     def _fill(self, choice: Choice, order: Sequence[int]) -> None:
         for place in order:
             for level in range(len(self.margins[place].versions), choice[place], -1):
+                if len(self.judge.proofs) >= self.most:
+                    return
                 trial = self.with_level(choice, place, level)
                 if self.is_safe(trial):
                     choice = trial
@@ -91,7 +94,7 @@ class _Search:
     def improve(self) -> None:
         """Test the best choice without a conflict until one is safe, or tests run out."""
         while len(self.judge.proofs) < self.most:
-            choice, _ = _relaxed(self.margins, [*self.judge.exposed, *self.judge.unproved])
+            choice, _ = _relaxed(self.margins, [*self.judge.exposed, *self.judge.loose])
             if self.value(choice) <= self.value(self.best) + TINY or self.is_safe(choice):
                 return
             self._shrink(choice)

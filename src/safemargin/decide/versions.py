@@ -47,10 +47,12 @@ class Version:
         return int((self.people > 0).sum())
 
     def irregular(self, limits: Limits) -> BoolArray:
-        """Cells with people that may not be printed as they are."""
+        """Cells with people that may not be printed as they are: not contained, or all of one mind."""
         flat, size = self.counts.reshape(-1, self.counts.shape[-1]), self.people.ravel()
-        bad = (limits.verdicts(flat, flat, size) != 0).any(axis=1) & (size > 0)
-        return np.asarray(bad).reshape(self.people.shape)
+        bad = (limits.verdicts(flat, flat, size) != 0).any(axis=1)
+        answered, most = flat.sum(axis=1), flat.max(axis=1)
+        alike = (most == size) | ((most == answered) & (answered > 0) if flat.shape[1] > 1 else answered == 0)
+        return np.asarray((bad | alike) & (size > 0)).reshape(self.people.shape)
 
     def merged(self, axis: int, first: Group, second: Group) -> "Version":
         """The version with two groups of an axis made one."""
