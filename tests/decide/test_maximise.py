@@ -1,6 +1,7 @@
 """The chosen tables of several axes are compared with the best choice that exhaustion finds."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -87,13 +88,7 @@ def offered(plan: Plan, table: Table, wanted: Wanted, limits: Limits) -> list[Ve
         groups = tuple(decision.group for decision in plan.axis(axis))
         if len(groups) < 2:
             return []
-        one = split(table, axis)
-        for group in groups:
-            for other in [g for g in one.groups if g < group]:
-                held = next(g for g in one.groups if g <= group)
-                if other != held:
-                    one = one.merge(held, other, "")
-        splits.append(one)
+        splits.append(replace(split(table, axis), groups=groups))
     finest = crossed_version(table, splits)
     found = list(versions(finest, limits)[::-1]) if len(wanted.axes) > 1 else [finest]
     if len(wanted.axes) > 1 and not finest.irregular(limits).any():
