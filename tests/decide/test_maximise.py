@@ -188,9 +188,7 @@ def run(seeds: range) -> dict[str, int]:
         for less, more in product(every.values, repeat=2) if target.tau == 0 else ():  # more never makes safe
             assert not (within(less, more) and every.safe[more] and not every.safe[less]), seed
         seen["compared"] += 1
-        if found.maximum.gap > MORE:
-            assert target.tau, (seed, found.maximum)
-            seen["gap"] += 1
+        seen["gap"] += found.maximum.gap > MORE
         seen["conflicts"] += not all(every.safe.values())
         seen["merged"] += any(each.is_merged for each in found.margins)
         seen["given up"] += any("given up" in decision.reason for decision in found.decisions)
@@ -199,13 +197,15 @@ def run(seeds: range) -> dict[str, int]:
 
 def test_no_choice_is_better_than_the_one_that_is_made() -> None:
     seen = run(range(24))
-    assert seen["compared"] > 10 and seen["conflicts"] > 2 and seen["merged"] > 1
+    assert seen["compared"] > 8 and seen["conflicts"] > 0 and seen["merged"] > 1
+    assert seen["gap"] == 0
 
 
 @pytest.mark.slow
 def test_no_choice_is_better_in_hundreds_of_cases() -> None:
     seen = run(range(1000, 1400))
-    assert seen["compared"] > 200 and seen["conflicts"] > 50 and seen["merged"] > 20
+    assert seen["compared"] > 180 and seen["conflicts"] > 30 and seen["merged"] > 25
+    assert seen["gap"] == 0
 
 
 def nested_town() -> Town:

@@ -44,8 +44,8 @@ class Judge:
 
     More tables only narrow what is possible. So what gives somebody away does so with more (`exposed`), and what is
     safe stays safe with less. There is one exception, with a tau above 0: an interval no wider than tau that reaches
-    beyond the limits counts as disclosed, and may come to lie within them when it narrows. Such a test, like one that
-    decided nothing, is about that choice alone (`loose`).
+    beyond the limits counts as disclosed, and may come to lie within them when it narrows. Such a choice (`narrow`)
+    rules out nothing but itself, and one that no test decided (`loose`) nothing at all.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Judge:
         self.onlookers, self.limits, self.linear = tuple(onlookers), limits, linear
         self.safe: list[Choice] = []
         self.exposed: list[Choice] = []
+        self.narrow: list[Choice] = []
         self.loose: list[Choice] = []
         self.proofs: dict[Choice, Proof] = {}
 
@@ -73,19 +74,17 @@ class Judge:
         """Whether a choice is shown to be safe: no cell given away, none left open, few left to fractions of people."""
         if choice in self.safe or (self.limits.tau == 0 and any(within(choice, known) for known in self.safe)):
             return True
-        if choice in self.loose or any(within(known, choice) for known in self.exposed):
+        if choice in self.narrow or choice in self.loose or any(within(known, choice) for known in self.exposed):
             return False
         proof = self.proof(choice)
         if self._holds(proof):
             self.safe.append(choice)
             return True
-        (self.exposed if any(map(self._persists, proof.exposed)) else self.loose).append(choice)
+        if any(map(self._persists, proof.exposed)):
+            self.exposed.append(choice)
+        else:
+            (self.narrow if proof.exposed else self.loose).append(choice)
         return False
-
-    @property
-    def unproved(self) -> int:
-        """How many tests decided nothing."""
-        return sum(not self.proofs[choice].exposed for choice in self.loose)
 
     def reason(self, choice: Choice, place: int) -> Proof | None:
         """A test that was made and tells why a choice is not safe, because of the margin at `place`; or none."""

@@ -87,7 +87,7 @@ def maximise(
     rejected |= _rejected(judge, open_entries, best)
     decisions = [_with_reason(each, rejected.get(each.name)) for each in decisions]
     value = sum(each.value for each in decisions)
-    maximum = Maximum(value, max(bound, value), len(judge.proofs), judge.unproved)
+    maximum = Maximum(value, max(bound, value), len(judge.proofs), len(judge.loose))
     lost = [name for name, place in traded.items() if not best[place]]
     return _changed(plan, table, watching, proof, decisions, maximum, rejected, lost)
 

@@ -25,12 +25,7 @@ def maximal(judge: Judge, start: Choice, most: int, report: Report | None = None
     search.greedy()
     search.improve()
     search.fill()
-    return search.best, max(bound_of(judge.margins, judge.exposed), search.value(search.best))
-
-
-def bound_of(margins: Sequence[Margin], conflicts: Sequence[Choice]) -> float:
-    """No choice without one of these conflicts is worth more."""
-    return _relaxed(margins, conflicts)[1]
+    return search.best, max(_relaxed(judge.margins, judge.exposed, judge.narrow)[1], search.value(search.best))
 
 
 class _Search:
@@ -94,10 +89,11 @@ class _Search:
     def improve(self) -> None:
         """Test the best choice without a conflict until one is safe, or tests run out."""
         while len(self.judge.proofs) < self.most:
-            choice, _ = _relaxed(self.margins, [*self.judge.exposed, *self.judge.loose])
-            if self.value(choice) <= self.value(self.best) + TINY or self.is_safe(choice):
+            choice, most = _relaxed(self.margins, [*self.judge.exposed, *self.judge.loose], self.judge.narrow)
+            if most <= self.value(self.best) + TINY or self.is_safe(choice):
                 return
-            self._shrink(choice)
+            if choice not in self.judge.narrow:
+                self._shrink(choice)
 
     def _shrink(self, choice: Choice) -> None:
         """Make the conflict as small as tests allow; a proved one stays proved."""
@@ -124,8 +120,12 @@ class _Search:
         return len(set(self.margins[place].versions[0].axes) - set(cells[0].cell))
 
 
-def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice]) -> tuple[Choice, float]:
-    """The most valuable choice that contains no conflict, and a bound on its value: a small integer program."""
+def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice], barred: Sequence[Choice]) -> tuple[Choice, float]:
+    """The most valuable choice that contains no conflict and is not barred, and a bound on its value.
+
+    A small integer program with one variable per version, which is 1 if the margin is published so or more finely. If
+    no choice is left, the bound is zero.
+    """
     first = np.cumsum([0, *(len(margin.versions) for margin in margins)])
     size = int(first[-1])
     if not size:
@@ -140,6 +140,10 @@ def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice]) -> tuple[Ch
     for conflict in dict.fromkeys(smallest):
         places = [int(first[place]) + level - 1 for place, level in enumerate(conflict) if level]
         rows.append((dict.fromkeys(places, 1), len(places) - 1))
+    for point in barred:  # some margin is published less finely, or more
+        entries = {int(first[place]) + level - 1: 1 for place, level in enumerate(point) if level}
+        finer = {int(first[p]) + level: -1 for p, level in enumerate(point) if level < len(margins[p].versions)}
+        rows.append((entries | finer, len(entries) - 1))
     matrix = np.zeros((len(rows), size))
     for at, (entries, _) in enumerate(rows):
         matrix[at, list(entries)] = list(entries.values())
@@ -147,7 +151,7 @@ def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice]) -> tuple[Ch
     whole = np.ones(size, dtype=np.int64)
     best = milp(-gain, constraints=limits, integrality=whole, bounds=Bounds(0, 1), options={"mip_rel_gap": 0.0})
     if best.x is None or best.mip_dual_bound is None:
-        raise AssertionError("to publish nothing more is always possible")
+        return (0,) * len(margins), 0.0
     taken = np.rint(best.x).astype(np.int64)
     choice = tuple(int(taken[first[place] : first[place + 1]].sum()) for place in range(len(margins)))
     return choice, float(-best.mip_dual_bound)
