@@ -133,8 +133,9 @@ class Judge:
     def _told_without_roll(self, tables: tuple[PublishedTable, ...], onlooker: Onlooker) -> tuple[Exposed, ...]:
         """Cells that are known to within tau to somebody who does not know how many people are in them."""
         exposure = bound(tables, onlooker, sharp=None, enough=self.limits.tau)
-        if any(set(table.axes) == set(exposure.cells.axes) for table in tables):  # each cell is printed, and regular
-            return ()
+        whole = [table for table in tables if set(table.axes) == set(exposure.cells.axes)]
+        if any(all(len(group) == 1 for groups in table.groups for group in groups) for table in whole):
+            return ()  # each cell is printed by itself, and regular
         found = []
         for row, option in np.argwhere(exposure.width <= self.limits.tau).tolist():
             lower, upper = int(exposure.lower[row, option]), int(exposure.upper[row, option])
