@@ -23,6 +23,7 @@ LAYERS = [  # lowest first; parts in one row may not import each other
     {"publish"},
     {"audit"},
     {"verify", "compare"},
+    {"explain"},
     {"report"},
     {"demo"},
     {"pipeline"},

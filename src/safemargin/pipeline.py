@@ -4,12 +4,14 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from safemargin.audit import audit
 from safemargin.compare import DRAWS, EPSILONS, THRESHOLD, compare
 from safemargin.decide import decide
+from safemargin.decide.maximise import maximise, withdrawn
+from safemargin.explain import Explained, explain
 from safemargin.ledger import (
     Entry,
     Person,
@@ -33,10 +35,14 @@ from safemargin.model.table import Table
 from safemargin.project import LedgerSection, Project
 from safemargin.publish import check_folder, publish, release_files, write_folder
 from safemargin.report import html_report, release_document
+from safemargin.report.margins import margins_document
 from safemargin.report.painter import Painter
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.people import tabulate_people
 from safemargin.tabulate.tidy import read_many
+
+REFUSED = "inside/refused"
+"""Where it is proved what tables that were refused would give away."""
 
 Step = Callable[[str], None]
 """Told in words what begins."""
@@ -51,6 +57,7 @@ class Outcome:
     release: Release
     findings: tuple[Findings, ...]
     document: dict[str, object]
+    certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def is_safe(self) -> bool:
@@ -137,13 +144,23 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
     plan = decide(table, project.target, watching, protect=project.protect)
     if book is not None:
         plan = replace(plan, notes=(*plan.notes, *_floor_notes(book.entries, table, plan)))
+    single = plan
+    if project.wanted:
+        step("choosing tables of several axes")
+        plan = maximise(plan, table, project.wanted, watching)
     release = publish(plan, table, [onlooker.name for onlooker in watching])
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes
     step("attacking")
-    slack = table.inconsistency.slack(int(table.totals.sum()))
-    findings = tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in watching)
+    findings = _attacked(release, table, watching)
+    if plan.maximum is not None and not all(each.is_safe for each in findings):
+        plan = withdrawn(single, plan, "an attack on the release with it succeeded")
+        release = publish(plan, table, release.onlookers)
+        findings = _attacked(release, table, watching)
     step("writing")
+    facts = [fact for onlooker in watching for fact in onlooker.facts]
+    explained = explain(plan, release, table, facts) if plan.rejected else Explained()
+    certificates = {name: f"{REFUSED}/{file}" for name, file in explained.certificates.items()}
     files: dict[str, bytes] = {}
     entry = None
     if plan.certificate.certified and all(each.is_safe for each in findings):
@@ -151,6 +168,7 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
         files = {f"published/{name}": content for name, content in public.items()}
         if book is not None:
             manifest = hashlib.sha256(public["manifest.json"]).hexdigest()
+            slack = table.inconsistency.slack(int(table.totals.sum()))
             entry = _entry(project, table, release, book, manifest, slack)
     document = release_document(
         plan,
@@ -162,10 +180,17 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
     document["certified"] = bool(files)
     if book is not None:
         document["ledger"] = _ledger_document(book, entry)
+    document |= margins_document(plan, {name: str(folder / file) for name, file in certificates.items()}, orders)
+    files |= {f"{REFUSED}/{name}": content for name, content in explained.files.items()}
     files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
     files["inside/report.html"] = html_report(title, plan, release, findings, orders=orders, draw=painter.draw).encode()
     _write(folder, files, book, entry)
-    return Outcome(table, plan, release, findings, document)
+    return Outcome(table, plan, release, findings, document, certificates)
+
+
+def _attacked(release: Release, table: Table, onlookers: Sequence[Onlooker]) -> tuple[Findings, ...]:
+    slack = table.inconsistency.slack(int(table.totals.sum()))
+    return tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in onlookers)
 
 
 def _write(folder: Path, files: Mapping[str, bytes], book: Book | None, entry: Entry | None) -> None:

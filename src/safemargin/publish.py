@@ -18,7 +18,7 @@ from safemargin.account import one_count_suffices
 from safemargin.errors import OutputError
 from safemargin.mechanisms.geometric import Geometric
 from safemargin.model.arrays import frozen
-from safemargin.model.margins import as_published, merged_margin, protected_margin
+from safemargin.model.margins import as_published, merged_margin, printed, protected_margin
 from safemargin.model.plan import Action, Plan
 from safemargin.model.published import PublishedTable
 from safemargin.model.release import Release
@@ -32,6 +32,11 @@ RULE = (
     "with earlier releases."
 )
 """How cells are protected, as the manifest tells everybody."""
+
+CROSSED_RULE = (
+    "Tables of several axes have the groups of their axes, merged until every cell has kappa people and shares within "
+    "the limits. Of those asked for, the most valuable set is published that gives no cell away, with all other tables."
+)
 
 
 def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Release:
@@ -50,13 +55,16 @@ def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Release:
             epsilon = next(iter(hidden.values())).epsilon
             published = _with_noise(published, table, axis, sizes, epsilon or 0.0)
         tables.append(published)
+    for margin in plan.margins:
+        if margin.is_published:
+            tables.append(printed(table, margin.axes, dict(zip(margin.axes, margin.groups, strict=True))))
     return Release(
         tables=tuple(tables),
         target=plan.target,
         guarantees=plan.guarantees,
         certificate=plan.certificate,
         onlookers=tuple(onlookers),
-        rule=RULE,
+        rule=f"{RULE} {CROSSED_RULE}" if plan.maximum else RULE,
         witness=plan.witness,
     )
 

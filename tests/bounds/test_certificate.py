@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from brute import Fiber, TooMany, subsets
-from cases import Town, facts_about, margin, rolls, town, turnout
+from cases import Town, facts_about, margin, partition, rolls, town, turnout
 from safemargin.bounds.certify import Proof, certify
+from safemargin.bounds.nearby import nearby
+from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System, system
+from safemargin.bounds.witness import Family
 from safemargin.model.margins import exact_margins, knowing
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -191,3 +194,82 @@ def test_a_narrow_interval_within_the_limits_is_not_called_disclosed() -> None:
     onlooker = Onlooker(roll=rolls(place, "joint"))
     limits = Target(beta=0.1, kappa=5, tau=1).limits([7], 20)
     assert certify(system(tables, onlooker), limits).exposed == ()
+
+
+def of_several_axes(seed: int) -> tuple[Town, list[PublishedTable], Onlooker, Limits]:
+    """A town whose axes and some of their pairs and triples are published, in circles or not, merged or not."""
+    rng = np.random.default_rng([seed, 77])
+    axes = int(rng.integers(2, 5))
+    place = town(
+        rng,
+        axes=axes,
+        options=int(rng.integers(1, 4)),
+        people=int(rng.integers(10, 60)) if axes == 2 else int(rng.integers(10, 26)),
+        fill=float(rng.choice([0.7, 1.0])),
+        most_per_profile=30,
+        most_categories=3 if axes == 2 else 2,
+    )
+    tables = [margin(place, ()), *(margin(place, (axis,)) for axis in place.axes)]
+    for chosen in subsets(place.axes, (2, 3)):
+        if rng.random() < 0.5:
+            groups = [partition(rng, place.categories[place.axes.index(axis)], 0.2) for axis in chosen]
+            tables.append(margin(place, chosen, groups=groups))
+    target = Target(beta=float(rng.choice([0, 0.05, 0.1])), kappa=int(rng.integers(1, 6)), tau=int(rng.integers(2)))
+    totals = [place.count((), (), option) for option in place.options]
+    onlooker = Onlooker(roll=rolls(place, "joint"))
+    return place, tables, onlooker, target.limits(totals, sum(place.people.values()))
+
+
+def check_several_axes(seeds: range) -> dict[str, int]:
+    seen = {"holds": 0, "exposed": 0, "undecided": 0, "linear": 0}
+    for seed in seeds:
+        _, tables, onlooker, limits = of_several_axes(seed)
+        try:
+            fiber = Fiber(tables, onlooker)
+        except TooMany:
+            continue
+        known = system(tables, onlooker)
+        proof = certify(known, limits)
+        check(fiber, known, proof, tables, (), limits, seed)
+        seen["holds" if proof.holds else "exposed" if proof.exposed else "undecided"] += 1
+        seen["linear"] += proof.holds and proof.linear > 0
+    return seen
+
+
+def test_tables_of_several_axes_are_decided_and_rightly() -> None:
+    seen = check_several_axes(range(60))
+    assert seen["holds"] > 5 and seen["exposed"] > 20
+    assert (seen["undecided"], seen["linear"]) == (0, 0)
+
+
+@pytest.mark.slow
+def test_tables_of_several_axes_are_decided_rightly_in_many_more_cases() -> None:
+    seen = check_several_axes(range(1000, 1400))
+    assert (seen["undecided"], seen["linear"]) == (0, 0)
+
+
+@pytest.mark.parametrize("sets", [["pq"], ["pq", "qr"], ["pq", "qr", "rs"], ["pqr", "rs"], ["pq", "rs", "qr"]])
+def test_joined_tables_of_several_axes_are_rounded_by_exchanges(sets: list[str]) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng([seed, 78])
+        options = int(rng.integers(1, 4))
+        place = town(rng, axes=4, options=options, people=2000, fill=0.9, most_per_profile=2000, most_categories=4)
+        singles = [margin(place, (axis,)) for axis in place.axes]
+        tables = [margin(place, ()), *singles, *(margin(place, tuple(axes)) for axes in sets)]
+        known = system(tables, Onlooker(roll=rolls(place, "joint")))
+        fit = Family(known, *propagate(known)).fit()
+        counts = Rounder(known).round(fit.values)
+        assert counts is not None and known.admits(counts), seed
+
+
+def test_tables_in_a_circle_are_rounded_by_a_program() -> None:
+    for seed in range(5):
+        rng = np.random.default_rng([seed, 79])
+        place = town(rng, axes=3, options=2, people=800, fill=1.0, most_per_profile=800, most_categories=4)
+        tables = [margin(place, axes) for axes in subsets(place.axes, (1, 2))]
+        known = system(tables, Onlooker(roll=rolls(place, "joint")))
+        low, high = propagate(known)
+        rounder = Rounder(known)
+        assert rounder.in_circles and rounder.round(Family(known, low, high).fit().values) is None
+        counts = nearby(known, Family(known, low, high).fit().values, low, high)
+        assert counts is not None and known.admits(counts), seed

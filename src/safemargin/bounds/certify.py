@@ -13,6 +13,7 @@ import numpy as np
 
 from safemargin.bounds.levels import Level, levels
 from safemargin.bounds.linear import Program, integer_table
+from safemargin.bounds.nearby import nearby
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.sharp import SEED, Progress
@@ -25,6 +26,8 @@ from safemargin.randomness import Generator, numpy_generator
 ROUNDS = 30
 SHUFFLES = 4
 FEW = 1_000
+SMALL, SECONDS = 200, 20.0
+"""Variables up to which integer programs decide what is left, and how long each may take."""
 FITS = 5
 PULL, STRONG_PULL = 2.0, 8.0
 
@@ -97,9 +100,12 @@ def certify(
     if _open(checked):
         family = Family(known, low, high)
         if not given:
-            _pulled(checked, family, rounder, tables, progress)
+            _pulled(checked, family, (low, high), rounder, tables, progress)
         if _open(checked) and (budget := _budget(known)):
-            _programs(checked, Program(known, low, high), budget)
+            program = Program(known, low, high)
+            _programs(checked, program, budget)
+            if _open(checked) and known.size <= SMALL:
+                _integer_programs(checked, program)
         linear = _cleared_by_fits(checked, family, limits) if _open(checked) else 0
     undecided = _open(checked) - linear
     return Proof(
@@ -167,7 +173,12 @@ def _shuffled(checked: list[Level], known: System, rounder: Rounder, progress: P
 
 
 def _pulled(
-    checked: list[Level], family: Family, rounder: Rounder, tables: list[IntArray], progress: Progress | None
+    checked: list[Level],
+    family: Family,
+    box: tuple[IntArray, IntArray],
+    rounder: Rounder,
+    tables: list[IntArray],
+    progress: Progress | None,
 ) -> None:
     """Add integer tables near fits that are pulled towards what is still open."""
     known = family.known
@@ -183,6 +194,8 @@ def _pulled(
         fit = family.fit(tilt=_lean(known, want), start=theta)
         theta = fit.direction if fit.residual < 1 and not fit.impossible else None
         counts = rounder.round(fit.values)
+        if counts is None and rounder.in_circles:
+            counts = nearby(known, fit.values, *box, _lean(known, want))
         if counts is None and tables:  # no whole table near the fit: exchange votes in an earlier one instead
             counts = rounder.exchanges.shuffle(tables[turn % len(tables)], _with_rest(known, want), generator)
         if counts is not None:
@@ -285,13 +298,26 @@ def _programs(checked: list[Level], program: Program, budget: int) -> None:
             break
 
 
+def _integer_programs(checked: list[Level], program: Program) -> None:
+    """Integer programs for what is open still: in a small system every cell is decided."""
+    for level in sorted(checked, key=lambda level: len(level.names)):
+        up, down = level.needs()
+        for cell, option in np.argwhere(up | down).tolist():
+            for way in (1.0, -1.0):
+                if level.needs()[way < 0][cell, option]:
+                    _solve_end(checked, level, program, (cell, option), way, whole=True)
+
+
 def _budget(known: System) -> int:
     """How many programs a system of this size is worth; options that share the people of each profile cost more."""
     work = known.size * (known.free**2)
     return 400 if work <= 4_000 else 60 if work <= 40_000 else 0
 
 
-def _solve_end(checked: list[Level], level: Level, program: Program, at: tuple[int, int], way: float) -> None:
+def _solve_end(
+    checked: list[Level], level: Level, program: Program, at: tuple[int, int], way: float, whole: bool = False
+) -> None:
+    """One end of one cell by a linear program, or over `whole` tables."""
     cell, option = at
     known = program.known
     profiles = np.flatnonzero(level.cell_of == cell)
@@ -302,14 +328,16 @@ def _solve_end(checked: list[Level], level: Level, program: Program, at: tuple[i
     else:
         cost[profiles] = 1.0
         offset, sign = int(level.people[cell]), -1.0
-    best = program.maximise((cost * way * sign).ravel())
-    lower, upper = level.outer_lower.copy(), level.outer_upper.copy()
-    reached = int(np.floor(best.value + 1e-6 * max(1.0, abs(best.value)) ** 0.5))
-    if way > 0:
-        upper[cell, option] = offset + reached
-    else:
-        lower[cell, option] = offset - reached
-    level.force(lower, upper)
+    wanted = (cost * way * sign).ravel()
+    best = program.maximise_integer(wanted, SECONDS) if whole else program.maximise(wanted)
+    if best.proved:
+        lower, upper = level.outer_lower.copy(), level.outer_upper.copy()
+        reached = int(np.floor(best.value + 1e-6 * max(1.0, abs(best.value)) ** 0.5))
+        if way > 0:
+            upper[cell, option] = offset + reached
+        else:
+            lower[cell, option] = offset - reached
+        level.force(lower, upper)
     counts = integer_table(known, best.values)
     if counts is not None:
         _show(checked, known, counts)

@@ -11,10 +11,14 @@ from functools import cached_property
 import numpy as np
 
 from safemargin.bounds.system import System
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray, grouped, row_keys
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
 from safemargin.randomness import Generator
 
 MOST_PER_LINK = 2_000
+
+
+Links = dict[int, dict[int, tuple[IntArray, IntArray]]]
+"""Per slice and neighbouring slice, pairs of profiles between them."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,9 @@ class Exchanges:
     def __init__(self, known: System) -> None:
         assert known.people is not None
         self.known, self.people = known, known.people
+        self.tops = finest(known.blocks)
         self._pairs: dict[int, Pairs] = {}
-        self._links: dict[int, dict[int, dict[int, tuple[IntArray, IntArray]]]] = {}
+        self._links: dict[int, Links] = {}
 
     def pairs(self, block: int) -> Pairs:
         """All pairs that differ in `block` only."""
@@ -59,26 +64,34 @@ class Exchanges:
             self._pairs[block] = self._find(block)
         return self._pairs[block]
 
-    def links(self, block: int) -> dict[int, dict[int, tuple[IntArray, IntArray]]]:
+    def links(self, block: int) -> Links:
         """Per slice and neighbouring slice: the largest pairs between them."""
         if block not in self._links:
-            mine, pairs = self.known.blocks[block], self.pairs(block)
-            links: dict[int, dict[int, tuple[IntArray, IntArray]]] = {}
-            ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
-            for start, end in zip([0, *ends], ends, strict=False):
-                few = slice(start, min(end, start + MOST_PER_LINK))
-                a, b = pairs.first[few], pairs.second[few]
-                links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
-                links.setdefault(int(mine[b[0]]), {})[int(mine[a[0]])] = (b, a)
-            self._links[block] = links
+            self._links[block] = self.linked(block, self.pairs(block))
         return self._links[block]
+
+    def linked(self, block: int, pairs: Pairs) -> Links:
+        """Pairs by the two slices of `block` that they stand in."""
+        mine = self.known.blocks[block]
+        links: Links = {}
+        ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
+        for start, end in zip([0, *ends], ends, strict=False):
+            few = slice(start, min(end, start + MOST_PER_LINK))
+            a, b = pairs.first[few], pairs.second[few]
+            links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
+            links.setdefault(int(mine[b[0]]), {})[int(mine[a[0]])] = (b, a)
+        return links
 
     def _find(self, block: int) -> Pairs:
         codes = self.known.blocks
-        if (codes[block] == codes[block][:1]).all():  # one slice for all, as in a total: nothing to differ in
-            none = np.zeros(0, dtype=np.int64)
+        if block not in self.tops or (codes[block] == codes[block][:1]).all():
+            none = np.zeros(0, dtype=np.int64)  # who differs there differs in a finer block too; or nothing differs
             return Pairs(none, none, none)
-        others = np.delete(codes, block, axis=0).T + 1
+        return self.alike(block, codes[[top for top in self.tops if top != block]])
+
+    def alike(self, block: int, others: IntArray) -> Pairs:
+        """Pairs that differ in `block` and agree in every row of `others` (one code per profile)."""
+        codes, others = self.known.blocks, others.T + 1
         keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
         mine = codes[block]
         commonness = np.bincount(mine + 1)[mine + 1]
@@ -153,6 +166,22 @@ class Exchanges:
         """Counts per profile and option, with what is left of its people in the last column."""
         chosen = counts.reshape(-1, self.known.free)
         return np.column_stack([chosen, self.people - chosen.sum(axis=1)])
+
+
+def finest(blocks: IntArray) -> tuple[int, ...]:
+    """The blocks that no other one refines: who agrees in all of these agrees in every block."""
+    kept: list[int] = []
+    sizes = [len(distinct(block)) for block in blocks]
+    for block in sorted(range(len(blocks)), key=lambda place: (-sizes[place], place)):
+        if not any(_follows(blocks[block], blocks[other], sizes[other]) for other in kept):
+            kept.append(block)
+    return tuple(sorted(kept))
+
+
+def _follows(coarse: IntArray, fine: IntArray, slices: int) -> bool:
+    """Whether the slice in `fine`, which has so many, tells the one in `coarse`."""
+    both = row_keys(np.stack([fine, coarse], axis=1) + 1, [int(fine.max()) + 2, int(coarse.max()) + 2])
+    return len(grouped(both)[0]) == slices
 
 
 def _trade(matrix: IntArray, pairs: Pairs, order: IntArray, half: BoolArray, options: tuple[int, int]) -> None:

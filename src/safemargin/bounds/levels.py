@@ -194,7 +194,7 @@ def _single_slices(known: System, rounder: Rounder, limits: Limits) -> list[Leve
     """The published slices themselves, with the range that was published; everybody, where nothing else is."""
     found = []
     count = len(known.options)
-    axes_of = [_axes_of(known, block) for block in known.blocks]
+    axes_of = [known.axes_of(block) for block in range(len(known.blocks))]
     for block, axes in zip(known.blocks, axes_of, strict=True) if rounder.possible else []:
         if not axes and (any(axes_of) or len(distinct(block)) > 1):
             continue
@@ -212,8 +212,8 @@ def _single_slices(known: System, rounder: Rounder, limits: Limits) -> list[Leve
 def _plain_axes(known: System) -> set[str]:
     """Axes of which one table states every category by itself."""
     found = set()
-    for block in known.blocks:
-        axes = _axes_of(known, block)
+    for place, block in enumerate(known.blocks):
+        axes = known.axes_of(place)
         if len(axes) == 1 and (block >= 0).all():
             column = known.codes[:, known.axes.index(axes[0])]
             if len(distinct(block)) == len(distinct(column)):
@@ -221,17 +221,11 @@ def _plain_axes(known: System) -> set[str]:
     return found
 
 
-def _axes_of(known: System, block: IntArray) -> tuple[str, ...]:
-    """The axes of the table that a block of slices comes from."""
-    rows = np.flatnonzero(known.slice_of == block.max(initial=-1))
-    return known.sources[int(rows[0])][0].axes if len(rows) else ()
-
-
 def _slice_pairs(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
     """Two blocks at a time: cells of published slices, with the sharp interval of the 2 x 2 table each stands in."""
     if not rounder.possible:
         return []
-    axes_of = [_axes_of(known, block) for block in known.blocks]
+    axes_of = [known.axes_of(block) for block in range(len(known.blocks))]
     total = _totals(known, rounder)
     found = []
     for i, j in combinations(range(len(known.blocks)), 2):

@@ -2,14 +2,16 @@
 
 Every profile is rounded to whole people, then votes are exchanged between two profiles that differ in one published
 slice only, until every margin is met again. The result is checked by addition; where exchanges do not suffice
-(published tables of higher order), there is no answer here and a program has to find one.
+(tables of several axes in a circle), there is no answer here and a program has to find one.
 """
 
 import heapq
+from functools import cached_property
 
 import numpy as np
 
-from safemargin.bounds.exchange import Exchanges
+from safemargin.bounds.chain import Step, chain
+from safemargin.bounds.exchange import Exchanges, Links
 from safemargin.bounds.system import System
 from safemargin.model.arrays import FloatArray, IntArray, distinct
 from safemargin.model.published import UNBOUNDED
@@ -50,6 +52,10 @@ class Rounder:
             self.least[:, 0] = np.maximum(size - self.most[:, 1], 0)
             self.most[:, 0] = size - self.least[:, 1]
         self.most = np.minimum(self.most, size[:, None])
+        others = self.most.sum(axis=1, keepdims=True) - self.most
+        self.least = np.maximum(self.least, size[:, None] - others)  # the options and the rest share the people
+        others = self.least.sum(axis=1, keepdims=True) - self.least
+        self.most = np.maximum(np.minimum(self.most, size[:, None] - others), self.least)
         return True
 
     def _narrow(self, at: int, option: int, lower: int, upper: int) -> None:
@@ -62,8 +68,27 @@ class Rounder:
             return None
         counts = self._whole(values)
         self._match_totals(counts)
+        start = counts.copy() if self._chain else None
         for block in range(len(self.known.blocks)):
-            self._match_block(counts, block)
+            self._match_block(counts, block, self.exchanges.links(block), self._slices(block))
+        found = self._checked(counts)
+        if found is None and start is not None:
+            for block, links, parts in self._chain:
+                for slices in parts:
+                    self._match_block(start, block, links, slices)
+            return self._checked(start)
+        return found
+
+    @cached_property
+    def _chain(self) -> tuple[Step, ...]:
+        return chain(self.exchanges)
+
+    @cached_property
+    def in_circles(self) -> bool:
+        """Whether tables of several axes stand in no order in which exchanges could match them."""
+        return not self._chain and any(len(self.known.axes_of(top)) > 1 for top in self.exchanges.tops)
+
+    def _checked(self, counts: IntArray) -> IntArray | None:
         result: IntArray = counts[:, : self.known.free].ravel()
         return result if self.known.admits(result) else None
 
@@ -119,10 +144,12 @@ class Rounder:
                 gap[taken] -= moved.sum()
             return
 
-    def _match_block(self, counts: IntArray, block: int) -> None:
+    def _slices(self, block: int) -> IntArray:
+        mine = distinct(self.known.blocks[block])
+        return mine[mine >= 0]
+
+    def _match_block(self, counts: IntArray, block: int, links: Links, mine: IntArray) -> None:
         codes = self.known.blocks[block]
-        mine = distinct(codes)
-        mine = mine[mine >= 0]
         sums = np.zeros((self.known.slices.shape[0], counts.shape[1]), dtype=np.int64)
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
@@ -134,7 +161,7 @@ class Rounder:
             if miss == 0 or since > PATIENCE:  # exchanges can go round in a circle
                 return
             move = self._next_move(mine, over)
-            if move is None or not self._exchange(counts, sums, block, *move):
+            if move is None or not self._exchange(counts, sums, links, *move):
                 return
 
     def _next_move(self, mine: IntArray, over: IntArray) -> tuple[int, int, int, int, int] | None:
@@ -152,14 +179,22 @@ class Rounder:
         return int(mine[place]), -1, given, taken, units
 
     def _exchange(
-        self, counts: IntArray, sums: IntArray, block: int, source: int, goal: int, given: int, taken: int, units: int
+        self,
+        counts: IntArray,
+        sums: IntArray,
+        links: Links,
+        source: int,
+        goal: int,
+        given: int,
+        taken: int,
+        units: int,
     ) -> bool:
         """Up to `units` votes for `given` leave `source` for `goal` against votes for `taken`; false if none can."""
         barred: set[tuple[int, int]] = set()
-        while (path := self._path(block, source, goal, barred)) is not None:
+        while (path := _path(links, source, goal, barred)) is not None:
             steps, done = [], units
             for here, there in zip(path, path[1:], strict=False):
-                first, second = self.exchanges.links(block)[here][there]
+                first, second = links[here][there]
                 room = np.minimum(counts[first, given], counts[second, taken])
                 done = min(done, int(room.sum()))
                 if done <= 0:
@@ -174,22 +209,22 @@ class Rounder:
                 return True
         return False
 
-    def _path(self, block: int, source: int, goal: int, barred: set[tuple[int, int]]) -> list[int] | None:
-        """The way from slice to slice with the most pairs to choose from."""
-        links = self.exchanges.links(block)
-        queue = [(0.0, source, [source])]
-        seen: set[int] = set()
-        while queue:
-            cost, here, path = heapq.heappop(queue)
-            if here == goal and len(path) > 1:
-                return path
-            if here in seen:
-                continue
-            seen.add(here)
-            for there, (first, _) in links.get(here, {}).items():
-                if there not in seen and (here, there) not in barred:
-                    heapq.heappush(queue, (cost + 1 + 100 / len(first), there, [*path, there]))
-        return None
+
+def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) -> list[int] | None:
+    """The way from slice to slice with the most pairs to choose from."""
+    queue = [(0.0, source, [source])]
+    seen: set[int] = set()
+    while queue:
+        cost, here, path = heapq.heappop(queue)
+        if here == goal and len(path) > 1:
+            return path
+        if here in seen:
+            continue
+        seen.add(here)
+        for there, (first, _) in links.get(here, {}).items():
+            if there not in seen and (here, there) not in barred:
+                heapq.heappush(queue, (cost + 1 + 100 / len(first), there, [*path, there]))
+    return None
 
 
 def _spread(room: IntArray, units: int) -> IntArray:

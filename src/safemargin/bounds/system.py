@@ -88,6 +88,11 @@ class System:
             return np.column_stack([matrix, self.people - matrix.sum(axis=1)])
         return matrix[:, : len(self.options)]
 
+    def axes_of(self, block: int) -> tuple[str, ...]:
+        """The axes of the table that a block of slices comes from."""
+        rows = np.flatnonzero(self.slice_of == self.blocks[block].max(initial=-1))
+        return self.sources[int(rows[0])][0].axes if len(rows) else ()
+
     def explain(self, row: int) -> str:
         """A row in words, for a message."""
         table, place = self.sources[row]

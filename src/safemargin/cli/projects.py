@@ -55,22 +55,24 @@ def init(
 def release(
     project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
     folder: Annotated[Path, typer.Option("--out", help="New folder for tables, certificate and report.")],
+    explain: Annotated[bool, typer.Option("--explain", help="Tell whom tables left out would expose.")] = False,
     as_json: Json = False,
 ) -> None:
     """Tabulate, decide, publish, audit and report; nothing is published unless the certificate holds.
 
     Example: safemargin release project.toml --out release
     """
-    _finish_release(project, folder, as_json)
+    _finish_release(project, folder, as_json, explain)
 
 
-def _finish_release(project: Path, folder: Path, as_json: bool) -> None:
+def _finish_release(project: Path, folder: Path, as_json: bool, explain: bool = False) -> None:
     with notes.status("starting") as status:
         outcome: Outcome = run(Project.load(project), folder, lambda words: status.update(words))
     if as_json:
         print_json(outcome.document)
     else:
-        show_release(out, outcome.plan, outcome.release, outcome.findings, folder)
+        certificates = {name: str(folder / file) for name, file in outcome.certificates.items()}
+        show_release(out, outcome.plan, outcome.release, outcome.findings, folder, certificates if explain else None)
     if not outcome.is_safe:
         raise typer.Exit(1)
 

@@ -26,7 +26,7 @@ from safemargin.model.plan import Action, Certificate, Decision, Plan, Refusal
 from safemargin.model.table import Table
 from safemargin.model.target import Limits, Target
 
-__all__ = ["PROTECTIONS", "decide"]
+__all__ = ["PROTECTIONS", "certificate_of", "decide", "population"]
 
 PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "withhold": Action.WITHHELD}
 """What may be done with groups whose share is outside the target."""
@@ -63,7 +63,7 @@ def decide(
         decisions=tuple(d for one in candidate.splits for d in _decisions(one, PROTECTIONS[protect], budget)),
         refusals=tuple(refused),
         guarantees=guarantees,
-        certificate=_certificate(table, proof, target, watching),
+        certificate=certificate_of(table, proof, target, watching),
         irregular=bad,
         exposed_people=people,
         witness=proof.tables,
@@ -238,7 +238,8 @@ def _guarantee(table: Table, candidate: Candidate, budget: NoiseBudget) -> Guara
     return Guarantee("two-sided geometric", statement, budget.loss, ("tier 0", "every exact and merged count"))
 
 
-def _certificate(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
+def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
+    """What a proof says about a release, in words."""
     names = f"the onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(one.name) for one in onlookers)}"
     who = "who know" if len(onlookers) > 1 else "who knows"
     compositions = {onlooker.composition(table.schema.names) for onlooker in onlookers}

@@ -8,6 +8,7 @@ import numpy as np
 from safemargin.errors import InputError
 from safemargin.model.arrays import frozen, group_sums, row_keys
 from safemargin.model.domain import Schema
+from safemargin.model.maximum import SIGN
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import UNBOUNDED, Group, PublishedTable
 from safemargin.model.table import Table, Tally
@@ -65,6 +66,25 @@ def merged_margin(table: Table, axis: str, partition: Partition) -> PublishedTab
     every[listed.codes[:, 0]] = listed.counts
     whole = Tally((axis,), frozen(np.arange(len(every)), 1), frozen(every, every.shape[1]))
     return as_published(whole, table.schema, axis, {axis: partition})
+
+
+def printed(table: Table, axes: tuple[str, ...], partitions: Mapping[str, Partition]) -> PublishedTable:
+    """One axis or several exactly, with their groups merged as `partitions` says; named after the axes.
+
+    Of several axes every cell that has people on the roll is listed, also one that nobody voted in. The others are
+    empty.
+    """
+    if len(axes) == 1:
+        return merged_margin(table, axes[0], partitions[axes[0]])
+    votes = table.margin(axes)
+    codes, counts = [votes.codes], [votes.counts]
+    if table.roll:
+        roll = table.people(axes)
+        filled = roll.codes[roll.counts[:, 0] > 0]
+        codes.append(filled)
+        counts.append(np.zeros((len(filled), votes.counts.shape[1]), dtype=np.int64))
+    whole = Tally(axes, frozen(np.concatenate(codes), len(axes)), frozen(np.concatenate(counts), len(counts[0][0])))
+    return as_published(whole, table.schema, SIGN.join(axes), partitions)
 
 
 def protected_margin(

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Guarantee
+from safemargin.model.maximum import MarginDecision, Maximum
 from safemargin.model.published import Group
 from safemargin.model.target import Target
 
@@ -58,6 +59,15 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Rejected:
+    """A margin that is not published: the groups of its axes in the version that was refused, and why."""
+
+    axes: tuple[str, ...]
+    groups: tuple[tuple[Group, ...], ...]
+    refusal: Refusal
+
+
+@dataclass(frozen=True)
 class Certificate:
     """What was proved about the release as a whole, against which onlooker, and how.
 
@@ -78,6 +88,9 @@ class Certificate:
 class Plan:
     """Every decision of a release, what was refused on the way, and the certificate.
 
+    `margins` are the tables of several axes that were asked for; `rejected` tells by name whom some of the
+    others would give away.
+
     `witness` holds integer tables made from public figures that satisfy all of them: the proof behind the certificate.
     """
 
@@ -91,6 +104,9 @@ class Plan:
     witness: tuple[IntArray, ...] = field(default=(), hash=False, compare=False)
     notes: tuple[str, ...] = ()
     """What is to be said beside the decisions."""
+    margins: tuple[MarginDecision, ...] = ()
+    maximum: Maximum | None = None
+    rejected: dict[str, Rejected] = field(default_factory=dict, hash=False)
 
     def axis(self, name: str) -> tuple[Decision, ...]:
         """Decisions about one axis, in order."""

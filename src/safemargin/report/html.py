@@ -17,6 +17,7 @@ PARTS = (
     sections.key_figures,
     sections.rates,
     sections.losses,
+    sections.margins,
     sections.onlookers,
     sections.intervals,
     sections.refusals,

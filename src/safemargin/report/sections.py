@@ -15,6 +15,7 @@ from safemargin.report.charts import (
 from safemargin.report.document import entries
 from safemargin.report.glossary import ACTION_WORDS, glossary_words
 from safemargin.report.groups import DecidedGroup, is_left_out, people_by_action
+from safemargin.report.margins import COLUMNS, margin_rows, maximum_words, refusal_lines
 from safemargin.report.markup import (
     Html,
     chip,
@@ -245,6 +246,20 @@ def decisions(story: Story) -> Html:
         summary = element("summary", f"{axis or 'everyone'}: {plural(len(groups), 'group')}")
         parts.append(element("details", summary, table(columns, rows, ("people",)), open="open"))
     return section("Every decision", *parts)
+
+
+def margins(story: Story) -> Html:
+    """Tables of several axes, where some were asked for."""
+    if story.plan.maximum is None:
+        return Html("")
+    left_out = refusal_lines(story.plan)
+    return section(
+        "Tables of several axes",
+        table(COLUMNS, margin_rows(story.plan)),
+        paragraphs(maximum_words(story.plan)),
+        element("h3", "Left out") if left_out else "",
+        _listed(left_out),
+    )
 
 
 def certificate(story: Story) -> Html:

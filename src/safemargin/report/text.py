@@ -1,6 +1,6 @@
 """Values as words and small tables in a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from safemargin.model.release import Release
 from safemargin.model.target import Target
 from safemargin.report.document import CellEntry, Document, entries, possible_entries
 from safemargin.report.groups import by_axis, decided_groups, is_left_out, people_by_action
+from safemargin.report.margins import COLUMNS, margin_rows, maximum_words
 from safemargin.report.ranking import ranked
 from safemargin.report.words import (
     UNSETTLED,
@@ -114,9 +115,17 @@ def show_findings(console: Console, findings: Findings) -> None:
 
 
 def show_release(
-    console: Console, plan: Plan, release: Release, findings: Sequence[Findings], folder: str | Path
+    console: Console,
+    plan: Plan,
+    release: Release,
+    findings: Sequence[Findings],
+    folder: str | Path,
+    certificates: Mapping[str, str] | None = None,
 ) -> None:
-    """What is published, what was refused on the way, and what is proved about the whole."""
+    """What is published, what was refused on the way, and what is proved about the whole.
+
+    With `certificates` (files by margin) it is told whom each table of several axes that is left out would give away.
+    """
     sound, certificate = is_sound(plan, findings), plan.certificate
     _say(console, f"{headline(plan, findings)}.", _tone(sound))
     _say(console, certificate.statement)
@@ -131,6 +140,7 @@ def show_release(
     for guarantee in plan.guarantees:
         cost = "" if guarantee.epsilon is None else f" (epsilon {guarantee.epsilon:g})"
         _say(console, f"{guarantee.mechanism}{cost}: {guarantee.statement}")
+    _show_margins(console, plan, certificates)
     if plan.refusals:
         _say(console, "\nRefused on the way", "bold")
         _list(console, [str(refusal) for refusal in plan.refusals])
@@ -141,6 +151,24 @@ def show_release(
     report = f"{folder}/inside/report.html"
     where = f"Publish {folder}/published. Its report, {report}, stays in the office." if sound else ""
     _say(console, f"\n{where or f'Nothing was published. The report is {report}.'}")
+
+
+def _show_margins(console: Console, plan: Plan, certificates: Mapping[str, str] | None) -> None:
+    if plan.maximum is None:
+        return
+    table = _table(*COLUMNS)
+    for row in margin_rows(plan):
+        table.add_row(*map(Text, row))
+    _say(console, "\nTables of several axes", "bold")
+    console.print(table)
+    _say(console, maximum_words(plan))
+    if certificates is not None and plan.rejected:
+        _say(console, "\nTables that are left out", "bold")
+        lines = [
+            f"{rejected.refusal}{f' ({certificates[name]})' if name in certificates else ''}"
+            for name, rejected in plan.rejected.items()
+        ]
+        _list(console, lines, len(lines))
 
 
 def _show_found(console: Console, attempts: Sequence[Attempt]) -> None:
@@ -215,9 +243,9 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _list(console: Console, lines: Sequence[str]) -> None:
-    more = [f"and {len(lines) - FEW:,} more"] if len(lines) > FEW else []
-    for line in [*lines[:FEW], *more]:
+def _list(console: Console, lines: Sequence[str], most: int = FEW) -> None:
+    more = [f"and {len(lines) - most:,} more"] if len(lines) > most else []
+    for line in [*lines[:most], *more]:
         points = Table.grid()
         points.add_row("  - ", Text(line))
         console.print(points)

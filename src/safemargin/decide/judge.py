@@ -1,0 +1,144 @@
+"""Which choices of margins are safe: each is put to the test once, and the answer serves all that say less or more."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from safemargin.bounds import bound
+from safemargin.bounds.certify import Exposed, Proof, certify
+from safemargin.bounds.system import system
+from safemargin.decide.versions import Version
+from safemargin.model.margins import knowing, printed
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import PublishedTable
+from safemargin.model.table import Table
+from safemargin.model.target import Limits
+
+FEW = 1_000
+"""Of so many cells one may be left to a table with fractions of people; the certificate says how many are."""
+
+Choice = tuple[int, ...]
+"""Per margin how finely it is published: 0 not at all, then its versions from the coarsest to the finest."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A margin under consideration: its versions from the coarsest to the finest, and what each counts for.
+
+    `needs` are the places of margins (single axes) without which it is not published.
+    """
+
+    versions: tuple[Version, ...]
+    values: tuple[float, ...]
+    needs: tuple[int, ...] = ()
+
+
+def within(less: Choice, more: Choice) -> bool:
+    """Whether a choice says nothing that the other does not."""
+    return all(a <= b for a, b in zip(less, more, strict=True))
+
+
+class Judge:
+    """Tests choices of margins on top of tables that are published anyhow, against every onlooker.
+
+    More tables only narrow what is possible. So what gives somebody away does so with more (`exposed`), and what is
+    safe stays safe with less. There is one exception, with a tau above 0: an interval no wider than tau that reaches
+    beyond the limits counts as disclosed, and may come to lie within them when it narrows. Such a choice (`narrow`)
+    rules out nothing but itself, and one that no test decided (`loose`) nothing at all.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        base: Sequence[PublishedTable],
+        margins: Sequence[Margin],
+        onlookers: Sequence[Onlooker],
+        limits: Limits,
+        linear: int = 0,
+    ) -> None:
+        self.table, self.base, self.margins = table, tuple(base), tuple(margins)
+        self.onlookers, self.limits, self.linear = tuple(onlookers), limits, linear
+        self.safe: list[Choice] = []
+        self.exposed: list[Choice] = []
+        self.narrow: list[Choice] = []
+        self.loose: list[Choice] = []
+        self.proofs: dict[Choice, Proof] = {}
+
+    def tables(self, choice: Choice) -> tuple[PublishedTable, ...]:
+        """What a choice publishes."""
+        chosen = [margin.versions[level - 1] for margin, level in zip(self.margins, choice, strict=True) if level]
+        return (*self.base, *(printed(self.table, each.axes, each.partitions) for each in chosen))
+
+    def is_safe(self, choice: Choice) -> bool:
+        """Whether a choice is shown to be safe: no cell given away, none left open, few left to fractions of people."""
+        if choice in self.safe or (self.limits.tau == 0 and any(within(choice, known) for known in self.safe)):
+            return True
+        if choice in self.narrow or choice in self.loose or any(within(known, choice) for known in self.exposed):
+            return False
+        proof = self.proof(choice)
+        if self._holds(proof):
+            self.safe.append(choice)
+            return True
+        if any(map(self._persists, proof.exposed)):
+            self.exposed.append(choice)
+        else:
+            (self.narrow if proof.exposed else self.loose).append(choice)
+        return False
+
+    def reason(self, choice: Choice, place: int) -> Proof | None:
+        """A test that was made and tells why a choice is not safe, because of the margin at `place`; or none."""
+        made = [known for known in self.exposed if known[place] and within(known, choice)]
+        if made:
+            return self.proofs[min(made, key=sum)]
+        return self.proofs.get(choice)
+
+    def is_exposed(self, choice: Choice) -> bool:
+        """Whether a choice is proved to give somebody away, as far as tests that were made tell."""
+        return any(within(known, choice) for known in self.exposed)
+
+    def proof(self, choice: Choice) -> Proof:
+        """The test of a choice."""
+        if choice not in self.proofs:
+            self.proofs[choice] = self._prove(self.tables(choice))
+        return self.proofs[choice]
+
+    def _prove(self, tables: tuple[PublishedTable, ...]) -> Proof:
+        slack = self.table.inconsistency.slack(int(self.table.totals.sum()))
+        best = Proof((), {})
+        for onlooker in self.onlookers:
+            watching = onlooker
+            if onlooker.composition(self.table.schema.names) != "joint":
+                if exposed := self._told_without_roll(tables, onlooker):
+                    return Proof(exposed, {})
+                watching = replace(onlooker, roll=knowing(self.table, "joint").roll)  # who knows more learns no less
+            proof = certify(system(tables, watching, slack), self.limits)
+            if not self._holds(proof):
+                return proof
+            if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
+                best = proof
+        return best
+
+    def _persists(self, one: Exposed) -> bool:
+        """Whether a cell stays given away, whatever else is published."""
+        people = np.array([one.people])
+        least, most = int(self.limits.least(people)[0, one.option]), int(self.limits.most(people)[0, one.option])
+        outside = one.upper < least or one.lower > most
+        return outside or one.lower == one.upper or one.people < self.limits.kappa
+
+    def _holds(self, proof: Proof) -> bool:
+        cells = proof.checked.get("joint cells", 0) + proof.checked.get("cells of fewer axes", 0)
+        return proof.holds and proof.linear <= max(self.linear, cells // FEW)
+
+    def _told_without_roll(self, tables: tuple[PublishedTable, ...], onlooker: Onlooker) -> tuple[Exposed, ...]:
+        """Cells that are known to within tau to somebody who does not know how many people are in them."""
+        exposure = bound(tables, onlooker, sharp=None, enough=self.limits.tau)
+        whole = [table for table in tables if set(table.axes) == set(exposure.cells.axes)]
+        if any(all(len(group) == 1 for groups in table.groups for group in groups) for table in whole):
+            return ()  # each cell is printed by itself, and regular
+        found = []
+        for row, option in np.argwhere(exposure.width <= self.limits.tau).tolist():
+            lower, upper = int(exposure.lower[row, option]), int(exposure.upper[row, option])
+            people = upper if exposure.people is None else int(exposure.people[row])
+            found.append(Exposed(exposure.cells.cell(row), option, people, lower, upper))
+        return tuple(found)
