@@ -95,10 +95,12 @@ def certify(
         _show(checked, known, counts)
     _reach(checked, known, rounder, tables, patient=True)
     if not tables:
-        tables = _shuffled(checked, known, rounder, progress)
+        tables = _shuffled(checked, known, rounder, rounder.guess() if rounder.possible else None, progress)
     linear = 0
     if _open(checked):
         family = Family(known, low, high)
+        if not tables:  # no whole table near the guess
+            tables = _shuffled(checked, known, rounder, family.fit().values, progress)
         if not given:
             _pulled(checked, family, (low, high), rounder, tables, progress)
         if _open(checked) and (budget := _budget(known)):
@@ -149,11 +151,13 @@ def _listed_ends(known: System, low: IntArray, high: IntArray) -> tuple[IntArray
     return least[:, :count], most[:, :count]
 
 
-def _shuffled(checked: list[Level], known: System, rounder: Rounder, progress: Progress | None) -> list[IntArray]:
-    """Integer tables by exchanging votes, each time towards what is still open: no program, no fit."""
+def _shuffled(
+    checked: list[Level], known: System, rounder: Rounder, near: FloatArray | None, progress: Progress | None
+) -> list[IntArray]:
+    """Integer tables from one `near` these values by exchanging votes, each time towards what is still open."""
     generator = numpy_generator(SEED + 2)
     tables: list[IntArray] = []
-    counts = rounder.round(rounder.guess()) if rounder.possible else None
+    counts = rounder.round(near) if near is not None else None
     left = _open(checked)
     for turn in range(SHUFFLES):
         if counts is None or not left:
@@ -311,7 +315,7 @@ def _integer_programs(checked: list[Level], program: Program) -> None:
 def _budget(known: System) -> int:
     """How many programs a system of this size is worth; options that share the people of each profile cost more."""
     work = known.size * (known.free**2)
-    return 400 if work <= 4_000 else 60 if work <= 40_000 else 0
+    return 400 if work <= 8_000 else 60 if work <= 40_000 else 0
 
 
 def _solve_end(

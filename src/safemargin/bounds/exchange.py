@@ -95,7 +95,7 @@ class Exchanges:
         keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
         mine = codes[block]
         commonness = np.bincount(mine + 1)[mine + 1]
-        order = np.lexsort((-commonness, keys))
+        order = np.lexsort((-self.people, -commonness, keys))  # a large hub has votes to exchange
         keys = keys[order]
         start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
         first = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
