@@ -71,8 +71,9 @@ def settle(
     complete = True
 
     def report() -> None:
-        if progress is not None:
-            progress(total - search.unsettled(), total)
+        if progress is not None:  # an end that a linear program reached is half the way
+            unseen = int(search.unseen_above.sum() + search.unseen_below.sum())
+            progress(total - (search.unsettled() + min(unseen, search.unsettled()) + 1) // 2, total)
 
     try:
         for counts in (search.low, *given):  # the floors are a table where propagation settles everything
