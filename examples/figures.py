@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from safemargin import Project, Release, audit
+from safemargin import Project, Release, Target, audit
 from safemargin.model.comparison import Comparison
 from safemargin.model.margins import as_published
 from safemargin.pipeline import Outcome, measure, run
@@ -47,7 +47,7 @@ def figures(project: Path, folder: Path) -> Figures:
     seconds = time.perf_counter() - start
     table = outcome.table
     whole = as_published(table.margin(table.schema.names), table.schema, "everything")
-    slices = next(a for a in audit(Release((whole,), loaded.target)).attempts if a.attack == "slices")
+    slices = next(a for a in audit(Release((whole,), Target())).attempts if a.attack == "slices")
     cells = {tuple(finding.cell.values()) for finding in slices.findings}
     return Figures(outcome, seconds, len(cells), slices.looked_at, slices.people_exposed)
 

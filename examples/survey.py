@@ -44,7 +44,7 @@ def build(data: Path, folder: Path, beta: float = 0.02, kappa: int = 20, tau: in
             from {source} group by all order by all
         ) to '{folder / "counts.csv"}' (header)"""
     )
-    found = duckdb.sql(f"select education from {source} group by education order by min(education_num)").fetchall()
+    found = duckdb.execute(f"select education from {source} group by education order by min(education_num)").fetchall()
     levels = json.dumps([level for (level,) in found])
     project = folder / "project.toml"
     project.write_text(PROJECT.format(levels=levels, beta=beta, kappa=kappa, tau=tau), encoding="utf-8")

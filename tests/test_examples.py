@@ -1,0 +1,93 @@
+"""The worked examples on public data, and the figures that docs/examples.md states."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+pytestmark = pytest.mark.data
+
+
+def example(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A script of `examples/`, which finds its neighbours as it does when it is run."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_workforce(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workforce, figures = example("workforce", monkeypatch), example("figures", monkeypatch)
+    found = figures.figures(workforce.build(data_sets, tmp_path), tmp_path / "release")
+    plan = found.outcome.plan
+    assert found.outcome.is_safe and plan.certificate.proved == "integer"
+    assert found.outcome.table.totals.tolist() == [59_230, 213_456, 103_391]
+    assert (found.unanimous, found.groups, found.readable) == (21, 343, 51)
+    assert [(d.axis, d.group) for d in plan.irregular] == [("company", {"Nvidia"})]
+    assert plan.exposed_people == 5_348 and plan.refusals == ()
+    assert found.merged == ["Nvidia | Sanmina"]
+    assert found.actions == {"company": {"exact": 23, "merged": 1}, "race": {"exact": 7}, "gender": {"exact": 2}}
+    assert figures.sum_of(plan.certificate.checked) == 854
+    assert (tmp_path / "release" / "published" / "company.csv").is_file()
+
+
+def test_two_way_tables_of_one_company(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workforce = example("workforce", monkeypatch)
+    assert workforce.two_way(data_sets, tmp_path) == (80, 5, 21)
+
+
+@pytest.mark.slow
+def test_gaps_of_one_company(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = example("workforce", monkeypatch).gaps(data_sets, tmp_path)
+    assert (pattern.table.counts.size, int(pattern.is_primary.sum())) == (264, 46)
+    assert (len(pattern.withheld), pattern.lower_bound, pattern.gap) == (68, 68, 0)
+
+
+@pytest.mark.slow
+def test_election(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    election, figures = example("election", monkeypatch), example("figures", monkeypatch)
+    found = figures.figures(election.build(data_sets, tmp_path), tmp_path / "release")
+    plan = found.outcome.plan
+    assert found.outcome.is_safe and plan.certificate.proved == "integer" and plan.refusals == ()
+    assert found.outcome.table.totals.tolist() == [216_420, 102_142, 47_728]
+    assert (found.unanimous, found.groups, found.readable) == (45, 607, 110)
+    assert found.actions == {"precinct": {"exact": 212}, "race": {"exact": 3}}
+    assert figures.sum_of(plan.certificate.checked) == 1_429
+
+
+@pytest.mark.slow
+def test_election_with_a_stricter_target(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    election, figures = example("election", monkeypatch), example("figures", monkeypatch)
+    project = election.build(data_sets, tmp_path, beta=0.05, kappa=30, tau=3)
+    found = figures.figures(project, tmp_path / "release")
+    plan = found.outcome.plan
+    assert found.outcome.is_safe and plan.certificate.proved == "integer"
+    assert (len(plan.irregular), plan.exposed_people) == (15, 94_880)
+    assert found.actions == {"precinct": {"exact": 177, "merged": 11}, "race": {"withheld": 1}}
+    for group in found.merged:
+        assert len({name.partition(": ")[0] for name in group.split(" | ")}) == 1, "merged within one county"
+    (refused,) = plan.refusals
+    assert (refused.people, refused.option, refused.lower, refused.upper) == (298, "none", 14, 15)
+
+
+@pytest.mark.slow
+def test_survey(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    survey, figures = example("survey", monkeypatch), example("figures", monkeypatch)
+    found = figures.figures(survey.build(data_sets, tmp_path), tmp_path / "release")
+    plan = found.outcome.plan
+    assert found.outcome.is_safe and plan.certificate.linear < 100
+    assert found.outcome.table.totals.tolist() == [37_155, 11_687]
+    assert (found.unanimous, found.groups, found.readable) == (1_434, 2_079, 5_832)
+    assert (len(plan.irregular), plan.exposed_people) == (2, 93)
+    first = plan.refusals[0]
+    assert first.cell == {"education": "HS-grad", "workclass": "Never-worked | Without-pay"}
+    assert (first.people, first.lower, first.upper) == (16, 14, 16)
+    assert "Federal-gov | Never-worked | Without-pay" in found.merged
+    assert [found.actions[name] for name in ("marital_status", "race", "sex")] == [{"exact": n} for n in (7, 5, 2)]
+    assert found.actions["workclass"] == {"exact": 6, "merged": 1} and found.actions["education"]["exact"] >= 13
