@@ -67,8 +67,14 @@ def decide(
         irregular=bad,
         exposed_people=people,
         witness=proof.tables,
-        notes=remembered(candidate.tables(table), pasts, limits, slack_of(table)),
+        notes=(*_only_total(candidate), *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )
+
+
+def _only_total(candidate: Candidate) -> list[str]:
+    if any(one.is_published for one in candidate.splits):
+        return []
+    return ["Only the total is left: nothing is published about any axis."]
 
 
 def population(table: Table) -> int:
