@@ -1,5 +1,6 @@
 """From a table and a target to a plan: what happens to every cell, and the proof that the whole is safe."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -30,6 +31,9 @@ __all__ = ["PROTECTIONS", "certificate_of", "decide", "population"]
 
 PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "withhold": Action.WITHHELD}
 """What may be done with groups whose share is outside the target."""
+
+ODDS = 1_000.0
+"""Noise goes further than it is assumed to about once in so many times."""
 
 SMALL_STEPS = 12
 """Merges of two groups that are tried before whole axes are left out."""
@@ -96,7 +100,8 @@ def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect
             one = by_rate(merged, limits)
         return one
     one = apart(replace(one, flagged=frozenset()))
-    flagged = flag(one, limits, {"noise": "noised", "withhold": "withheld"}[protect])
+    far = math.ceil(math.log(ODDS) / target.epsilon_max) if protect == "noise" else None
+    flagged = flag(one, limits, {"noise": "noised", "withhold": "withheld"}[protect], far)
     if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
     return flagged
@@ -239,7 +244,8 @@ def _guarantee(table: Table, candidate: Candidate, budget: NoiseBudget) -> Guara
     statement = (
         f"Two-sided geometric noise with epsilon {budget.epsilon:g} on {counts} of each noised group of "
         f"{', '.join(noised)}. Exchanging the answers of two people changes the odds of what is published by at most "
-        f"e^{budget.loss:g}, for exchanges that leave every exact count as it is."
+        f"e^{budget.loss:g}, for exchanges that leave every exact count and the choice of noised groups as they are. "
+        "That choice looks at answers; no epsilon covers it."
     )
     return Guarantee("two-sided geometric", statement, budget.loss, ("tier 0", "every exact and merged count"))
 
