@@ -98,11 +98,15 @@ class Fiber:
             self.units = self.options
         self.closed: set[tuple[int, int]] = set()
         self.rows: list[tuple[set[tuple[int, int]], int, int]] = []
-        for table in [*facts, *rolls]:
-            self._add(table)
+        for table in [*tables, *rolls]:
+            self._add(table, leaves_out=True)
+        for table in onlooker.facts:
+            cells = {(tuple(code), option) for code, option in zip(table.codes.tolist(), table.option, strict=True)}
+            combinations = len(set(table.option.tolist())) * np.prod([len(groups) for groups in table.groups])
+            self._add(table, leaves_out=len(cells) == combinations)
         self.layers = self._walk()
 
-    def _add(self, table: PublishedTable) -> None:
+    def _add(self, table: PublishedTable, leaves_out: bool) -> None:
         listed = [_categories([table], axis) for axis in table.axes]
         columns = [self.axes.index(axis) for axis in table.axes]
         for option in sorted(set(table.option.tolist())):
@@ -122,7 +126,7 @@ class Fiber:
                 covered |= members
                 where = {(p, u) for p in members for u in units}
                 self.rows.append((where, int(table.lower[row]), int(table.upper[row])))
-            for p, profile in enumerate(self.profiles):
+            for p, profile in enumerate(self.profiles if leaves_out else ()):
                 if p not in covered and all(profile[c] in listed[a] for a, c in enumerate(columns)):
                     self.closed |= {(p, u) for u in units}
 

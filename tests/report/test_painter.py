@@ -32,3 +32,8 @@ def test_the_process_ends_with_the_painter() -> None:
     with Painter() as painter:
         process = painter._process
     assert process is not None and process.poll() is not None
+
+
+def test_letters_that_cannot_be_drawn_are_replaced() -> None:
+    spec: Spec = {**BARS, "data": {"values": [{"a": "N\x01q\x1b\x00\ufffe"}]}}
+    assert "<svg" in to_svg(spec)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from safemargin.bounds.membership import complete
 from safemargin.bounds.system import complete_total, seen_in
 from safemargin.model.arrays import IntArray, group_sums, row_keys
 from safemargin.model.exposure import Exposure
@@ -26,7 +27,7 @@ class Situation:
     def totals(self) -> dict[str, int]:
         """Exact totals per option that some complete table states."""
         found: dict[str, int] = {}
-        facts = (*self.release.tables, *self.onlooker.facts)
+        facts = (*self.release.tables, *complete(self.onlooker))
         seen = seen_in((*facts, *self.onlooker.roll))
         for table in facts:
             for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):

@@ -8,6 +8,7 @@ import numpy as np
 from safemargin.bounds import closed
 from safemargin.bounds.asked import cells_asked, known_axes, people_of, targets_of
 from safemargin.bounds.conflict import explained
+from safemargin.bounds.membership import complete
 from safemargin.bounds.possible import MOST_TO_GLANCE, glance
 from safemargin.bounds.profiles import MOST_PROFILES
 from safemargin.bounds.propagate import propagate
@@ -106,7 +107,7 @@ def _bound(
         integer=settled.integer.reshape(shape),
         method=settled.method.reshape(shape),
         onlooker=onlooker,
-        totals=_totals((*public, *onlooker.facts), known),
+        totals=_totals((*public, *complete(onlooker)), known),
         population=_population(onlooker, known),
         fitted=_fitted(known, cell_of, len(cells)),
         complete=settled.complete and (sharp or bool(settled.integer.all())),

@@ -1,12 +1,14 @@
 """Which cells of a table a profile lies in, when merged categories may overlap."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import IntArray, row_keys
+from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import Group, PublishedTable
 
 
@@ -44,3 +46,15 @@ def _levels(groups: tuple[Group, ...]) -> list[int]:
         taken[level] |= group
         levels.append(level)
     return levels
+
+
+def has_gaps(table: PublishedTable) -> bool:
+    """Whether some combination of the categories that a table lists has no row."""
+    cells = row_keys(table.codes, [len(groups) for groups in table.groups])
+    combinations = math.prod(len(groups) for groups in table.groups)
+    return any(len(np.unique(cells[table.option == option])) < combinations for option in np.unique(table.option))
+
+
+def complete(onlooker: Onlooker) -> tuple[PublishedTable, ...]:
+    """The facts of an onlooker that speak about everybody: of what the others leave out, nothing is known."""
+    return tuple(fact for fact in onlooker.facts if not has_gaps(fact))

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.membership import Layer, layers
+from safemargin.bounds.membership import Layer, complete, has_gaps, layers
 from safemargin.bounds.profiles import categories_of, combinations, joint_roll, occupied
 from safemargin.errors import ContradictionError, InputError
 from safemargin.model.arrays import BoolArray, IntArray, row_keys
@@ -117,15 +117,17 @@ def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0,
     known = (*facts, *onlooker.roll)
     categories = tuple(categories_of(known, axis) for axis in axes)
     if check:
-        check_totals(facts, slack, dict(zip(axes, categories, strict=True)))
+        check_totals((*tables, *complete(onlooker)), slack, dict(zip(axes, categories, strict=True)))
     if joint is not None:
         codes, people = occupied(joint, axes, categories)
     else:
-        codes, people = combinations(known, axes, categories), None
+        codes, people = combinations((*tables, *complete(onlooker), *onlooker.roll), axes, categories), None
     builder = _Builder(axes, categories, codes, options, people, slack)
-    builder.choose_form(facts, onlooker.roll)
-    for table in facts:
+    builder.choose_form((*tables, *complete(onlooker)), onlooker.roll)
+    for table in tables:
         builder.add(table)
+    for fact in onlooker.facts:
+        builder.add(fact, leaves_out=not has_gaps(fact))
     if people is None:
         for table in onlooker.roll:
             builder.add(table)
@@ -240,8 +242,8 @@ class _Builder:
                     sure |= inside
         return bool(sure.all())
 
-    def add(self, table: PublishedTable) -> None:
-        """The rows of one table."""
+    def add(self, table: PublishedTable, leaves_out: bool = True) -> None:
+        """The rows of one table; unless it `leaves_out` what is empty, nothing is known of combinations without one."""
         sizes = [len(group) for group in table.groups]
         covered: dict[int, BoolArray] = {}
         for layer in layers(table):
@@ -258,7 +260,7 @@ class _Builder:
                 mine = self._add_option(table, layer.rows[chosen], place[chosen], where, option)
                 covered[option] = covered[option] | mine if option in covered else mine
             self.slice_count += len(found)
-        for option, mine in covered.items():
+        for option, mine in covered.items() if leaves_out else ():
             self._leave_out(table, option, self._appears(table) & ~mine)
 
     def _appears(self, table: PublishedTable) -> BoolArray:

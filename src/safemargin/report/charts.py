@@ -75,8 +75,18 @@ SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
 
 def framed(spec: Spec) -> Spec:
-    """The specification with what all pictures have in common."""
-    return {"config": CONFIG, **spec}
+    """The specification with what all pictures have in common, and without letters that cannot be drawn."""
+    found: Spec = _drawable({"config": CONFIG, **spec})
+    return found
+
+
+def _drawable(value: Any) -> Any:
+    """Control characters and the like would end the program that draws."""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in value)
+    if isinstance(value, dict):
+        return {_drawable(key): _drawable(each) for key, each in value.items()}
+    return [_drawable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def to_svg(spec: Spec, drawn: str | None = None) -> str:

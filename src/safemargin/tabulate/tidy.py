@@ -15,7 +15,7 @@ from safemargin.tabulate.counts import BadText, is_finite, whole_number
 from safemargin.tabulate.duck import connected
 from safemargin.tabulate.files import check_names, csv_records, require_file, suffix
 from safemargin.tabulate.parquet import open_parquet
-from safemargin.tabulate.profiles import check_columns
+from safemargin.tabulate.profiles import check_columns, check_labels
 
 T = TypeVar("T")
 
@@ -79,6 +79,8 @@ def read_tidy(
         axes = tuple(name for name in sheet.columns if name not in {*RESERVED, count, option})
     check_columns(sheet.path, sheet.columns, axes)
     coded = [_coded(sheet, name, _group) for name in axes]
+    for name, (listed, _) in zip(axes, coded, strict=True):
+        check_labels(sheet.path, name, len(listed))
     codes = np.column_stack([np.zeros((len(sheet.rows), 0), dtype=np.int64), *(column for _, column in coded)])
     options: tuple[str, ...] = ()
     chosen: IntArray = np.full(len(sheet.rows), -1, dtype=np.int64)

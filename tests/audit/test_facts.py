@@ -1,0 +1,47 @@
+"""Facts that an onlooker holds are about the cells they list; of the others nothing is known."""
+
+from pathlib import Path
+
+from safemargin.bounds import bound
+from safemargin.model.onlooker import Onlooker
+from safemargin.tabulate.tidy import read_tidy
+
+
+def intervals(folder: Path, **files: str) -> dict[str, tuple[int, int]]:
+    """Intervals by cell from `r`, `s` and the facts `f`."""
+    for name, text in files.items():
+        (folder / f"{name}.csv").write_text(text)
+    tables = [read_tidy(folder / "r.csv"), read_tidy(folder / "s.csv")]
+    found = bound(tables, Onlooker("public", facts=(read_tidy(folder / "f.csv"),)))
+    cells = ["".join(found.cells.cell(row).values()) for row in range(len(found.cells))]
+    return dict(zip(cells, zip(found.lower[:, 0].tolist(), found.upper[:, 0].tolist(), strict=True), strict=True))
+
+
+def test_combinations_that_a_fact_does_not_list_are_not_empty(tmp_path: Path) -> None:
+    found = intervals(
+        tmp_path,
+        r="r,option,count\na,yes,5\nb,yes,7\n",
+        s="s,option,count\nx,yes,\ny,yes,\n",
+        f="r,s,option,lower,upper\na,x,yes,1,5\nb,y,yes,1,7\n",
+    )
+    assert found == {"ax": (1, 5), "ay": (0, 4), "bx": (0, 6), "by": (1, 7)}
+
+
+def test_some_exact_facts_do_not_contradict_the_margins(tmp_path: Path) -> None:
+    found = intervals(
+        tmp_path,
+        r="r,option,count\na,yes,5\nb,yes,7\n",
+        s="s,option,count\nx,yes,5\ny,yes,7\n",
+        f="r,s,option,count\na,x,yes,2\nb,y,yes,4\n",
+    )
+    assert found == {"ax": (2, 2), "ay": (3, 3), "bx": (3, 3), "by": (4, 4)}
+
+
+def test_a_fact_that_lists_every_combination_speaks_about_everybody(tmp_path: Path) -> None:
+    found = intervals(
+        tmp_path,
+        r="r,option,count\na,yes,5\nb,yes,7\n",
+        s="s,option,count\nx,yes,\ny,yes,\n",
+        f="r,s,option,lower,upper\na,x,yes,1,2\na,y,yes,0,9\nb,x,yes,0,1\nb,y,yes,0,9\n",
+    )
+    assert found == {"ax": (1, 2), "ay": (3, 4), "bx": (0, 1), "by": (6, 7)}
