@@ -26,6 +26,9 @@ SEED = 40_000
 TRIES = 60
 """Random votes per group and option that are tried out."""
 
+STEPS = 60
+"""Sizes of exchanges that are tried out where counts are known to within some."""
+
 ROOM = 4
 """Counts between the limits from which on those next to a limit are protected too."""
 
@@ -153,8 +156,7 @@ def _shifted(votes: IntArray, most: int) -> Iterator[IntArray]:
     """The votes, and those in which two groups exchange answers, at most so many."""
     yield votes
     groups, options = votes.shape
-    steps = sorted({most, max(most // 2, 1), max(most // 4, 1), 2, 1}, reverse=True)
-    for step in (step for step in steps if step <= most):
+    for step in sorted({most * part // STEPS for part in range(1, STEPS + 1)} - {0}, reverse=True):
         for first, second in permutations(range(groups), 2):
             for given in range(options):
                 other = votes.copy()
