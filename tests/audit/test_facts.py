@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from safemargin.bounds import bound
+from safemargin.errors import ContradictionError
 from safemargin.model.onlooker import Onlooker
 from safemargin.tabulate.tidy import read_tidy
 
@@ -45,3 +48,28 @@ def test_a_fact_that_lists_every_combination_speaks_about_everybody(tmp_path: Pa
         f="r,s,option,lower,upper\na,x,yes,1,2\na,y,yes,0,9\nb,x,yes,0,1\nb,y,yes,0,9\n",
     )
     assert found == {"ax": (1, 2), "ay": (3, 4), "bx": (0, 1), "by": (6, 7)}
+
+
+def refusal(folder: Path, *tables: str, roll: str) -> str:
+    """What is said about tables that contradict a roll."""
+    read = []
+    for place, text in enumerate(tables):
+        (folder / f"{'rs'[place]}.csv").write_text(text)
+        read.append(read_tidy(folder / f"{'rs'[place]}.csv"))
+    (folder / "roll.csv").write_text(roll)
+    with pytest.raises(ContradictionError) as error:
+        bound(read, Onlooker("public", roll=(read_tidy(folder / "roll.csv", count="people"),)))
+    return str(error.value)
+
+
+def test_a_contradiction_names_the_roll(tmp_path: Path) -> None:
+    answers = "r,option,count\na,yes,5\na,no,6\nb,yes,7\nb,no,1\n"
+    said = refusal(tmp_path, answers, roll="r,people\na,10\nb,10\n")
+    assert said == "these facts cannot all hold: r.csv (r a, yes) = 5; r.csv (r a, no) = 6; the roll (r a) = 10"
+
+
+def test_a_contradiction_names_nothing_that_is_not_needed(tmp_path: Path) -> None:
+    tables = "r,option,count\na,yes,5\nb,yes,7\n", "s,option,count\nx,yes,6\ny,yes,6\n"
+    said = refusal(tmp_path, *tables, roll="r,s,people\na,x,1\na,y,2\nb,x,9\nb,y,9\n")
+    parts = "r.csv (r a, yes) = 5; the roll (r a, s x) = 1; the roll (r a, s y) = 2"
+    assert said == f"these facts cannot all hold: {parts}"
