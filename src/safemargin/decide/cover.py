@@ -85,6 +85,8 @@ class Cover:
         self.one, self.limits, self.within = one, limits, within
         self.place = {group: code for code, group in enumerate(one.groups)}
         self.people = np.array([one.size(group) for group in one.groups], dtype=np.int64)
+        if within is not None and within >= int(self.people.max(initial=0)):  # so much noise tells nothing
+            self.within = None
         self.whole = blocks(one)
         self._found: dict[tuple[Block, bytes], bool] = {}
 
