@@ -122,6 +122,9 @@ def test_one_leaf_below_areas_follows_by_subtraction(run: Run, tmp_path: Path) -
         (["--hierarchy", "city=x.hrc"], 2, "--hierarchy city: there is no such axis"),
         (["--count", "people"], 2, "people"),
         (["--protect", "2"], 2, "protect = 2"),
+        (["--seconds", "-1"], 2, "seconds = -1.0: must be a number of at least 0"),
+        (["--seconds", "nan"], 2, "seconds = nan: must be a number of at least 0"),
+        (["--extra", "-2"], 2, "extra = -2: must be at least 0"),
         (["--protect", "1000"], 1, "follows from the grand total"),
     ],
 )
