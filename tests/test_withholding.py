@@ -125,7 +125,7 @@ def test_one_leaf_below_areas_follows_by_subtraction(run: Run, tmp_path: Path) -
         (["--seconds", "-1"], 2, "seconds = -1.0: must be a number of at least 0"),
         (["--seconds", "nan"], 2, "seconds = nan: must be a number of at least 0"),
         (["--extra", "-2"], 2, "extra = -2: must be at least 0"),
-        (["--protect", "1000"], 1, "follows from the grand total"),
+        (["--protect", "1000"], 1, "town a, kind x: protect = 1000 cannot be attained"),
     ],
 )
 def test_wrong_calls(run: Run, options: list[str], code: int, words: str, table: Path, tmp_path: Path) -> None:

@@ -46,6 +46,9 @@ def withhold(
     except Unprotectable as error:
         cell = table.cell(int(asked.places[error.cell]))
         words = ", ".join(f"{axis} {label}" for axis, label in cell.items())
+        if error.need:
+            reason = f"protect = {protect} cannot be attained, whatever else is withheld"
+            raise RefusedError(f"{words}: {reason}") from None
         raise RefusedError(f"{words}: the count follows from the grand total whatever else is withheld") from None
     withheld = found.withheld
     order = np.flatnonzero(withheld)
