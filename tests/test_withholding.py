@@ -85,6 +85,34 @@ def test_hierarchies(run: Run, tmp_path: Path) -> None:
     assert {cell["region"] for cell in cells} == {"a", "b"}
 
 
+def test_areas_that_overlap_are_not_parts_of_one_total(run: Run, tmp_path: Path) -> None:
+    table, county, size = tmp_path / "t.csv", tmp_path / "county.hrc", tmp_path / "size.hrc"
+    counts = {"A": 2, "B": 2, "I": 8, "J": 8, "K": 3, "L": 3, "M": 3, "N": 7}
+    table.write_text("region,n\n" + "".join(f"{name},{count}\n" for name, count in counts.items()))
+    county.write_text("county-1\n@A\n@B\n@I\n@J\ncounty-2\n@K\n@L\n@M\n@N\n")
+    size.write_text("small\n@A\n@B\n@I\n@J\n@K\n@N\nBIG\n@L\n@M\n")
+    options = ["--hierarchy", f"region={county}", "--hierarchy", f"region={size}"]
+    assert run("withhold", str(table), *options, "--out", str(tmp_path / "gaps")).code == 0
+    pattern = tmp_path / "gaps" / "pattern.csv"
+    ran = run("audit", str(pattern), *options)
+    assert ran.code == 0, ran.out
+    pattern.write_text(pattern.read_text().replace("N,,withheld", "N,7,exact"))
+    ran = run("audit", str(pattern), *options)
+    assert (ran.code, "region K: the withheld count is 3" in ran.out) == (1, True), ran.out
+
+
+def test_one_leaf_below_areas_follows_by_subtraction(run: Run, tmp_path: Path) -> None:
+    pattern, areas = tmp_path / "pattern.csv", tmp_path / "areas.hrc"
+    areas.write_text("north\n@a\n@b\nsouth\n@c\n@d\n")
+    pattern.write_text(
+        "region,count,status\nTotal,25,exact\nnorth,9,exact\nsouth,16,exact\n"
+        "a,,withheld\nb,8,exact\nc,9,exact\nd,7,exact\n"
+    )
+    ran = run("audit", str(pattern), "--hierarchy", f"region={areas}")
+    assert ran.code == 1
+    assert "(region) leaves 1 to 1" in ran.out
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
@@ -94,7 +122,10 @@ def test_hierarchies(run: Run, tmp_path: Path) -> None:
         (["--hierarchy", "city=x.hrc"], 2, "--hierarchy city: there is no such axis"),
         (["--count", "people"], 2, "people"),
         (["--protect", "2"], 2, "protect = 2"),
-        (["--protect", "1000"], 1, "follows from the grand total"),
+        (["--seconds", "-1"], 2, "seconds = -1.0: must be a number of at least 0"),
+        (["--seconds", "nan"], 2, "seconds = nan: must be a number of at least 0"),
+        (["--extra", "-2"], 2, "extra = -2: must be at least 0"),
+        (["--protect", "1000"], 1, "town a, kind x: protect = 1000 cannot be attained"),
     ],
 )
 def test_wrong_calls(run: Run, options: list[str], code: int, words: str, table: Path, tmp_path: Path) -> None:

@@ -91,3 +91,23 @@ def test_listed_sums_are_checked(tmp_path: Path) -> None:
 def test_wrong_tables(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=words):
         read_frequencies(written(tmp_path / "t.csv", text), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,Freq,sdcStatus\nTotal,3,s\nx,3,q\n", r"t.csv: line 3: sdcStatus = 'q'"),
+        ("a,one,freq,cost,status\nTotal,3,3,3,S\nx,3,3,3,99\n", r"t.csv: line 3: status = '99'"),
+        ("a,n,primary,suppressed\nTotal,3,FALSE,MAYBE\nx,3,FALSE,FALSE\n", r"t.csv: line 2: suppressed = 'MAYBE'"),
+        ("a,count,status\nTotal,3,exact\nx,3,noised\n", r"t.csv: line 3: status = 'noised'"),
+    ],
+)
+def test_a_status_that_is_not_known_is_refused(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        read_published([written(tmp_path / "t.csv", text)])
+
+
+def test_a_hierarchy_needs_its_axis(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "a,n,sdcStatus\nTotal,3,s\nx,3,s\n")
+    with pytest.raises(InputError, match="--hierarchy z: there is no such axis; the axes are a"):
+        read_published([path], hierarchies={"z": [tmp_path / "z.hrc"]})

@@ -1,8 +1,13 @@
 """Subtraction: what a withheld or noised cell must be, once the rest of its table is taken from the total."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
 from safemargin.audit.situation import Situation
+from safemargin.bounds.membership import layers
+from safemargin.model.arrays import frozen
 from safemargin.model.findings import Attempt, Finding
 from safemargin.model.published import PublishedTable
 
@@ -13,12 +18,36 @@ def subtraction(situation: Situation) -> Attempt:
     looked = 0
     for table in situation.release.tables:
         if len(table.axes) == 1 and any(word in ("withheld", "noised") for word in table.status):
-            found, count = _attack(situation, table)
-            findings += found
-            looked += count
+            for part in _parts(table):
+                found, count = _attack(situation, part)
+                findings += found
+                looked += count
     people = sum({str(f.cell): f.people or 0 for f in findings}.values())
     summary = f"{len(findings)} of {looked} protected counts follow by subtraction" if looked else "nothing to subtract"
     return Attempt("subtraction", summary, looked, tuple(findings), people)
+
+
+def _parts(table: PublishedTable) -> Iterator[PublishedTable]:
+    """The table, or where its groups overlap, each set of disjoint rows that holds every category."""
+    parts = list(layers(table))
+    if len(parts) == 1:
+        yield table
+        return
+    everybody = frozenset().union(*table.groups[0])
+    for part in parts:
+        used, codes = np.unique(table.codes[part.rows, 0], return_inverse=True)
+        groups = tuple(table.groups[0][group] for group in used.tolist())
+        if frozenset().union(*groups) == everybody:
+            yield replace(
+                table,
+                groups=(groups,),
+                codes=frozen(codes, 1),
+                option=frozen(table.option[part.rows]),
+                lower=frozen(table.lower[part.rows]),
+                upper=frozen(table.upper[part.rows]),
+                status=tuple(table.status[row] for row in part.rows.tolist()),
+                noisy=None if table.noisy is None else frozen(table.noisy[part.rows]),
+            )
 
 
 def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding], int]:

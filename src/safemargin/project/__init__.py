@@ -182,7 +182,9 @@ PHRASES: Mapping[str, str] = {
     "bool_type": "must be true or false",
     "dict_type": "must be a section with keys",
     "float_type": "must be a number",
+    "greater_than_equal": "must be at least {ge}",
     "int_type": "must be a whole number",
+    "less_than_equal": "must be at most {le}",
     "mapping_type": "must be a section with keys",
     "model_type": "must be a section with keys",
     "string_too_short": "must not be empty",
@@ -190,7 +192,7 @@ PHRASES: Mapping[str, str] = {
     "too_short": "must not be empty",
     "tuple_type": "must be a list in brackets",
 }
-"""What is allowed, by the kind of error that pydantic reports."""
+"""What is allowed, by the kind of error that pydantic reports; limits in braces."""
 
 
 def project_schema() -> dict[str, Any]:
@@ -235,4 +237,5 @@ def _explained(error: ValidationError) -> str:
         return f"{said}: unknown key; allowed here are {', '.join(_fields(place))}"
     if kind == "literal_error":
         return f"{said}: must be {problem['ctx']['expected']}"
-    return f"{said}: {PHRASES.get(kind, problem['msg'])}"
+    phrase = PHRASES[kind].format(**problem.get("ctx", {})) if kind in PHRASES else problem["msg"]
+    return f"{said}: {phrase}"

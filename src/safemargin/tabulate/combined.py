@@ -6,6 +6,8 @@
 | sdcTable | column `sdcStatus` | it is u or x |
 | GaussSuppression | column `suppressed` | it is TRUE |
 | safemargin | column `status`, and a category `Total` | it is `withheld` |
+
+A status that the tool does not have is refused.
 """
 
 import csv
@@ -28,6 +30,13 @@ from safemargin.tabulate.tidy import Sheet, read_sheet
 TOTALS = (TOTAL, "total", "TOTAL", "tot", "All")
 COUNTS = ("count", "freq", "frequency", "n", "values", "value", "people")
 UNSAFE = frozenset(["U", "M", *(str(code) for code in (3, 4, 5, 6, 7, 8, 9, 11, 12))])
+SAFE = frozenset(["S", "P", "E", *(str(code) for code in (1, 2, 10, 13, 14))])
+WORDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "sdcStatus": (frozenset("ux"), frozenset("szw")),
+    "suppressed": (frozenset(["TRUE", "True", "true", "1"]), frozenset(["FALSE", "False", "false", "0"])),
+    "status": (UNSAFE | {"withheld"}, SAFE | {"exact", "merged", ""}),
+}
+"""What a column may say of a count that is withheld, and of one that is published."""
 TAB = ("value", "freq", "cost", "status", "lower", "upper")
 Hierarchies = Mapping[str, Sequence[Path]]
 """Files with the hierarchies of each axis that has any."""
@@ -148,12 +157,12 @@ def count_column(names: Sequence[str]) -> str | None:
 
 
 def _withheld(sheet: Sheet, flag: str) -> BoolArray:
+    withheld, published = WORDS[flag]
     said = [text.strip() for text in sheet.columns[flag]]
-    if flag == "sdcStatus":
-        return np.array([text in ("u", "x") for text in said])
-    if flag == "suppressed":
-        return np.array([text.lower() in ("true", "1") for text in said])
-    return np.array([text in UNSAFE or text == "withheld" for text in said])
+    for row, text in enumerate(said):
+        if text not in withheld and text not in published:
+            raise sheet.fault(row, flag, "is not a status that is known; is the count withheld or published?")
+    return np.array([text in withheld for text in said])
 
 
 def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) -> Tree:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from safemargin.errors import InputError
 from safemargin.model.published import PublishedTable
 from safemargin.tabulate.combined import Hierarchies, is_combined, read_any_sheet, read_combined
 from safemargin.tabulate.crosstab import is_crosstab, read_crosstab
@@ -43,7 +44,16 @@ def read_published(
         others |= {name: sheets[path].columns[name] for name in tuple(sheets[path].columns)[:1]}
     for path in wide:
         found[path] = read_crosstab(sheets[path], others)
-    return tuple(table for path in paths for table in found[path])
+    tables = tuple(table for path in paths for table in found[path])
+    _check_axes(hierarchies or {}, tables)
+    return tables
+
+
+def _check_axes(hierarchies: Hierarchies, tables: Sequence[PublishedTable]) -> None:
+    names = tuple(dict.fromkeys(axis for table in tables for axis in table.axes))
+    for name in hierarchies:
+        if name not in names:
+            raise InputError(f"--hierarchy {name}: there is no such axis; the axes are {', '.join(names) or '(none)'}")
 
 
 def _is_wide(sheet: Sheet, count: str, option: str) -> bool:

@@ -36,12 +36,19 @@ def withhold(
         raise InputError(f"primary counts {least}-{most}: the first must be at least 1 and not above the last")
     if protect is not None and protect <= most:
         raise InputError(f"protect = {protect}: must be more than the largest primary count, {most}")
+    if extra is not None and extra < 0:
+        raise InputError(f"extra = {extra}: must be at least 0")
+    if not seconds >= 0:
+        raise InputError(f"seconds = {seconds}: must be a number of at least 0")
     asked = problem(table, primary, protect)
     try:
         found = Search(asked, seconds, progress).run(extra)
     except Unprotectable as error:
         cell = table.cell(int(asked.places[error.cell]))
         words = ", ".join(f"{axis} {label}" for axis, label in cell.items())
+        if error.need:
+            reason = f"protect = {protect} cannot be attained, whatever else is withheld"
+            raise RefusedError(f"{words}: {reason}") from None
         raise RefusedError(f"{words}: the count follows from the grand total whatever else is withheld") from None
     withheld = found.withheld
     order = np.flatnonzero(withheld)

@@ -198,12 +198,13 @@ class Search:
     def _refuse(self, barrier: Barrier | None = None) -> None:
         if barrier is None:
             raise RefusedError("no pattern was found that protects every primary cell; withhold more by hand")
-        raise Unprotectable(barrier.cell)
+        raise Unprotectable(barrier)
 
 
 class Unprotectable(RefusedError):
-    """A primary cell that follows from the grand total whatever else is withheld."""
+    """A primary cell that follows from the grand total (`need` 0), or cannot rise by `need`, whatever is withheld."""
 
-    def __init__(self, cell: int) -> None:
-        super().__init__(f"cell {cell} follows from the grand total whatever else is withheld")
-        self.cell = cell
+    def __init__(self, barrier: Barrier) -> None:
+        self.cell, self.need = barrier.cell, barrier.need
+        what = f"cannot rise by {self.need}" if self.need else "follows from the grand total"
+        super().__init__(f"cell {self.cell} {what} whatever else is withheld")
