@@ -1,6 +1,5 @@
 """From a table and a target to a plan: what happens to every cell, and the proof that the whole is safe."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -31,9 +30,6 @@ __all__ = ["PROTECTIONS", "certificate_of", "decide", "population"]
 
 PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "withhold": Action.WITHHELD}
 """What may be done with groups whose share is outside the target."""
-
-ODDS = 1_000.0
-"""Noise goes further than it is assumed to about once in so many times."""
 
 SMALL_STEPS = 12
 """Merges of two groups that are tried before whole axes are left out."""
@@ -100,8 +96,7 @@ def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect
             one = by_rate(merged, limits)
         return one
     one = apart(replace(one, flagged=frozenset()))
-    far = math.ceil(math.log(ODDS) / target.epsilon_max) if protect == "noise" else None
-    flagged = flag(one, limits, {"noise": "noised", "withhold": "withheld"}[protect], far)
+    flagged = flag(one, limits, {"noise": "noised", "withhold": "withheld"}[protect])
     if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
     return flagged

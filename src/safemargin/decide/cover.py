@@ -5,19 +5,15 @@ two by two, then two such pairs, and so on. A group whose share is outside the l
 others of its block, or of the next larger one. Looking at votes for a cheaper partner would tell more: that the partner
 was needed. A block is good enough if other votes with the same sums would have been published the same way, and leave
 open how each of its groups voted. Such votes are looked for and tried out; where none are found the block grows.
-
-Groups are protected already when they come close to a limit, not only beyond it: that a group is protected then does
-not tell that it is beyond.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 
 import numpy as np
 
 from safemargin.decide.split import Split
-from safemargin.model.arrays import BoolArray, IntArray
+from safemargin.model.arrays import IntArray
 from safemargin.model.published import Group, label
 from safemargin.model.target import Limits
 from safemargin.randomness import Generator, numpy_generator
@@ -25,12 +21,6 @@ from safemargin.randomness import Generator, numpy_generator
 SEED = 40_000
 TRIES = 60
 """Random votes per group and option that are tried out."""
-
-STEPS = 60
-"""Sizes of exchanges that are tried out where counts are known to within some."""
-
-ROOM = 4
-"""Counts between the limits from which on those next to a limit are protected too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +70,12 @@ def _joined(parts: Sequence[Block]) -> Block:
 class Cover:
     """The rule for one axis, for the votes that were cast and for any others."""
 
-    def __init__(self, one: Split, limits: Limits, within: int | None = None) -> None:
-        """The rule; with `within`, an onlooker knows every protected count to within so many, as from noise."""
-        self.one, self.limits, self.within = one, limits, within
+    def __init__(self, one: Split, limits: Limits) -> None:
+        self.one, self.limits = one, limits
         self.place = {group: code for code, group in enumerate(one.groups)}
         self.people = np.array([one.size(group) for group in one.groups], dtype=np.int64)
-        if within is not None and within >= int(self.people.max(initial=0)):  # so much noise tells nothing
-            self.within = None
         self.whole = blocks(one)
-        self._found: dict[tuple[Block, bytes], bool] = {}
+        self._found: dict[tuple[Block, tuple[int, ...]], bool] = {}
 
     def published(self, votes: IntArray) -> list[tuple[Group, ...]] | None:
         """The groups, or blocks of them, that would be published for these votes per group; None if nothing would."""
@@ -110,34 +97,25 @@ class Cover:
         counts, people = votes[codes].sum(axis=0)[None, :], self.people[codes].sum(keepdims=True)
         union = frozenset().union(*block.groups)
         apart = len(block.groups) > 1 and any(pair <= union for pair in self.one.axis.apart)
-        least, most = self.limits.least(people), self.limits.most(people)
-        near = (most - least >= ROOM) & ((counts <= least) | (counts >= most)) & ~self._told
-        return not apart and not near.any() and bool((self.limits.verdicts(counts, counts, people) == 0).all())
-
-    @property
-    def _told(self) -> BoolArray:
-        return np.array(self.limits.told or (False,) * self.one.votes.shape[1])
+        return not apart and bool((self.limits.verdicts(counts, counts, people) == 0).all())
 
     def _hides(self, block: Block, votes: IntArray) -> bool:
         """Whether other votes that are published as this block leave open how each group of it voted."""
         codes = self._codes(block)
         sums = votes[codes].sum(axis=0)
-        key = (block, (sums if self.within is None else votes[codes]).tobytes())
+        key = (block, tuple(sums.tolist()))
         if key not in self._found:
             people = self.people[codes]
-            least, most = self.limits.least(people), self.limits.most(people)
             lower, upper = votes[codes] * 0 + people[:, None], votes[codes] * 0
-            inside = (least > most) | self._told
             hidden = False
-            for other in self._others(block, sums) if self.within is None else _shifted(votes[codes], self.within):
+            for other in self._others(block, sums):
                 if hidden:
                     break
                 trial = votes.copy()
                 trial[codes] = other
                 if not all(self._publish(part, trial) is not None for part in block.parts):
                     lower, upper = np.minimum(lower, other), np.maximum(upper, other)
-                    inside |= (other >= least) & (other <= most)
-                    hidden = bool(inside.all()) and not (self.limits.verdicts(lower, upper, people) == 2).any()
+                    hidden = not (self.limits.verdicts(lower, upper, people) == 2).any()  # no witness yet: disclosed
             self._found[key] = hidden
         return self._found[key]
 
@@ -152,25 +130,6 @@ class Cover:
                 for option in range(len(sums)):
                     for most in (True, False):
                         yield _dealt(pool, people, group, option, most, generator)[:, :-1]
-
-
-def _shifted(votes: IntArray, most: int) -> Iterator[IntArray]:
-    """The votes, and those in which two groups exchange answers, at most so many."""
-    yield votes
-    groups, options = votes.shape
-    for step in sorted({most * part // STEPS for part in range(1, STEPS + 1)} - {0}, reverse=True):
-        for first, second in permutations(range(groups), 2):
-            for given in range(options):
-                other = votes.copy()
-                other[first, given] -= step
-                other[second, given] += step
-                for taken in range(options):
-                    if taken != given:
-                        swapped = other.copy()
-                        swapped[first, taken] += step
-                        swapped[second, taken] -= step
-                        if (swapped >= 0).all():
-                            yield swapped
 
 
 def _dealt(pool: IntArray, people: IntArray, first: int, option: int, most: bool, generator: Generator) -> IntArray:
@@ -192,7 +151,7 @@ def _dealt(pool: IntArray, people: IntArray, first: int, option: int, most: bool
     return dealt
 
 
-def covered(one: Split, limits: Limits, within: int | None = None) -> list[tuple[Group, ...]] | None:
+def covered(one: Split, limits: Limits) -> list[tuple[Group, ...]] | None:
     """The groups of an axis that may be published by themselves, and those that must cover each other."""
     votes = np.stack([one.counts(group) for group in one.groups])
-    return Cover(one, limits, within).published(votes)
+    return Cover(one, limits).published(votes)

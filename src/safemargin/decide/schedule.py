@@ -28,13 +28,12 @@ def by_rate(one: Split, limits: Limits) -> Split:
     return one.parted(tuple(frozenset().union(*part) for part in parts), ALIKE)
 
 
-def flag(one: Split, limits: Limits, word: str, within: int | None = None) -> Split:
+def flag(one: Split, limits: Limits, word: str) -> Split:
     """Mark irregular groups to be noised or withheld, with those that cover them.
 
-    The groups of an axis add up to the exact total, so a single protected one would follow by subtraction. Noise leaves
-    every count known to `within` so many.
+    The groups of an axis add up to the exact total, so a single protected one would follow by subtraction.
     """
-    parts = covered(one, limits, within) if one.is_published else [one.groups]
+    parts = covered(one, limits) if one.is_published else [one.groups]
     if parts is None:
         return one.collapse(f"{ALIKE}, and no other group covers it")
     hidden = frozenset(group for part in parts if len(part) > 1 for group in part)
