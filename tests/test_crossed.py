@@ -132,7 +132,7 @@ def test_if_an_attack_succeeds_single_axes_are_published(tmp_path: Path, monkeyp
         ('margins = [["site", "site"]]', "outputs.margins: site x site names an axis twice"),
         ("margins = [[]]", "outputs.margins[0] = []: must not be empty"),
         ('pairs = "some"', "outputs.pairs = 'some': must be 'all'"),
-        ("order = 0", "outputs.order = 0: Input should be greater than or equal to 1"),
+        ("order = 0", "outputs.order = 0: must be at least 1"),
         ('weights = {"site x grade" = 2.0}', "'site x grade': this margin is not asked for; add it to outputs.margins"),
         ('pairs = "all"\nweights = {"site x grade" = -1.0}', "'site x grade' = -1.0: must be positive and finite"),
     ],

@@ -4,14 +4,17 @@ A withheld count is at least one (zeros are published). A move is possible if al
 possible move changes cannot be told exactly.
 """
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import highspy
 import numpy as np
 from scipy import sparse
 
+from safemargin.bounds.solver import Form, is_infeasible, solver_of, values_of
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.randomness import numpy_generator
+
+if TYPE_CHECKING:
+    from highspy import Highs
 
 INSIDE = 0.001
 """What a change of a withheld count costs."""
@@ -35,7 +38,7 @@ class Moves:
         self.every = np.arange(2 * self.count, dtype=np.int32)
         self.upper = np.zeros(2 * self.count)
         self.cost = np.ones(2 * self.count)
-        self.solver = solver_of(model_of(self.matrix, self.cost, self.upper), (("presolve", "off"),))
+        self.solver = solver_of(_form(self.matrix, self.cost, self.upper), {"presolve": "off"})
         self.generator = numpy_generator(SEED)
         self.rays = False
         self.ray: FloatArray | None = None
@@ -43,7 +46,7 @@ class Moves:
     def open(self, withheld: BoolArray, price: FloatArray | None = None) -> None:
         """Let the counts of `withheld` cells change; with a `price`, those of all others where it is finite."""
         usable = withheld if price is None else withheld | np.isfinite(price)
-        self.upper = np.r_[np.where(usable, highspy.kHighsInf, 0.0), np.where(usable, self.counts - 1.0, 0.0)]
+        self.upper = np.r_[np.where(usable, np.inf, 0.0), np.where(usable, self.counts - 1.0, 0.0)]
         cost = np.where(withheld, INSIDE, 0.0 if price is None else np.where(np.isfinite(price), price, 0.0))
         self.cost = np.r_[cost, cost]
         self.solver.changeColsBounds(len(self.every), self.every, np.zeros(len(self.every)), self.upper)
@@ -90,16 +93,15 @@ class Moves:
         self.rays = False
         return None if change is not None or self.ray is None else np.flatnonzero(np.abs(self.ray) > 1e-9)
 
-    def _solve(self, solver: highspy.Highs, column: int, amount: int) -> FloatArray | None:
+    def _solve(self, solver: "Highs", column: int, amount: int) -> FloatArray | None:
         """From scratch: near the cell the dual simplex method needs few steps from nothing, many from elsewhere."""
         other = (column + self.count) % (2 * self.count)
         solver.clearSolver()
         solver.changeColBounds(column, float(amount), float(self.upper[column]))
         solver.changeColBounds(other, 0.0, 0.0)
         solver.run()
-        usable = solver.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-        values = np.asarray(solver.getSolution().col_value) if usable else None
-        if self.rays and not usable:
+        values = values_of(solver)
+        if self.rays and values is None:
             _, exists, ray = solver.getDualRay()  # type: ignore[attr-defined]
             self.ray = np.asarray(ray) if exists else None
         solver.changeColBounds(column, 0.0, float(self.upper[column]))
@@ -113,17 +115,17 @@ class Moves:
             columns = np.flatnonzero(np.r_[mine, mine & (self.counts > 1)])
             lower = np.where(columns == column, float(amount), 0.0)
             upper = np.where(columns == (column + self.count) % (2 * self.count), 0.0, self.upper[columns])
-            model = model_of(sparse.csc_array(self.matrix[:, columns]), self.cost[columns], upper, lower)
-            model.integrality_ = [highspy.HighsVarType.kInteger] * len(columns)
-            solver = solver_of(model, (("time_limit", seconds), ("mip_rel_gap", 0.2)))
+            form = _form(sparse.csc_array(self.matrix[:, columns]), self.cost[columns], upper, lower)
+            solver = solver_of(form, {"time_limit": seconds, "mip_rel_gap": 0.2}, whole=True)
             solver.run()
-            if solver.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
+            values = values_of(solver)
+            if values is not None:
                 change = np.zeros(2 * self.count)
-                change[columns] = np.asarray(solver.getSolution().col_value)
+                change[columns] = values
                 move = self._checked(change[: self.count] - change[self.count :])
                 if move is not None:
                     return move, True
-        done = mine is open_cells and solver.getModelStatus() == highspy.HighsModelStatus.kInfeasible
+        done = mine is open_cells and is_infeasible(solver)
         return None, done
 
     def _shuffle(self) -> None:
@@ -144,26 +146,7 @@ def is_move(equations: sparse.csr_array, counts: IntArray, move: IntArray) -> bo
     return bool(not (equations @ move).any() and (counts[changed] + move[changed] >= 1).all())
 
 
-def model_of(
-    matrix: sparse.csc_array, cost: FloatArray, upper: FloatArray, lower: FloatArray | None = None
-) -> highspy.HighsLp:
+def _form(matrix: sparse.csc_array, cost: FloatArray, upper: FloatArray, lower: FloatArray | None = None) -> Form:
     """Columns within bounds that `matrix` takes to zero."""
-    model = highspy.HighsLp()
-    model.num_row_, model.num_col_ = matrix.shape
-    model.col_cost_, model.col_upper_ = cost, upper
-    model.col_lower_ = np.zeros(len(cost)) if lower is None else lower
-    model.row_lower_ = model.row_upper_ = np.zeros(matrix.shape[0])
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-    model.a_matrix_.index_ = matrix.indices.astype(np.int32)
-    model.a_matrix_.value_ = matrix.data.astype(np.float64)
-    return model
-
-
-def solver_of(model: highspy.HighsLp, options: Sequence[tuple[str, bool | float | str]] = ()) -> highspy.Highs:
-    """A quiet solver on one thread, holding `model`."""
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    for name, value in (("output_flag", False), ("threads", 1), *options):
-        solver.setOptionValue(name, value)
-    solver.passModel(model)
-    return solver
+    zero = np.zeros(matrix.shape[0])
+    return Form(matrix, cost, np.zeros(len(cost)) if lower is None else lower, upper, zero, zero)

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import highspy
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.moves import Moves, solver_of
+from safemargin.bounds.moves import Moves
+from safemargin.bounds.solver import Form, is_optimal, solver_of
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 
 MOST_IN_A_DENOMINATOR = 200
@@ -75,12 +75,10 @@ class Barriers:
         self.equations, self.counts, self.withheld = equations, counts, withheld
         self.transposed = sparse.csr_array(equations.T)
         self.rows, self.count = equations.shape
-        self.model = self._model()
-        self.solver = solver_of(self.model)
+        self.solver = solver_of(self._form())
 
-    def _model(self) -> highspy.HighsLp:
+    def _form(self) -> Form:
         """Columns: multipliers against rising and falling, then the size of each published coefficient."""
-        infinity = highspy.kHighsInf
         published = np.flatnonzero(~self.withheld)
         turned = self.transposed.astype(np.float64)
         size = sparse.csr_array(
@@ -102,21 +100,18 @@ class Barriers:
                 ]
             )
         )
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = matrix.shape[1], matrix.shape[0]
-        model.col_cost_ = np.r_[np.full(2 * self.rows, 0.0), np.ones(len(published))]
-        model.col_lower_ = np.r_[np.full(2 * self.rows, -infinity), np.zeros(len(published))]
-        model.col_upper_ = np.full(matrix.shape[1], infinity)
-        half = np.r_[np.zeros(self.count), np.full(len(published), -infinity)]
-        most = np.r_[np.full(self.count, infinity), np.zeros(len(published))]
-        model.row_lower_ = np.r_[half, half, -infinity, -infinity]
-        model.row_upper_ = np.r_[most, most, infinity, infinity]
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-        model.a_matrix_.index_ = matrix.indices.astype(np.int32)
-        model.a_matrix_.value_ = matrix.data.astype(np.float64)
+        multipliers = np.full(2 * self.rows, -np.inf)
+        half = np.r_[np.zeros(self.count), np.full(len(published), -np.inf)]
+        most = np.r_[np.full(self.count, np.inf), np.zeros(len(published))]
         self.falling = self.count + len(published)
-        return model
+        return Form(
+            matrix,
+            np.r_[np.zeros(2 * self.rows), np.ones(len(published))],
+            np.r_[multipliers, np.zeros(len(published))],
+            np.full(matrix.shape[1], np.inf),
+            np.r_[half, half, -np.inf, -np.inf],
+            np.r_[most, most, np.inf, np.inf],
+        )
 
     def find(self, cell: int, need: int = 0) -> Barrier | None:
         """A barrier that holds `cell`, which is withheld, in place; with a `need`, that keeps it from rising so far."""
@@ -124,17 +119,17 @@ class Barriers:
         return min(found, key=lambda barrier: len(barrier.cells), default=None)
 
     def _find(self, cell: int, need: int, share: float) -> Barrier | None:
-        infinity, room = highspy.kHighsInf, float(self.counts[cell] - 1)
+        room = float(self.counts[cell] - 1)
         solver, last = self.solver, 2 * self.falling
-        solver.changeRowBounds(cell, 1.0, infinity)
-        solver.changeRowBounds(self.falling + cell, -1.0, infinity)
-        solver.changeRowBounds(last, -infinity, (need or 1) - 1 + share + room)
-        solver.changeRowBounds(last + 1, -infinity, infinity if need else share - room)
+        solver.changeRowBounds(cell, 1.0, np.inf)
+        solver.changeRowBounds(self.falling + cell, -1.0, np.inf)
+        solver.changeRowBounds(last, -np.inf, (need or 1) - 1 + share + room)
+        solver.changeRowBounds(last + 1, -np.inf, np.inf if need else share - room)
         solver.run()
-        found = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        found = is_optimal(solver)
         values = np.asarray(solver.getSolution().col_value) if found else np.zeros(0)
-        solver.changeRowBounds(cell, 0.0, infinity)
-        solver.changeRowBounds(self.falling + cell, 0.0, infinity)
+        solver.changeRowBounds(cell, 0.0, np.inf)
+        solver.changeRowBounds(self.falling + cell, 0.0, np.inf)
         if not found:
             return None
         held: set[int] = set()

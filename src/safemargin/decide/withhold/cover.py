@@ -1,15 +1,16 @@
 """The fewest cells that break every barrier found so far: a lower bound, and the next pattern to try."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.moves import solver_of
+from safemargin.bounds.solver import Form, is_optimal, solver_of
 from safemargin.decide.withhold.barriers import Barrier
-from safemargin.model.arrays import BoolArray
+from safemargin.model.arrays import BoolArray, FloatArray
+
+EXACTLY = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.5}
+"""Costs are whole: less than one apart is the optimum."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,9 @@ class Covering:
             signs.append([-1.0] * count)
             lower.append(-float(size))
         cost = np.r_[np.full(count, 1.0 if size is None else 0.0), np.ones(len(wishful))]
-        solver = solver_of(_model(rows, signs, lower, cost), _options(seconds))
+        solver = solver_of(_form(rows, signs, lower, cost), {"time_limit": seconds, **EXACTLY}, whole=True)
         solver.run()
-        proved = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        proved = is_optimal(solver)
         found = np.asarray(solver.getSolution().col_value)
         values = found if len(found) == len(cost) else np.zeros(len(cost))
         chosen = np.zeros(len(self.primary), dtype=bool)
@@ -93,24 +94,11 @@ class Covering:
         return Cover(chosen, bound if np.isfinite(bound) else 0.0, proved, given_up)
 
 
-def _options(seconds: float) -> Sequence[tuple[str, bool | float | str]]:
-    return (("time_limit", seconds), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.5))
-
-
-def _model(rows: list[list[int]], signs: list[list[float]], lower: list[float], cost: np.ndarray) -> highspy.HighsLp:
+def _form(rows: list[list[int]], signs: list[list[float]], lower: list[float], cost: FloatArray) -> Form:
     """Binary columns; every row at least its lower end."""
     starts = np.r_[0, np.cumsum([len(row) for row in rows])].astype(np.int64)
     data = np.array([sign for row in signs for sign in row])
     indices = np.array([column for row in rows for column in row], dtype=np.int64)
     matrix = sparse.csc_array(sparse.csr_array((data, indices, starts), shape=(len(rows), len(cost))))
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(cost), len(rows)
-    model.col_cost_ = cost
-    model.col_lower_, model.col_upper_ = np.zeros(len(cost)), np.ones(len(cost))
-    model.row_lower_, model.row_upper_ = np.array(lower), np.full(len(lower), highspy.kHighsInf)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-    model.a_matrix_.index_ = matrix.indices.astype(np.int32)
-    model.a_matrix_.value_ = matrix.data.astype(np.float64)
-    model.integrality_ = [highspy.HighsVarType.kInteger] * len(cost)
-    return model
+    zero, one = np.zeros(len(cost)), np.ones(len(cost))
+    return Form(matrix, cost, zero, one, np.array(lower), np.full(len(lower), np.inf))
