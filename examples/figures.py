@@ -10,7 +10,8 @@ from pathlib import Path
 from safemargin import Project, Release, Target, audit
 from safemargin.model.comparison import Comparison
 from safemargin.model.margins import as_published
-from safemargin.pipeline import Outcome, measure, run
+from safemargin.pipeline import Outcome, run
+from safemargin.pipeline.measure import measure
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def words(command: object) -> str:
 
 def commands() -> dict[str, str]:
     """The help of every command, by its full name."""
-    waiting: list[tuple[str, object]] = [("", typer.main.get_command(app))]
+    waiting: list[tuple[str, object]] = [("", typer.main.get_command(app()))]
     found = {}
     while waiting:
         name, command = waiting.pop()

@@ -15,6 +15,8 @@ from safemargin.model.arrays import BoolArray, FloatArray, IntArray, distinct, g
 from safemargin.randomness import Generator
 
 MOST_PER_LINK = 2_000
+FEW = 0.02
+"""The share of pairs below which a search looks at no others than these and their neighbours."""
 
 
 Links = dict[int, dict[int, tuple[IntArray, IntArray]]]
@@ -94,8 +96,7 @@ class Exchanges:
         codes, others = self.known.blocks, others.T + 1
         keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
         mine = codes[block]
-        commonness = np.bincount(mine + 1)[mine + 1]
-        order = np.lexsort((-self.people, -commonness, keys))  # a large hub has votes to exchange
+        order = self._hubs_first(keys, mine)
         keys = keys[order]
         start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
         first = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
@@ -104,10 +105,33 @@ class Exchanges:
         first, second = first[differs], order[differs]
         slices = row_keys(np.stack([mine[first], mine[second]], axis=1) + 1, [int(mine.max()) + 2] * 2)
         key = grouped(slices)[1]
-        alone = grouped(key * len(mine) + first)[0]
-        first, second, key = first[alone], second[alone], key[alone]
-        largest = np.lexsort((-np.minimum(self.people[first], self.people[second]), key))
+        if ((first[1:] == first[:-1]) & (key[1:] == key[:-1])).any():
+            alone = grouped(key * len(mine) + first)[0]
+            first, second, key = first[alone], second[alone], key[alone]
+        largest = np.argsort(key * len(mine) + np.maximum(self._rank[first], self._rank[second]))
         return Pairs(first[largest], second[largest], key[largest])
+
+    @cached_property
+    def _by_size(self) -> IntArray:
+        return np.argsort(-self.people, kind="stable")
+
+    @cached_property
+    def _rank(self) -> IntArray:
+        """The place of every profile when they stand by size, the largest first."""
+        rank = np.empty_like(self._by_size)
+        rank[self._by_size] = np.arange(len(rank))
+        return rank
+
+    def _hubs_first(self, keys: IntArray, mine: IntArray) -> IntArray:
+        """Profiles by key, those in the commonest slice first, then the largest: a large hub has votes to exchange."""
+        size = np.bincount(mine + 1)
+        common = np.argsort(np.argsort(-size, kind="stable"))[mine + 1]
+        if (int(keys.max(initial=0)) + 1) * len(size) * len(keys) >= 2**62:
+            return np.lexsort((self._rank, common, keys))
+        together = (keys * len(size) + common) * len(keys) + self._rank  # sorting numbers is the quickest way
+        together.sort()
+        order: IntArray = self._by_size[together % max(len(keys), 1)]
+        return order
 
     def reach(self, counts: IntArray, wanted: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
         """Block by block, the least and most of every entry (what is left last) over single exchanges from `counts`.
@@ -118,9 +142,15 @@ class Exchanges:
         least, most = matrix.copy(), matrix.copy()
         for block in range(len(self.known.blocks)):
             pairs = self.pairs(block)
-            chosen = np.flatnonzero(wanted[pairs.first] | wanted[pairs.second])
-            if not len(chosen):
+            asked = wanted[pairs.first] | wanted[pairs.second]
+            if not asked.any():
                 continue
+            if asked.mean() < FEW:
+                touched = np.zeros(int(pairs.key[-1]) + 1, dtype=bool)
+                touched[pairs.key[asked]] = True
+                near = touched[pairs.key]  # votes come back through pairs of the same two slices
+                pairs, asked = Pairs(pairs.first[near], pairs.second[near], pairs.key[near]), asked[near]
+            chosen = np.flatnonzero(asked)
             lead = chosen[grouped(pairs.first[chosen])[0]]
             first, second = matrix[pairs.first], matrix[pairs.second]
             for given in range(matrix.shape[1]):

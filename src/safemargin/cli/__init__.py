@@ -3,32 +3,51 @@
 import os
 import sys
 import warnings
+from collections.abc import Iterable
+from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Annotated, NoReturn
 
 import typer
 
-from safemargin.cli.comparisons import compare
-from safemargin.cli.fibers import fiber
-from safemargin.cli.ledgers import ledger
-from safemargin.cli.projects import demo, init, release, schema
-from safemargin.cli.proofs import verify
-from safemargin.cli.tables import audit, bound
 from safemargin.cli.terminal import note
-from safemargin.cli.withholding import withhold
 from safemargin.errors import SafemarginError
 
 __all__ = ["app", "main", "process"]
 
-app = typer.Typer(
-    help="Publish group counts exactly where that is provably safe, protected where it is not.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for command in (demo, init, release, compare, bound, audit, withhold, fiber, verify, ledger, schema):
-    app.command()(command)
+COMMANDS = {
+    "demo": "projects",
+    "init": "projects",
+    "release": "releases",
+    "compare": "comparisons",
+    "bound": "tables",
+    "audit": "tables",
+    "withhold": "withholding",
+    "fiber": "fibers",
+    "verify": "proofs",
+    "ledger": "ledgers",
+    "schema": "projects",
+}
+"""Every command, in the order of the help, and the file beside this one that holds it under the same name."""
+
+
+def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The program with these commands; a file is loaded only for commands in it."""
+    program = typer.Typer(
+        help="Publish group counts exactly where that is provably safe, protected where it is not.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    program.callback(invoke_without_command=True)(_root)
+    for name in names:
+        command = getattr(import_module(f"{__name__}.{COMMANDS[name]}"), name)
+        if isinstance(command, typer.Typer):
+            program.add_typer(command, name=name)
+        else:
+            program.command(name)(command)
+    return program
 
 
 def main() -> None:
@@ -36,7 +55,8 @@ def main() -> None:
     warnings.simplefilter("always")
     warnings.showwarning = _note_warning
     try:
-        app(prog_name="safemargin")
+        asked = sys.argv[1:2]
+        app(asked if asked and asked[0] in COMMANDS else COMMANDS)(prog_name="safemargin")
     except SafemarginError as error:
         note(str(error))
         sys.exit(2)
@@ -61,7 +81,6 @@ def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
     note(f"warning: {message}")
 
 
-@app.callback(invoke_without_command=True)
 def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
         print(installed_version("safemargin"))

@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
-from safemargin.cli.options import Json
-from safemargin.cli.terminal import notes, out, print_json, write
+from safemargin.cli.terminal import Json, notes, out, print_json, write
 from safemargin.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.errors import OutputError
-from safemargin.pipeline import measure
+from safemargin.pipeline.measure import measure
 from safemargin.project import Project
-from safemargin.report import comparison_document, comparison_page, show_comparison
+from safemargin.report.comparing import comparison_document, comparison_page, show_comparison
 
 
 def compare(

@@ -14,7 +14,6 @@ from safemargin.cli.options import (
     By,
     Count,
     Facts,
-    Json,
     Option,
     Rolls,
     Skip,
@@ -24,7 +23,7 @@ from safemargin.cli.options import (
     read_tables,
     share,
 )
-from safemargin.cli.terminal import out, print_json, progress_bar
+from safemargin.cli.terminal import Json, out, print_json, progress_bar
 from safemargin.errors import InputError
 from safemargin.report import possible_document, show_possible
 

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.cli.options import Json
-from safemargin.cli.terminal import out, print_json
+from safemargin.cli.terminal import Json, out, print_json
 from safemargin.errors import InputError
 from safemargin.ledger import read_ledger
 from safemargin.report.ledgers import ledger_document, show_ledger

@@ -16,7 +16,6 @@ from safemargin.tabulate.published import read_published
 from safemargin.tabulate.tidy import read_tidy
 from safemargin.verify import source_of
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Beta = Annotated[float | None, typer.Option(help="No share forced outside [beta, 1 - beta].")]
 Kappa = Annotated[int | None, typer.Option(help="Nobody among fewer than this in a published group.")]
 Tau = Annotated[int | None, typer.Option(help="No count known to within this many.")]

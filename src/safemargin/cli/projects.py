@@ -1,18 +1,16 @@
-"""Commands about projects: from a data file to a release."""
+"""Commands from which a project starts: a synthetic city, a look at a data file, the schema of project files."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from safemargin.cli.options import Json
-from safemargin.cli.terminal import notes, out, print_json, write
+from safemargin.cli.releases import finish_release
+from safemargin.cli.terminal import Json, notes, out, print_json, write
 from safemargin.demo import write_city
 from safemargin.errors import InputError, OutputError
-from safemargin.pipeline import Outcome, run
-from safemargin.project import Project, project_schema
+from safemargin.project import project_schema
 from safemargin.publish import check_folder
-from safemargin.report import show_release
 from safemargin.tabulate.propose import propose_project
 
 
@@ -27,7 +25,7 @@ def demo(
     check_folder(folder)
     with notes.status("building the city"):
         project = write_city(folder)
-    _finish_release(project, folder / "release", as_json)
+    finish_release(project, folder / "release", as_json)
 
 
 def init(
@@ -50,31 +48,6 @@ def init(
         print_json({"schema": 1, "project": str(path), "text": text})
     else:
         out.print(f"{path} written. Read it, edit it, then: safemargin release {path} --out release", soft_wrap=True)
-
-
-def release(
-    project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
-    folder: Annotated[Path, typer.Option("--out", help="New folder for tables, certificate and report.")],
-    explain: Annotated[bool, typer.Option("--explain", help="Tell whom tables left out would expose.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Tabulate, decide, publish, audit and report; nothing is published unless the certificate holds.
-
-    Example: safemargin release project.toml --out release
-    """
-    _finish_release(project, folder, as_json, explain)
-
-
-def _finish_release(project: Path, folder: Path, as_json: bool, explain: bool = False) -> None:
-    with notes.status("starting") as status:
-        outcome: Outcome = run(Project.load(project), folder, lambda words: status.update(words))
-    if as_json:
-        print_json(outcome.document)
-    else:
-        certificates = {name: str(folder / file) for name, file in outcome.certificates.items()}
-        show_release(out, outcome.plan, outcome.release, outcome.findings, folder, certificates if explain else None)
-    if not outcome.is_safe:
-        raise typer.Exit(1)
 
 
 def schema(as_json: Json = False) -> None:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from safemargin.cli.options import Facts, Json, Rolls, read_source
-from safemargin.cli.terminal import out, print_json
+from safemargin.cli.options import Facts, Rolls, read_source
+from safemargin.cli.terminal import Json, out, print_json
 from safemargin.verify import verify as run_verify
 
 

@@ -19,7 +19,6 @@ from safemargin.cli.options import (
     EarlierRolls,
     Facts,
     Hierarchy,
-    Json,
     Kappa,
     Option,
     Remembered,
@@ -36,7 +35,7 @@ from safemargin.cli.options import (
     share,
     sources_of,
 )
-from safemargin.cli.terminal import out, print_json, progress_bar, write
+from safemargin.cli.terminal import Json, out, print_json, progress_bar, write
 from safemargin.errors import InputError
 from safemargin.model.release import Release
 from safemargin.model.target import Target

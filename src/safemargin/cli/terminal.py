@@ -5,7 +5,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -13,6 +15,8 @@ from safemargin.errors import OutputError
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 
 
 def note(words: str) -> None:

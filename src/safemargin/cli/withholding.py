@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from safemargin.cli.options import By, Hierarchy, Json, axes, hierarchies
-from safemargin.cli.terminal import note, notes, out, print_json
+from safemargin.cli.options import By, Hierarchy, axes, hierarchies
+from safemargin.cli.terminal import Json, note, notes, out, print_json
 from safemargin.decide.withhold import SECONDS
 from safemargin.decide.withhold import withhold as run_withhold
 from safemargin.errors import InputError, RefusedError

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from safemargin.decide.judge import Choice, Judge, Margin, within
 
@@ -130,6 +129,8 @@ def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice], barred: Seq
     size = int(first[-1])
     if not size:
         return (), 0.0
+    from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to import, and few releases ask for more
+
     gain = np.concatenate([np.diff([0.0, *margin.values]) for margin in margins])
     rows: list[tuple[dict[int, int], int]] = []
     for place, margin in enumerate(margins):

@@ -69,6 +69,9 @@ def group_sums(keys: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
     first, inverse = grouped(keys)
     if len(first) == len(keys):
         return first, values[first]
+    if values.size and 0 <= values.min() and int(values.max()) * len(keys) < 2**53:  # floats hold such sums exactly
+        columns = [np.bincount(inverse, column, minlength=len(first)) for column in values.T]
+        return first, np.stack(columns, axis=1).astype(np.int64)
     order = np.argsort(inverse, kind="stable")
     starts = np.searchsorted(inverse[order], np.arange(len(first)))
     sums = np.add.reduceat(values[order], starts, axis=0) if len(first) else np.zeros((0, values.shape[1]), np.int64)

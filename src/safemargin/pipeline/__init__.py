@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from safemargin.audit import audit
-from safemargin.compare import DRAWS, EPSILONS, THRESHOLD, compare
 from safemargin.decide import decide
 from safemargin.decide.maximise import maximise, withdrawn
 from safemargin.explain import Explained, explain
@@ -24,7 +23,6 @@ from safemargin.ledger import (
     remember,
     roll_of,
 )
-from safemargin.model.comparison import Comparison
 from safemargin.model.findings import Findings
 from safemargin.model.margins import COMPOSITIONS, knowing
 from safemargin.model.onlooker import Onlooker
@@ -110,31 +108,6 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
     book = open_book(project, table)
     with Painter() as painter:
         return _release(project, table, book, folder, painter, step)
-
-
-def measure(
-    project: Project,
-    *,
-    epsilons: Sequence[float] = EPSILONS,
-    threshold: int = THRESHOLD,
-    draws: int = DRAWS,
-    seed: int | None = 0,
-    step: Step = lambda words: None,
-) -> Comparison:
-    """Every way to publish a project, side by side; nothing is published."""
-    step("reading")
-    table = tabulate(project)
-    return compare(
-        table,
-        project.target,
-        onlookers_of(project, table),
-        protect=project.protect,
-        epsilons=epsilons,
-        threshold=threshold,
-        draws=draws,
-        seed=seed,
-        step=step,
-    )
 
 
 def _release(project: Project, table: Table, book: Book | None, folder: Path, painter: Painter, step: Step) -> Outcome:
