@@ -273,3 +273,15 @@ def test_certificate_says_how_its_files_are_read(run: Run, tmp_path: Path) -> No
     written = tmp_path / "c.json"
     assert run("audit", tmp_path / "a.csv", *reading, "--certificate", written).code in (0, 1)
     assert run("verify", written, tmp_path / "a.csv").code == 0
+
+
+@pytest.mark.parametrize("known", [["--roll"], ["--roll", "--fact"]])
+def test_certificate_of_a_roll_without_people(run: Run, tmp_path: Path, known: list[str]) -> None:
+    table, written = tmp_path / "t.csv", tmp_path / "c.json"
+    files = {"--roll": tmp_path / "roll.csv", "--fact": tmp_path / "fact.csv"}
+    table.write_text("r,option,count\na,yes,0\nb,yes,0\n")
+    files["--roll"].write_text("r,people\na,0\nb,0\n")
+    files["--fact"].write_text("r,option,count\na,yes,0\n")
+    given = [part for name in known for part in (name, files[name])]
+    assert run("audit", table, *given, "--certificate", written).code == 0
+    assert run("verify", written, table, *given).code == 0
