@@ -122,13 +122,18 @@ def _rules(skip: list[str] | None) -> tuple[tuple[str, str], ...]:
     return tuple((column, value) for column, _, value in (rule.partition("=") for rule in skip or []))
 
 
-def check_alone(files: list[Path], others: dict[str, object]) -> None:
-    """A project file says all of it: what it would not use is refused."""
+def project_in(files: list[Path], others: dict[str, object]) -> Path | None:
+    """The project file, if one is given. It says all of it: what it would not use is refused."""
+    project = next((file for file in files if file.suffix == ".toml"), None)
+    if project is None:
+        return None
     if len(files) > 1:
-        raise InputError(f"{files[0]}: is a project, which names its files itself; leave out {files[1]}")
+        other = next((file for file in files if file != project), project)
+        raise InputError(f"{project}: is a project, which stands alone and names its files itself; leave out {other}")
     for name, value in others.items():
         if value:
-            raise InputError(f"{files[0]}: is a project, which says all of it; leave out {name}")
+            raise InputError(f"{project}: is a project, which says all of it; leave out {name}")
+    return project
 
 
 def share(tolerance: float) -> float:

@@ -29,7 +29,7 @@ from safemargin.cli.options import (
     Tolerance,
     aimed,
     axes,
-    check_alone,
+    project_in,
     public,
     read_tables,
     remembering,
@@ -75,9 +75,9 @@ def bound(
     wanted = axes(target)
     if sort not in SORTS:
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
-    if files[0].suffix == ".toml":
-        check_alone(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
-        project = Project.load(files[0])
+    given = project_in(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
+    if given is not None:
+        project = Project.load(given)
         aim = aimed(project.target, beta, kappa, tau)
         table = tabulate(project)
         with progress_bar("bounding") as progress:
