@@ -434,6 +434,20 @@ BAD = [
         *("site.csv: site 'South' has 0 people on the roll", "site 'S', which is on the roll"),
         roll__csv=ROLL.replace("South", "S"),
     ),
+    *(
+        bad(
+            f"unknown {word} in a fact of {command}",
+            command,
+            *("fact.csv", f"column {column!r}", f"unknown {word} {value!r}"),
+            fact__csv=f"site,option,count\n{row},3\n",
+            project__toml=PROJECT + '[[onlookers]]\nname = "clerk"\nfacts = ["fact.csv"]\n',
+        )
+        for command in (f"{BOUND} --fact fact.csv", f"{AUDIT} --fact fact.csv", "bound project.toml", RELEASE)
+        for word, column, value, row in (
+            ("category", "site", "Noth", "Noth,yes"),
+            ("option", "option", "Yes", "North,Yes"),
+        )
+    ),
     bad("empty category", RELEASE, "votes.csv", "'site'", votes__csv=VOTES.replace("South,junior,yes", ",junior,yes")),
     bad("empty answer", RELEASE, "votes.csv", "'answer'", votes__csv=VOTES.replace("junior,yes,45", "junior,,45")),
     # counts that are none

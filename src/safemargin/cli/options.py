@@ -12,6 +12,7 @@ from safemargin.model.certificate import Source
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
 from safemargin.model.target import Target
+from safemargin.tabulate.facts import check_facts
 from safemargin.tabulate.published import read_published
 from safemargin.tabulate.tidy import read_tidy
 from safemargin.verify import source_of
@@ -69,11 +70,17 @@ def hierarchies(texts: list[str] | None) -> dict[str, list[Path]]:
 
 
 def public(
-    roll: list[Path] | None, fact: list[Path] | None, count: str, option: str, knows_rule: bool = False
+    tables: tuple[PublishedTable, ...],
+    roll: list[Path] | None,
+    fact: list[Path] | None,
+    count: str,
+    option: str,
+    knows_rule: bool = False,
 ) -> Onlooker:
     """Who sees the tables and knows what these files say."""
-    known = read_tables(roll or [], "people", option), read_tables(fact or [], count, option)
-    return Onlooker("public", *known, knows_rule)
+    rolls, facts = read_tables(roll or [], "people", option), read_tables(fact or [], count, option)
+    check_facts(facts, (*tables, *rolls), option)
+    return Onlooker("public", rolls, facts, knows_rule)
 
 
 def remembering(

@@ -92,7 +92,7 @@ def bound(
     else:
         aim = aimed(Target(), beta, kappa, tau)
         tables = read_tables(files, count, option, by, skip)
-        onlooker = public(roll, fact, count, option)
+        onlooker = public(tables, roll, fact, count, option)
         slack = measured_slack(tables, share(tolerance))
         with progress_bar("bounding") as progress:
             exposure = run_bound(
@@ -147,7 +147,7 @@ def audit(
     stated, rule = (Target(), "") if manifest is None else read_manifest(manifest)
     aim = aimed(stated, beta, kappa, tau)
     tables = read_tables(files, count, option, by, skip, hierarchy)
-    onlooker = public(roll, fact, count, option, bool(rule))
+    onlooker = public(tables, roll, fact, count, option, bool(rule))
     onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, share(tolerance))
     with progress_bar("attacking") as progress:
