@@ -14,6 +14,7 @@ from safemargin.cli import projects
 from safemargin.demo import write_city
 from safemargin.errors import OutputError
 from safemargin.model.exposure import METHODS
+from safemargin.model.published import UNBOUNDED
 from truth import FAKE_SAFE, GAP, VLACH
 
 PROJECT = """\
@@ -222,6 +223,14 @@ def test_tables_without_options_have_none_in_json(run: Run, folder: Path) -> Non
     assert isinstance(cells, list) and all(set(entry) == CELL_KEYS - {"option"} for entry in cells)
 
 
+def test_a_total_that_is_withheld(run: Run, folder: Path) -> None:
+    (folder / "total.csv").write_text("count\n\n")
+    found = run("bound", "total.csv", "--json")
+    assert found.code == 0
+    (cell,) = json.loads(found.out)["cells"]
+    assert (cell["cell"], cell["lower"], cell["upper"]) == ({}, 0, UNBOUNDED)
+
+
 def test_bound_in_words(run: Run) -> None:
     ran = run("bound", "project.toml", "--limit", "2", "--sort", "width")
     assert ran.code == 0 and "6 more are not shown." in ran.out
@@ -377,6 +386,15 @@ BAD = [
     bad("no axis in the roll", SEALED_RELEASE, "roll.csv", "'grade'", roll__csv="site,people\nNorth,130\nSouth,145\n"),
     bad("no people in the roll", SEALED_RELEASE, "roll.csv", "'people'", roll__csv=ROLL.replace("people", "count")),
     bad("skip without a value", f"{AUDIT} --skip votes", "--skip", "'votes'"),
+    bad(
+        "no people in a roll beside tables",
+        f"{AUDIT} --roll roll.csv",
+        "roll.csv: there is no column 'people', 'lower' or 'upper';",
+        roll__csv="site,n\nNorth,many\n",
+    ),
+    bad("a project that is not first", "bound site.csv project.toml", "project.toml", "stands alone", "site.csv"),
+    bad("an axis asked for twice", f"{BOUND} --target site,site", "'site'", "twice"),
+    bad("an axis of a project asked for twice", "bound project.toml --target site,site", "'site'", "twice"),
     # missing key
     bad("no ballot", RELEASE, "project.toml", "data.ballot", project__toml=PROJECT.replace('ballot = "answer"\n', "")),
     bad("no data or tallies", RELEASE, "project.toml", "data", project__toml="[axes.site]\n"),
@@ -403,6 +421,32 @@ BAD = [
         *("roll.csv", "'site'", "'West'"),
         sealed__toml=SEALED.replace("[axes.site]", '[axes.site]\ncategories = ["North", "South"]'),
         roll__csv=f"{ROLL}West,junior,9\n",
+    ),
+    bad(
+        "category of the roll without votes",
+        SEALED_RELEASE,
+        *("roll.csv: column 'site': unknown category 'S'", "'South'"),
+        roll__csv=ROLL.replace("South", "S"),
+    ),
+    bad(
+        "category of a roll that no table lists",
+        f"{BOUND} --roll roll.csv",
+        *("site.csv: site 'South' has 0 people on the roll", "site 'S', which is on the roll"),
+        roll__csv=ROLL.replace("South", "S"),
+    ),
+    *(
+        bad(
+            f"unknown {word} in a fact of {command}",
+            command,
+            *("fact.csv", f"column {column!r}", f"unknown {word} {value!r}"),
+            fact__csv=f"site,option,count\n{row},3\n",
+            project__toml=PROJECT + '[[onlookers]]\nname = "clerk"\nfacts = ["fact.csv"]\n',
+        )
+        for command in (f"{BOUND} --fact fact.csv", f"{AUDIT} --fact fact.csv", "bound project.toml", RELEASE)
+        for word, column, value, row in (
+            ("category", "site", "Noth", "Noth,yes"),
+            ("option", "option", "Yes", "North,Yes"),
+        )
     ),
     bad("empty category", RELEASE, "votes.csv", "'site'", votes__csv=VOTES.replace("South,junior,yes", ",junior,yes")),
     bad("empty answer", RELEASE, "votes.csv", "'answer'", votes__csv=VOTES.replace("junior,yes,45", "junior,,45")),

@@ -272,4 +272,22 @@ def test_certificate_says_how_its_files_are_read(run: Run, tmp_path: Path) -> No
     reading = ["--count", "votes", "--option", "party", "--by", "place", "--skip", "colour=all"]
     written = tmp_path / "c.json"
     assert run("audit", tmp_path / "a.csv", *reading, "--certificate", written).code in (0, 1)
-    assert run("verify", written, tmp_path / "a.csv").code == 0
+    said = run("verify", written, tmp_path / "a.csv")
+    assert said.code == 0
+    assert (
+        "Not checked: a.csv: rows with colour = 'all', which the certificate leaves out (skip colour=all)." in said.out
+    )
+    told = run("verify", written, tmp_path / "a.csv", "--json").document["unchecked"]
+    assert isinstance(told, list) and len(told) == 1 and "skip colour=all" in told[0]
+
+
+@pytest.mark.parametrize("known", [["--roll"], ["--roll", "--fact"]])
+def test_certificate_of_a_roll_without_people(run: Run, tmp_path: Path, known: list[str]) -> None:
+    table, written = tmp_path / "t.csv", tmp_path / "c.json"
+    files = {"--roll": tmp_path / "roll.csv", "--fact": tmp_path / "fact.csv"}
+    table.write_text("r,option,count\na,yes,0\nb,yes,0\n")
+    files["--roll"].write_text("r,people\na,0\nb,0\n")
+    files["--fact"].write_text("r,option,count\na,yes,0\n")
+    given = [part for name in known for part in (name, files[name])]
+    assert run("audit", table, *given, "--certificate", written).code == 0
+    assert run("verify", written, table, *given).code == 0

@@ -13,8 +13,10 @@ from safemargin.model.published import PublishedTable
 
 
 def known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
-    """The axes asked for; raises if one is in no table."""
+    """The axes asked for; raises if one is in no table, or asked for twice."""
     for axis in target:
+        if target.count(axis) > 1:
+            raise InputError(f"target axis {axis!r} is named twice; name each axis once")
         if axis not in axes:
             raise InputError(f"target axis {axis!r} is in no table; the axes are {', '.join(axes) or '(none)'}")
     return target

@@ -75,7 +75,8 @@ class Attained:
 
     def thinned(self) -> tuple[IntArray, ...]:
         """Few tables for the same ends: those that attain most are chosen first."""
-        found = np.array([self.targets.of(counts) for counts in self.tables]).reshape(-1, len(self.lower))
+        shape = len(self.tables), len(self.lower)
+        found = np.array([self.targets.of(counts) for counts in self.tables]).reshape(shape)
         missing = np.hstack([self.above >= 0, self.below >= 0])
         attains = np.hstack([found == self.upper, found == self.lower])
         chosen: list[IntArray] = []

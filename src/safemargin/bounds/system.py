@@ -185,6 +185,10 @@ def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
     return apart
 
 
+def _words(cell: Mapping[str, str]) -> str:
+    return ", ".join(f"{axis} {category!r}" for axis, category in cell.items()) or "everybody"
+
+
 class _Builder:
     """Collects rows; exists only while a system is built."""
 
@@ -302,8 +306,8 @@ class _Builder:
             if wrong.any():
                 row = int(np.flatnonzero(wrong)[0])
                 raise ContradictionError(
-                    f"{table.name}: {table.cell(int(rows[row])) or 'everybody'} has {size[row]} people on the roll, "
-                    f"but {lower[row]} are counted"
+                    f"{table.name}: {_words(table.cell(int(rows[row])))} has {size[row]} people on the roll, "
+                    f"but {lower[row]} are counted{'' if size[row] else self._unlisted(table)}"
                 )
             if option < 0:
                 return covered
@@ -316,6 +320,15 @@ class _Builder:
         self.upper.append(upper)
         self.sources.extend((table, row) for row in rows.tolist())
         return covered
+
+    def _unlisted(self, table: PublishedTable) -> str:
+        """The first category on the roll that a table does not list, in words."""
+        for a, axis in enumerate(table.axes):
+            at, listed = self.axes.index(axis), frozenset().union(*table.groups[a])
+            for code in np.unique(self.codes[:, at]).tolist():
+                if (name := self.categories[at][code]) not in listed:
+                    return f"; it does not list {_words({axis: name})}, which is on the roll"
+        return ""
 
     def _leave_out(self, table: PublishedTable, option: int, empty: BoolArray) -> None:
         """A combination that a table lists no cell for, although its categories appear, is empty."""

@@ -53,7 +53,7 @@ def fiber(
     if sample is not None and sample < 2:
         raise InputError(f"--sample {sample}: must be at least 2")
     tables, wanted = read_tables(files, count, option, by, skip), axes(target)
-    onlooker = public(roll, fact, count, option)
+    onlooker = public(tables, roll, fact, count, option)
     slack = measured_slack(tables, share(tolerance))
     with progress_bar("counting") as progress:
         found = possible(tables, onlooker, target=wanted, slack=slack, progress=progress)

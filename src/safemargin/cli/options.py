@@ -12,6 +12,7 @@ from safemargin.model.certificate import Source
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
 from safemargin.model.target import Target
+from safemargin.tabulate.facts import check_facts
 from safemargin.tabulate.published import read_published
 from safemargin.tabulate.tidy import read_tidy
 from safemargin.verify import source_of
@@ -68,11 +69,17 @@ def hierarchies(texts: list[str] | None) -> dict[str, list[Path]]:
 
 
 def public(
-    roll: list[Path] | None, fact: list[Path] | None, count: str, option: str, knows_rule: bool = False
+    tables: tuple[PublishedTable, ...],
+    roll: list[Path] | None,
+    fact: list[Path] | None,
+    count: str,
+    option: str,
+    knows_rule: bool = False,
 ) -> Onlooker:
     """Who sees the tables and knows what these files say."""
-    known = read_tables(roll or [], "people", option), read_tables(fact or [], count, option)
-    return Onlooker("public", *known, knows_rule)
+    rolls, facts = read_tables(roll or [], "people", option), read_tables(fact or [], count, option)
+    check_facts(facts, (*tables, *rolls), option)
+    return Onlooker("public", rolls, facts, knows_rule)
 
 
 def remembering(
@@ -121,13 +128,18 @@ def _rules(skip: list[str] | None) -> tuple[tuple[str, str], ...]:
     return tuple((column, value) for column, _, value in (rule.partition("=") for rule in skip or []))
 
 
-def check_alone(files: list[Path], others: dict[str, object]) -> None:
-    """A project file says all of it: what it would not use is refused."""
+def project_in(files: list[Path], others: dict[str, object]) -> Path | None:
+    """The project file, if one is given. It says all of it: what it would not use is refused."""
+    project = next((file for file in files if file.suffix == ".toml"), None)
+    if project is None:
+        return None
     if len(files) > 1:
-        raise InputError(f"{files[0]}: is a project, which names its files itself; leave out {files[1]}")
+        other = next((file for file in files if file != project), project)
+        raise InputError(f"{project}: is a project, which stands alone and names its files itself; leave out {other}")
     for name, value in others.items():
         if value:
-            raise InputError(f"{files[0]}: is a project, which says all of it; leave out {name}")
+            raise InputError(f"{project}: is a project, which says all of it; leave out {name}")
+    return project
 
 
 def share(tolerance: float) -> float:

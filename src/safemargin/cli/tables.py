@@ -28,7 +28,7 @@ from safemargin.cli.options import (
     Tolerance,
     aimed,
     axes,
-    check_alone,
+    project_in,
     public,
     read_tables,
     remembering,
@@ -74,9 +74,9 @@ def bound(
     wanted = axes(target)
     if sort not in SORTS:
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
-    if files[0].suffix == ".toml":
-        check_alone(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
-        project = Project.load(files[0])
+    given = project_in(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
+    if given is not None:
+        project = Project.load(given)
         aim = aimed(project.target, beta, kappa, tau)
         table = tabulate(project)
         with progress_bar("bounding") as progress:
@@ -91,7 +91,7 @@ def bound(
     else:
         aim = aimed(Target(), beta, kappa, tau)
         tables = read_tables(files, count, option, by, skip)
-        onlooker = public(roll, fact, count, option)
+        onlooker = public(tables, roll, fact, count, option)
         slack = measured_slack(tables, share(tolerance))
         with progress_bar("bounding") as progress:
             exposure = run_bound(
@@ -146,7 +146,7 @@ def audit(
     stated, rule = (Target(), "") if manifest is None else read_manifest(manifest)
     aim = aimed(stated, beta, kappa, tau)
     tables = read_tables(files, count, option, by, skip, hierarchy)
-    onlooker = public(roll, fact, count, option, bool(rule))
+    onlooker = public(tables, roll, fact, count, option, bool(rule))
     onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, share(tolerance))
     with progress_bar("attacking") as progress:

@@ -36,6 +36,7 @@ from safemargin.report import html_report, release_document
 from safemargin.report.margins import margins_document
 from safemargin.report.painter import Painter
 from safemargin.tabulate import tabulate
+from safemargin.tabulate.facts import check_project_facts
 from safemargin.tabulate.people import tabulate_people
 from safemargin.tabulate.tidy import read_many
 
@@ -82,7 +83,9 @@ def onlookers_of(project: Project, table: Table, book: Book | None = None) -> tu
             rolls = roll_of(table, each.composition)
             by_group = book.section.assume == "groups"
             past = remember(book.entries, table.schema.names, book.section.cycle, rolls, book.members or {}, by_group)
-        found.append(replace(onlooker, facts=read_many(each.facts), past=past))
+        facts = read_many(each.facts)
+        check_project_facts(facts, table.schema)
+        found.append(replace(onlooker, facts=facts, past=past))
     return tuple(found)
 
 

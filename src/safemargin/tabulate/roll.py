@@ -102,8 +102,19 @@ def build_rolls(files: tuple[TidyFile, ...], schema: Schema, votes: tuple[Tally,
         for election in votes:
             if (fault := _first_difference(roll, election, schema)) is not None:
                 where, people, answers = fault
+                if not people and (unknown := _without_votes(file, roll, votes, schema)) is not None:
+                    raise InputError(f"{file.path}: {unknown}; {where} has {answers} votes, but is not on the roll")
                 raise InputError(f"{file.path}: {where}: {people} people on the roll but {answers} votes")
     return rolls
+
+
+def _without_votes(file: TidyFile, roll: Tally, votes: tuple[Tally, ...], schema: Schema) -> str | None:
+    """The column and the category of the first on the roll that no vote has."""
+    for place, name in enumerate(roll.axes):
+        voted = {int(code) for each in votes if name in each.axes for code in each.codes[:, each.axes.index(name)]}
+        if unknown := sorted(set(roll.codes[:, place].tolist()) - voted):
+            return f"column {file.columns[name]!r}: unknown category {schema.axis(name).categories[unknown[0]]!r}"
+    return None
 
 
 def _first_difference(roll: Tally, other: Tally, schema: Schema, *, equal: bool = False) -> tuple[str, int, int] | None:

@@ -13,7 +13,7 @@ from safemargin.model.domain import RESERVED
 from safemargin.model.published import JOINER, STATUSES, UNBOUNDED, Group, PublishedTable
 from safemargin.tabulate.counts import BadText, is_finite, whole_number
 from safemargin.tabulate.duck import connected
-from safemargin.tabulate.files import check_names, csv_records, require_file, suffix
+from safemargin.tabulate.files import check_names, csv_records, numbered_lines, require_file, suffix
 from safemargin.tabulate.parquet import open_parquet
 from safemargin.tabulate.profiles import check_columns, check_labels
 
@@ -124,6 +124,8 @@ def read_sheet(path: Path) -> Sheet:
     for line, record in records:
         lines.append(line)
         fields.append(record)
+    if not lines and len(names) == 1 and sum(1 for _ in numbered_lines(path)) > 1:  # its one cell is withheld
+        lines, fields = [2], [[""]]
     if not lines:
         raise InputError(f"{path}: the table is empty")
     return Sheet(path, dict(zip(names, zip(*fields, strict=True), strict=True)), lines)
@@ -147,8 +149,9 @@ def _measure(sheet: Sheet, count: str) -> str | None:
     if len(found) > 1:
         raise InputError(f"{sheet.path}: has both {found[0]!r} and {found[1]!r}; a table counts answers or people")
     if not found and not {"lower", "upper"} & set(sheet.columns):
+        wanted = ", ".join(repr(name) for name in dict.fromkeys((count, "people", "lower")))
         names = ", ".join(sheet.columns)
-        raise InputError(f"{sheet.path}: there is no column {count!r}, 'people', 'lower' or 'upper'; there are {names}")
+        raise InputError(f"{sheet.path}: there is no column {wanted} or 'upper'; there are {names}")
     return found[0] if found else None
 
 

@@ -147,12 +147,20 @@ def _verify_intervals(path: Path, document: dict[str, Any], given: Given, read: 
     if failures:
         return Verification(KIND, len(found), failures=tuple(failures))
     tables = [(source.role, read(file, source)) for source, file in found]
-    unchecked = tuple(_not_covered(given, {source.name for source in stated.sources}))
-    return check(stated, tables, unchecked)
+    unchecked = _left_out(stated.sources) + _not_covered(given, {source.name for source in stated.sources})
+    return check(stated, tables, tuple(unchecked))
 
 
 def _changed(name: str) -> str:
     return f"{name}: is not the file that the certificate speaks about; its hash differs"
+
+
+def _left_out(sources: Sequence[Source]) -> list[str]:
+    return [
+        f"{source.name}: rows with {column} = {value!r}, which the certificate leaves out (skip {column}={value})."
+        for source in sources
+        for column, value in source.skip
+    ]
 
 
 def _not_covered(given: Given, names: Mapping[str, str] | set[str]) -> list[str]:
