@@ -101,10 +101,13 @@ class System:
         return f"{table.name} ({cell}{option})"
 
 
-def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0, check: bool = True) -> System:
+def system(
+    tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0, check: bool = True, conclude: bool = True
+) -> System:
     """All that `onlooker` knows once `tables` are published; `slack` widens every published count.
 
-    Without `check`, totals that disagree are left for others to find.
+    Without `check`, totals that disagree are left for others to find. Without `conclude`, nothing is concluded from
+    totals that agree: every row is one fact as it was published.
     """
     facts = (*tables, *onlooker.facts)
     if not facts:
@@ -123,7 +126,7 @@ def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0,
     else:
         codes, people = combinations(known, axes, categories), None
     builder = _Builder(axes, categories, codes, options, people, slack)
-    builder.choose_form(facts, onlooker.roll)
+    builder.choose_form(facts, onlooker.roll, conclude)
     for table in facts:
         builder.add(table)
     if people is None:
@@ -208,7 +211,7 @@ class _Builder:
         self.sources: list[tuple[PublishedTable, int]] = []
         self.high = np.zeros(0, dtype=np.int64)
 
-    def choose_form(self, facts: Sequence[PublishedTable], roll: Sequence[PublishedTable]) -> None:
+    def choose_form(self, facts: Sequence[PublishedTable], roll: Sequence[PublishedTable], conclude: bool) -> None:
         """Which options are variables, and the first ceilings of the variables."""
         seen = dict(zip(self.axes, self.categories, strict=True))
         everybody = {sum(totals) for table in roll if (totals := complete_total(table, seen)) is not None}
@@ -218,7 +221,7 @@ class _Builder:
             if set(table.options) == set(self.options) and (totals := complete_total(table, seen)) is not None
         }
         covering = bool(everybody & answered) or self._all_answered(facts)
-        covering &= len(self.options) > 1 and self.slack == 0
+        covering &= conclude and len(self.options) > 1 and self.slack == 0
         if self.people is not None and covering:
             self.free, self.reference = len(self.options) - 1, True
         elif self.people is None and roll and not covering:
