@@ -66,10 +66,11 @@ def conflict(known: System) -> Conflict | None:
     suspects = _narrowed(known, whole)
     if suspects is None or len(suspects.rows) > MOST_TO_FILTER:
         return None
-    starts = [suspects.rows]
+    starts = [suspects.rows[::-1]]  # what is tried last stays: facts that are listed first
     if len(whole.rows) <= MOST_TO_REORDER:
-        starts += [whole.rows, whole.rows[::-1]]
-    return min((_filtered(known, Conflict(rows, caps)) for rows in starts), key=len)
+        starts += [whole.rows[::-1], whole.rows]
+    found = [_filtered(known, Conflict(rows, caps)) for rows in starts]
+    return min(found, key=lambda each: (len(each), each.rows.tolist()))
 
 
 def _one_row(known: System) -> Conflict | None:
@@ -96,9 +97,8 @@ def _filtered(known: System, facts: Conflict) -> Conflict:
             narrowed = _narrowed(known, replace(facts, rows=facts.rows[facts.rows != row]))
             facts = facts if narrowed is None else replace(facts, rows=narrowed.rows)
     facts = _narrowed(known, facts) or facts
-    if len(facts.caps) > MOST_TO_FILTER:
-        return facts
-    for cap in facts.caps.tolist():
+    caps = facts.caps.tolist() if len(facts.caps) <= MOST_TO_FILTER else []
+    for cap in caps:
         if cap in facts.caps:
             facts = _narrowed(known, replace(facts, caps=facts.caps[facts.caps != cap])) or facts
     return Conflict(np.sort(facts.rows), np.sort(facts.caps))
