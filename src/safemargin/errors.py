@@ -3,6 +3,7 @@
 SafemarginError
 ├── InputError          a file, column, key or value is wrong (exit code 2)
 │   ├── ContradictionError   public facts that no table satisfies
+│   │   └── MismatchError    a table and the roll name different categories
 │   └── TooLargeError        more cells than the question can be answered for
 ├── OutputError         nothing could be written (exit code 2)
 └── RefusedError        no release meets the target (exit code 1)
@@ -19,6 +20,10 @@ class InputError(SafemarginError):
 
 class ContradictionError(InputError):
     """No table satisfies all the public facts together."""
+
+
+class MismatchError(ContradictionError):
+    """A table counts people in a category that the roll does not have, and leaves out one that it has."""
 
 
 class TooLargeError(InputError):

@@ -65,11 +65,11 @@ def refusal(folder: Path, *tables: str, roll: str) -> str:
 def test_a_contradiction_names_the_roll(tmp_path: Path) -> None:
     answers = "r,option,count\na,yes,5\na,no,6\nb,yes,7\nb,no,1\n"
     said = refusal(tmp_path, answers, roll="r,people\na,10\nb,10\n")
-    assert said == "these facts cannot all hold: r.csv (r a, yes) = 5; r.csv (r a, no) = 6; the roll (r a) = 10"
+    assert said == "these facts cannot all hold: r.csv (r a, yes) = 5; r.csv (r a, no) = 6; roll.csv (r a) = 10 people"
 
 
 def test_a_contradiction_names_nothing_that_is_not_needed(tmp_path: Path) -> None:
     tables = "r,option,count\na,yes,5\nb,yes,7\n", "s,option,count\nx,yes,6\ny,yes,6\n"
     said = refusal(tmp_path, *tables, roll="r,s,people\na,x,1\na,y,2\nb,x,9\nb,y,9\n")
-    parts = "r.csv (r a, yes) = 5; the roll (r a, s x) = 1; the roll (r a, s y) = 2"
+    parts = "r.csv (r a, yes) = 5; roll.csv (r a, s x) = 1 people; roll.csv (r a, s y) = 2 people"
     assert said == f"these facts cannot all hold: {parts}"

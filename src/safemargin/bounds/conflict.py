@@ -1,94 +1,196 @@
-"""Which public facts cannot hold together: a smallest contradicting subset of them, in words."""
+"""Which public facts cannot hold together: a set of them that no fact can be taken from, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
+from safemargin.bounds.profiles import joint_roll
 from safemargin.bounds.solver import Form, limits, solver_of
 from safemargin.bounds.system import System, system
-from safemargin.errors import ContradictionError
+from safemargin.errors import ContradictionError, MismatchError
 from safemargin.model.arrays import IntArray
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import UNBOUNDED, PublishedTable
 
 MOST_TO_FILTER = 400
 MOST_TO_NAME = 12
+MOST_TO_REORDER = 60
+"""Up to this many rows are filtered in several orders, for the fewest facts."""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Rows of a system, and profiles whose people on a joint roll cap them, that contradict each other."""
+
+    rows: IntArray
+    caps: IntArray
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.caps)
 
 
 def explained(
     error: ContradictionError, tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int
 ) -> ContradictionError:
     """The same error with the facts that cause it, where they can be found."""
+    if isinstance(error, MismatchError):
+        return error
     try:
-        known = system(tables, onlooker, slack, check=False)
+        known = system(tables, onlooker, slack, check=False, conclude=False)
     except ContradictionError:
         return error
-    facts = conflict(known)
-    if not facts:
+    found = conflict(known)
+    if found is None:
         return error
-    named = "; ".join(_words(known, fact) for fact in facts[:MOST_TO_NAME])
-    more = f" and {len(facts) - MOST_TO_NAME} more" if len(facts) > MOST_TO_NAME else ""
-    return ContradictionError(f"these facts cannot all hold: {named}{more}")
+    facts = [_words(known, row) for row in found.rows.tolist()]
+    axes = tuple(dict.fromkeys(axis for table in (*tables, *onlooker.facts) for axis in table.axes))
+    roll = joint_roll(onlooker.roll, axes)
+    if roll is not None:
+        facts = facts[:MOST_TO_NAME] + _of_roll(known, roll.name, found, max(MOST_TO_NAME - len(facts), 1))
+    more = f" and {len(found.rows) - MOST_TO_NAME} more" if len(found.rows) > MOST_TO_NAME else ""
+    named = "; ".join(facts if roll is not None else facts[:MOST_TO_NAME])
+    unlisted = ", if cells that a table does not list are empty" if _needs_unlisted(known, found) else ""
+    return ContradictionError(f"these facts cannot all hold: {named}{more}{unlisted}")
 
 
-def conflict(known: System) -> list[int]:
+def conflict(known: System) -> Conflict | None:
     """Facts of which no proper part contradicts itself but all together do; none if real-valued tables satisfy all.
 
-    Those from the number of rows on are the people of profiles on the roll.
+    Beyond `MOST_TO_FILTER` caps these are only those of a proof, and some may not be needed.
     """
-    matrix, lower, upper, high = _facts(known)
-    suspects = _suspects(matrix, lower, upper, high, np.arange(len(lower)))
-    if suspects is None or len(suspects) > MOST_TO_FILTER:
-        return []
-    kept = suspects
-    for row in suspects.tolist():
-        if row in kept:
-            narrowed = _suspects(matrix, lower, upper, high, kept[kept != row])
-            if narrowed is not None:
-                kept = narrowed
-    found: list[int] = np.sort(kept).tolist()
-    return found
+    alone = _one_row(known)
+    if alone is not None:
+        return alone
+    caps = np.arange(0 if known.people is None else len(known.people))
+    whole = Conflict(np.arange(len(known.lower)), caps)
+    suspects = _narrowed(known, whole)
+    if suspects is None or len(suspects.rows) > MOST_TO_FILTER:
+        return None
+    starts = [suspects.rows[::-1]]  # what is tried last stays: facts that are listed first
+    if len(whole.rows) <= MOST_TO_REORDER:
+        starts += [whole.rows[::-1], whole.rows]
+    found = [_filtered(known, Conflict(rows, caps)) for rows in starts]
+    return min(found, key=lambda each: (len(each), each.rows.tolist()))
 
 
-def _facts(known: System) -> tuple[sparse.csr_array, IntArray, IntArray, IntArray]:
-    """The rows of the system, one more per profile for its people on the roll, and what limits the counts besides."""
+def _one_row(known: System) -> Conflict | None:
+    """The row that the fewest caps contradict by themselves."""
     if known.people is None:
-        return known.rows, known.lower, known.upper, known.high
-    profiles = np.arange(known.size) // known.free
-    shared = sparse.csr_array((np.ones(known.size, dtype=np.int64), (profiles, np.arange(known.size))))
-    high = np.where(known.high >= known.people[profiles], UNBOUNDED, known.high)
-    rows = sparse.csr_array(sparse.vstack([known.rows, shared]))
-    return rows, np.r_[known.lower, 0 * known.people], np.r_[known.upper, known.people], high
+        return None
+    room = known.high.reshape(-1, known.free) > 0
+    best: Conflict | None = None
+    for weights in np.unique(known.weights, axis=0):
+        open_ = (room & (weights > 0)).any(axis=1)
+        most = known.slices @ np.where(open_, known.people, 0)
+        mine = (known.weights == weights).all(axis=1)
+        for row in np.flatnonzero(mine & (most[known.slice_of] < known.lower)).tolist():
+            inside = _slice(known, row)
+            found = Conflict(np.array([row]), inside[open_[inside]])
+            best = found if best is None or len(found) < len(best) else best
+    return best
 
 
-def _suspects(
-    matrix: sparse.csr_array, lower: IntArray, upper: IntArray, high: IntArray, rows: IntArray
-) -> IntArray | None:
-    """Some of `rows` that contradict each other, or none if they do not: those that bind when each may give way."""
-    part, count = sparse.csc_array(matrix[rows]), len(rows)
-    slack = sparse.identity(count, format="csc")
-    whole = sparse.csc_array(sparse.hstack([part, slack, -slack]))
-    cost = np.r_[np.zeros(len(high)), np.ones(2 * count)]
-    most = np.r_[limits(high), np.full(2 * count, np.inf)]
-    solver = solver_of(Form(whole, cost, np.zeros(len(cost)), most, lower[rows].astype(float), limits(upper[rows])))
+def _filtered(known: System, facts: Conflict) -> Conflict:
+    """Take out one fact after the other, rows first, wherever the others still contradict each other."""
+    for row in facts.rows.tolist():
+        if row in facts.rows:
+            narrowed = _narrowed(known, replace(facts, rows=facts.rows[facts.rows != row]))
+            facts = facts if narrowed is None else replace(facts, rows=narrowed.rows)
+    facts = _narrowed(known, facts) or facts
+    caps = facts.caps.tolist() if len(facts.caps) <= MOST_TO_FILTER else []
+    for cap in caps:
+        if cap in facts.caps:
+            facts = _narrowed(known, replace(facts, caps=facts.caps[facts.caps != cap])) or facts
+    return Conflict(np.sort(facts.rows), np.sort(facts.caps))
+
+
+def _narrowed(known: System, facts: Conflict) -> Conflict | None:
+    """Some of `facts` that contradict each other, or none if they do not: those that a proof uses."""
+    used = _proof(known, facts)
+    if used is None or len(used) == len(facts):
+        return used
+    return used if _proof(known, used) is not None else facts
+
+
+def _proof(known: System, facts: Conflict) -> Conflict | None:
+    """The facts with a price in the program that breaks rows as little as possible, or none if none need break."""
+    rows = known.rows[facts.rows]
+    columns = np.unique(rows.indices)
+    profiles = columns // known.free
+    caps = facts.caps[np.isin(facts.caps, profiles)]
+    count, capped = len(facts.rows), np.flatnonzero(np.isin(profiles, caps))
+    at = np.searchsorted(caps, profiles[capped])
+    shared = sparse.csc_array((np.ones(len(at)), (at, capped)), shape=(len(caps), len(columns)))
+    slack = sparse.vstack([sparse.identity(count), sparse.csc_array((len(caps), count))])
+    matrix = sparse.csc_array(sparse.hstack([sparse.vstack([rows[:, columns], shared]), slack, -slack]))
+    cost = np.r_[np.zeros(len(columns)), np.ones(2 * count)]
+    high = np.r_[_ceilings(known)[columns], np.full(2 * count, np.inf)]
+    people = np.zeros(0, dtype=np.int64) if known.people is None else known.people[caps]
+    least = np.r_[known.lower[facts.rows], np.zeros(len(caps))].astype(float)
+    most = limits(np.r_[known.upper[facts.rows], people])
+    if not count:
+        return None
+    solver = solver_of(Form(matrix, cost, np.zeros(len(cost)), high, least, most))
     solver.run()
     if solver.getInfo().objective_function_value < 1e-6:
         return None
-    binding: IntArray = rows[np.abs(np.asarray(solver.getSolution().row_dual)) > 1e-7]
-    return binding
+    priced = np.abs(np.asarray(solver.getSolution().row_dual)) > 1e-7
+    return Conflict(facts.rows[priced[:count]], caps[priced[count:]])
+
+
+def _ceilings(known: System) -> np.ndarray:
+    """Ceilings that are no entry of a roll: 0 where a table lists no cell."""
+    return np.where(known.high == 0, 0.0, np.inf) if known.people is not None else limits(known.high)
+
+
+def _needs_unlisted(known: System, found: Conflict) -> bool:
+    """Whether the facts contradict each other only because cells that a table does not list are empty."""
+    if (known.high > 0).all():
+        return False
+    high = np.full(known.size, UNBOUNDED) if known.people is None else np.repeat(known.people, known.free)
+    return _proof(replace(known, high=high), found) is None
+
+
+def _slice(known: System, row: int) -> IntArray:
+    """The profiles that a row adds up."""
+    at = int(known.slice_of[row])
+    inside: IntArray = known.slices.indices[known.slices.indptr[at] : known.slices.indptr[at + 1]].astype(np.int64)
+    return np.sort(inside)
 
 
 def _words(known: System, row: int) -> str:
-    if row >= len(known.lower):
-        at = row - len(known.lower)
-        assert known.people is not None
-        cell = ", ".join(
-            f"{axis} {names[code]}"
-            for axis, names, code in zip(known.axes, known.categories, known.codes[at].tolist(), strict=True)
-        )
-        return f"the roll ({cell or 'everybody'}) = {int(known.people[at])}"
     table, place = known.sources[row]
     low, high = int(table.lower[place]), int(table.upper[place])
     value = f"= {low}" if low == high else f"at least {low}" if high >= UNBOUNDED else f"from {low} to {high}"
-    return f"{known.explain(row)} {value}"
+    return f"{known.explain(row)} {value}{' people' if table.is_roll else ''}"
+
+
+def _of_roll(known: System, name: str, found: Conflict, most: int) -> list[str]:
+    """What a joint roll says: its entries, or their sum where they are many; and rows that it has nobody in."""
+    assert known.people is not None
+    nobody = [
+        f"{name} ({_cell(known.sources[row][0].cell(known.sources[row][1]))}) = 0 people"
+        for row in found.rows.tolist()
+        if not len(_slice(known, row))
+    ]
+    if len(found.caps) <= most:
+        return nobody + list(_entries(known, name, found.caps))
+    total = int(known.people[found.caps].sum())
+    for row in found.rows.tolist():
+        if np.array_equal(_slice(known, row), np.sort(found.caps)):
+            table, place = known.sources[row]
+            return [*nobody, f"{name} ({_cell(table.cell(place))}) = {total} people"]
+    return [*nobody, f"{name} ({len(found.caps)} entries) = {total} people"]
+
+
+def _entries(known: System, name: str, caps: IntArray) -> Iterator[str]:
+    assert known.people is not None
+    for cap in caps.tolist():
+        cell = {axis: known.categories[a][known.codes[cap, a]] for a, axis in enumerate(known.axes)}
+        yield f"{name} ({_cell(cell)}) = {known.people[cap]} people"
+
+
+def _cell(cell: dict[str, str]) -> str:
+    return ", ".join(f"{axis} {value}" for axis, value in cell.items()) or "everybody"

@@ -11,7 +11,6 @@ from safemargin.bounds.duals import DualProgram, Facts, Limit, Shortcuts, goal_o
 from safemargin.bounds.search import Targets
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.errors import InputError
 from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.model.certificate import DUAL, SEARCH, UNLIMITED, VERDICT_RULE, Certificate, Claim, End, Source
 from safemargin.model.exposure import Exposure
@@ -116,8 +115,6 @@ def certificate(
     `sources` are the files of the tables, rolls and facts, in this order.
     """
     known = system(tables, onlooker, slack)
-    if not known.size:
-        raise InputError("there is nothing to prove: the roll counts nobody")
     targets = targets_of(known, places_in(known, exposure.cells), len(exposure.cells))
     proofs = prove(
         known,

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from safemargin.bounds.membership import Layer, complete, has_gaps, layers
 from safemargin.bounds.profiles import categories_of, combinations, joint_roll, occupied
-from safemargin.errors import ContradictionError, InputError
+from safemargin.errors import ContradictionError, InputError, MismatchError
 from safemargin.model.arrays import BoolArray, IntArray, row_keys
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import UNBOUNDED, PublishedTable
@@ -101,10 +101,13 @@ class System:
         return f"{table.name} ({cell}{option})"
 
 
-def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0, check: bool = True) -> System:
+def system(
+    tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0, check: bool = True, conclude: bool = True
+) -> System:
     """All that `onlooker` knows once `tables` are published; `slack` widens every published count.
 
-    Without `check`, totals that disagree are left for others to find.
+    Without `check`, totals that disagree are left for others to find. Without `conclude`, nothing is concluded from
+    totals that agree: every row is one fact as it was published.
     """
     facts = (*tables, *onlooker.facts)
     if not facts:
@@ -123,7 +126,7 @@ def system(tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0,
     else:
         codes, people = combinations((*tables, *complete(onlooker), *onlooker.roll), axes, categories), None
     builder = _Builder(axes, categories, codes, options, people, slack)
-    builder.choose_form((*tables, *complete(onlooker)), onlooker.roll)
+    builder.choose_form((*tables, *complete(onlooker)), onlooker.roll, conclude)
     for table in tables:
         builder.add(table)
     for fact in onlooker.facts:
@@ -214,7 +217,7 @@ class _Builder:
         self.sources: list[tuple[PublishedTable, int]] = []
         self.high = np.zeros(0, dtype=np.int64)
 
-    def choose_form(self, facts: Sequence[PublishedTable], roll: Sequence[PublishedTable]) -> None:
+    def choose_form(self, facts: Sequence[PublishedTable], roll: Sequence[PublishedTable], conclude: bool) -> None:
         """Which options are variables, and the first ceilings of the variables."""
         seen = dict(zip(self.axes, self.categories, strict=True))
         everybody = {sum(totals) for table in roll if (totals := complete_total(table, seen)) is not None}
@@ -224,7 +227,7 @@ class _Builder:
             if set(table.options) == set(self.options) and (totals := complete_total(table, seen)) is not None
         }
         covering = bool(everybody & answered) or self._all_answered(facts)
-        covering &= len(self.options) > 1 and self.slack == 0
+        covering &= conclude and len(self.options) > 1 and self.slack == 0
         if self.people is not None and covering:
             self.free, self.reference = len(self.options) - 1, True
         elif self.people is None and roll and not covering:
@@ -305,9 +308,10 @@ class _Builder:
             wrong = (size < lower) | ((size > upper) & (option < 0))
             if wrong.any():
                 row = int(np.flatnonzero(wrong)[0])
-                raise ContradictionError(
+                unlisted = "" if size[row] else self._unlisted(table)
+                raise (MismatchError if unlisted else ContradictionError)(
                     f"{table.name}: {_words(table.cell(int(rows[row])))} has {size[row]} people on the roll, "
-                    f"but {lower[row]} are counted{'' if size[row] else self._unlisted(table)}"
+                    f"but {lower[row]} are counted{unlisted}"
                 )
             if option < 0:
                 return covered
