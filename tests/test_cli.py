@@ -733,6 +733,8 @@ def test_fiber_with_one_table_or_none(run: Run, folder: Path) -> None:
     none = three_margins(folder, VLACH)
     document = run("fiber", *none, "--json").document
     assert (document["tables"], document["words"]) == (0, "no table of whole people is possible")
+    said = run("bound", *none)
+    assert said.code == 2 and "tables with fractions of people satisfy all of them" in said.err
 
 
 def test_fiber_without_an_end(run: Run, folder: Path) -> None:

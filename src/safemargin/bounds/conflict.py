@@ -14,6 +14,7 @@ from safemargin.model.arrays import IntArray
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import UNBOUNDED, PublishedTable
 
+FRACTIONS = "the facts contradict each other: tables with fractions of people satisfy all of them, whole people cannot"
 MOST_TO_FILTER = 400
 MOST_TO_NAME = 12
 MOST_TO_REORDER = 60
@@ -43,7 +44,7 @@ def explained(
         return error
     found = conflict(known)
     if found is None:
-        return error
+        return error if _narrowed(known, _all(known)) else ContradictionError(FRACTIONS)
     facts = [_words(known, row) for row in found.rows.tolist()]
     axes = tuple(dict.fromkeys(axis for table in (*tables, *onlooker.facts) for axis in table.axes))
     roll = joint_roll(onlooker.roll, axes)
@@ -63,16 +64,19 @@ def conflict(known: System) -> Conflict | None:
     alone = _one_row(known)
     if alone is not None:
         return alone
-    caps = np.arange(0 if known.people is None else len(known.people))
-    whole = Conflict(np.arange(len(known.lower)), caps)
+    whole = _all(known)
     suspects = _narrowed(known, whole)
     if suspects is None or len(suspects.rows) > MOST_TO_FILTER:
         return None
     starts = [suspects.rows[::-1]]  # what is tried last stays: facts that are listed first
     if len(whole.rows) <= MOST_TO_REORDER:
         starts += [whole.rows[::-1], whole.rows]
-    found = [_filtered(known, Conflict(rows, caps)) for rows in starts]
+    found = [_filtered(known, replace(whole, rows=rows)) for rows in starts]
     return min(found, key=lambda each: (len(each), each.rows.tolist()))
+
+
+def _all(known: System) -> Conflict:
+    return Conflict(np.arange(len(known.lower)), np.arange(0 if known.people is None else len(known.people)))
 
 
 def _one_row(known: System) -> Conflict | None:
