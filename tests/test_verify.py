@@ -130,6 +130,16 @@ print(found.holds, found.proved, [name for name in ("highspy", "scipy.optimize")
     assert (run.returncode, run.stdout.strip()) == (0, f"True {verified(folder).proved} []"), run.stderr
 
 
+def test_no_command_loads_the_solver_before_it_needs_it() -> None:
+    script = (
+        "import sys; from safemargin.cli import app; app(); "
+        "print([name for name in ('highspy', 'scipy.optimize', 'opendp') if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.strip()) == (0, "[]"), run.stderr
+
+
 def test_files_are_found_in_a_folder_or_by_name(folder: Path) -> None:
     found = verified(folder)
     assert found.holds and found.files == 4 and found.proved == 2 * found.cells

@@ -24,6 +24,7 @@ from safemargin.errors import ContradictionError, InputError, TooLargeError
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
+from truth import CZECH
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; each test makes fewer than a hundred, so it alarms below 1e-6."""
@@ -45,44 +46,7 @@ LATTE = [  # four by four in De Loera, Hemmecke, Tauzer, Yoshida 2004; all but t
 CUBES = (12, 132, 847, 3921, 14_286, 43_687, 116_757, 280_656, 619_219, 1_273_125)
 """3 x 3 x 3 with all line sums 1 to 10: in LattE's tests up to 5, all counted here in two ways."""
 
-CZECH = np.array(  # Edwards and Havranek 1985: 1,841 workers by six yes-no questions A to F, in C order
-    [
-        44,
-        5,
-        23,
-        7,
-        35,
-        4,
-        24,
-        4,
-        129,
-        9,
-        50,
-        9,
-        109,
-        14,
-        51,
-        5,
-        112,
-        21,
-        70,
-        14,
-        80,
-        11,
-        73,
-        13,
-        12,
-        1,
-        7,
-        2,
-        7,
-        5,
-        7,
-        4,
-    ]
-    + [40, 7, 32, 3, 12, 3, 25, 0, 145, 17, 80, 16, 67, 17, 63, 14, 67, 9, 66, 14, 33, 8, 57, 11, 23, 4, 13, 3, 9, 2]
-    + [16, 4]
-).reshape((2,) * 6)
+WORKERS = np.array(CZECH).reshape((2,) * 6)
 
 VLACH = (  # Vlach 1986: K4 with its three edge colours; one real table, of halves, and no integer one
     [[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1], [0, 0, 1, 1]],
@@ -177,7 +141,7 @@ def test_cubes(line: int) -> None:
     ],
 )
 def test_czech_autoworkers(sets: list[str], count: int) -> None:
-    found = count_tables(with_margins(CZECH, sets))
+    found = count_tables(with_margins(WORKERS, sets))
     assert (found.value, found.exact) == (count, True)
 
 
@@ -225,9 +189,9 @@ def test_the_suppression_pattern_that_fails() -> None:
 
 
 def test_every_width_is_one_with_all_five_way_margins() -> None:
-    values = attained(with_margins(CZECH, of_order(5)))
+    values = attained(with_margins(WORKERS, of_order(5)))
     assert values is not None
-    for cell, found in zip(CZECH.ravel().tolist(), values, strict=True):
+    for cell, found in zip(WORKERS.ravel().tolist(), values, strict=True):
         assert len(found) == 2 and found[1] == found[0] + 1 and cell in found
 
 
@@ -400,7 +364,7 @@ def test_dimension_with_order_one_margins(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("order", range(1, 7))
 def test_dimension_with_all_margins_of_an_order(order: int) -> None:
-    known = with_margins(CZECH, of_order(order))
+    known = with_margins(WORKERS, of_order(order))
     assert dimension(known) == 64 - sum(comb(6, k) for k in range(order + 1))
 
 
@@ -457,7 +421,7 @@ SMALL = {
     "two-way": two_way([5, 4, 3], [6, 3, 3]),
     "gap": three_way(GAP),
     "cube": with_margins(cube(2), ["AB", "AC", "BC"]),
-    "czech": with_margins(CZECH, ["ACDEF", "ABDEF", "ABCDE", "BCDF", "ABCF", "BCEF"]),
+    "czech": with_margins(WORKERS, ["ACDEF", "ABDEF", "ABCDE", "BCDF", "ABCF", "BCEF"]),
     "order one": with_margins(np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]]), ["A", "B", "C"]),
     "caps": voters(1),
     "two options": voters(2),
@@ -507,8 +471,8 @@ def test_nothing_moves_where_everything_is_fixed() -> None:
     known = three_way(FAKE_SAFE)
     (only,) = tables(known)
     assert (sample(known, only, 3, np.random.default_rng(1)) == only).all()
-    settled = with_margins(CZECH, ["ABCDEF"])
-    assert (sample(settled, CZECH.ravel(), 3, np.random.default_rng(1)) == CZECH.ravel()).all()
+    settled = with_margins(WORKERS, ["ABCDEF"])
+    assert (sample(settled, WORKERS.ravel(), 3, np.random.default_rng(1)) == WORKERS.ravel()).all()
 
 
 def test_the_chain_wants_a_table_to_start_from_and_a_law() -> None:
