@@ -23,6 +23,14 @@ def reference_row(count: int, noise: Sequence[int], variance: Fraction, monotone
 
     `monotone` is its option `mono` for this count.
     """
+    chances = reference_chances(count, noise, variance, monotone)
+    ends = np.rint(np.cumsum(chances) * DIGITS).astype(np.int64)
+    ends[-1] = DIGITS
+    return Law(count, tuple(noise), tuple(np.diff(ends, prepend=0).tolist()))
+
+
+def reference_chances(count: int, noise: Sequence[int], variance: Fraction, monotone: bool = True) -> FloatArray:
+    """The probabilities before they are rounded."""
     least, most = attainable(noise)
     if variance <= least and least > 0:
         raise InputError(
@@ -35,13 +43,11 @@ def reference_row(count: int, noise: Sequence[int], variance: Fraction, monotone
         chances = _constrained(values, float(min(variance, most)), monotone)
     if chances is None:
         raise InputError(f"count {count}: the reference finds no noise of variance {float(variance):g}")
-    ends = np.rint(np.cumsum(chances) * DIGITS).astype(np.int64)
-    ends[-1] = DIGITS
-    return Law(count, tuple(noise), tuple(np.diff(ends, prepend=0).tolist()))
+    return chances
 
 
 def _constrained(values: FloatArray, variance: float | None, monotone: bool) -> FloatArray | None:
-    """Largest entropy with neighbours tied where they would fall on the way up to zero, and tiny values at the floor."""
+    """Largest entropy; neighbours are tied where they would fall on the way up to zero, tiny ones are at the floor."""
     tied = np.zeros(len(values) - 1, dtype=bool)  # a value and the next one
     floor = np.zeros(len(values), dtype=bool)
     rising = (values[1:] <= 0) & monotone

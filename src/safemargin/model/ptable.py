@@ -118,3 +118,25 @@ class PTable:
                     found[place, v + self.bound] = part / row.total
         found.setflags(write=False)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class KeyTable:
+    """A p-table spelt out for whole-number keys: the noise of every count from 0 on (rows) and every key (columns)."""
+
+    values: IntArray
+    repeat: int = 1
+
+    @property
+    def modulus(self) -> int:
+        """Keys are from 0 to one less."""
+        return int(self.values.shape[1])
+
+    @cached_property
+    def table(self) -> PTable:
+        """The laws, if keys are uniform."""
+        rows = []
+        for count, row in enumerate(self.values):
+            noise, parts = np.unique(row, return_counts=True)
+            rows.append(Law(count, tuple(noise.tolist()), tuple(parts.tolist())))
+        return PTable(tuple(rows), self.repeat)
