@@ -44,12 +44,12 @@ class Request:
             )
         if not 0 <= self.js <= self.bound:
             reason = (
-                "is negative" if self.js < 0 else f"is above the bound {self.bound}, so a count of 1 could not move"
+                "is negative" if self.js < 0 else f"is above the bound {self.bound}, so a count of 1 could not go up"
             )
             raise InputError(f"js = {self.js}: {reason}; nearest is {max(0, min(self.js, self.bound))}")
         uniform = Fraction(self.bound * (self.bound + 1), 3)
         if self.variance <= 0:
-            raise InputError(f"variance = {shown(self.variance)}: must be positive, at most {shown(uniform)}")
+            raise InputError(f"variance = {shown(self.variance)}: must be positive; the largest is {shown(uniform)}")
         if self.variance > uniform:
             raise InputError(
                 f"variance = {shown(self.variance)}: above {shown(uniform)}, that of uniform noise on "

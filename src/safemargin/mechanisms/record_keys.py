@@ -12,11 +12,10 @@ import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.model.arrays import IntArray
+from safemargin.model.keys import BITS
 
 LEAST = 16
 """Bytes that a secret must have."""
-
-BITS = 48
 
 
 def read_secret(path: Path) -> bytes:
