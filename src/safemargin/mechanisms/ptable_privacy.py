@@ -5,8 +5,11 @@ draws from neighbouring rows. Noise with a bound always leaves numbers that only
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.model.guarantee import Guarantee
@@ -24,9 +27,9 @@ class Reading:
 
 
 def readings(table: PTable) -> tuple[Reading, ...]:
-    """Every pair of neighbouring counts, from 0 and 1 up to where rows repeat."""
+    """Every pair of neighbouring counts, from 0 and 1 up to where rows repeat; equal pairs once."""
     found = []
-    for count in range(table.last + table.repeat):
+    for count in _different(table):
         here, there = table.law(count).printed, table.law(count + 1).printed
         common = here.keys() & there.keys()
         ratios = [here[x] / there[x] for x in common]
@@ -45,30 +48,22 @@ def delta_at(table: PTable, epsilon: float, first: int = 1) -> float:
     """
     if not epsilon >= 0:
         raise InputError(f"epsilon = {epsilon}: must not be negative; nearest is 0")
-    worst = 0.0
-    for count in range(first, max(table.last, first) + table.repeat):
-        here, there = table.law(count).printed, table.law(count + 1).printed
-        for one, other in ((here, there), (there, here)):
-            factor = math.exp(min(epsilon, 700.0))
-            excess = math.fsum(max(0.0, float(p) - factor * float(other.get(x, 0))) for x, p in one.items())
-            worst = max(worst, excess)
-    return worst
+    return _excess(_pairs(table, first), epsilon)
 
 
 def epsilon_at(table: PTable, delta: float, first: int = 1) -> float | None:
     """The smallest epsilon for this delta, rounded up to nine digits; None if no epsilon is enough."""
     if not 0 <= delta < 1:
         raise InputError(f"delta = {delta}: must be at least 0 and below 1; nearest is {min(max(delta, 0.0), 0.999)}")
-    ends = [reading for reading in readings(table) if reading.count >= first] or [readings(table)[-1]]
-    high = max(reading.epsilon for reading in ends)
-    if delta_at(table, high, first) > delta + 1e-15:
+    pairs = _pairs(table, first)
+    low, high = 0.0, max(reading.epsilon for reading in _from(table, first))
+    if _excess(pairs, high) > delta + 1e-15:
         return None
-    low = 0.0
-    if delta_at(table, low, first) <= delta:
+    if _excess(pairs, low) <= delta:
         return 0.0
     while high - low > 1e-9:
         middle = (low + high) / 2
-        low, high = (low, middle) if delta_at(table, middle, first) <= delta else (middle, high)
+        low, high = (low, middle) if _excess(pairs, middle) <= delta else (middle, high)
     return high
 
 
@@ -79,7 +74,7 @@ def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
     """
     if cells < 1:
         raise InputError(f"cells = {cells}: a person is counted in at least one")
-    ends = [reading for reading in readings(table) if reading.count >= first] or [readings(table)[-1]]
+    ends = _from(table, first)
     epsilon = cells * max(reading.epsilon for reading in ends)
     delta = min(Fraction(1), cells * max(reading.delta for reading in ends))
     statement = (
@@ -88,3 +83,38 @@ def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
         f"of at most exp({epsilon:.4g}), except for results of probability {float(delta):.3g}."
     )
     return Guarantee("cell key", statement, epsilon, (), float(delta))
+
+
+def _from(table: PTable, first: int) -> list[Reading]:
+    found = readings(table)
+    return [reading for reading in found if reading.count >= first] or [found[-1]]
+
+
+def _different(table: PTable, first: int = 0) -> list[int]:
+    """Counts whose row and the next are not a pair that a smaller count has."""
+    seen: set[tuple[tuple[int, ...], ...]] = set()
+    found = []
+    for count in range(first, max(table.last, first) + table.repeat):
+        here, there = (table.rows[int(place)] for place in table.places(np.array([count, count + 1])))
+        pair = (here.noise, here.parts, there.noise, there.parts)
+        if pair not in seen:
+            seen.add(pair)
+            found.append(count)
+    return found
+
+
+Printed = Mapping[int, float]
+
+
+def _pairs(table: PTable, first: int) -> list[tuple[Printed, Printed]]:
+    """What either of two neighbours prints, both ways round."""
+    found = []
+    for count in _different(table, first):
+        here, there = ({x: float(p) for x, p in table.law(c).printed.items()} for c in (count, count + 1))
+        found += [(here, there), (there, here)]
+    return found
+
+
+def _excess(pairs: list[tuple[Printed, Printed]], epsilon: float) -> float:
+    factor = math.exp(min(epsilon, 700.0))
+    return max(math.fsum(max(0.0, p - factor * there.get(x, 0.0)) for x, p in here.items()) for here, there in pairs)

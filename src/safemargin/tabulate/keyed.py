@@ -89,7 +89,7 @@ def _check(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: Col
         _refuse(database, source, columns.key, good, words)
     if columns.count is not None:
         field = source.fields[columns.count]
-        good = f"try_cast({field} as bigint) between 0 and {2**53} and try_cast({field} as bigint) = {field}::double"
+        good = f"try_cast({field} as bigint) between 0 and {2**53} and try_cast({field} as bigint) = try_cast({field} as double)"
         _refuse(database, source, columns.count, good, "a count is a whole number, not negative")
     if columns.weight is not None:
         good = f"try_cast({source.fields[columns.weight]} as decimal(38, 6)) between 0 and {10**12}"

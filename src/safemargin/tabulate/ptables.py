@@ -135,13 +135,13 @@ def _read_ons(path: Path, lines: Lines) -> KeyTable:
     last, modulus = max(count for count, _ in cells), max(key for _, key in cells) + 1
     if last > 10_000 or modulus > 2**16:
         raise InputError(f"{path}: counts to {last} and keys to {modulus - 1}: at most 10000 and {2**16 - 1}")
-    values = np.zeros((last + 1, modulus), dtype=np.int64)
-    for count in range(last + 1):
-        for key in range(modulus):
-            if (count, key) in cells:
-                values[count, key] = cells[count, key]
-            elif count:
-                raise InputError(f"{path}: pcv = {count}, ckey = {key}: there is no such row")
+    values, listed = np.zeros((last + 1, modulus), dtype=np.int64), np.zeros((last + 1, modulus), dtype=bool)
+    places = tuple(np.array(list(cells)).T)
+    values[places], listed[places] = list(cells.values()), True
+    listed[0] = True  # nobody stays nobody
+    if not listed.all():
+        count, key = np.argwhere(~listed)[0].tolist()
+        raise InputError(f"{path}: pcv = {count}, ckey = {key}: there is no such row")
     values.setflags(write=False)
     return KeyTable(values, ONS_REPEAT if last == ONS_LAST else 1)
 
@@ -229,6 +229,9 @@ WRITERS: Mapping[str, tuple[str, list[str], Callable[[Law], list[list[object]]]]
 
 
 def _whole(path: Path, line: int, record: Mapping[str, str], name: str) -> int:
+    plain = record[name].strip()
+    if plain.isascii() and plain.removeprefix("-").isdigit():
+        return int(plain)
     value = _decimal(path, line, record, name)
     if value.denominator != 1:
         raise InputError(f"{path}: line {line}: {name} = {record[name]}: must be a whole number")
