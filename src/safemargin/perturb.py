@@ -1,5 +1,6 @@
 """The cell key method on a file of records: a table with its margins and hierarchies, noised by who is in each cell."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.mechanisms.lookup import noise_of
+from safemargin.mechanisms.ptable_privacy import guarantee
 from safemargin.mechanisms.record_keys import read_secret, record_keys
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.keys import DECIMAL, KeyForm, whole_keys
@@ -53,7 +55,9 @@ def perturbed(trees: tuple[Tree, ...], cells: Cells, table: PTable | KeyTable) -
     weighted: FloatArray | None = None
     if cells.weights is not None:
         weighted = _spread(trees, cells, cells.weights) / MILLIONTHS
-    return Perturbed(trees, counts, noise_of(table, counts, keys, cells.form), weighted)
+    laws = table.table if isinstance(table, KeyTable) else table
+    within = math.prod(int(axis.members.sum(axis=0).max()) for axis in trees)
+    return Perturbed(trees, counts, noise_of(table, counts, keys, cells.form), guarantee(laws, within), weighted)
 
 
 def cell_keys(trees: tuple[Tree, ...], cells: Cells) -> IntArray:

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.lattice import Tree
 
 
@@ -19,6 +20,7 @@ class Perturbed:
     trees: tuple[Tree, ...]
     counts: IntArray
     noise: IntArray
+    guarantee: Guarantee
     weighted: FloatArray | None = None
 
     @cached_property

@@ -58,11 +58,13 @@ def show_beliefs(console: Console, found: Beliefs) -> None:
 def beliefs_page(title: str, found: Beliefs, draw: Callable[[Spec], str] = to_svg) -> str:
     """One page with the picture."""
     banner = element("strong", "For the office. ")
+    warning = element("p", banner, "The prior may come from your data. Do not publish this page.", class_="banner")
+    known = "" if found.after is not None else " All counts are equally likely beforehand."
     head = element(
         "header",
-        element("p", banner, "A prior from your data is on this page. Do not publish it.", class_="banner"),
+        *([warning] if found.after is not None else []),
         element("h1", title),
-        paragraphs(ALONE),
+        paragraphs(ALONE + known),
     )
     figures = {} if found.after is None else dict(_figures(found))
     columns, rows = _grid(found)

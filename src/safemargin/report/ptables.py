@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 from rich.console import Console
@@ -161,6 +162,7 @@ def perturbed_document(table: Perturbed, files: Sequence[str]) -> Document:
         ],
         "changed": int((table.noise != 0).sum()),
         "largest": int(abs(table.noise).max(initial=0)),
+        "guarantee": {**asdict(table.guarantee), "invariants": list(table.guarantee.invariants)},
         "files": list(files),
     }
 
@@ -174,6 +176,7 @@ def show_perturbed(console: Console, table: Perturbed, files: Sequence[str]) -> 
     vanished = int(((table.counts > 0) & (table.printed == 0)).sum())
     console.print(f"{vanished:,} of {int((table.counts > 0).sum()):,} cells with somebody in them print 0.")
     console.print("Sums of printed counts differ from the printed margins: noise is drawn for each cell.")
+    console.print(Text(table.guarantee.statement), soft_wrap=True)
     for file in files:
         console.print(Text(file))
 

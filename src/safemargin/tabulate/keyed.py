@@ -89,7 +89,8 @@ def _check(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: Col
         _refuse(database, source, columns.key, good, words)
     if columns.count is not None:
         field = source.fields[columns.count]
-        good = f"try_cast({field} as bigint) between 0 and {2**53} and try_cast({field} as bigint) = try_cast({field} as double)"
+        whole = f"try_cast({field} as bigint)"
+        good = f"{whole} between 0 and {2**53} and {whole} = try_cast({field} as double)"
         _refuse(database, source, columns.count, good, "a count is a whole number, not negative")
     if columns.weight is not None:
         good = f"try_cast({source.fields[columns.weight]} as decimal(38, 6)) between 0 and {10**12}"
@@ -191,6 +192,10 @@ def key_sums(places: IntArray, keys: IntArray, cells: int, form: KeyForm) -> tup
     [3, 5]
     """
     # Sums of numbers below 2**24 are exact as doubles for 2**29 records.
-    high = np.bincount(places, weights=keys // form.radix, minlength=cells)
-    low = np.bincount(places, weights=keys % form.radix, minlength=cells)
+    if form.radix == form.radix & -form.radix:  # a power of two
+        above, below = keys >> (form.radix.bit_length() - 1), keys & (form.radix - 1)
+    else:
+        above, below = np.divmod(keys, form.radix)
+    high = np.bincount(places, weights=above, minlength=cells)
+    low = np.bincount(places, weights=below, minlength=cells)
     return high.astype(np.int64), low.astype(np.int64)
