@@ -18,6 +18,7 @@ MILLIONTHS = 10**6
 """Weights are added up in these, exactly."""
 
 AT_ONCE = 200_000
+IN_CACHE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,11 +192,10 @@ def key_sums(places: IntArray, keys: IntArray, cells: int, form: KeyForm) -> tup
     >>> HASHED.sums(high, low).tolist()
     [3, 5]
     """
-    # Sums of numbers below 2**24 are exact as doubles for 2**29 records.
-    if form.radix == form.radix & -form.radix:  # a power of two
-        above, below = keys >> (form.radix.bit_length() - 1), keys & (form.radix - 1)
-    else:
-        above, below = np.divmod(keys, form.radix)
-    high = np.bincount(places, weights=above, minlength=cells)
-    low = np.bincount(places, weights=below, minlength=cells)
+    high, low = np.zeros(cells), np.zeros(cells)  # sums of numbers below 2**24 are exact for 2**29 records
+    for start in range(0, len(keys), IN_CACHE):
+        here, some = places[start : start + IN_CACHE], keys[start : start + IN_CACHE]
+        above, below = np.divmod(some, form.radix)
+        high += np.bincount(here, weights=above, minlength=cells)
+        low += np.bincount(here, weights=below, minlength=cells)
     return high.astype(np.int64), low.astype(np.int64)
