@@ -67,6 +67,7 @@ def test_the_numbers_of_the_reference(run: Run) -> None:
     expected = {(count, v): p for count, law in PTABLES[5, "2", 0].items() for v, p in law.items()}
     assert mine == pytest.approx(expected, abs=5e-7)
     assert document["variance"]["1"] == pytest.approx(1.302474, abs=1e-6)
+    assert [each["words"] for each in document["missed"]] == ["count 1: the reference has variance 1.302474, not 2"]
 
 
 def test_what_is_not_attainable_is_told(run: Run) -> None:
@@ -259,6 +260,14 @@ def test_bad_records_are_one_line(
     Path("full/file").write_text("")
     ran = run(*f"noise perturb records.csv --variance 2 --bound 5 {arguments}".split())
     assert ran.code == 2 and words in ran.err and ran.err.count("\n") == 1
+
+
+def test_a_folder_is_found_where_none_is_named(run: Run, cells: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(cells.parent)
+    common = "noise perturb cells.csv --by sex,age --count n --record-key key --variance 2 --bound 5".split()
+    assert run(*common).code == 0 and run(*common).code == 0 and run(*common, "--json").document["files"] == []
+    tables = [Path(f"cells-noised{end}/published/table.csv").read_text() for end in ("", "-2")]
+    assert tables[0] == tables[1] and not Path("cells-noised-3").exists()
 
 
 def test_keys_and_ids_are_written_nowhere(run: Run, tmp_path: Path) -> None:

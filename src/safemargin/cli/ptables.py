@@ -7,10 +7,10 @@ import typer
 
 from safemargin.audit.posterior import posterior as run_posterior
 from safemargin.cli.options import By, Hierarchy, Json, axes, hierarchies
-from safemargin.cli.terminal import note, out, print_json, progress_bar, write
+from safemargin.cli.terminal import free_folder, note, out, print_json, progress_bar, write
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.key_table import key_table
-from safemargin.mechanisms.ptable import Missed, Request, reference_ptable, request
+from safemargin.mechanisms.ptable import Missed, Request, fallen_short, reference_ptable, request
 from safemargin.mechanisms.ptable import ptable as make_ptable
 from safemargin.mechanisms.ptable_privacy import epsilon_at
 from safemargin.model.ptable import KeyTable, PTable
@@ -98,13 +98,18 @@ def perturb(
     ] = None,
     weight: Annotated[str | None, typer.Option("--weight", help="Column with sampling weights.")] = None,
     hierarchy: Hierarchy = None,
-    folder: Annotated[Path | None, typer.Option("--out", help="New folder for the table.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="New folder for the table; by default the name of the file with -noised."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Count records with all margins, and add the noise that the people in each cell pick: the cell key method.
 
     Example: safemargin noise perturb people.csv --by sex,age --id person --secret secret.key --variance 2 --bound 5
     """
+    if folder is None and not as_json:
+        folder = free_folder(Path(f"{records.name.split('.')[0]}-noised"))
     if folder is not None:
         check_folder(folder)
     table, missed, _ = _table(variance, bound, js, compatible, None, given, biased)
@@ -195,5 +200,6 @@ def _table(
     if free and not compatible:
         raise InputError("--free: is an option of --compatible; otherwise no count is held to be monotone")
     if compatible:
-        return reference_ptable(wanted, free or ()), (), wanted
+        table = reference_ptable(wanted, free or ())
+        return table, fallen_short(table, wanted), wanted
     return (*make_ptable(wanted), wanted)

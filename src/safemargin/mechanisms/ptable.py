@@ -19,13 +19,17 @@ DECIMALS = 9
 
 @dataclass(frozen=True)
 class Missed:
-    """A count on which no noise has the variance that was asked for, and the nearest that there is."""
+    """A count whose noise has not the variance that was asked for, because none has or because the reference falls
+    short of it (`by_reference`), and the variance that it has."""
 
     count: int
     asked: Fraction
     nearest: Fraction
+    by_reference: bool = False
 
     def __str__(self) -> str:
+        if self.by_reference:
+            return f"count {self.count}: the reference has variance {float(self.nearest):.6f}, not {shown(self.asked)}"
         return f"count {self.count}: variance {shown(self.asked)} is not attainable, nearest is {shown(self.nearest)}"
 
 
@@ -117,6 +121,15 @@ def reference_ptable(wanted: Request, free: Collection[int] = ()) -> PTable:
     for count in range(1, wanted.last + 1):
         rows.append(reference_row(count, wanted.noise(count), wanted.variance, count not in free))
     return PTable(tuple(rows))
+
+
+def fallen_short(table: PTable, wanted: Request) -> tuple[Missed, ...]:
+    """The counts whose variance is not the one asked for, but for rounding."""
+    return tuple(
+        Missed(row.count, wanted.variance, row.variance, by_reference=True)
+        for row in table.rows[1:]
+        if abs(row.variance - wanted.variance) > Fraction(1, 10**5)
+    )
 
 
 def shown(value: Fraction) -> str:

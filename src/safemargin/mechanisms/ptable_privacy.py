@@ -108,7 +108,7 @@ Printed = Mapping[int, float]
 
 def _pairs(table: PTable, first: int) -> list[tuple[Printed, Printed]]:
     """What either of two neighbours prints, both ways round."""
-    found = []
+    found: list[tuple[Printed, Printed]] = []
     for count in _different(table, first):
         here, there = ({x: float(p) for x, p in table.law(c).printed.items()} for c in (count, count + 1))
         found += [(here, there), (there, here)]

@@ -33,5 +33,6 @@ class Perturbed:
         """Weighted counts as they are published: the published count times the mean weight of the cell."""
         if self.weighted is None:
             return None
-        mean = np.divide(self.weighted, self.counts, out=np.zeros(self.counts.shape), where=self.counts > 0)
-        return self.printed * mean
+        mean: FloatArray = np.zeros(self.counts.shape)
+        np.divide(self.weighted, self.counts, out=mean, where=self.counts > 0)
+        return mean * self.printed

@@ -132,7 +132,7 @@ def _percent(chance: float) -> str:
 def perturbed_csv(table: Perturbed, inside: bool = False) -> str:
     """Every cell with the count to be published; `inside`, with the true count and the noise as well."""
     nodes = np.stack(np.unravel_index(np.arange(table.counts.size), table.counts.shape), axis=1)
-    columns: list[tuple[str, list[object]]] = [("count", table.printed.ravel().tolist())]
+    columns: list[tuple[str, Sequence[object]]] = [("count", table.printed.ravel().tolist())]
     if table.weighted is not None and table.weighted_printed is not None:
         columns.append(("weighted", [_number(x) for x in table.weighted_printed.ravel().tolist()]))
     if inside:
