@@ -160,7 +160,7 @@ def people(folder: Path, number: int = 3000) -> Path:
 def test_the_same_people_get_the_same_noise(run: Run, tmp_path: Path) -> None:
     """Across tables, orders of records, hierarchies and releases; with another secret it is another noise."""
     file, secret = people(tmp_path), tmp_path / "secret.key"
-    assert run("noise", "key", secret).code == 0
+    assert run("noise", "key", secret, "--json").document["file"] == str(secret)
     assert os.stat(secret).st_mode & 0o077 == 0
     assert run("noise", "key", secret).code == 2, "a secret is never overwritten"
     common = ("--id", "person", "--secret", secret, "--variance", 2, "--bound", 5, "--json")

@@ -112,6 +112,13 @@ def test_no_law_with_these_moments_has_more_entropy(count: int, bound: int, vari
     assert mine >= -found.fun - 1e-9
 
 
+def test_a_law_outside_what_is_attainable_is_refused() -> None:
+    with pytest.raises(InputError, match="variance = 6: is not attainable, nearest is 5"):
+        largest_entropy((-1, 2, 3, 4, 5), Fraction(6))
+    with pytest.raises(InputError, match="too close to the end"):
+        largest_entropy((-1, 2, 3, 4, 5), 2 + Fraction(1, 10**17))
+
+
 @pytest.mark.parametrize("gap", ["0.000000001", "0.0001", "0.5"])
 def test_near_the_ends_of_what_is_attainable(gap: str) -> None:
     for variance in (2 + Fraction(gap), 5 - Fraction(gap)):
@@ -253,3 +260,48 @@ def test_a_table_has_all_counts() -> None:
         PTable((Law(0, (0,), (1,)), Law(2, (0,), (1,))))
     with pytest.raises(InputError, match="repeat"):
         PTable((Law(0, (0,), (1,)),), repeat=2)
+
+
+@given(settings_of_tables, st.integers(1, 20))
+def test_rows_are_exponentials_of_quadratics(setting: tuple[int, int, int], count: int) -> None:
+    """What makes the entropy largest; three points fix the quadratic, the others must lie on it."""
+    bound, thousandths, js = setting
+    wanted = Request(bound, Fraction(thousandths, 1000), js)
+    noise = wanted.noise(count)
+    least, most = attainable(noise)
+    if not least < wanted.variance < most:
+        return
+    law = {v: float(p) for v, p in largest_entropy(noise, wanted.variance).items() if p > Fraction(1, 10**7)}
+    if len(law) > 3:
+        values = np.array(list(law))
+        logs = np.log(list(law.values()))
+        near = np.polynomial.Polynomial.fit(values, logs, 2, w=np.sqrt(list(law.values())))
+        assert abs(near(values) - logs).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("bound", "variance", "js", "count"),
+    [(5, "2.9", 1, 4), (8, "3", 2, 3), (4, "5.5", 3, 2), (6, "13.9", 0, 2), (7, "4", 1, 9)],
+)
+def test_the_compatible_mode_solves_the_problem_of_the_reference(
+    bound: int, variance: str, js: int, count: int
+) -> None:
+    """Against a general solver: at most this variance, at least 1e-8 each, not falling on the way up to zero."""
+    noise = np.array(request(bound, variance, js).noise(count))
+    rows = [np.eye(len(noise))[k + 1] - np.eye(len(noise))[k] for k in range(len(noise) - 1) if noise[k + 1] <= 0]
+    found = minimize(
+        lambda p: float(p @ np.log(np.maximum(p, 1e-12))),
+        np.exp(-(noise**2) / 2) / np.exp(-(noise**2) / 2).sum(),
+        jac=lambda p: np.log(np.maximum(p, 1e-12)) + 1,
+        bounds=[(1e-8, 1)] * len(noise),
+        constraints=[
+            LinearConstraint(np.stack([noise**0, noise]).astype(float), [1, 0], [1, 0]),
+            LinearConstraint(noise[None].astype(float) ** 2, -np.inf, float(variance)),
+            *([LinearConstraint(np.array(rows), 0, np.inf)] if rows else []),
+        ],
+        method="SLSQP",
+        tol=1e-15,
+        options={"maxiter": 1000},
+    )
+    row = reference_ptable(request(bound, variance, js)).rows[count]
+    assert row.probabilities == pytest.approx(found.x, abs=1e-5)

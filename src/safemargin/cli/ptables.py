@@ -18,6 +18,7 @@ from safemargin.perturb import perturb as run_perturb
 from safemargin.publish import check_folder, write_folder
 from safemargin.randomness import write_secret
 from safemargin.report.beliefs import beliefs_document, beliefs_page, show_beliefs
+from safemargin.report.document import SCHEMA
 from safemargin.report.ptables import (
     DELTAS,
     perturbed_csv,
@@ -171,12 +172,15 @@ def posterior(
 
 def key(
     file: Annotated[Path, typer.Argument(help="New file for the secret.")],
+    as_json: Json = False,
 ) -> None:
     """Write a fresh secret for record keys, readable by you alone; keep it as long as tables must agree.
 
     Example: safemargin noise key secret.key
     """
     write_secret(file)
+    if as_json:
+        print_json({"schema": SCHEMA, "file": str(file)})
     note(f"{file}: keep it apart from data and tables; who has it and the ids can take the noise off")
 
 

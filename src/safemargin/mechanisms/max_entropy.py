@@ -10,12 +10,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from safemargin.errors import InputError
 from safemargin.model.arrays import FloatArray
 
 GRID = 10**15
 """Parts that a probability is rounded to, but for three of them, which make up for it."""
 
 STEPS = 500
+SETTLED = 2e-16
+"""Means of features as near to their targets as doubles tell."""
 
 
 def attainable(noise: Sequence[int]) -> tuple[Fraction, Fraction]:
@@ -50,7 +53,9 @@ def largest_entropy(noise: Sequence[int], variance: Fraction) -> dict[int, Fract
     """
     least, most = attainable(noise)
     if not least <= variance <= most:
-        raise ValueError(f"variance {variance} is outside {least} to {most}")
+        raise InputError(
+            f"variance = {float(variance):g}: is not attainable, nearest is {float(min(max(variance, least), most)):g}"
+        )
     if variance == least:
         return two_points(max(v for v in noise if v <= 0), min(v for v in noise if v >= 0))
     if variance == most:
@@ -69,25 +74,24 @@ def tilted(features: FloatArray, targets: FloatArray) -> FloatArray:
     """
     tilt = np.zeros(len(targets))
     value, chances = _dual(tilt, features, targets)
+    slope = features @ chances - targets
     for _ in range(STEPS):
         centred = features - (features @ chances)[:, None]
-        slope = features @ chances - targets
         curve = (centred * chances) @ centred.T
         step, *_ = np.linalg.lstsq(curve, -slope, rcond=1e-15)
-        if not (slope @ step) < 0:
+        if not (gain := float(slope @ step)) < 0 or abs(slope).max() <= SETTLED:
             break
         length = 1.0
-        while length > 1e-12:
+        while length > (1e-12 if gain < -1e-6 else 0.1):
             tried, there = _dual(tilt + length * step, features, targets)
-            if tried <= value + 1e-4 * length * (slope @ step):
+            after = features @ there - targets
+            # Close to the end the value no longer shows a gain, but the slope does.
+            if tried <= value + 1e-4 * length * gain or (gain > -1e-6 and abs(after).max() < abs(slope).max() / 2):
                 break
             length /= 2
         else:
             break
-        done = abs(length * step).max() <= 1e-15 * max(1.0, abs(tilt).max())
-        tilt, value, chances = tilt + length * step, tried, there
-        if done:
-            break
+        tilt, value, chances, slope = tilt + length * step, tried, there, after
     return chances
 
 
@@ -115,5 +119,5 @@ def _made_exact(noise: Sequence[int], chances: FloatArray, variance: Fraction) -
         one, other = three[:place] + three[place + 1 :]
         law[v] = (moments[2] - (one + other) * moments[1] + one * other * moments[0]) / ((v - one) * (v - other))
     if min(law.values()) < 0:
-        raise ValueError(f"variance {variance} is too close to the end of what is attainable")
+        raise InputError(f"variance = {float(variance)!r}: is too close to the end of what is attainable; take the end")
     return {v: part for v, part in sorted(law.items()) if part}
