@@ -115,11 +115,9 @@ def test_no_law_with_these_moments_has_more_entropy(count: int, bound: int, vari
 def test_a_law_outside_what_is_attainable_is_refused() -> None:
     with pytest.raises(InputError, match="variance = 6: is not attainable, nearest is 5"):
         largest_entropy((-1, 2, 3, 4, 5), Fraction(6))
-    with pytest.raises(InputError, match="too close to the end"):
-        largest_entropy((-1, 2, 3, 4, 5), 2 + Fraction(1, 10**17))
 
 
-@pytest.mark.parametrize("gap", ["0.000000001", "0.0001", "0.5"])
+@pytest.mark.parametrize("gap", ["0.00000000000000001", "0.000000001", "0.0001", "0.5"])
 def test_near_the_ends_of_what_is_attainable(gap: str) -> None:
     for variance in (2 + Fraction(gap), 5 - Fraction(gap)):
         law = largest_entropy((-1, 2, 3, 4, 5), variance)

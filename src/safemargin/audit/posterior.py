@@ -31,9 +31,9 @@ def posterior(
     found = []
     for number in numbers:
         joint = {
-            count: (1.0 if weights is None else weights[count]) * float(law[number])
-            for count, law in laws.items()
-            if number in law and (weights is None or weights[count] > 0)
+            count: (1.0 if weights is None else weights[count]) * float(laws[count][number])
+            for count in range(max(number - table.bound, 0), number + table.bound + 1)
+            if count in laws and number in laws[count] and (weights is None or weights[count] > 0)
         }
         total = sum(joint.values())
         if total <= 0:

@@ -11,8 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from safemargin.errors import InputError
+from safemargin.mechanisms.ptable import reference_ptable, request
+from safemargin.mechanisms.ptable_privacy import guarantee
 from safemargin.mechanisms.reference_ptable import reference_chances
 from safemargin.model.arrays import FloatArray, IntArray, frozen
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.table import Table, Tally
 from safemargin.randomness import Generator
 
@@ -54,6 +57,14 @@ class CellKey:
     def mean_size(self) -> float:
         """Expected size of the noise on a count of at least `distance`."""
         return float(self.table[-1] @ abs(np.arange(-self.distance, self.distance + 1)))
+
+    def guarantee(self, cells: int = 1) -> Guarantee:
+        """The promise about a person who is counted in `cells` different cells, read off the table.
+
+        >>> CellKey(distance=3, variance=1.0).guarantee().delta
+        0.00514822
+        """
+        return guarantee(reference_ptable(request(self.distance, self.variance)), cells)
 
     def protect(self, counts: IntArray, keys: IntArray) -> IntArray:
         """`counts` with the noise that the keys of their cells pick."""
