@@ -58,13 +58,13 @@ class CellKey:
         """Expected size of the noise on a count of at least `distance`."""
         return float(self.table[-1] @ abs(np.arange(-self.distance, self.distance + 1)))
 
-    def guarantee(self, cells: int = 1) -> Guarantee:
-        """The promise about a person who is counted in `cells` different cells, read off the table.
+    def guarantee(self) -> Guarantee:
+        """The promise about one person more or less in a cell, read off the table.
 
         >>> CellKey(distance=3, variance=1.0).guarantee().delta
         0.00514822
         """
-        return guarantee(reference_ptable(request(self.distance, self.variance)), cells)
+        return guarantee(reference_ptable(request(self.distance, self.variance)))
 
     def protect(self, counts: IntArray, keys: IntArray) -> IntArray:
         """`counts` with the noise that the keys of their cells pick."""

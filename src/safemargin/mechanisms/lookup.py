@@ -11,11 +11,10 @@ from safemargin.model.ptable import KeyTable, PTable
 def noise_of(table: PTable | KeyTable, counts: IntArray, keys: IntArray, form: KeyForm = HASHED) -> IntArray:
     """The noise on every count that the key of its cell picks.
 
-        >>> from safemargin.model.keys import HASHED, KeyForm
-    from safemargin.model.ptable import Law
-        >>> halves = PTable((Law(0, (0,), (1,)), Law(1, (-1, 1), (1, 1))))
-        >>> noise_of(halves, np.array([0, 1, 1]), np.array([7, 0, 2**48 - 1])).tolist()
-        [0, -1, 1]
+    >>> from safemargin.model.ptable import Law
+    >>> halves = PTable((Law(0, (0,), (1,)), Law(1, (-1, 1), (1, 1))))
+    >>> noise_of(halves, np.array([0, 1, 1]), np.array([7, 0, 2**48 - 1])).tolist()
+    [0, -1, 1]
     """
     if counts.size and int(counts.min()) < 0:
         raise InputError(f"count {int(counts.min())}: counts are not negative")

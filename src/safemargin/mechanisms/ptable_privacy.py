@@ -70,19 +70,27 @@ def epsilon_at(table: PTable, delta: float, first: int = 1) -> float | None:
 def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
     """The promise about a person who is counted in `cells` different cells, none of which has fewer than `first`.
 
-    Cells with the same people print the same number, so they count once.
+    Nothing is promised about several cells together: the key of a margin is the sum of the keys of its parts, so their
+    noise is not independent, and epsilons do not simply add up.
     """
     if cells < 1:
-        raise InputError(f"cells = {cells}: a person is counted in at least one")
+        raise InputError(f"cells = {cells}: a person is counted in at least one; nearest is 1")
     ends = _from(table, first)
-    epsilon = cells * max(reading.epsilon for reading in ends)
-    delta = min(Fraction(1), cells * max(reading.delta for reading in ends))
+    epsilon = max(reading.epsilon for reading in ends)
+    delta = float(max(reading.delta for reading in ends))
     statement = (
-        f"Noise of at most {table.bound}, the same wherever the same people are counted. One person more or less in "
-        f"{cells} cell{'s' * (cells > 1)} of at least {first} changes the probability of what is printed by a factor "
-        f"of at most exp({epsilon:.4g}), except for results of probability {float(delta):.3g}."
+        f"Noise of at most {table.bound}, the same wherever the same people are counted. One person more or less in a "
+        f"cell of at least {first} changes the probability of what is printed there by a factor of at most "
+        f"exp({epsilon:.4g}), except for results of probability {delta:.3g}."
     )
-    return Guarantee("cell key", statement, epsilon, (), float(delta))
+    if cells == 1:
+        return Guarantee("cell key", statement, epsilon, (), delta)
+    statement += (
+        f" A person is counted in {cells} cells. Keys of margins are sums of keys of other cells, so nothing is promised "
+        f"about all of them together; with independent keys it would be exp({cells * epsilon:.4g}) and "
+        f"{min(1.0, cells * delta):.3g}."
+    )
+    return Guarantee("cell key", statement)
 
 
 def _from(table: PTable, first: int) -> list[Reading]:
