@@ -4,8 +4,11 @@ import csv
 import io
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -260,6 +263,19 @@ def test_bad_records_are_one_line(
     Path("full/file").write_text("")
     ran = run(*f"noise perturb records.csv --variance 2 --bound 5 {arguments}".split())
     assert ran.code == 2 and words in ran.err and ran.err.count("\n") == 1
+
+
+def test_other_files_of_records(run: Run, cells: Path) -> None:
+    """Keys that are doubles in Parquet are the decimals that were meant; SQLite is not read."""
+    parquet = cells.with_suffix(".parquet")
+    duckdb.sql(f"copy (from read_csv('{cells}')) to '{parquet}' (format parquet)")
+    common = ("--by", "sex,age", "--count", "n", "--record-key", "key", "--variance", 2, "--bound", 5, "--json")
+    first, second = (run("noise", "perturb", path, *common).document for path in (cells, parquet))
+    assert first == second
+    with closing(sqlite3.connect(cells.with_suffix(".sqlite"))) as database:
+        database.execute("create table t (sex, age, n, key)")
+    ran = run("noise", "perturb", cells.with_suffix(".sqlite"), *common)
+    assert ran.code == 2 and "records with keys are read from CSV, Parquet and JSON files" in ran.err
 
 
 def test_a_folder_is_found_where_none_is_named(run: Run, cells: Path, monkeypatch: pytest.MonkeyPatch) -> None:

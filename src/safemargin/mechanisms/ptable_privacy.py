@@ -86,8 +86,8 @@ def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
     if cells == 1:
         return Guarantee("cell key", statement, epsilon, (), delta)
     statement += (
-        f" A person is counted in {cells} cells. Keys of margins are sums of keys of other cells, so nothing is promised "
-        f"about all of them together; with independent keys it would be exp({cells * epsilon:.4g}) and "
+        f" A person is counted in {cells} cells. Keys of margins are sums of keys of other cells, so nothing is "
+        f"promised about all of them together; with independent keys it would be exp({cells * epsilon:.4g}) and "
         f"{min(1.0, cells * delta):.3g}."
     )
     return Guarantee("cell key", statement)
