@@ -26,6 +26,7 @@ COMMANDS = {
     "fiber": "fibers",
     "verify": "proofs",
     "ledger": "ledgers",
+    "noise": "noise",
     "schema": "projects",
 }
 """Every command, in the order of the help, and the file beside this one that holds it under the same name."""

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count as numbers
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +37,13 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def free_folder(folder: Path) -> Path:
+    """The folder, or the first one with a number after its name that does not exist."""
+    if not folder.exists():
+        return folder
+    return next(path for number in numbers(2) if not (path := Path(f"{folder}-{number}")).exists())
 
 
 @contextmanager

@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from itertools import count as numbers
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from safemargin.cli.options import By, Hierarchy, axes, hierarchies
-from safemargin.cli.terminal import Json, note, notes, out, print_json
+from safemargin.cli.terminal import Json, free_folder, note, notes, out, print_json
 from safemargin.decide.withhold import SECONDS
 from safemargin.decide.withhold import withhold as run_withhold
 from safemargin.errors import InputError, RefusedError
@@ -59,7 +58,7 @@ def withhold(
         except RefusedError as error:
             note(str(error))
             raise typer.Exit(1) from None
-    folder = folder or _free(Path(f"{table.name.split('.')[0]}-withheld"))
+    folder = folder or free_folder(Path(f"{table.name.split('.')[0]}-withheld"))
     text = pattern_csv(pattern).encode()
     proof = pattern.certificate(PATTERN, hashlib.sha256(text).hexdigest())
     write_folder(folder, {PATTERN: text, CERTIFICATE: (json.dumps(proof, ensure_ascii=False) + "\n").encode()})
@@ -75,10 +74,3 @@ def _range(text: str) -> tuple[int, int]:
         return int(first), int(last or first)
     except ValueError:
         raise InputError(f"--primary {text!r}: say the smallest and the largest count, as in 1-3") from None
-
-
-def _free(folder: Path) -> Path:
-    """The folder, or the first one with a number after its name that does not exist."""
-    if not folder.exists():
-        return folder
-    return next(path for number in numbers(2) if not (path := Path(f"{folder}-{number}")).exists())

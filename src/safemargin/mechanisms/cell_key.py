@@ -1,24 +1,26 @@
 """Cell keys: bounded noise that depends on who is in a cell, so that the same people get the same noise everywhere.
 
-Small on purpose: one table of probabilities, no forbidden small counts, no hierarchy of keys. Each record has a secret
-key, a uniform number modulo `KEYS`; the key of a cell is the sum of the keys of its people, and picks the noise.
+For trying the method out beside others: keys are simulated, one per profile. Each record has a secret key, a uniform
+number modulo `KEYS`; the key of a cell is the sum of the keys of its people, and picks the noise.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from safemargin.errors import InputError
+from safemargin.mechanisms.ptable import reference_ptable, request
+from safemargin.mechanisms.ptable_privacy import guarantee
+from safemargin.mechanisms.reference_ptable import reference_chances
 from safemargin.model.arrays import FloatArray, IntArray, frozen
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.table import Table, Tally
 from safemargin.randomness import Generator
 
 KEYS = 2**32
 """Keys are whole numbers below this; sums stay exact for two thousand million cells."""
-
-SMALLEST = 1e-8
-"""Probability that no value within the distance falls below."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,26 @@ class CellKey:
     @cached_property
     def table(self) -> FloatArray:
         """Probability of the noise `-distance ... distance` (columns) on counts `0 ... distance` (rows)."""
-        rows = [self._row(count) for count in range(self.distance + 1)]
-        return np.array(rows)
+        table = np.zeros((self.distance + 1, 2 * self.distance + 1))
+        table[0, self.distance] = 1.0
+        for count in range(1, self.distance + 1):
+            noise = range(-count, self.distance + 1)
+            chances = reference_chances(count, noise, Fraction(str(self.variance)))
+            table[count, self.distance - count :] = chances
+        return table
 
     @property
     def mean_size(self) -> float:
         """Expected size of the noise on a count of at least `distance`."""
         return float(self.table[-1] @ abs(np.arange(-self.distance, self.distance + 1)))
+
+    def guarantee(self) -> Guarantee:
+        """The promise about one person more or less in a cell, read off the table.
+
+        >>> CellKey(distance=3, variance=1.0).guarantee().delta
+        0.00514822
+        """
+        return guarantee(reference_ptable(request(self.distance, self.variance)))
 
     def protect(self, counts: IntArray, keys: IntArray) -> IntArray:
         """`counts` with the noise that the keys of their cells pick."""
@@ -57,45 +72,6 @@ class CellKey:
         ends[:, -1] = KEYS
         mine = ends[np.minimum(counts, self.distance)]
         return frozen(counts + (keys[..., None] % KEYS >= mine).sum(axis=-1) - self.distance)
-
-    def _row(self, count: int) -> FloatArray:
-        from scipy.optimize import Bounds, LinearConstraint, minimize  # takes as long to import as all the rest
-
-        values = np.arange(-min(count, self.distance), self.distance + 1)
-        row = np.zeros(2 * self.distance + 1)
-        if count == 0:
-            row[self.distance] = 1.0
-            return row
-        sums = np.stack([np.ones(len(values)), values]).astype(float)
-        steps = (np.eye(len(values), k=1) - np.eye(len(values)))[values < 0]
-        start = np.exp(-(values**2) / 2)
-        found = minimize(
-            _negative_entropy,
-            start / start.sum(),
-            jac=_slope,
-            bounds=Bounds(SMALLEST, 1.0),
-            constraints=[
-                LinearConstraint(sums, [1.0, 0.0], [1.0, 0.0]),
-                LinearConstraint(values[None] ** 2.0, -np.inf, self.variance),
-                LinearConstraint(steps, 0.0, np.inf),
-            ],
-            method="SLSQP",
-            tol=1e-15,
-            options={"maxiter": 1000},
-        )
-        if abs(found.x @ values) > 1e-9 or abs(found.x.sum() - 1) > 1e-9:
-            raise InputError(f"distance = {self.distance}, variance = {self.variance}: no noise for a count of {count}")
-        row[values + self.distance] = found.x
-        return row
-
-
-def _negative_entropy(chances: FloatArray) -> float:
-    return float(chances @ np.log(chances))
-
-
-def _slope(chances: FloatArray) -> FloatArray:
-    slope: FloatArray = np.log(chances) + 1
-    return slope
 
 
 def with_keys(table: Table, generator: Generator) -> Table:

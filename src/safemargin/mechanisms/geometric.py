@@ -24,7 +24,7 @@ class Geometric:
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < math.inf or math.isinf(1 / self.epsilon):
-            raise InputError(f"epsilon = {self.epsilon}: must be positive and finite")
+            raise InputError(f"epsilon = {self.epsilon}: must be positive and finite; nearest is a small one, as 0.001")
 
     @property
     def variance(self) -> float:

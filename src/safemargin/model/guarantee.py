@@ -8,10 +8,13 @@ class Guarantee:
     """A promise about one protected set of counts.
 
     `epsilon` bounds the loss of anyone whose answer is exchanged with another's in the same set, while everything in
-    `invariants` stays as published. `None` means that the protection is not differential privacy.
+    `invariants` stays as published. `None` means that the protection is not differential privacy. `delta` is the
+    probability of results that the bound does not cover; `rho` states the promise as zero-concentrated privacy.
     """
 
     mechanism: str
     statement: str
     epsilon: float | None = None
     invariants: tuple[str, ...] = ()
+    delta: float = 0.0
+    rho: float | None = None
