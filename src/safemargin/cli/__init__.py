@@ -11,6 +11,7 @@ import typer
 from safemargin.cli.comparisons import compare
 from safemargin.cli.fibers import fiber
 from safemargin.cli.ledgers import ledger
+from safemargin.cli.noise import noise
 from safemargin.cli.projects import demo, init, release, schema
 from safemargin.cli.proofs import verify
 from safemargin.cli.tables import audit, bound
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 for command in (demo, init, release, compare, bound, audit, withhold, fiber, verify, ledger, schema):
     app.command()(command)
+app.add_typer(noise, name="noise")
 
 
 def main() -> None:

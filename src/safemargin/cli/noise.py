@@ -1,0 +1,28 @@
+"""The group of commands about noise on counts."""
+
+import typer
+
+from safemargin.cli.calculators import (
+    average,
+    budget,
+    compose,
+    exploit,
+    reconstruct,
+    reidentify,
+    reveal,
+    tail,
+    utility,
+    variance,
+)
+from safemargin.cli.programmes import plan, redundancy
+
+noise = typer.Typer(
+    help="Noise that is understood: what it risks, what it costs, and which parameters survive.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+for command in (
+    *(reconstruct, compose, budget, reveal, exploit, average, variance, utility, tail, reidentify),
+    *(redundancy, plan),
+):
+    noise.command()(command)
