@@ -14,6 +14,7 @@ from safemargin.cli.calculators import (
     utility,
     variance,
 )
+from safemargin.cli.denoising import attack
 from safemargin.cli.programmes import plan, redundancy
 
 noise = typer.Typer(
@@ -23,6 +24,6 @@ noise = typer.Typer(
 )
 for command in (
     *(reconstruct, compose, budget, reveal, exploit, average, variance, utility, tail, reidentify),
-    *(redundancy, plan),
+    *(redundancy, plan, attack),
 ):
     noise.command()(command)
