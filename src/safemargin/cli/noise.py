@@ -15,6 +15,7 @@ from safemargin.cli.calculators import (
     variance,
 )
 from safemargin.cli.denoising import attack
+from safemargin.cli.distortions import distort
 from safemargin.cli.programmes import plan, redundancy
 
 noise = typer.Typer(
@@ -24,6 +25,6 @@ noise = typer.Typer(
 )
 for command in (
     *(reconstruct, compose, budget, reveal, exploit, average, variance, utility, tail, reidentify),
-    *(redundancy, plan, attack),
+    *(redundancy, plan, attack, distort),
 ):
     noise.command()(command)

@@ -18,6 +18,9 @@ FATE_COLOURS = {
 LETTERS = {"survives": "", "relaxed": "r", "averaging": "a", "bound told": "b", "too wide": "w", "impossible": ""}
 """Beside the colours, for readers and printers without."""
 
+MOST_LABELS = 9
+"""Sizes that are written below a picture."""
+
 ROOM = 135
 """For the names of rows."""
 
@@ -90,7 +93,7 @@ def band_chart(plan: NoisePlan) -> Spec:
 
 
 def distortion_chart(rows: Sequence[Spec]) -> Spec:
-    """Counts off by more than a share, by size: bars are expected, lines were drawn. Logarithmic, zero left out."""
+    """Counts off by at least a share, by size: bars are expected, ticks were drawn. Logarithmic, zero left out."""
     thresholds = sorted({row["threshold"] for row in rows})
     colours = dict(zip(thresholds, ("#56b4e9", "#e69f00", "#d55e00"), strict=False))
     most = max([1.0, *(max(row["expected"], row["seen"]) for row in rows)])
@@ -99,18 +102,22 @@ def distortion_chart(rows: Sequence[Spec]) -> Spec:
         "field": "threshold",
         "type": "ordinal",
         "scale": {"domain": thresholds, "range": list(colours.values())},
-        "legend": {"title": "off by more than", "format": ".0%"},
+        "legend": {"title": "off by at least", "format": ".0%"},
     }
-    x = {"field": "upto", "type": "ordinal", "axis": {"title": "count up to", "labelAngle": 0, "labelOverlap": True}}
-    y = {"type": "quantitative", "scale": scale, "axis": {"title": "counts", "grid": True, "tickCount": 5}}
+    sizes = sorted({row["upto"] for row in rows})
+    shown = sizes[:: -(-len(sizes) // MOST_LABELS)]
+    x = {"field": "upto", "type": "ordinal", "axis": {"title": "count up to", "labelAngle": 0, "values": shown}}
+    tens = [10**power for power in range(12) if 10**power <= most * 1.3]
+    axis = {"title": "counts", "grid": True, "values": tens, "format": ",~r"}
+    y = {"type": "quantitative", "scale": scale, "axis": axis}
     bars = {
         "mark": {"type": "bar", "opacity": 0.45},
         "encoding": {"x": x, "y": {**y, "field": "expected", "stack": None}, "y2": {"datum": 0.5}, "color": kind},
         "transform": [{"filter": "datum.expected >= 0.5"}],
     }
-    lines = {
+    ticks = {
         "mark": {"type": "tick", "thickness": 3, "width": {"band": 0.8}},
         "encoding": {"x": x, "y": {**y, "field": "seen"}, "color": kind},
         "transform": [{"filter": "datum.seen >= 1"}],
     }
-    return {"data": {"values": list(rows)}, "width": STACK_WIDTH, "height": 220, "layer": [bars, lines]}
+    return {"data": {"values": list(rows)}, "width": STACK_WIDTH, "height": 220, "layer": [bars, ticks]}
