@@ -107,15 +107,11 @@ def test_the_picture_is_vega_lite() -> None:
 def test_the_command(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "areas.csv"
     path.write_text("name,F,M,T\nA,3,4,7\nB,30,20,50.0\nC,,,\nD,200,150,350\n")
-    ran = run(
-        "noise", "distort", path, "--count", "T", "--parts", "F,M", "--name", "name", "--epsilon", "0.05", "--json"
-    )
-    document: Any = ran.document
+    given = ("noise", "distort", path, "--count", "T")
+    document: Any = run(*given, "--parts", "F,M", "--name", "name", "--epsilon", "0.05", "--json").document
     assert document["inputs"]["areas"] == 3 and document["inputs"]["without_count"] == 1
     assert document["value"] == len(document["details"]["gone"])
-    shown = run(
-        "noise", "distort", path, "--count", "T", "--variance", "2", "--bound", "5", "--out", tmp_path / "p.html"
-    )
+    shown = run(*given, "--variance", "2", "--bound", "5", "--out", tmp_path / "p.html")
     assert "Single counts off" in shown.out and (tmp_path / "p.html").read_text().count("<figure") == 2
     for arguments, said in (
         (["--epsilon", "1", "--variance", "2"], "give --epsilon, or --variance with --bound"),
