@@ -20,7 +20,7 @@ LAYERS = [  # lowest first; parts in one row may not import each other
     {"tabulate", "bounds", "mechanisms", "collect", "aggregate"},
     {"account", "ledger", "noise"},
     {"voting", "decide"},
-    {"publish"},
+    {"publish", "spread"},
     {"audit"},
     {"verify", "compare"},
     {"explain"},

@@ -16,7 +16,7 @@ from safemargin.cli.calculators import (
 )
 from safemargin.cli.denoising import attack
 from safemargin.cli.distortions import distort
-from safemargin.cli.programmes import plan, redundancy
+from safemargin.cli.programmes import plan, publish, redundancy
 
 noise = typer.Typer(
     help="Noise that is understood: what it risks, what it costs, and which parameters survive.",
@@ -25,6 +25,6 @@ noise = typer.Typer(
 )
 for command in (
     *(reconstruct, compose, budget, reveal, exploit, average, variance, utility, tail, reidentify),
-    *(redundancy, plan, attack, distort),
+    *(redundancy, plan, publish, attack, distort),
 ):
     noise.command()(command)

@@ -1,5 +1,6 @@
-"""Commands about programmes of tables: how often counts are represented, and which noise survives."""
+"""Commands about programmes of tables: how often counts are represented, which noise survives, and publishing."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -7,10 +8,13 @@ import typer
 
 from safemargin.cli.options import Json
 from safemargin.cli.terminal import notes, out, print_json, write
+from safemargin.errors import InputError
+from safemargin.mechanisms.cell_key import CellKey
 from safemargin.noise.averaging import CONFIDENCE
 from safemargin.noise.plan import Wishes, plan_noise
 from safemargin.noise.programme import load_programme
 from safemargin.noise.redundancy import redundancies
+from safemargin.publish import WRITERS, check_folder, file_name, rows_of, write_folder
 from safemargin.report.planning import (
     plan_document,
     plan_page,
@@ -18,6 +22,8 @@ from safemargin.report.planning import (
     show_plan,
     show_redundancies,
 )
+from safemargin.report.words import plural
+from safemargin.spread import spread
 
 File = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
 
@@ -63,3 +69,46 @@ def plan(
         print_json(plan_document(str(programme), found))
     else:
         show_plan(out, found)
+
+
+def publish(
+    programme: File,
+    records: Annotated[Path, typer.Option(help="People, one row each (CSV or Parquet), a column per level.")],
+    identity: Annotated[str, typer.Option("--id", help="Column that tells people apart, the same in every release.")],
+    secret: Annotated[Path, typer.Option(help="File of at least 16 random bytes; keep it, and keep it secret.")],
+    folder: Annotated[Path, typer.Option("--out", help="New folder for the tables.")],
+    variance: Annotated[float | None, typer.Option(help="Variance of the noise; otherwise as planned.")] = None,
+    bound: Annotated[int | None, typer.Option(help="Largest size of the noise; otherwise as planned.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Publish a whole programme with cell keys: the same people have the same noise in every table.
+
+    Example: safemargin noise publish programme.toml --records people.csv --id person --secret secret.key --out tables
+    """
+    check_folder(folder)
+    listed = load_programme(programme)
+    if (variance is None) != (bound is None):
+        raise InputError("give --variance with --bound, or neither")
+    if variance is None or bound is None:
+        best = plan_noise(listed).recommended
+        if best is None:
+            raise InputError(f"{programme}: no noise within 10 survives (see noise plan); give --variance and --bound")
+        variance, bound = best.variance, best.bound
+    with notes.status("publishing"):
+        found = spread(listed, records, identity, secret, CellKey(bound, variance))
+        orders: dict[str, tuple[str, ...]] = {}
+        files = {
+            f"published/{file_name(table.name)}.csv": WRITERS["csv"](rows_of(table, orders)) for table in found.tables
+        }
+        inside = {"variance": variance, "bound": bound, "people": found.people, "tables": sorted(files)}
+        files["inside/parameters.json"] = (json.dumps(inside, indent=2) + "\n").encode()
+        write_folder(folder, files)
+    inputs = {"programme": str(programme), "records": str(records), "variance": variance, "bound": bound}
+    if as_json:
+        print_json({"value": len(found.tables), "inputs": inputs, "details": {"files": sorted(files)}})
+    else:
+        out.print(
+            f"{plural(len(found.tables), 'statistic')} of {plural(found.people, 'person')} in {folder}/published, with "
+            f"noise of variance {variance:g} within {bound}; the bound is in inside/parameters.json and stays there.",
+            markup=False,
+        )
