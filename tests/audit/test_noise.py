@@ -14,12 +14,15 @@ from safemargin.audit.averaging import averaged, averaging
 from safemargin.audit.denoising import denoise, denoising
 from safemargin.audit.differencing import changes, nested
 from safemargin.audit.exploiting import exploiting
+from safemargin.audit.fitting import fitting
 from safemargin.audit.noisy import Recovered, estimated_variance, laid_out
 from safemargin.audit.revealing import revealing
 from safemargin.errors import InputError
+from safemargin.mechanisms.cell_key import KEYS, CellKey
 from safemargin.model.arrays import IntArray, frozen
 from safemargin.model.published import PublishedTable
 from safemargin.noise.averaging import gaussian_success
+from safemargin.noise.keyed import keyed_gap_law
 from safemargin.noise.law import bounded_law
 from safemargin.noise.reveal import reveal_chance, reveal_risk
 from safemargin.randomness import Generator, numpy_generator
@@ -118,6 +121,34 @@ def test_confidence_is_what_it_says() -> None:
     assert len(surest) > 300 and np.mean(surest) > 0.7
 
 
+def test_fitting_is_least_squares_and_as_sure_as_it_is_right() -> None:
+    """The estimates of a release are those of least squares, and the guesses right as often as they should be."""
+    rng = numpy_generator(13)
+    sure, right, means = [], [], []
+    for attempt in range(25):
+        joint = rng.integers(5, 60, size=(4, 3, 2))
+        tables, truth = release(rng, joint, "abc", 5, 0.5, every_margin("abc"))
+        found = fitting(laid_out(tables), 0.5)
+        for one in found:
+            sure.append(one.confidence)
+            right.append(one.value == true_count(truth, one))
+        means += [one.value == true_count(truth, one) for one in averaging(laid_out(tables), 0.5)]
+        if attempt == 0:
+            rows, printed = [], []
+            for table in tables:
+                assert table.noisy is not None
+                printed += table.noisy.tolist()
+                for cell in np.ndindex(tuple(len(groups) for groups in table.groups)):
+                    row = np.zeros(joint.shape)
+                    row[tuple(cell[table.axes.index(a)] if a in table.axes else slice(None) for a in "abc")] = 1
+                    rows.append(row.ravel())
+            solved = np.linalg.lstsq(np.array(rows), np.array(printed), rcond=None)[0].reshape(joint.shape)
+            finest = {one.cell: one.value for one in found if len(one.cell) == 3}
+            assert [max(0, value) for value in np.rint(solved).ravel().astype(int)] == list(finest.values())
+    assert abs(sum(right) - sum(sure)) < 5 * math.sqrt(sum(each * (1 - each) for each in sure))
+    assert sum(right) > sum(means), "it beats averaging"
+
+
 def test_the_variance_is_estimated_from_what_is_printed() -> None:
     rng = numpy_generator(8)
     tables, _ = release(rng, rng.integers(5, 60, size=(10, 8, 6)), "abc", 5, 2.0, every_margin("abc"))
@@ -145,7 +176,7 @@ def test_exact_counts_need_no_mean() -> None:
 
 def test_revealing_finds_the_bound_as_often_as_predicted() -> None:
     """The bound is told by 20 counts with two parts each at the rate of Eq. 11, and never overstated."""
-    bound, variance, tries = 2, 1.0, 150
+    bound, variance, tries = 2, 1.0, 100
     rng = numpy_generator(6)
     told = 0
     for _ in range(tries):
@@ -269,7 +300,7 @@ def test_all_attacks_together_against_the_truth() -> None:
     right = sum(one.value == true_count(truth, one) for one in sure)
     assert len(sure) > 20 and right / len(sure) > 0.85
     attempts = denoising(tables, 0.2, 3)
-    assert [attempt.attack for attempt in attempts] == ["averaging", "exploiting", "differencing"]
+    assert [attempt.attack for attempt in attempts] == ["averaging", "fitting", "exploiting", "differencing"]
     with pytest.raises(InputError, match="bound = 0: does not explain the tables"):
         denoise(tables, bound=0)
     with pytest.raises(InputError, match="variance = 0: must be above 0"):
@@ -312,3 +343,34 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     assert same["attacks"]["changes"] == []  # type: ignore[index]
     audited = run("audit", *files, "--noise-variance", "0.2", "--noise-bound", "3", "--decide")
     assert audited.code == 1 and "averaging gives away" in audited.out
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5])
+def test_noise_by_keys_that_add_up(parts: int) -> None:
+    """The law of a total less its parts, against drawn keys; totals of two parts are never right."""
+    rng = numpy_generator(parts)
+    law = bounded_law(5, 2.0)
+    ends = np.cumsum(law)
+    ends[-1] = 1
+    keys = rng.random((100_000, parts))
+    noise = np.searchsorted(ends, keys, side="right") - 5
+    whole = np.searchsorted(ends, keys.sum(axis=1) % 1, side="right") - 5
+    seen = np.bincount(whole - noise.sum(axis=1) + 5 * (parts + 1), minlength=10 * (parts + 1) + 1) / len(keys)
+    expected = keyed_gap_law(law, parts)
+    assert np.abs(seen - expected).max() < 5 * math.sqrt(0.25 / len(keys)) + 0.002
+    if parts == 2:
+        assert seen[15] == 0, "independent noise is right in 16 %"
+
+
+def test_keys_that_add_up_are_recognised_and_tell_no_wrong_bound() -> None:
+    rng = numpy_generator(17)
+    noise = CellKey(5, 2.0)
+    joint = rng.integers(20, 60, size=(600, 2))
+    keys = rng.integers(0, KEYS, size=joint.shape)
+    parts = noisy_table("ab", ["a", "b"], joint, noise.protect(joint, keys))
+    total = joint.sum(axis=1)
+    whole = noisy_table("a", ["a"], total, noise.protect(total, keys.sum(axis=1) % KEYS))
+    found = revealing(laid_out([whole, parts]), 2.0)
+    assert found.keyed > 0.99 and found.least < 5 and found.confidence < 0.5
+    fresh, _ = release(rng, joint, "ab", 5, 2.0, ["a", "ab"])
+    assert revealing(laid_out(fresh), 2.0).keyed < 0.01

@@ -6,12 +6,13 @@ from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from commands import Run, in_process
 from safemargin.errors import InputError, TooLargeError
 from safemargin.noise.programme import PlannedTable, Programme, Variable, load_programme, parse_programme
-from safemargin.noise.redundancy import optimised, redundancies, tuples
+from safemargin.noise.redundancy import optimised, redundancies, statistics_of, tuples
 from safemargin.randomness import Generator, numpy_generator
 
 ANNEX = "[variables]\nSEX = ['F', 'M']\nAGE = 2\n[[tables]]\naxes = ['SEX', 'AGE']\n"
@@ -121,6 +122,34 @@ def test_counts_are_those_of_brute_force(seed: int, same_noise: bool) -> None:
                 break
             t, k = t + 1, k + one
         assert (each.best_t, each.best_k) == (t, k)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_linear_estimate_is_that_of_least_squares(seed: int) -> None:
+    """All printed cells are equations about the finest cells, with noise of variance one."""
+    programme = random_programme(seed)
+    for same_noise in (True, False):
+        depth = {v: max([0, *(d for table in programme.tables for w, d in table.axes if w == v)]) for v in range(5)}
+        finest = [programme.size(v, depth[v]) for v in range(len(programme.variables))]
+        people = list(itertools.product(*(range(size) for size in finest)))
+        if len(people) > 200:
+            continue
+        equations: dict[str, list[list[int]]] = defaultdict(list)
+        for table in programme.tables:
+            for statistic in statistics_of(table):
+                if same_noise and programme.label(statistic) in equations:
+                    continue
+                rows: dict[tuple[int, ...], list[int]] = {}
+                for at, person in enumerate(people):
+                    cell = tuple(person[v] * programme.size(v, level) // finest[v] for v, level in statistic)
+                    rows.setdefault(cell, [0] * len(people))[at] = 1
+                equations[programme.label(statistic)] += list(rows.values())
+        matrix = np.array([row for rows in equations.values() for row in rows], dtype=float)
+        covariance = np.linalg.pinv(matrix.T @ matrix)
+        for each in redundancies(programme, same_noise=same_noise):
+            row = np.array(equations[each.statistic][0], dtype=float)
+            assert each.linear == pytest.approx(row @ covariance @ row)
+            assert each.linear <= each.weighted * (1 + 1e-12)
 
 
 def large_programme(tables: int = 100, variables: int = 30) -> Programme:

@@ -32,20 +32,20 @@ def averaged(layout: Layout, axes: Sequence[str]) -> Means:
     if not above:
         raise InputError(f"no table has the axes {', '.join(axes)} together")
     sums = [block.summed(axes, sizes) for block in above]
-    keys = np.unique(np.concatenate([each[0] for each in sums]))
+    keys = np.unique(np.concatenate([each.keys for each in sums]))
     codes = np.zeros((len(keys), len(axes)), dtype=np.int64)
     precision, weighted = np.zeros(len(keys)), np.zeros(len(keys))
     known, exact = np.zeros(len(keys), dtype=bool), np.zeros(len(keys))
     printed: IntArray | None = None
-    for block, (mine, first, values, added) in zip(above, sums, strict=True):
-        at = np.searchsorted(keys, mine)
-        codes[at] = block.codes[first][:, [block.axes.index(axis) for axis in axes]]
-        free = added == 0
-        exact[at[free]], known[at[free]] = values[free], True
-        np.add.at(precision, at[~free], 1 / added[~free])
-        np.add.at(weighted, at[~free], values[~free] / added[~free])
-        if block.axes == axes and printed is None and len(mine) == len(keys):
-            printed = values
+    for block, each in zip(above, sums, strict=True):
+        at = np.searchsorted(keys, each.keys)
+        codes[at] = block.codes[each.first][:, [block.axes.index(axis) for axis in axes]]
+        free = each.noisy == 0
+        exact[at[free]], known[at[free]] = each.values[free], True
+        precision[at[~free]] += 1 / each.noisy[~free]
+        weighted[at[~free]] += each.values[~free] / each.noisy[~free]
+        if block.axes == axes and printed is None and len(each.keys) == len(keys):
+            printed = each.values
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.where(known, exact, weighted / precision)
         ratios = np.where(known, 0.0, 1 / precision)

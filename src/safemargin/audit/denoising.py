@@ -1,4 +1,4 @@
-"""All attacks on noise together: averaging, revealing the bound, exploiting margins, differencing."""
+"""All attacks on noise together: averaging, fitting, revealing the bound, exploiting margins, differencing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from safemargin.audit.averaging import averaging
 from safemargin.audit.differencing import changes, nested
 from safemargin.audit.exploiting import exploiting
+from safemargin.audit.fitting import fitting
 from safemargin.audit.noisy import Layout, Recovered, estimated_variance, laid_out
 from safemargin.audit.revealing import Revealed, revealing
 from safemargin.errors import InputError
@@ -55,6 +56,7 @@ def denoise(
     known = bound if bound is not None else revealed.least if revealed.confidence >= confidence else None
     attacks = {
         "averaging": tuple(averaging(layout, spread, targets)),
+        "fitting": tuple(fitting(layout, spread)),
         "exploiting": () if known is None else tuple(exploiting(layout, known)),
         "differencing": tuple(nested(layout, spread)),
     }

@@ -88,12 +88,12 @@ def _gains(layout: Layout, block: Block, variance: float) -> list[Recovered]:
     means, precision = np.zeros(len(mine)), np.zeros(len(mine))
     sums = [each.summed(block.axes, sizes) for each in layout.blocks if set(block.axes) <= set(each.axes)]
     changed = np.zeros(len(mine), dtype=bool)
-    for keys, _, _, added in sums:
-        changed |= np.isin(mine, keys[added > 0])
-    for keys, _, values, added in sums:
-        at = order[np.searchsorted(mine[order], keys)]
-        worth = 1 / np.maximum(added, BOTH)
-        means[at] += values * worth
+    for each in sums:
+        changed |= np.isin(mine, each.keys[each.noisy > 0])
+    for each in sums:
+        at = order[np.searchsorted(mine[order], each.keys)]
+        worth = 1 / np.maximum(each.noisy, BOTH)
+        means[at] += each.values * worth
         precision[at] += worth
     found = []
     rows = np.flatnonzero(changed)

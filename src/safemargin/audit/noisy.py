@@ -6,13 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.model.arrays import FloatArray, IntArray, grouped, row_keys
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray, grouped, row_keys
 from safemargin.model.published import PublishedTable, label
 
 OPTION = "option"
 
 ENOUGH = 10
-"""Counts beside their parts from which the variance of the noise is estimated."""
+"""Counts beside their parts from which anything about the noise is concluded."""
+
+LARGE = 10
+"""Counts from here on have noise that does not depend on them, and are surely of several people."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +44,27 @@ class Block:
     values: IntArray
     noised: IntArray
 
-    def summed(self, axes: Sequence[str], sizes: Sequence[int]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Keys, first rows, sums and numbers of noisy counts of the cells over fewer `axes`."""
-        columns = [self.axes.index(axis) for axis in axes]
-        keys = row_keys(self.codes[:, columns], sizes)
+    def summed(self, axes: Sequence[str], sizes: Sequence[int]) -> "Sums":
+        """The cells over fewer `axes`."""
+        keys = row_keys(self.codes[:, [self.axes.index(axis) for axis in axes]], sizes)
         first, place = grouped(keys)
-        sums = np.zeros(len(first), dtype=np.int64)
-        added = np.zeros(len(first), dtype=np.int64)
-        np.add.at(sums, place, self.values)
-        np.add.at(added, place, self.noised)
-        return keys[first], first, sums, added
+        values, noisy = np.zeros(len(first), dtype=np.int64), np.zeros(len(first), dtype=np.int64)
+        np.add.at(values, place, self.values)
+        np.add.at(noisy, place, self.noised)
+        least = np.full(len(first), np.iinfo(np.int64).max)
+        np.minimum.at(least, place, self.values)
+        return Sums(keys[first], first, values, noisy, least)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Cells over fewer axes: keys, first rows, sums, how many noisy counts are in them, and the least one."""
+
+    keys: IntArray
+    first: IntArray
+    values: IntArray
+    noisy: IntArray
+    least: IntArray
 
 
 @dataclass(frozen=True)
@@ -123,13 +137,20 @@ def _has_counts(table: PublishedTable) -> bool:
 
 @dataclass(frozen=True)
 class Tuples:
-    """Counts of one table beside their parts in a table with one axis more: how far apart, by how many noisy counts."""
+    """Counts of one table beside their parts in a table with one axis more.
 
-    axes: tuple[str, ...]
-    codes: IntArray
-    whole: IntArray
+    `gap` is the count less the sum of its parts; `whole` and `parts` say how many of them are noisy.
+    """
+
     gap: IntArray
-    terms: IntArray
+    whole: IntArray
+    parts: IntArray
+    least: IntArray
+
+    @property
+    def terms(self) -> IntArray:
+        """How many noisy counts each has."""
+        return self.whole + self.parts
 
 
 def tuples_in(layout: Layout) -> Iterator[Tuples]:
@@ -139,32 +160,45 @@ def tuples_in(layout: Layout) -> Iterator[Tuples]:
         mine = row_keys(block.codes, sizes)
         for other in layout.above(block.axes):
             if len(other.axes) == len(block.axes) + 1:
-                keys, _, sums, added = other.summed(block.axes, sizes)
-                at, found = _matched(keys, mine)
-                rows = np.flatnonzero(found)
-                terms = block.noised[rows] + added[at[rows]]
-                gap = block.values[rows] - sums[at[rows]]
-                yield Tuples(block.axes, block.codes[rows], block.values[rows], gap, terms)
+                found = other.summed(block.axes, sizes)
+                at, here = _matched(found.keys, mine)
+                rows = np.flatnonzero(here)
+                yield Tuples(
+                    block.values[rows] - found.values[at[rows]],
+                    block.noised[rows],
+                    found.noisy[at[rows]],
+                    found.least[at[rows]],
+                )
 
 
-def _matched(keys: IntArray, wanted: IntArray) -> tuple[IntArray, np.ndarray]:
+def _matched(keys: IntArray, wanted: IntArray) -> tuple[IntArray, BoolArray]:
     """Where each wanted key stands among sorted `keys`, and whether it does."""
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return at, keys[at] == wanted
 
 
 def estimated_variance(layout: Layout) -> float:
-    """Variance of the noise on one count, from how far counts are from the sums of their parts."""
-    squares, terms = 0.0, 0
-    for each in tuples_in(layout):
-        noisy = each.terms > 0
-        squares += float((each.gap[noisy].astype(float) ** 2 / each.terms[noisy]).sum())
-        terms += int(noisy.sum())
-    if terms < ENOUGH or squares == 0:
-        raise InputError(
-            f"{terms} noisy counts stand beside their parts, too few to tell the variance of the noise; give it"
-        )
-    return squares / terms
+    """Variance of the noise on one count: squares of gaps between counts and the sums of their parts add up variances.
+
+    Only large parts are looked at, if there are enough: where nobody stays nobody, small counts have less noise, and a
+    count of the same people as its only part has the same.
+    """
+    found = list(tuples_in(layout))
+    for least in (LARGE, 1):
+        chosen = [(each.gap[fit], each.terms[fit]) for each in found if (fit := _noisy(each, least)).any()]
+        terms = sum(len(gap) for gap, _ in chosen)
+        squares = sum(float((gap.astype(float) ** 2 / often).sum()) for gap, often in chosen)
+        if terms >= ENOUGH and squares > 0:
+            return squares / terms
+    raise InputError(
+        f"{terms} noisy counts stand beside their parts, too few to tell the variance of the noise; give it"
+    )
+
+
+def _noisy(tuples: Tuples, least: int) -> BoolArray:
+    """Which have noise, and only parts of at least this size."""
+    found: BoolArray = (tuples.terms > 0) & (tuples.least >= least)
+    return found
 
 
 def certainty(distance: FloatArray, spread: FloatArray) -> FloatArray:

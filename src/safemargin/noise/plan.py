@@ -101,23 +101,23 @@ def plan_noise(programme: Programme, wishes: Wishes | None = None) -> NoisePlan:
     wishes = wishes or Wishes()
     same = redundancies(programme)
     fresh = redundancies(programme, same_noise=False)
-    riskiest = min(same, key=lambda each: each.weighted)
+    riskiest = min(same, key=lambda each: each.linear)
     split = tuples(programme)
-    least = variance_needed(riskiest.weighted, wishes.confidence)
-    points = _points(riskiest.weighted, split, wishes, least)
+    least = variance_needed(riskiest.linear, wishes.confidence)
+    points = _points(riskiest.linear, split, wishes, least)
     return NoisePlan(
         programme.title,
         wishes,
         len(programme.tables),
         len(same),
         riskiest,
-        min(fresh, key=lambda each: each.weighted),
+        min(fresh, key=lambda each: each.linear),
         programme.small_areas,
         split,
         least,
         points,
-        epsilon_band(programme.small_areas, [each.weighted for each in fresh], wishes),
-        _recommended(riskiest.weighted, split, wishes, least),
+        epsilon_band(programme.small_areas, [each.linear for each in fresh], wishes),
+        _recommended(riskiest.linear, split, wishes, least),
     )
 
 

@@ -6,7 +6,7 @@ same participants have the same noise, a statistic that several tables print is 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -24,7 +24,8 @@ class Redundancy:
 
     `t` and `k` are for all representations, `best_t` and `best_k` for those that the three steps of annex B.3 choose.
     `weighted` is what stands for `k / t**2` when representations are weighted by their precision: the least that a
-    mean can have, and a worse case than the paper's.
+    mean can have, and a worse case than the paper's. `linear` is the least that any unbiased linear estimate can have:
+    it also takes counts from totals and shares what the tables have in common. Both take noise to be independent.
     """
 
     statistic: str
@@ -34,6 +35,7 @@ class Redundancy:
     best_t: int
     best_k: Fraction
     weighted: float
+    linear: float
 
     @property
     def ratio(self) -> Fraction:
@@ -78,7 +80,13 @@ def redundancies(programme: Programme, *, same_noise: bool = True) -> tuple[Redu
             if wider in printed:
                 added = Fraction(programme.cells(finer), programme.cells(wider))
                 terms[wider].append((added, 1 if same_noise else tables))
-    found = [_counted(programme.label(each), programme.cells(each), terms[each]) for each in printed]
+    worth = {each: 1 / sum(often / float(added) for added, often in terms[each]) for each in printed}
+    found = [
+        _counted(
+            programme.label(each), programme.cells(each), terms[each], worth[each], _linear(programme, each, worth)
+        )
+        for each in printed
+    ]
     return tuple(sorted(found, key=lambda each: (each.best_ratio, each.weighted, each.statistic)))
 
 
@@ -89,12 +97,32 @@ def _below(statistic: Statistic) -> int:
     return found
 
 
-def _counted(label: str, cells: int, terms: Sequence[tuple[Fraction, int]]) -> Redundancy:
+def _counted(
+    label: str, cells: int, terms: Sequence[tuple[Fraction, int]], weighted: float, linear: float
+) -> Redundancy:
     """Sums over representations, given as how many counts each adds up and how often there is such a one."""
     t = sum(often for _, often in terms)
     k = sum((added * often for added, often in terms), Fraction(0))
-    precision = sum(often / float(added) for added, often in terms)
-    return Redundancy(label, cells, t, k, *optimised(terms), 1 / precision)
+    return Redundancy(label, cells, t, k, *optimised(terms), weighted, linear)
+
+
+def _linear(programme: Programme, statistic: Statistic, worth: Mapping[Statistic, float]) -> float:
+    """Variance of the best linear estimate of a cell, in units of that of the noise on one count.
+
+    A table is the sum of its effects: the total spread evenly, then for every set of variables (and level) the
+    contrasts within the next wider one. Tables that print an effect each estimate it, from sums as long as for a mean,
+    and effects are estimated independently. Nested levels are taken to divide evenly.
+    """
+    found = 0.0
+    for levels in product(*(range(level + 1) for _, level in statistic)):
+        share = 1.0
+        for (at, level), lower in zip(statistic, levels, strict=True):
+            size = programme.size(at, lower)
+            share *= (size / programme.size(at, level)) ** 2
+            share *= 1 - programme.size(at, lower - 1) / size if lower else 1.0
+        effect = tuple((at, lower) for (at, _), lower in zip(statistic, levels, strict=True) if lower)
+        found += worth[effect] * share
+    return found
 
 
 def optimised(terms: Sequence[tuple[Fraction, int]]) -> tuple[int, Fraction]:

@@ -26,6 +26,7 @@ def denoised_document(found: Denoised, confidence: float, inputs: Document, trut
                 "least": found.revealed.least,
                 "tuples": found.revealed.tuples,
                 "confidence": found.revealed.confidence,
+                "keyed": found.revealed.keyed,
                 "used": found.bound,
             },
             "attacks": {name: [_entry(one, truth) for one in recovered] for name, recovered in found.attacks.items()},
@@ -51,7 +52,7 @@ def show_denoised(console: Console, found: Denoised, confidence: float, limit: i
     if told.tuples:
         console.print(
             f"Revealing: the bound is at least {told.least} ({plural(told.tuples, 'count')} beside parts); "
-            f"just that with {told.confidence:.0%}."
+            f"just that with {told.confidence:.0%}. Keys add up with {told.keyed:.0%}."
         )
     for name, recovered in found.attacks.items():
         sure = sorted((one for one in recovered if one.confidence >= confidence), key=lambda one: -one.confidence)

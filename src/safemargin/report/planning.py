@@ -16,7 +16,7 @@ from safemargin.report.markup import Html, element, figure, joined, paragraphs, 
 from safemargin.report.noise_charts import FATE_COLOURS, LETTERS, band_chart, plane_chart
 from safemargin.report.words import plural
 
-COLUMNS = ("statistic", "cells", "t", "k", "k/t^2", "best t", "best k", "best k/t^2", "weighted")
+COLUMNS = ("statistic", "cells", "t", "k", "k/t^2", "best t", "best k", "best k/t^2", "weighted", "linear")
 
 FATE_WORDS = {
     "survives": "survives every constraint",
@@ -48,6 +48,7 @@ def _redundancy(each: Redundancy) -> Document:
         "best_k": _plain(each.best_k),
         "best_kt2": float(each.best_ratio),
         "weighted": each.weighted,
+        "linear": each.linear,
     }
 
 
@@ -80,6 +81,7 @@ def _rows(found: Sequence[Redundancy]) -> list[list[str]]:
             f"{_plain(each.best_k):,}",
             f"{float(each.best_ratio):.4g}",
             f"{each.weighted:.4g}",
+            f"{each.linear:.4g}",
         ]
         for each in found
     ]
@@ -117,9 +119,9 @@ def plan_words(plan: NoisePlan) -> tuple[str, ...]:
     return (
         _bounded_words(plan),
         f"Averaging: {risky.statistic} has {plural(risky.t, 'representation')} that add up {_plain(risky.k):,} counts. "
-        f"Weighted by precision they are worth k/t^2 = {risky.weighted:.3g} (three steps of the paper: "
-        f"{float(risky.best_ratio):.3g}), so a variance of at least {plan.least_variance:.3g} keeps their mean from "
-        f"being right in more than {sure}.",
+        f"The best linear estimate from all tables is worth k/t^2 = {risky.linear:.3g} (three steps of the paper: "
+        f"{float(risky.best_ratio):.3g}), so a variance of at least {plan.least_variance:.3g} keeps it from being "
+        f"right in more than {sure}.",
         f"Bound: {splits[0]:,} counts are published beside their parts by {splits[1]}. In a bound that is too narrow "
         f"for its variance one of them tells it.",
         _epsilon_words(plan.band, plan),
@@ -134,8 +136,8 @@ def _bounded_words(plan: NoisePlan) -> str:
             "let an onlooker be surer."
         )
     return (
-        f"Use cell keys with variance {point.variance:g} and bound {point.bound}: the most exposed mean is then right "
-        f"in {point.averaged:.0%}, and the chance that the bound is told is {point.told:.2g}."
+        f"Use cell keys with variance {point.variance:g} and bound {point.bound}: the most exposed estimate is then "
+        f"right in {point.averaged:.0%}, and the chance that the bound is told is {point.told:.2g}."
     )
 
 
