@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from safemargin.audit.denoising import denoising
 from safemargin.audit.earlier import earlier
 from safemargin.audit.joint import joint
 from safemargin.audit.rule import rule
@@ -38,13 +39,16 @@ def audit(
     enough: int | None = None,
     fiber: bool = False,
     judged: Mapping[str, int] | None = None,
+    variance: float | None = None,
+    noise_bound: int | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Run every attack as `onlooker`; `target`, `sharp`, `enough` and `fiber` say which cells are bounded and how well,
     as in `bound`.
 
     With more than two options the limits depend on the totals. `judged` gives those of a release that does not print
-    them exactly; no attack uses them.
+    them exactly; no attack uses them. With the `variance` of the noise, and perhaps its bound, noisy counts are
+    attacked too.
     """
     onlooker = onlooker or Onlooker()
     exposure = bound(
@@ -63,4 +67,6 @@ def audit(
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
     attacks = [*ATTACKS.values(), *([] if onlooker.past is None else [earlier])]
     attempts = tuple(attack(situation) for attack in attacks)
+    if variance is not None:
+        attempts += denoising(release.tables, variance, noise_bound)
     return Findings(onlooker, release.target, exposure, attempts)

@@ -133,6 +133,10 @@ def audit(
     ] = None,
     earlier: Remembered = None,
     earlier_roll: EarlierRolls = None,
+    variance: Annotated[
+        float | None, typer.Option("--noise-variance", help="Variance of noisy counts: attack those too.")
+    ] = None,
+    noise_bound: Annotated[int | None, typer.Option(help="Largest size of that noise, if it is known.")] = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also prove every interval in this JSON file.")] = None,
     as_json: Json = False,
@@ -158,6 +162,8 @@ def audit(
             sharp=True,
             enough=aim.tau if decide else None,
             fiber=not decide,
+            variance=variance,
+            noise_bound=noise_bound,
             progress=progress,
         )
     if export is not None:

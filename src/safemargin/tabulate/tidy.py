@@ -103,6 +103,7 @@ def read_tidy(
         frozen(upper),
         status,
         measure="people" if measure == "people" else "count",
+        noisy=_printed_noise(sheet, measure, status),
     )
 
 
@@ -215,6 +216,20 @@ def _numbers(sheet: Sheet, column: str | None, noised: BoolArray) -> Numbers:
                 raise sheet.fault(row, column, str(error)) from None
         values[row], absent[row] = known[text], False
     return Numbers(values, absent)
+
+
+def _printed_noise(sheet: Sheet, measure: str | None, status: Sequence[str]) -> IntArray | None:
+    """What noised rows print, if there are any and all print whole numbers."""
+    values = np.zeros(len(sheet.rows), dtype=np.int64)
+    if measure is None or "noised" not in status:
+        return None
+    for row, text in enumerate(sheet.columns[measure]):
+        if status[row] == "noised":
+            try:
+                values[row] = int(text)
+            except (ValueError, OverflowError):
+                return None
+    return frozen(values)
 
 
 def _ranges(sheet: Sheet, measure: str | None, merged: BoolArray) -> tuple[IntArray, IntArray, tuple[str, ...]]:

@@ -1,0 +1,376 @@
+"""Attacks on noisy tables, held against the truth of simulated releases with fixed seeds."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from commands import in_process
+from safemargin.audit.averaging import averaged, averaging
+from safemargin.audit.denoising import denoise, denoising
+from safemargin.audit.differencing import changes, nested
+from safemargin.audit.exploiting import exploiting
+from safemargin.audit.fitting import fitting
+from safemargin.audit.noisy import Recovered, estimated_variance, laid_out
+from safemargin.audit.revealing import revealing
+from safemargin.errors import InputError
+from safemargin.mechanisms.cell_key import KEYS, CellKey
+from safemargin.model.arrays import IntArray, frozen
+from safemargin.model.published import PublishedTable
+from safemargin.noise.averaging import gaussian_success
+from safemargin.noise.keyed import keyed_gap_law
+from safemargin.noise.law import bounded_law
+from safemargin.noise.reveal import reveal_chance, reveal_risk
+from safemargin.randomness import Generator, numpy_generator
+from safemargin.tabulate.tidy import read_tidy
+
+
+def noisy_table(name: str, axes: Sequence[str], counts: IntArray, printed: IntArray | None) -> PublishedTable:
+    """All cells of an array of counts, exact or as printed with noise."""
+    codes = np.stack(np.unravel_index(np.arange(counts.size), counts.shape), axis=1) if axes else np.zeros((1, 0), int)
+    exact = printed is None
+    return PublishedTable(
+        name,
+        tuple(axes),
+        tuple(
+            tuple(frozenset([f"{axis}{at}"]) for at in range(size))
+            for axis, size in zip(axes, counts.shape, strict=True)
+        ),
+        frozen(codes, len(axes)),
+        (),
+        frozen(np.full(counts.size, -1)),
+        frozen(counts.ravel() if exact else np.zeros(counts.size)),
+        frozen(counts.ravel() if exact else np.full(counts.size, 2**53)),
+        ("exact" if exact else "noised",) * counts.size,
+        noisy=None if printed is None else frozen(printed.ravel()),
+    )
+
+
+def drawn(rng: Generator, shape: Sequence[int], bound: int, variance: float) -> IntArray:
+    law = bounded_law(bound, variance)
+    return rng.choice(np.arange(-bound, bound + 1), p=law, size=shape).astype(np.int64)
+
+
+def release(
+    rng: Generator, joint: IntArray, axes: str, bound: int, variance: float, tables: Sequence[str]
+) -> tuple[list[PublishedTable], dict[str, IntArray]]:
+    """Margins of a table with the same noise wherever a margin is printed, and the true margins."""
+    found, truth = [], {}
+    for kept in tables:
+        true = joint.sum(axis=tuple(at for at, axis in enumerate(axes) if axis not in kept))
+        truth[kept] = true
+        found.append(noisy_table(kept or "total", list(kept), true, true + drawn(rng, true.shape, bound, variance)))
+    return found, truth
+
+
+def true_count(truth: dict[str, IntArray], one: Recovered) -> int:
+    kept = "".join(axis for axis, _ in one.cell)
+    return int(truth[kept][tuple(int(name.removeprefix(axis)) for axis, name in one.cell)])
+
+
+def every_margin(axes: str) -> list[str]:
+    return ["".join(chosen) for size in range(len(axes) + 1) for chosen in itertools.combinations(axes, size)]
+
+
+@pytest.mark.parametrize(("bound", "paper"), [(10, 741), (5, 725)])
+def test_averaging_succeeds_as_predicted(bound: int, paper: int) -> None:
+    """A thousand areas, each broken down by a hundred variables of ten categories: t = 100, k = 1000, k/t^2 = 0.1.
+
+    The paper finds 741 and 725 of 1,000 means right where 73.6 % are predicted. Here 2,000 are tried; five standard
+    deviations are allowed, and what whole sums change (0.6 %).
+    """
+    rng = numpy_generator(bound)
+    areas, right, ratios = 1000, 0, set()
+    for _ in range(2):
+        true = rng.integers(20, 200, size=(areas, 10))
+        tables = []
+        for place in range(100):
+            counts = rng.permuted(true, axis=1)
+            tables.append(
+                noisy_table(f"{place}", ["a", f"v{place}"], counts, counts + drawn(rng, counts.shape, bound, 2))
+            )
+        means = averaged(laid_out(tables), ["a"])
+        order = np.argsort(means.codes[:, 0])
+        right += int((np.abs(means.means[order] - true.sum(axis=1)) < 0.5).sum())
+        ratios |= set(means.ratios.round(12).tolist())
+    predicted = gaussian_success(0.1, 2)
+    allowed = 5 * math.sqrt(predicted * (1 - predicted) / 2000) + 0.006
+    assert ratios == {0.1}
+    assert abs(right / 2000 - predicted) < allowed
+    assert abs(paper / 1000 - predicted) < 0.03
+
+
+def test_confidence_is_what_it_says() -> None:
+    """Among counts that averaging is x % sure of, x % are right."""
+    rng = numpy_generator(3)
+    sure, right = [], []
+    for _ in range(30):
+        joint = rng.integers(5, 60, size=(4, 3, 5, 2))
+        tables, truth = release(rng, joint, "abcd", 5, 0.5, every_margin("abcd"))
+        for one in averaging(laid_out(tables), 0.5):
+            sure.append(one.confidence)
+            right.append(one.value == true_count(truth, one))
+    trials = len(sure)
+    spread = math.sqrt(sum(each * (1 - each) for each in sure))
+    assert trials > 5000 and abs(sum(right) - sum(sure)) < 5 * spread
+    surest = [one for one, each in zip(right, sure, strict=True) if each > 0.7]
+    assert len(surest) > 300 and np.mean(surest) > 0.7
+
+
+def test_fitting_is_least_squares_and_as_sure_as_it_is_right() -> None:
+    """The estimates of a release are those of least squares, and the guesses right as often as they should be."""
+    rng = numpy_generator(13)
+    sure, right, means = [], [], []
+    for attempt in range(25):
+        joint = rng.integers(5, 60, size=(4, 3, 2))
+        tables, truth = release(rng, joint, "abc", 5, 0.5, every_margin("abc"))
+        found = fitting(laid_out(tables), 0.5)
+        for one in found:
+            sure.append(one.confidence)
+            right.append(one.value == true_count(truth, one))
+        means += [one.value == true_count(truth, one) for one in averaging(laid_out(tables), 0.5)]
+        if attempt == 0:
+            rows, printed = [], []
+            for table in tables:
+                assert table.noisy is not None
+                printed += table.noisy.tolist()
+                for cell in np.ndindex(tuple(len(groups) for groups in table.groups)):
+                    row = np.zeros(joint.shape)
+                    row[tuple(cell[table.axes.index(a)] if a in table.axes else slice(None) for a in "abc")] = 1
+                    rows.append(row.ravel())
+            solved = np.linalg.lstsq(np.array(rows), np.array(printed), rcond=None)[0].reshape(joint.shape)
+            finest = {one.cell: one.value for one in found if len(one.cell) == 3}
+            assert [max(0, value) for value in np.rint(solved).ravel().astype(int)] == list(finest.values())
+    assert abs(sum(right) - sum(sure)) < 5 * math.sqrt(sum(each * (1 - each) for each in sure))
+    assert sum(right) > sum(means), "it beats averaging"
+
+
+def test_the_variance_is_estimated_from_what_is_printed() -> None:
+    rng = numpy_generator(8)
+    tables, _ = release(rng, rng.integers(5, 60, size=(10, 8, 6)), "abc", 5, 2.0, every_margin("abc"))
+    assert estimated_variance(laid_out(tables)) == pytest.approx(2.0, rel=0.2)
+
+
+def test_a_margin_printed_twice_with_the_same_noise_counts_once() -> None:
+    rng = numpy_generator(4)
+    tables, _ = release(rng, rng.integers(5, 60, size=(3, 2)), "ab", 3, 1.0, ["a", "ab"])
+    again = [*tables, tables[0]]
+    assert averaged(laid_out(again), ["a"]).ratios == pytest.approx(averaged(laid_out(tables), ["a"]).ratios)
+    fresh, _ = release(rng, rng.integers(5, 60, size=(3, 2)), "ab", 3, 1.0, ["a"])
+    assert (averaged(laid_out([*tables, *fresh]), ["a"]).ratios < averaged(laid_out(tables), ["a"]).ratios).all()
+
+
+def test_exact_counts_need_no_mean() -> None:
+    rng = numpy_generator(4)
+    joint = rng.integers(5, 60, size=(3, 2))
+    tables, _ = release(rng, joint, "ab", 3, 1.0, ["ab"])
+    exact = noisy_table("a", ["a"], joint.sum(axis=1), None)
+    layout = laid_out([exact, *tables])
+    assert averaged(layout, ["a"]).means.tolist() == joint.sum(axis=1).tolist()
+    assert {one.cell for one in averaging(layout, 1.0, [("a",)])} == set()
+
+
+def test_revealing_finds_the_bound_as_often_as_predicted() -> None:
+    """The bound is told by 20 counts with two parts each at the rate of Eq. 11, and never overstated."""
+    bound, variance, tries = 2, 1.0, 100
+    rng = numpy_generator(6)
+    told = 0
+    for _ in range(tries):
+        joint = rng.integers(10, 50, size=(20, 2))
+        tables, _ = release(rng, joint, "ab", bound, variance, ["a", "ab"])
+        found = revealing(laid_out(tables), variance)
+        assert found.least <= bound and found.tuples == 20
+        told += found.least == bound
+    predicted = reveal_risk(reveal_chance(bound, variance), 20)
+    assert abs(told - tries * predicted) < 5 * math.sqrt(tries * predicted * (1 - predicted))
+
+
+def test_much_noise_reveals_a_bound_with_confidence() -> None:
+    rng = numpy_generator(2)
+    tables, _ = release(rng, rng.integers(10, 50, size=(5000, 2)), "ab", 2, 1.5, ["a", "ab"])
+    found = revealing(laid_out(tables), 1.5)
+    assert (found.least, found.tuples) == (2, 5000) and found.confidence > 0.99
+
+
+def test_what_exploiting_recovers_is_true() -> None:
+    rng = numpy_generator(12)
+    total = 0
+    for _ in range(40):
+        joint = rng.integers(0, 30, size=(30, 2))
+        tables, truth = release(rng, joint, "ab", 2, 1.9, ["a", "ab"])
+        found = exploiting(laid_out(tables), 2)
+        assert all(one.value == true_count(truth, one) and one.confidence == 1 for one in found)
+        total += len(found)
+    assert total > 50
+
+
+def test_the_example_of_the_paper() -> None:
+    """F = 3, M = 2 and T = 11 with a bound of 2 are 5, 4 and 9."""
+    parts = noisy_table("sex", ["s"], np.array([5, 4]), np.array([3, 2]))
+    layout = laid_out([parts, noisy_table("total", [], np.array(9), np.array(11))])
+    assert sorted(one.value for one in exploiting(layout, 2)) == [4, 5, 9]
+    assert revealing(layout, 1.0).least == 2
+    with pytest.raises(InputError, match="the nearest bound is larger"):
+        exploiting(layout, 1)
+
+
+def merged(table: PublishedTable, groups: Sequence[str]) -> PublishedTable:
+    return PublishedTable(
+        table.name,
+        table.axes,
+        (tuple(frozenset(group.split(" | ")) for group in groups),),
+        *(table.codes, table.options, table.option, table.lower, table.upper, table.status),
+        noisy=table.noisy,
+    )
+
+
+def test_nested_categories_give_their_difference() -> None:
+    wide = merged(noisy_table("wide", ["a"], np.array([30, 5]), np.array([31, 5])), ["x | y", "z"])
+    narrow = merged(noisy_table("narrow", ["a"], np.array([28, 5]), np.array([28, 6])), ["x", "z"])
+    (one,) = nested(laid_out([wide, narrow]), 0.25)
+    assert (one.labels, one.value) == ({"a": "y"}, 3)
+    assert one.confidence == pytest.approx(1 / sum(math.exp(-(j**2)) for j in range(-9, 10)), rel=1e-6)
+
+
+def test_two_releases_of_almost_the_same_people() -> None:
+    """One person comes. With the same noise for the same people, all that changes is theirs, and it is averaged."""
+    rng = numpy_generator(21)
+    tries, hits, claims = 80, 0, 0.0
+    for _ in range(tries):
+        joint = rng.integers(5, 40, size=(6, 2, 4))
+        later = joint.copy()
+        later[2, 1, 3] += 1
+        before, then = release(rng, joint, "abc", 5, 0.5, every_margin("abc"))
+        fresh, truth = release(rng, later, "abc", 5, 0.5, every_margin("abc"))
+        now = []
+        for kept, old, new in zip(truth, before, fresh, strict=True):
+            assert old.noisy is not None and new.noisy is not None
+            printed = np.where((truth[kept] != then[kept]).ravel(), new.noisy, old.noisy)
+            now.append(noisy_table(old.name, old.axes, truth[kept], printed))
+        for one in changes(laid_out(now), laid_out(before), 0.5):
+            mine = {"a": "a2", "b": "b1", "c": "c3"}
+            assert all(mine[axis] == name for axis, name in one.cell), "nothing is claimed where nothing changed"
+            if one.cell == (("b", "b1"),):
+                hits += one.value == 1
+                claims += one.confidence
+    assert abs(hits - claims) < 5 * math.sqrt(tries) / 2
+    assert hits > 0.5 * tries
+
+
+def test_releases_must_have_the_same_cells() -> None:
+    one = laid_out([noisy_table("a", ["a"], np.array([4, 5]), np.array([4, 6]))])
+    other = laid_out([noisy_table("b", ["b"], np.array([4, 5]), np.array([4, 6]))])
+    with pytest.raises(InputError, match="different categories"):
+        changes(one, other, 1.0)
+
+
+def test_files_with_noise_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "sex.csv"
+    path.write_text("sex,count,status\nF,-1,noised\nM,7,noised\nX,3,exact\n")
+    table = read_tidy(path)
+    assert table.noisy is not None and table.noisy.tolist() == [-1, 7, 0]
+    layout = laid_out([table])
+    assert layout.blocks[0].values.tolist() == [-1, 7, 3] and layout.blocks[0].noised.tolist() == [1, 1, 0]
+    path.write_text("sex,count,status\nF,1.5,noised\nM,7,noised\n")
+    assert read_tidy(path).noisy is None
+    with pytest.raises(InputError, match="no table has noisy counts"):
+        laid_out([read_tidy(path)])
+
+
+def test_what_cannot_be_averaged_is_named() -> None:
+    layout = laid_out([noisy_table("a", ["a"], np.array([4, 5]), np.array([4, 6]))])
+    with pytest.raises(InputError, match="there is no axis 'z'"):
+        averaged(layout, ["z"])
+    with pytest.raises(InputError, match="too few to tell the variance"):
+        estimated_variance(layout)
+    assert revealing(layout, 1.0).tuples == 0
+
+
+def test_all_attacks_together_against_the_truth() -> None:
+    rng = numpy_generator(30)
+    tables, truth = release(rng, rng.integers(3, 60, size=(6, 2, 3, 4)), "abcd", 3, 0.2, every_margin("abcd"))
+    found = denoise(tables)
+    assert found.estimated and found.variance == pytest.approx(0.2, rel=0.4)
+    assert found.revealed.least <= 3
+    sure = found.sure(0.9)
+    right = sum(one.value == true_count(truth, one) for one in sure)
+    assert len(sure) > 20 and right / len(sure) > 0.85
+    attempts = denoising(tables, 0.2, 3)
+    assert [attempt.attack for attempt in attempts] == ["averaging", "fitting", "exploiting", "differencing"]
+    with pytest.raises(InputError, match="bound = 0: does not explain the tables"):
+        denoise(tables, bound=0)
+    with pytest.raises(InputError, match="variance = 0: must be above 0"):
+        denoise(tables, variance=0)
+
+
+def written(folder: Path, tables: Sequence[PublishedTable], truth: dict[str, IntArray] | None = None) -> list[Path]:
+    found = []
+    for table in tables:
+        kept = "" if table.name == "total" else table.name
+        rows = [",".join([*table.axes, "count", "status"])]
+        for row in range(len(table.lower)):
+            assert table.noisy is not None
+            count = table.noisy[row] if truth is None else truth[kept].ravel()[row]
+            status = "noised" if truth is None else "exact"
+            rows.append(",".join([*table.cell(row).values(), str(count), status]))
+        found.append(folder / f"{table.name}.csv")
+        folder.mkdir(exist_ok=True)
+        found[-1].write_text("\n".join(rows) + "\n")
+    return found
+
+
+def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = in_process(monkeypatch, capsys)
+    rng = numpy_generator(30)
+    tables, truth = release(rng, rng.integers(3, 60, size=(6, 2, 3, 4)), "abcd", 3, 0.2, every_margin("abcd"))
+    files, true = written(tmp_path / "noisy", tables), written(tmp_path / "true", tables, truth)
+    given = [part for path in true for part in ("--truth", path)]
+    ran = run("noise", "attack", *files, *given, "--variance", "0.2", "--json")
+    document: Any = ran.document
+    assert ran.code == 1 and document["value"] > 5
+    sure = [one for one in document["details"]["attacks"]["averaging"] if one["confidence"] >= 0.95]
+    assert sum(one["value"] == one["true"] for one in sure) >= 0.9 * len(sure)
+    shown = run("noise", "attack", *files, *given, "--limit", "2")
+    assert "estimated from the tables" in shown.out and "of all guesses should be right" in shown.out
+    assert run("noise", "attack", *files, "--target", "a", "--target", "a,b", "--confidence", "1").code in (0, 1)
+    assert "confidence = 2" in run("noise", "attack", *files, "--confidence", "2").err
+    before = [part for path in files for part in ("--before", path)]
+    same = run("noise", "attack", *files, *before, "--variance", "0.2", "--json").document["details"]
+    assert same["attacks"]["changes"] == []  # type: ignore[index]
+    audited = run("audit", *files, "--noise-variance", "0.2", "--noise-bound", "3", "--decide")
+    assert audited.code == 1 and "averaging gives away" in audited.out
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5])
+def test_noise_by_keys_that_add_up(parts: int) -> None:
+    """The law of a total less its parts, against drawn keys; totals of two parts are never right."""
+    rng = numpy_generator(parts)
+    law = bounded_law(5, 2.0)
+    ends = np.cumsum(law)
+    ends[-1] = 1
+    keys = rng.random((100_000, parts))
+    noise = np.searchsorted(ends, keys, side="right") - 5
+    whole = np.searchsorted(ends, keys.sum(axis=1) % 1, side="right") - 5
+    seen = np.bincount(whole - noise.sum(axis=1) + 5 * (parts + 1), minlength=10 * (parts + 1) + 1) / len(keys)
+    expected = keyed_gap_law(law, parts)
+    assert np.abs(seen - expected).max() < 5 * math.sqrt(0.25 / len(keys)) + 0.002
+    if parts == 2:
+        assert seen[15] == 0, "independent noise is right in 16 %"
+
+
+def test_keys_that_add_up_are_recognised_and_tell_no_wrong_bound() -> None:
+    rng = numpy_generator(17)
+    noise = CellKey(5, 2.0)
+    joint = rng.integers(20, 60, size=(600, 2))
+    keys = rng.integers(0, KEYS, size=joint.shape)
+    parts = noisy_table("ab", ["a", "b"], joint, noise.protect(joint, keys))
+    total = joint.sum(axis=1)
+    whole = noisy_table("a", ["a"], total, noise.protect(total, keys.sum(axis=1) % KEYS))
+    found = revealing(laid_out([whole, parts]), 2.0)
+    assert found.keyed > 0.99 and found.least < 5 and found.confidence < 0.5
+    fresh, _ = release(rng, joint, "ab", 5, 2.0, ["a", "ab"])
+    assert revealing(laid_out(fresh), 2.0).keyed < 0.01

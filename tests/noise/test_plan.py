@@ -1,0 +1,147 @@
+"""The planner: the paper's regions, what is recommended and why, the page and its pictures."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import altair
+import pytest
+
+from commands import Run, in_process
+from safemargin.errors import InputError
+from safemargin.noise.plan import NoisePlan, Wishes, epsilon_band, judge, plan_noise, told_risk
+from safemargin.noise.programme import parse_programme
+from safemargin.noise.redundancy import redundancies
+from safemargin.report.charts import CONFIG
+from safemargin.report.noise_charts import band_chart, plane_chart
+from safemargin.report.planning import plan_page, plan_words
+
+CENSUS = """
+title = "Small <census>"
+areas = "GEO.district"
+[variables]
+SEX = ["F", "M"]
+AGE = 21
+GEO = { region = 4, district = 68 }
+WORK = 5
+[[tables]]
+axes = ["GEO", "SEX", "AGE"]
+[[tables]]
+axes = ["GEO.region", "SEX", "WORK"]
+[[tables]]
+axes = ["SEX", "AGE", "WORK"]
+"""
+SEX_OF_MALTA, SEX_OF_GERMANY = {"SEX": {2: 710_000}}, {"SEX": {2: 28_000_000}}
+"""Counts beside their parts in the EU programme: m = 2.8e7 for Germany (section 3.2), k of SEX for Malta (Table 1)."""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def census() -> NoisePlan:
+    return plan_noise(parse_programme(CENSUS))
+
+
+def fate(variance: float, bound: int, split: dict[str, dict[int, int]] = SEX_OF_MALTA) -> str:
+    return judge(variance, bound, 0.0867, split, Wishes()).fate
+
+
+def test_the_plane_of_the_paper() -> None:
+    """Fig. 6: V about 2 to 3 and E from 5 to 10 survive, the smaller variances with relaxed constraints."""
+    assert fate(3, 10, SEX_OF_GERMANY) == "survives" and fate(2, 10, SEX_OF_GERMANY) == "relaxed"
+    assert fate(2, 5) == "relaxed" and fate(3, 7) == "survives"
+    assert fate(1, 10) == "averaging"
+    assert fate(3, 5, SEX_OF_GERMANY) == fate(4, 4) == "bound told"
+    assert fate(3, 11) == "too wide" and fate(3, 2) == "impossible"
+
+
+def test_the_band_of_the_paper() -> None:
+    """Fig. 6: small areas of Malta ask for 0.27, averaging allows 0.31, relaxed 0.37; France leaves nothing."""
+    malta = epsilon_band(68, [0.0170, 0.0118, 0.0118, 0.5], Wishes())
+    assert (round(malta.low, 2), round(malta.high, 2), round(malta.relaxed, 2)) == (0.27, 0.31, 0.37)
+    assert malta.is_open and not epsilon_band(37_000, [0.0118, 0.0170], Wishes()).is_open
+
+
+def test_what_is_counted(census: NoisePlan) -> None:
+    assert (census.tables, census.small_areas) == (3, 68)
+    assert census.riskiest.statistic == "GEO.region"
+    assert census.riskiest.linear == min(each.linear for each in redundancies(parse_programme(CENSUS)))
+    assert census.riskiest_without.linear < census.riskiest.linear
+    assert census.statistics == len(redundancies(parse_programme(CENSUS)))
+
+
+def test_what_is_recommended_survives(census: NoisePlan) -> None:
+    best = census.recommended
+    assert best is not None and best.fate == "survives"
+    assert best.averaged <= 0.68 and best.told <= 0.68
+    assert best.variance >= census.least_variance
+    assert (
+        told_risk(best.variance, best.bound - 1, census.tuples) > 0.68
+        or best.variance > best.bound * (best.bound - 1) / 3
+    ), "a smaller bound would not do"
+    assert {point.fate for point in census.surviving} == {"survives"}
+    assert plan_words(census)[0].startswith("Use cell keys with variance")
+
+
+def test_nothing_survives_a_narrow_wish() -> None:
+    plan = plan_noise(parse_programme(CENSUS), Wishes(largest_bound=1, area_error=1))
+    words = plan_words(plan)
+    assert plan.recommended is None and words[0].startswith("No noise within 1 survives")
+    assert not plan.band.is_open and "None meets both" in words[-1]
+
+
+def test_between_the_constraints_one_statistic_is_given_up() -> None:
+    plan = plan_noise(parse_programme(CENSUS))
+    for error, said in ((20.0, "any will do"), (4.3, "up to"), (1.0, "does not fit")):
+        assert said in plan_words(plan_noise(parse_programme(CENSUS), Wishes(area_error=error)))[-1]
+    assert plan.band.low < plan.band.high < plan.band.relaxed
+
+
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ({"confidence": 1.0}, "confidence = 1"),
+        ({"largest_bound": 0}, "largest bound = 0"),
+        ({"area_error": 0.0}, "area error = 0"),
+    ],
+)
+def test_wishes_must_make_sense(wishes: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Wishes(**wishes)
+
+
+def test_the_pictures_are_vega_lite(census: NoisePlan) -> None:
+    for spec in (plane_chart(census), band_chart(census)):
+        altair.Chart.from_dict({**spec, "config": CONFIG}, validate=True)
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+
+
+def test_the_page(census: NoisePlan) -> None:
+    page = plan_page(census, redundancies(parse_programme(CENSUS)))
+    tags = Tags()
+    tags.feed(page)
+    assert tags.seen.count("figure") == 2 and "<census>" not in page and "script" not in tags.seen
+    assert "Use cell keys with variance" in page
+
+
+def test_the_command(run: Run, tmp_path: Path) -> None:
+    path, page = tmp_path / "programme.toml", tmp_path / "plan.html"
+    path.write_text(CENSUS)
+    ran = run("noise", "plan", path, "--out", page, "--json")
+    document: Any = ran.document
+    assert document["value"]["fate"] == "survives" and document["inputs"]["confidence"] == 0.68
+    assert document["details"]["small_areas"] == 68 and document["details"]["tuples"]["SEX"]["2"] > 1000
+    assert page.read_text().startswith("<!doctype html>")
+    assert run("noise", "plan", path).out.startswith("Use cell keys")
+    assert "area error = -1" in run("noise", "plan", path, "--area-error", "-1").err

@@ -1,0 +1,178 @@
+"""Publishing a programme: counts of records, the same noise for the same people, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from commands import Run, in_process
+from safemargin.errors import InputError, TooLargeError
+from safemargin.mechanisms.cell_key import CellKey
+from safemargin.model.published import PublishedTable
+from safemargin.noise.programme import Programme, parse_programme
+from safemargin.randomness import numpy_generator
+from safemargin.spread import Spread, spread
+from safemargin.tabulate.tidy import read_tidy
+
+PROGRAMME = """
+[variables]
+sex = ["F", "M"]
+age = 3
+geo = { region = 2, town = 4 }
+[[tables]]
+axes = ["geo", "sex"]
+[[tables]]
+axes = ["age", "sex"]
+"""
+SECRET = b"sixteen bytes at least"
+NOISE = CellKey(5, 2.0)
+
+
+def people(count: int, seed: int = 1) -> list[str]:
+    rng = numpy_generator(seed)
+    towns = rng.integers(0, 4, size=count)
+    return [
+        f"p{at},{'FM'[rng.integers(2)]},{rng.choice(['old', 'mid', 'young'])},r{town // 2},t{town}"
+        for at, town in enumerate(towns.tolist())
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "programme.toml").write_text(PROGRAMME)
+    (tmp_path / "secret.key").write_bytes(SECRET)
+    write(tmp_path, people(400))
+    return tmp_path
+
+
+def write(folder: Path, rows: list[str]) -> Path:
+    path = folder / "people.csv"
+    path.write_text("\n".join(["id,sex,age,region,town", *rows]) + "\n")
+    return path
+
+
+def spread_in(folder: Path, programme: str = PROGRAMME) -> Spread:
+    return spread(parse_programme(programme), folder / "people.csv", "id", folder / "secret.key", NOISE)
+
+
+def cells(table: PublishedTable) -> dict[tuple[str, ...], int]:
+    assert table.noisy is not None
+    return {tuple(table.cell(row).values()): int(count) for row, count in enumerate(table.noisy)}
+
+
+def true_counts(rows: list[str], columns: tuple[int, ...]) -> dict[tuple[str, ...], int]:
+    found: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        cell = tuple(row.split(",")[column] for column in columns)
+        found[cell] = found.get(cell, 0) + 1
+    return found
+
+
+def test_every_statistic_is_printed_once_near_the_truth(folder: Path) -> None:
+    found = spread_in(folder)
+    names = {table.name: table for table in found.tables}
+    assert set(names) == {
+        *("total", "sex", "age", "geo.region", "geo.town"),
+        *("sex x age", "sex x geo.region", "sex x geo.town"),
+    }
+    assert names["sex x geo.town"].axes == ("sex", "town") and found.people == 400
+    for name, columns in {"total": (), "sex": (1,), "sex x age": (1, 2), "geo.town": (4,)}.items():
+        true = true_counts(people(400), columns)
+        printed = cells(names[name])
+        assert set(true) <= set(printed)
+        assert all(abs(count - true.get(cell, 0)) <= 5 for cell, count in printed.items())
+        assert set(names[name].status) == {"noised"}
+
+
+def test_noise_depends_on_who_is_in_a_cell_and_nothing_else(folder: Path) -> None:
+    before = spread_in(folder)
+    again = spread_in(folder)
+    assert [cells(table) for table in before.tables] == [cells(table) for table in again.tables]
+    write(folder, list(reversed(people(400))))
+    assert [cells(table) for table in before.tables] == [cells(table) for table in spread_in(folder).tables]
+    write(folder, [*people(400), "p400,F,old,r1,t3"])
+    later = spread_in(folder)
+    changed = {
+        (table.name, cell)
+        for table, other in zip(before.tables, later.tables, strict=True)
+        for cell, count in cells(table).items()
+        if cells(other)[cell] != count
+    }
+    assert changed and all(set(cell) <= {"F", "old", "r1", "t3"} for _, cell in changed)
+    (folder / "secret.key").write_bytes(SECRET + b"!")
+    write(folder, people(400))
+    assert [cells(table) for table in spread_in(folder).tables] != [cells(table) for table in before.tables]
+
+
+def test_the_noise_has_its_variance(folder: Path) -> None:
+    rng = numpy_generator(9)
+    rows = [f"p{at},{'FM'[rng.integers(2)]},a{rng.integers(300)},r0,t0" for at in range(30_000)]
+    write(folder, rows)
+    table = spread_in(folder, "[variables]\nsex = 2\nage = 300\n[[tables]]\naxes = ['sex', 'age']\n").tables[-1]
+    true = true_counts(rows, (1, 2))
+    off = np.array([count - true.get(cell, 0) for cell, count in cells(table).items()])
+    assert len(off) == 600 and abs(off.mean()) < 5 * np.sqrt(2 / 600)
+    assert abs((off**2).mean() - 2) < 5 * np.sqrt(8 / 600)
+
+
+@pytest.mark.parametrize(
+    ("programme", "rows", "said"),
+    [
+        (PROGRAMME, ["p1,X,old,r1,t1"], "line 2: sex = 'X': is not a category of the programme"),
+        (PROGRAMME, ["p1,F,,r1,t1"], "age = '': is not a category"),
+        (PROGRAMME, ["p1,F,a,r1,t1", "p1,F,a,r1,t1"], "line 3: id = 'p1': occurs twice"),
+        (PROGRAMME, [",F,a,r1,t1"], "an id must not be empty"),
+        (PROGRAMME, [f"p{at},F,a{at},r1,t1" for at in range(4)], "age has 4 categories; the programme says 3"),
+        (PROGRAMME, ["p1,F,a,r1,t1", "p2,F,a,r2,t1"], "town = 't1': lies in more than one region"),
+        (PROGRAMME.replace("age", "job"), ["p1,F,a,r1,t1"], "job"),
+    ],
+)
+def test_what_is_refused(folder: Path, programme: str, rows: list[str], said: str) -> None:
+    write(folder, rows)
+    with pytest.raises(InputError) as caught:
+        spread_in(folder, programme)
+    assert said in str(caught.value)
+
+
+def test_secrets_and_sizes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safemargin.spread.MOST_CELLS", 10)
+    with pytest.raises(TooLargeError, match="more than 10"):
+        spread_in(folder)
+    (folder / "secret.key").write_bytes(b"short")
+    with pytest.raises(InputError, match="has 5 bytes"):
+        spread_in(folder)
+    (folder / "secret.key").unlink()
+    with pytest.raises(InputError, match="the secret cannot be read"):
+        spread_in(folder)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
+
+
+def test_the_command(run: Run, folder: Path) -> None:
+    given = ("noise", "publish", folder / "programme.toml", "--records", folder / "people.csv")
+    keyed = ("--id", "id", "--secret", folder / "secret.key")
+    document: Any = run(*given, *keyed, "--out", folder / "one", "--json").document
+    assert document["value"] == 8 and document["inputs"]["bound"] >= 2
+    table = read_tidy(folder / "one/published/sex_x_age.csv")
+    assert table.axes == ("sex", "age") and table.noisy is not None
+    published = sorted((folder / "one/published").glob("*.csv"))
+    assert "bound" not in "".join(path.read_text() for path in published)
+    attacked = run("noise", "attack", *published, "--variance", document["inputs"]["variance"])
+    assert "averaging:" in attacked.out
+    shown = run(*given, *keyed, "--out", folder / "two", "--variance", "2", "--bound", "5")
+    assert "variance 2 within 5" in " ".join(shown.out.split())
+    assert "give --variance with --bound" in run(*given, *keyed, "--out", folder / "three", "--variance", "2").err
+    assert "not empty" in run(*given, *keyed, "--out", folder / "one").err
+
+
+def test_a_programme_without_room_is_refused(run: Run, folder: Path) -> None:
+    assert isinstance(parse_programme(PROGRAMME), Programme)
+    ran = run(
+        *("noise", "publish", folder / "programme.toml", "--records", folder / "people.csv", "--id", "id"),
+        *("--secret", folder / "secret.key", "--out", folder / "x", "--variance", "50", "--bound", "5"),
+    )
+    assert ran.code == 2 and "variance = 50" in ran.err and not (folder / "x").exists()
