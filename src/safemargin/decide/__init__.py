@@ -25,6 +25,7 @@ from safemargin.model.past import Past
 from safemargin.model.plan import Action, Certificate, Decision, Plan, Refusal
 from safemargin.model.table import Table
 from safemargin.model.target import Limits, Target
+from safemargin.model.universe import Nested, Population, named
 
 __all__ = ["PROTECTIONS", "certificate_of", "decide", "population"]
 
@@ -242,7 +243,14 @@ def _guarantee(table: Table, candidate: Candidate, budget: NoiseBudget) -> Guara
         f"e^{budget.loss:g}, for exchanges that leave every exact count and the choice of noised groups as they are. "
         "That choice looks at answers; no epsilon covers it."
     )
-    return Guarantee("two-sided geometric", statement, budget.loss, ("tier 0", "every exact and merged count"))
+    return Guarantee(
+        "two-sided geometric",
+        statement,
+        budget.loss,
+        (named("tier 0"), named("every exact and merged count")),
+        Population("answers of the people on the roll", nested=(Nested("answer", "person"),)),
+        rule="noise of the sensitivity of an exchange",
+    )
 
 
 def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
