@@ -148,6 +148,8 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     if one.budget is None or other.budget is None:
         return block(Standing.UNKNOWN, "one of them promises no budget")
     standings = [each.standing for each in blocks]
+    mine: float | None
+    theirs: float | None
     if all(each in ATLEAST for each in standings):
         mine, theirs = _brought(one, other, facts), float(other.budget)
     elif all(each in ATMOST for each in standings):

@@ -1,8 +1,8 @@
 """What a protection promises, as a value that reports can print and software can compose, compare and check.
 
-A promise has five blocks: the data sets it is about (`population`), what they must agree on to be compared (`invariants`),
-the change it is about (`change`), how a change of the odds is measured (`measure`), and how much of it (`budget`).
-The first four are its flavour. Budgets of different flavours are not on one scale.
+A promise has five blocks: the data sets it is about (`population`), what they must agree on to be compared
+(`invariants`), the change it is about (`change`), how a change of the odds is measured (`measure`), and how much of it
+(`budget`). The first four are its flavour. Budgets of different flavours are not on one scale.
 """
 
 import math
@@ -63,9 +63,9 @@ class Guarantee:
     """A promise about what is published, and why it holds.
 
     Between any two data sets of `population` that agree on every one of `invariants` and are `d` apart by `change`, the
-    laws of the output are at most `d` times the budget apart by `measure`. `budget` is epsilon (`PURE`, `APPROXIMATE`) or
-    rho squared (`ZCDP`); None means that there is no such promise. Where it depends on the universe, `varies` says on
-    what, and `budget` is that of the universe at hand. `rule` is why it holds, from the `premises`.
+    laws of the output are at most `d` times the budget apart by `measure`. `budget` is epsilon (`PURE`, `APPROXIMATE`)
+    or rho squared (`ZCDP`); None means that there is no such promise. Where it depends on the universe, `varies` says
+    on what, and `budget` is that of the universe at hand. `rule` is why it holds, from the `premises`.
     """
 
     mechanism: str

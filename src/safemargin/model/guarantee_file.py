@@ -160,9 +160,7 @@ def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> t
     amount = _amount(budget[wanted], f"{where}: budget.{wanted}")
     delta = float(_amount(budget.get("delta", 0), f"{where}: budget.delta"))
     if (measure is Measure.APPROXIMATE) != (0 < delta < 1):
-        raise InputError(
-            f"{where}: budget.delta = {delta:g}: an approximate promise needs one in (0, 1), no other has one"
-        )
+        raise InputError(f"{where}: budget.delta = {delta:g}: only approximate promises have one, in (0, 1)")
     return amount, delta
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class Records:
-    """One kind of record of a domain. `free` says that these can differ while those of all other kinds stay as they are."""
+    """One kind of record. `free`: these can differ while those of all other kinds stay as they are."""
 
     kind: str
     variables: tuple[str, ...] = ()
