@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from safemargin.account.census import Level, Product, Query
+from safemargin.account.census import Level, Product, Query, top_down
+from safemargin.model.guarantee import Guarantee
 
 DELTA = 1e-10
 
@@ -100,3 +101,8 @@ PUERTO_RICO_PERSONS = Product(
 )
 
 PRODUCTS = (PERSONS, UNITS, PUERTO_RICO_PERSONS, PUERTO_RICO_UNITS)
+
+
+def redistricting() -> Guarantee:
+    """Persons and units of the redistricting data from their scales, composed for people."""
+    return top_down("Redistricting Data from its configuration", [UNITS.guarantee(), PERSONS.guarantee()])
