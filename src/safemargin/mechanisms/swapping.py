@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 class Cells:
     """Counted records, ordered by stratum: the stratum, the code of the swapped value, and how many there are.
 
-    Two cells of one stratum with the same swapped value differ in what is held.
+    What is held may differ between cells with the same swapped value.
     """
 
     stratum: IntArray
@@ -52,7 +52,6 @@ class Strata:
     records: int
     number: int
     single: int
-    alike: int
     largest: int
     exchanging: int
     """As `largest`, but of strata in which two swapped values occur: an exchange in any other changes nothing."""
@@ -68,26 +67,33 @@ class Exchange:
     """Selections of exactly one record, which were drawn again."""
 
 
-def strata(cells: Cells) -> Strata:
-    """The sizes that decide what swapping promises. They follow from the invariants, so they may be published."""
-    number, sizes, kinds = _sizes(cells)
-    pairs = np.unique(np.stack([cells.stratum, cells.swapped]), axis=1)[0] if len(cells.stratum) else cells.stratum
-    values = np.unique(pairs, return_counts=True)[1]
-    return Strata(
-        records=int(sizes.sum()),
-        number=number,
-        single=int((sizes == 1).sum()),
-        alike=int(((kinds == 1) & (sizes > 1)).sum()),
-        largest=int(sizes[kinds > 1].max(initial=0)),
-        exchanging=int(sizes[values > 1].max(initial=0)),
-    )
+def strata(cells: Cells, varies: Callable[[int], bool] | None = None) -> Strata:
+    """The sizes that decide what swapping promises. They follow from the invariants, so they may be published.
+
+    `varies` tells of a stratum whether it holds two different records; without it, different cells are.
+    """
+    first, sizes = _sizes(cells)
+    if not len(first):
+        return Strata(0, 0, 0, 0, 0)
+    low, high = np.minimum.reduceat(cells.swapped, first), np.maximum.reduceat(cells.swapped, first)
+    kinds = np.diff(first, append=len(cells.stratum))
+    exchanging = int(sizes[low < high].max(initial=0))
+    largest = int(sizes[kinds > 1].max(initial=0))
+    if varies is not None:
+        largest = exchanging  # two swapped values are two records; only larger strata have to be looked at
+        for place in np.argsort(-sizes, kind="stable"):
+            if sizes[place] <= largest or sizes[place] < 2:
+                break
+            if varies(int(cells.stratum[first[place]])):
+                largest = int(sizes[place])
+    return Strata(int(sizes.sum()), len(first), int((sizes == 1).sum()), largest, exchanging)
 
 
 def swap(cells: Cells, rate: Fraction, progress: Progress | None = None) -> Exchange:
     """Select, and exchange the swapped values of the selected by a random permutation that moves all of them."""
     if not 0 <= rate <= 1:
         raise InputError(f"rate = {rate}: must lie between 0 and 1")
-    _, sizes, _ = _sizes(cells)
+    _, sizes = _sizes(cells)
     ends = np.cumsum(sizes)
     picked, redrawn = _select(sizes, ends, rate, progress)
     bounds = np.searchsorted(picked, ends)
@@ -180,9 +186,9 @@ def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     return found
 
 
-def _sizes(cells: Cells) -> tuple[int, IntArray, IntArray]:
-    """How many strata there are, the records of each and its different records."""
+def _sizes(cells: Cells) -> tuple[IntArray, IntArray]:
+    """The first cell of each stratum, and the records in it."""
     if not len(cells.stratum):
-        return 0, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     first = np.flatnonzero(np.diff(cells.stratum, prepend=cells.stratum[0] - 1))
-    return len(first), np.add.reduceat(cells.counts, first), np.diff(first, append=len(cells.stratum))
+    return first, np.add.reduceat(cells.counts, first)

@@ -77,7 +77,6 @@ def swapped_document(found: Swapped) -> Document:
         "largest_stratum": found.strata.largest,
         "strata": found.strata.number,
         "single_records": found.strata.single,
-        "alike_strata": found.strata.alike,
         "selected": found.selected,
         "changed": found.changed,
         "redrawn": found.redrawn,

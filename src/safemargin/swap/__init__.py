@@ -91,7 +91,7 @@ def swap_file(
         cells, ids = run.cells()
         if not len(ids):
             raise InputError(f"{path}: the table is empty")
-        found = strata(cells)
+        found = strata(cells, run.varies if run.listed else None)
         chosen = _rate(rate, epsilon, higher, found)
         say()
         exchange = swap(cells, chosen)

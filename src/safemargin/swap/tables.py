@@ -12,6 +12,11 @@ from safemargin.model.arrays import IntArray
 from safemargin.tabulate.duck import literal, quoted
 
 PEOPLE = "people"
+FIRST_ROWS = 200_000
+"""Rows that decide whether equal records are counted before anything else."""
+WHOLE = 1_000_000
+"""Rows of a table that is compared whole."""
+LOW = 0xFFFF
 FORMATS = {"parquet": "format parquet", "csv": "format csv, header"}
 
 
@@ -51,18 +56,34 @@ class Run:
 
     def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles) -> None:
         self.database, self.roles = database, roles
+        self.listed = False
+        self.plain: set[str] = set()
+        """Tables of numbers without absent values: they are joined by plain equality."""
         self.match = [f"m{n}" for n in range(len(roles.match))]
         self.hold = [f"h{n}" for n in range(len(roles.hold))]
         self.swap = [f"s{n}" for n in range(len(roles.swap))]
 
     def count(self, scan: str) -> None:
-        """Equal records, counted; strata and swapped values numbered."""
+        """The records, with equal ones counted if that makes them fewer; strata and swapped values numbered."""
         named = [*zip(self.roles.match, self.match, strict=True), *zip(self.roles.hold, self.hold, strict=True)]
         named += zip(self.roles.swap, self.swap, strict=True)
         columns = ", ".join(f"{quoted(name)} as {key}" for name, key in named)
-        self.database.execute(f"create temp table cell as select {columns}, count(*) as n from {scan} group by all")
+        first = f"(select {columns} from {scan} limit {FIRST_ROWS})"
+        query = f"select (select count(*) from (select distinct * from {first})) * 2 > (select count(*) from {first})"
+        self.listed = bool(self.database.execute(query).fetchall()[0][0])
+        counted = "1::bigint as n" if self.listed else "count(*) as n"
+        grouped = "" if self.listed else " group by all"
+        self.database.execute(f"create temp table cell as select {columns}, {counted} from {scan}{grouped}")
         self._number("strata", "m", self.match)
         self._number("places", "s", self.swap)
+
+    def varies(self, stratum: int) -> bool:
+        """Whether two records of a stratum differ."""
+        rest = ", ".join((*self.hold, *self.swap))
+        inside = f"cell join strata on {self._same('strata', self.match)} where strata.m = {stratum}"
+        kinds = ", ".join(f"cell.{name}" for name in (*self.hold, *self.swap))
+        query = f"select count(*) from (select distinct {rest} from (select {kinds} from {inside}) limit 2)"
+        return int(self.database.execute(query).fetchall()[0][0]) > 1
 
     def _number(self, table: str, key: str, columns: list[str]) -> None:
         if not columns:
@@ -73,18 +94,26 @@ class Run:
         self.database.execute(
             f"create temp table {table} as select {listed}, row_number() over () - 1 as {key} from {distinct}"
         )
+        absent = " or ".join(f"{name} is null" for name in columns)
+        if not self.database.execute(f"select count(*) from {table} where {absent}").fetchall()[0][0]:
+            self.plain.add(table)
 
     def cells(self) -> tuple[Cells, IntArray]:
         """The cells in order of their strata, and the row that each has in the database."""
         joins = f"join strata on {self._same('strata', self.match)} join places on {self._same('places', self.swap)}"
         query = f"select strata.m as m, places.s as s, cell.n as n, cell.rowid as id from cell {joins}"
         found = {name: np.asarray(column) for name, column in self.database.execute(query).fetchnumpy().items()}
-        order = np.argsort(found["m"], kind="stable")
+        order = np.argsort(
+            (found["m"] & LOW).astype(np.uint16), kind="stable"
+        )  # of small numbers, this is a radix sort
+        if len(order) and int(found["m"].max()) > LOW:
+            order = order[np.argsort((found["m"][order] >> 16).astype(np.uint32), kind="stable")]
         m, s, n, ids = (found[name][order].astype(np.int64) for name in ("m", "s", "n", "id"))
         return Cells(m, s, n), ids
 
     def _same(self, table: str, columns: list[str]) -> str:
-        return " and ".join(f"cell.{name} is not distinct from {table}.{name}" for name in columns) or "true"
+        sign = "=" if table in self.plain else "is not distinct from"
+        return " and ".join(f"cell.{name} {sign} {table}.{name}" for name in columns) or "true"
 
     def apply(self, cells: Cells, ids: IntArray, exchange: Exchange) -> int:
         """Give the selected records their new values; how many of them are others than before."""
@@ -93,29 +122,61 @@ class Run:
         self.database.register("moves", {"id": rows, "s": values})
         self.database.execute("create temp table moved as select id, s, count(*) as k from moves group by all")
         self.database.unregister("moves")
-        taken = "(select id, sum(k) as k from moved group by id)"
-        before = ", ".join(f"cell.{name}" for name in (*self.match, *self.hold))
-        old, new = (", ".join(f"{table}.{name}" for name in self.swap) for table in ("cell", "places"))
         listed = ", ".join((*self.match, *self.hold, *self.swap))
-        self.database.execute(
-            f"create temp table result as select {listed}, sum(n)::bigint as n from ("
-            f"select {before}, {old}, cell.n - coalesce(taken.k, 0) as n from cell "
-            f"left join {taken} taken on cell.rowid = taken.id where cell.n > coalesce(taken.k, 0) "
-            f"union all select {before}, {new}, moved.k from moved "
-            f"join cell on cell.rowid = moved.id join places on places.s = moved.s) group by all"
-        )
+        held = ", ".join(f"cell.{name}" for name in (*self.match, *self.hold))
+        moves = "moved join places on places.s = moved.s"
+        old, new = (", ".join(f"{table}.{name}" for name in self.swap) for table in ("cell", "places"))
+        if self.listed:  # a record moves once, or not at all
+            stayed = f"select {held}, {old}, n from cell where rowid not in (select id from moved)"
+            gone = f"select {held}, {new}, moved.k from {moves} join cell on cell.rowid = moved.id"
+            query = f"{stayed} union all {gone}"
+        else:
+            taken = "(select id, sum(k) as k from moved group by id)"
+            query = (
+                f"select {listed}, sum(n)::bigint as n from ("
+                f"select {held}, {old}, cell.n - coalesce(taken.k, 0) as n from cell "
+                f"left join {taken} taken on cell.rowid = taken.id where cell.n > coalesce(taken.k, 0) "
+                f"union all select {held}, {new}, moved.k from {moves} join cell on cell.rowid = moved.id) group by all"
+            )
+        self.database.execute(f"create temp table result as {query}")
         return len(rows)
 
     def check(self) -> None:
-        """Both invariants, on the tables as they are: what is held by stratum, and what is swapped by stratum."""
+        """Both invariants: what is held by stratum, and what is swapped by stratum.
+
+        Small tables are compared whole. In large ones the exchange is checked whole, and the tables by a checksum that
+        is linear in the counts.
+        """
+        small = self.database.execute(f"select count(*) <= {WHOLE} from cell").fetchall()[0][0]
         for columns in ((*self.match, *self.hold), (*self.match, *self.swap)):
-            if self._differs(columns):
+            if (self._differs(columns) if small else self._sum("cell", columns) != self._sum("result", columns)) or (
+                not small and self._moves_differ()
+            ):
                 raise AssertionError(f"swapping changed the table of {', '.join(columns)}; nothing was written")
 
     def _differs(self, columns: tuple[str, ...]) -> bool:
         listed = ", ".join(columns)
         signed = f"select {listed}, n from cell union all select {listed}, -n from result"
         query = f"select count(*) from (select sum(n) as n from ({signed}) group by {listed} having sum(n) <> 0)"
+        return bool(self.database.execute(query).fetchall()[0][0])
+
+    def _sum(self, table: str, columns: tuple[str, ...]) -> tuple[int, ...]:
+        query = f"select sum(n), sum(hash({', '.join(columns)})::hugeint * n) from {table}"
+        return tuple(self.database.execute(query).fetchall()[0])
+
+    def _moves_differ(self) -> bool:
+        """Whether some stratum gives and gets different numbers of a swapped value."""
+        strata = ", ".join(f"cell.{name}" for name in self.match)
+        first = f"{strata}, " if strata else ""
+        given = ", ".join(f"cell.{name} as {name}" for name in self.swap)
+        got = ", ".join(f"places.{name} as {name}" for name in self.swap)
+        inside = "moved join cell on cell.rowid = moved.id"
+        signed = (
+            f"select {first}{given}, -k as k from {inside} "
+            f"union all select {first}{got}, k from {inside} join places on places.s = moved.s"
+        )
+        listed = ", ".join((*self.match, *self.swap))
+        query = f"select count(*) from (select sum(k) as k from ({signed}) group by {listed} having sum(k) <> 0)"
         return bool(self.database.execute(query).fetchall()[0][0])
 
     def errors(self) -> tuple[TableError, ...]:
@@ -139,8 +200,10 @@ class Run:
         keys = [*self.match, *self.hold, *self.swap]
         shown = ", ".join(f"{key} as {quoted(name)}" for key, name in zip(keys, names, strict=True))
         query = f"select {shown}, n as count from result order by all"
+        if self.listed:
+            query = f"select {shown}, sum(n)::bigint as count from result group by all order by all"
         if form == "records":
-            each = "(select *, unnest(range(n)) as copy from result)"
+            each = "result" if self.listed else "(select *, unnest(range(n)) as copy from result)"
             query = f"select {shown} from {each} order by all"
             if household is not None:
                 listed = ", ".join(keys)
