@@ -15,7 +15,7 @@ from safemargin.model.arrays import FloatArray
 
 WHOLE = 64
 """Whole orders that are all tried."""
-STEPS = 60
+STEPS = 40
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -40,12 +40,14 @@ def renyi_metric(one: FloatArray, other: FloatArray) -> float:
     def value(order: float) -> float:
         return max(renyi(order, one, other), renyi(order, other, one), 0.0) / order
 
+    if np.array_equal(one, other):
+        return 0.0
     orders = sorted({1.0, *(1 + 10 ** (n / 10) for n in range(-60, 41)), *map(float, range(2, WHOLE + 1))})
     found = [value(order) for order in orders]
     if math.inf in found:
         return math.inf
     best = max(found)
-    for place in np.argsort(found)[-4:]:
+    for place in np.argsort(found)[-2:]:
         low, high = orders[max(place - 1, 0)], orders[min(place + 1, len(orders) - 1)]
         for _ in range(STEPS):
             left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
