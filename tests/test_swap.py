@@ -78,7 +78,7 @@ def test_the_promise(people: Path, tmp_path: Path) -> None:
         "number of persons by state x size x tenure",
         "number of persons by state x size x county",
     ]
-    assert "1 records are alone" in found.guarantee.remarks[0]
+    assert "1 record is alone" in found.guarantee.remarks[0]
     low = swap_file(people, tmp_path / "b.parquet", ["county"], ["state", "size"], ["tenure"], epsilon=4.0)
     high = swap_file(
         people, tmp_path / "c.parquet", ["county"], ["state", "size"], ["tenure"], epsilon=4.0, higher=True

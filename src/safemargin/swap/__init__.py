@@ -150,7 +150,10 @@ def promise(roles: Roles, unit: str, rate: Fraction, found: Strata) -> Guarantee
     agree = ", ".join(roles.match)
     remarks = []
     if found.single:
-        remarks.append(f"{found.single:,} records are alone in their stratum: the invariants tell them as they are.")
+        alone = "records are alone in their strata: the invariants tell them as they are."
+        if found.single == 1:
+            alone = "record is alone in its stratum: the invariants tell it as it is."
+        remarks.append(f"{found.single:,} {alone}")
     if found.largest == 0:
         remarks.append("No stratum holds two different records: nothing is exchanged, and nothing is protected.")
     elif found.exchanging < found.largest:
