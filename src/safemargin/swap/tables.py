@@ -13,7 +13,8 @@ from safemargin.tabulate.duck import literal, quoted
 
 PEOPLE = "people"
 FIRST_ROWS = 200_000
-"""Rows that decide whether equal records are counted before anything else."""
+WORTH = 3
+"""Records per different record from which on equal ones are counted before anything else."""
 WHOLE = 1_000_000
 """Rows of a table that is compared whole."""
 FORMATS = {"parquet": "format parquet", "csv": "format csv, header"}
@@ -67,9 +68,12 @@ class Run:
         named = [*zip(self.roles.match, self.match, strict=True), *zip(self.roles.hold, self.hold, strict=True)]
         named += zip(self.roles.swap, self.swap, strict=True)
         columns = ", ".join(f"{quoted(name)} as {key}" for name, key in named)
-        first = f"(select {columns} from {scan} limit {FIRST_ROWS})"
-        query = f"select (select count(*) from (select distinct * from {first})) * 2 > (select count(*) from {first})"
-        self.listed = bool(self.database.execute(query).fetchall()[0][0])
+        hashed = f"hash({', '.join(quoted(name) for name, _ in named)})"
+        for rows in (f"(select * from {scan} limit {FIRST_ROWS})", scan):  # the first rows may settle it
+            query = f"select approx_count_distinct({hashed}) * {WORTH} > count(*) from {rows}"
+            self.listed = bool(self.database.execute(query).fetchall()[0][0])
+            if not self.listed:
+                break
         counted = "1::bigint as n" if self.listed else "count(*) as n"
         grouped = "" if self.listed else " group by all"
         self.database.execute(f"create temp table cell as select {columns}, {counted} from {scan}{grouped}")
