@@ -49,7 +49,7 @@ def test_table_4_is_read_as_it_is_written() -> None:
         ({"measure": "secret"}, "x: measure = 'secret': must be one of pure, zcdp"),
         ({"budget": {"epsilon": -1}}, "x: budget.epsilon = -1: must not be negative"),
         ({"budget": {"epsilon": "many"}}, "x: budget.epsilon = 'many': is not a number"),
-        ({"measure": "zcdp", "budget": {"epsilon": 1}}, "x: budget: a zcdp promise needs 'rho_squared'"),
+        ({"measure": "zcdp", "budget": {"epsilon": 1}}, "x: budget: a zcdp promise needs 'zcdp'"),
         ({"measure": "approximate", "budget": {"epsilon": 1}}, "x: budget.delta = 0"),
         ({"invariants": [3]}, r"x: invariants\[0\]: must be an object"),
         ({"invariants": [{"counts": "people", "at_least": 0}]}, r"invariants\[0\].at_least = 0"),
@@ -88,7 +88,7 @@ def test_conversions() -> None:
         assert rho_squared_for(published_epsilon(rho, 1e-10), 1e-10) == pytest.approx(rho)
         assert rho_squared_for(tight_epsilon(rho, 1e-10), 1e-10, tight=True) == pytest.approx(rho, rel=1e-6)
         assert tight_epsilon(rho, 1e-10) < published_epsilon(rho, 1e-10)
-    assert ZCDP.rho == pytest.approx(math.sqrt(55.371)) and ZCDP.epsilon is None
+    assert ZCDP.rho == Fraction("55.371") and ZCDP.epsilon is None
     with pytest.raises(InputError, match="delta = 0"):
         published_epsilon(1.0, 0)
     with pytest.raises(InputError, match="budget = -1"):
@@ -132,7 +132,7 @@ def test_composition_and_post_processing() -> None:
     both = compose([one, one], "two runs")
     assert both.epsilon == 6.0 and both.rule == "composition" and both.premises == (one, one)
     assert post_process(both, "profile").epsilon == 6.0
-    assert to_zcdp(one).rho_squared == 4.5
+    assert to_zcdp(one).rho == 4.5
     more = compose([one, replace(one, invariants=(counts("persons", "sex"),))], "others")
     assert set(more.invariants) == {counts("persons", "age"), counts("persons", "sex")}
     assert [each.rule for each in more.premises] == ["finer universes (Proposition 5)"] * 2

@@ -3,9 +3,9 @@
 import math
 
 from safemargin.errors import InputError
+from safemargin.mechanisms.gaussian import epsilon_of
 
 STEPS = 200
-GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def published_epsilon(rho_squared: float, delta: float) -> float:
@@ -29,20 +29,7 @@ def tight_epsilon(rho_squared: float, delta: float) -> float:
     _check(rho_squared, delta)
     if rho_squared == 0:
         return 0.0
-
-    def bound(log_excess: float) -> float:
-        excess = math.exp(log_excess)  # alpha - 1
-        alpha = 1 + excess
-        return rho_squared * alpha - (math.log(delta) + math.log(alpha)) / excess + math.log(excess / alpha)
-
-    low, high = -30.0, 30.0
-    for _ in range(STEPS):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        if bound(left) <= bound(right):
-            high = right
-        else:
-            low = left
-    return max(0.0, min(bound((low + high) / 2), published_epsilon(rho_squared, delta)))
+    return min(epsilon_of(rho_squared, delta), published_epsilon(rho_squared, delta))
 
 
 def rho_squared_for(epsilon: float, delta: float, tight: bool = False) -> float:

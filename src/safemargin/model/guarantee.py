@@ -5,7 +5,6 @@ A promise has five blocks: the data sets it is about (`population`), what they m
 (`budget`). The first four are its flavour. Budgets of different flavours are not on one scale.
 """
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -58,6 +57,9 @@ class Change:
         return words[self.distance]
 
 
+ONE_PERSON = Change(Distance.ADD_REMOVE, "person")
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """A promise about what is published, and why it holds.
@@ -83,19 +85,20 @@ class Guarantee:
 
     @property
     def epsilon(self) -> float | None:
-        """The budget of pure differential privacy; None for any other promise."""
-        return None if self.budget is None or self.measure is not Measure.PURE else float(self.budget)
+        """The budget of pure differential privacy, or the epsilon at `delta`; None for any other promise."""
+        shown = self.measure in (Measure.PURE, Measure.APPROXIMATE)
+        return None if self.budget is None or not shown else float(self.budget)
 
     @property
-    def rho_squared(self) -> Amount | None:
-        """The budget of zero-concentrated differential privacy, in the unit that adds up."""
-        return self.budget if self.measure is Measure.ZCDP else None
+    def rho(self) -> Amount | None:
+        """The budget of zero-concentrated differential privacy as it adds up; where epsilon was converted from it, too.
 
-    @property
-    def rho(self) -> float | None:
-        """The root of it, which grows with the number of changed records."""
-        squared = self.rho_squared
-        return None if squared is None else math.sqrt(squared)
+        Papers on the census call it rho squared.
+        """
+        if self.measure is Measure.ZCDP:
+            return self.budget
+        converted = self.measure is Measure.APPROXIMATE and len(self.premises) == 1
+        return self.premises[0].rho if converted else None
 
     @property
     def flavour(self) -> tuple[object, ...]:
@@ -121,3 +124,9 @@ class Guarantee:
             return f"rho² = {float(self.budget):.6g}"
         at = f" at delta = {self.delta:g}" if self.measure is Measure.APPROXIMATE else ""
         return f"epsilon = {float(self.budget):.6g}{at}"
+
+
+def about_a_person(mechanism: str, statement: str, epsilon: float, delta: float = 0.0) -> Guarantee:
+    """A promise about one person more or less, except for results of probability `delta`."""
+    measure = Measure.APPROXIMATE if delta else Measure.PURE
+    return Guarantee(mechanism, statement, epsilon, change=ONE_PERSON, measure=measure, delta=delta)

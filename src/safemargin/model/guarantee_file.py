@@ -17,6 +17,8 @@ KEYS = {
     "mechanism",
     "statement",
     "epsilon",
+    "delta",
+    "rho",
     "invariants",
     "population",
     "change",
@@ -36,6 +38,8 @@ def document(guarantee: Guarantee) -> dict[str, object]:
         "mechanism": guarantee.mechanism,
         "statement": guarantee.statement,
         "epsilon": guarantee.epsilon if guarantee.epsilon != math.inf else "infinite",
+        "delta": guarantee.delta,
+        "rho": None if guarantee.rho is None else float(guarantee.rho),
         "invariants": [_invariant(each) for each in guarantee.invariants],
         "population": _population(guarantee.population),
         "change": {"distance": str(guarantee.change.distance), "unit": guarantee.change.unit},
@@ -76,7 +80,8 @@ def guarantee_from(found: object, where: str) -> Guarantee:
     entry = _object(found, where)
     if unknown := sorted(set(entry) - KEYS):
         raise InputError(f"{where}: unknown key {unknown[0]!r}")
-    measure = _choice(Measure, entry.get("measure", "pure"), f"{where}: measure")
+    usual = "approximate" if entry.get("delta") else "pure"
+    measure = _choice(Measure, entry.get("measure", usual), f"{where}: measure")
     budget, delta = _read_budget(entry, measure, where)
     change = _object(entry.get("change", {}), f"{where}: change")
     return Guarantee(
@@ -109,7 +114,7 @@ def _budget(guarantee: Guarantee) -> dict[str, object] | None:
         return None
     amount = _number(guarantee.budget)
     if guarantee.measure is Measure.ZCDP:
-        return {"rho_squared": amount}
+        return {"zcdp": amount}
     return {"epsilon": amount, **({"delta": guarantee.delta} if guarantee.measure is Measure.APPROXIMATE else {})}
 
 
@@ -150,11 +155,12 @@ def _population(population: Population) -> object:
 
 
 def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> tuple[Amount | None, float]:
-    stated = entry.get("budget", {"epsilon": entry["epsilon"]} if entry.get("epsilon") is not None else None)
+    shown = {"epsilon": entry.get("epsilon"), "delta": entry.get("delta", 0)}
+    stated = entry.get("budget", shown if entry.get("epsilon") is not None else None)
     if stated is None or measure is Measure.NONE:
         return None, 0.0
     budget = _object(stated, f"{where}: budget")
-    wanted = "rho_squared" if measure is Measure.ZCDP else "epsilon"
+    wanted = "zcdp" if measure is Measure.ZCDP else "epsilon"
     if wanted not in budget:
         raise InputError(f"{where}: budget: a {measure} promise needs {wanted!r}")
     amount = _amount(budget[wanted], f"{where}: budget.{wanted}")
