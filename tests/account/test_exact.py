@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from functools import cache
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from safemargin.account.exact import (
     per_unit,
     product_law,
     pure_distance,
+    telling_pair,
     universe_loss,
 )
 from safemargin.account.refinement import classes
@@ -225,3 +227,36 @@ def test_monotone_in_refinement() -> None:
         for members in classes(range(6), lambda n: n // 2).values():
             part = universe_loss({n: laws[n] for n in members}, lambda a, b: abs(a - b)).value
             assert part <= whole + 1e-12
+
+
+def test_an_invariant_is_free_or_costs_everything() -> None:
+    """Proposition 1, on three people in two states with two values: 80 neighbours differ in the count of a state."""
+    people = list(product((0, 1), (0, 1)))
+    data = list(combinations_with_replacement(people, 3))
+
+    def states(x: tuple[tuple[int, int], ...]) -> int:
+        return sum(state for state, _ in x)
+
+    everything = {"all": data}
+    assert sum(hamming(a, b) == 1 and states(a) != states(b) for a in data for b in data) == 80
+    pair = telling_pair(everything, hamming, states)
+    assert pair is not None and states(pair[0]) != states(pair[1])
+    exact = {each: {states(each): Fraction(1)} for each in data}
+    assert universe_loss(exact, hamming).value == math.inf
+    fixed = classes(data, states)
+    assert telling_pair(fixed, hamming, states) is None
+    assert all(universe_loss({x: exact[x] for x in members}, hamming).value == 0 for members in fixed.values())
+
+
+def test_budgets_carry_to_finer_universes() -> None:
+    """Proposition 5 on random mechanisms: what holds on universes holds on parts of them."""
+    generator = np.random.default_rng(9)
+    for _ in range(200):
+        raw = generator.integers(1, 9, size=(6, 3))
+        laws = {n: {o: Fraction(int(w), int(row.sum())) for o, w in enumerate(row)} for n, row in enumerate(raw)}
+        coarse, fine = classes(range(6), lambda n: n // 3), classes(range(6), lambda n: (n // 3, n % 2))
+        budgets = {
+            name: universe_loss({n: laws[n] for n in m}, lambda a, b: abs(a - b)).value for name, m in coarse.items()
+        }
+        found = check(laws, fine, lambda a, b: abs(a - b), lambda name, budgets=budgets: budgets[name[0]])
+        assert found.verdict in (Holds.HOLDS, Holds.TIGHT)

@@ -213,6 +213,22 @@ def neighbours(universes: Mapping[Hashable, Iterable[Data]], distance: Metric[Da
     return sum(distance(one, other) == 1 for members in groups for one in members for other in members)
 
 
+def telling_pair(
+    universes: Mapping[Hashable, Iterable[Data]], distance: Metric[Data], statistic: Callable[[Data], Hashable]
+) -> tuple[Data, Data] | None:
+    """Two data sets of one universe, finitely far apart, that a statistic tells apart.
+
+    Publishing it exactly has an infinite loss there (Proposition 1). None if the universes fix it, and it is free.
+    """
+    for members in universes.values():
+        data = list(members)
+        for one in data:
+            for other in data:
+                if statistic(one) != statistic(other) and distance(one, other) < math.inf:
+                    return one, other
+    return None
+
+
 def is_trivial(universes: Mapping[Hashable, Iterable[Data]]) -> bool:
     """Whether every universe holds one data set: the invariants tell everything, and nothing is protected."""
     return all(len(set(members)) <= 1 for members in universes.values())

@@ -87,7 +87,7 @@ def derivation(guarantee: Guarantee, depth: int | None = None, indent: int = 1) 
         yield from derivation(each, depth, indent + 1)
 
 
-def side_by_side(guarantees: Sequence[Guarantee], delta: float) -> list[list[str]]:
+def side_by_side(guarantees: Sequence[Guarantee], delta: float = 1e-10) -> list[list[str]]:
     """One row per promise with the columns in `COLUMNS`."""
     return [
         [
