@@ -1,6 +1,7 @@
 """Census budgets from their configuration alone."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from safemargin.account.census import (
 )
 from safemargin.account.census_2020 import LEVELS, PERSONS, PUERTO_RICO_PERSONS, PUERTO_RICO_UNITS, UNITS, redistricting
 from safemargin.account.conversion import published_epsilon, tight_epsilon
+from safemargin.account.product_file import read_product
 from safemargin.errors import InputError
 from safemargin.model.guarantee import Guarantee
 from swap_truth import (
@@ -125,3 +127,54 @@ def test_shares_must_sum_to_one() -> None:
         PERSONS.attribute_budget("income")
     with pytest.raises(InputError, match="there is no query 'x' at level 'US'"):
         PERSONS.variance("US", "x")
+
+
+PLAN = """
+name = "survey"
+scale = "3/2"
+[queries]
+total = []
+age = ["age"]
+[[levels]]
+name = "country"
+share = "1/4"
+queries = { age = 1 }
+[[levels]]
+name = "region"
+share = 0.75
+queries = { total = "1/3", age = "2/3" }
+"""
+
+
+def test_a_plan_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    product = read_product(path)
+    assert product.rho_squared == Fraction(4, 9) == product.guarantee().budget
+    assert product.attribute_budget("age") == Fraction(4, 9) * Fraction(3, 4)
+    assert product.variance("region", "age") == Fraction(9, 4) * 2
+    path.write_text(PLAN.replace("{ age = 1 }", "{ age = 1, total = 0 }"))
+    assert len(read_product(path).guarantee().premises[0].premises) == 1
+    with pytest.raises(InputError, match="'total' has no share at level 'country'"):
+        read_product(path).variance("country", "total")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('share = "1/4"', 'share = "1/5"', "survey: levels: shares sum to 19/20, not to 1"),
+        ('"2/3"', '"2/5"', "queries of region: shares sum to 11/15"),
+        ('scale = "3/2"', "", "scale = None: must be a number or a fraction"),
+        ('scale = "3/2"', 'scale = "0"', "scale = 0: must be positive"),
+        ("share = 0.75", 'share = "most"', r"levels\[1\].share = 'most'"),
+        ("{ age = 1 }", "{ sex = 1 }", r"levels\[0\].queries: 'sex' is not among the queries"),
+        ('age = ["age"]', 'age = "age"', "queries.age: must list the attributes"),
+        ('name = "survey"', "colour = 1", "unknown key 'colour'"),
+        ('name = "survey"', "name = ", "is not TOML"),
+    ],
+)
+def test_bad_plans_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        read_product(path)

@@ -34,7 +34,7 @@ from safemargin.mechanisms.swap_loss import (
     swap_epsilon,
     tightness,
 )
-from safemargin.mechanisms.swapping import LARGE, Cells, derange, strata, swap
+from safemargin.mechanisms.swapping import LARGE, Cells, derange, largest_of_margins, strata, swap
 from safemargin.randomness import system_choices
 from swap_truth import TABLE_2, TABLE_2_LARGEST, TABLE_5
 
@@ -156,6 +156,19 @@ def test_strata() -> None:
     assert strata(counted([4, 4, 5, 5, 5], [1, 2, 1, 1, 1]), lambda stratum: stratum == 5).largest == 3
     with pytest.raises(InputError, match="ordered by stratum"):
         counted([1, 0], [0, 0])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12))
+def test_budget_from_margins_is_that_from_records(records: list[tuple[int, int, int]]) -> None:
+    """Epsilon is a function of the invariants, so it may be published with them."""
+    cells = sorted(Counter(records).items())
+    found = strata(counted([m for (m, _, _), _ in cells], [s for (_, _, s), _ in cells], [n for _, n in cells]))
+    present = sorted({m for m, _, _ in records})
+    held, swapped = (
+        [[sum(r[0] == m and r[place] == value for r in records) for value in range(3)] for m in present]
+        for place in (1, 2)
+    )
+    assert found.largest == largest_of_margins(held, swapped) != 1
 
 
 def test_strata_of_one_are_left_alone() -> None:

@@ -86,6 +86,8 @@ class Product:
     def variance(self, level: str, query: str) -> Fraction:
         """Noise variance of one query."""
         area, asked = self._find(level, query)
+        if not area.share * asked.share:
+            raise InputError(f"{self.name}: {query!r} has no share at level {level!r}, so it is not asked")
         return self.scale**2 / (area.share * asked.share)
 
     def sigma(self, level: str, query: str) -> float:
@@ -128,7 +130,10 @@ class Product:
                     rule=f"discrete Gaussian noise, sigma {self.sigma(level.name, query.name):.4g}",
                 )
                 for query in level.queries
+                if level.share * query.share
             ]
+            if not asked:
+                continue
             levels.append(compose(asked, f"{self.name}, {level.name}"))
         return compose(levels, self.name)
 

@@ -10,6 +10,7 @@ from safemargin.account.census_2020 import DELTA, PRODUCTS, redistricting
 from safemargin.account.comparing import contrast
 from safemargin.account.conversion import rho_squared_for
 from safemargin.account.exact import Holds
+from safemargin.account.product_file import read_product
 from safemargin.account.rules import compose as composed
 from safemargin.account.swap_check import check_swapping
 from safemargin.cli.terminal import Json, out, print_json, write
@@ -17,8 +18,10 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.swap_law import VARIANTS
 from safemargin.mechanisms.swap_loss import rate_of, rates_for
 from safemargin.model.guarantee_file import document, read_guarantee
+from safemargin.model.universe import Population
 from safemargin.report.promises import (
     census_document,
+    certificate_document,
     checked_document,
     contrast_document,
     conversion_document,
@@ -26,6 +29,7 @@ from safemargin.report.promises import (
     show_checked,
     show_contrast,
     show_guarantee,
+    show_product,
 )
 from safemargin.report.swapping import rate_document, rate_page, show_rate, show_rates
 
@@ -160,6 +164,30 @@ def check(
         show_checked(out, found, claimed, exact)
     if found.verdict is Holds.VIOLATED:
         raise typer.Exit(1)
+
+
+@guarantee.command()
+def budget(
+    file: Annotated[Path, typer.Argument(help="Scale, levels and queries with their shares (TOML).")],
+    delta: Delta = DELTA,
+    as_json: Json = False,
+) -> None:
+    """What a plan of noisy queries promises, per attribute and inside areas, and the noise of every query.
+
+    Example: safemargin guarantee budget survey.toml --delta 1e-6
+    """
+    product = read_product(file)
+    found = certificate(product, delta)
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                **certificate_document(found),
+                "guarantee": document(product.guarantee(Population(product.name))),
+            }
+        )
+    else:
+        show_product(out, found)
 
 
 @guarantee.command()

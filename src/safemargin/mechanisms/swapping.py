@@ -5,7 +5,7 @@ The selection is drawn exactly at the rate, the permutation exactly uniformly am
 record and no other. Both come from system entropy, and no seed can be given.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -87,6 +87,21 @@ def strata(cells: Cells, varies: Callable[[int], bool] | None = None) -> Strata:
             if varies(int(cells.stratum[first[place]])):
                 largest = int(sizes[place])
     return Strata(int(sizes.sum()), len(first), int((sizes == 1).sum()), largest, exchanging)
+
+
+def largest_of_margins(held: Sequence[Sequence[int]], swapped: Sequence[Sequence[int]]) -> int:
+    """The largest stratum with two different records, from the counts of held and of swapped values by stratum alone.
+
+    >>> largest_of_margins([[2, 1], [9], [1]], [[3], [9], [1]])
+    3
+    """
+    largest = 0
+    for ours, theirs in zip(held, swapped, strict=True):
+        if sum(ours) != sum(theirs):
+            raise InputError(f"a stratum has {sum(ours)} held and {sum(theirs)} swapped values; they must be as many")
+        if sum(count > 0 for count in ours) > 1 or sum(count > 0 for count in theirs) > 1:
+            largest = max(largest, sum(ours))
+    return largest
 
 
 def swap(cells: Cells, rate: Fraction, progress: Progress | None = None) -> Exchange:

@@ -142,6 +142,7 @@ def certificate_document(found: Certificate) -> Document:
             }
             for level in product.levels
             for query in level.queries
+            if level.share * query.share
         ],
     }
 
@@ -171,6 +172,42 @@ def census_document(
     }
 
 
+def show_certificate(console: Console, found: Certificate) -> None:
+    """The epsilons of one product: the whole, one attribute, and moves inside areas."""
+    product = found.product
+    console.print(
+        Text(
+            f"{product.name}: rho² = {product.rho_squared} = {float(product.rho_squared):.6f}, epsilon {found.epsilon:.2f} "
+            f"at delta {found.delta:g} per {product.unit} ({found.published:.2f} by the looser formula)"
+        )
+    )
+    listed = ", ".join(f"{name} {value:.2f}" for name, value in found.attributes.items())
+    if listed:
+        console.print(Text(f"  one attribute changed: {listed}"))
+    smallest = product.levels[-1].name.lower().replace("_", " ")
+    within = ", ".join(f"{name} {value:.2f}" for name, value in found.within.items())
+    if within:
+        console.print(Text(f"  moved to another {smallest} inside: {within}"))
+
+
+def show_product(console: Console, found: Certificate) -> None:
+    """The epsilons of one product, and the noise of each of its queries."""
+    show_certificate(console, found)
+    product = found.product
+    rows = [
+        [
+            level.name,
+            query.name,
+            str(level.share * query.share),
+            f"{float(product.rho_squared * level.share * query.share):.6g}",
+            f"{product.sigma(level.name, query.name):.4g}" if level.share * query.share else "not asked",
+        ]
+        for level in product.levels
+        for query in level.queries
+    ]
+    console.print(_grid(["level", "query", "share", "rho²", "sigma"], rows))
+
+
 def show_census(
     console: Console,
     certificates: Sequence[Certificate],
@@ -182,18 +219,7 @@ def show_census(
 ) -> None:
     """Certificates of the products, their composition, all promises side by side, and swapping in their place."""
     for each in certificates:
-        product = each.product
-        console.print(
-            Text(
-                f"{product.name}: rho² = {product.rho_squared} = {float(product.rho_squared):.6f}, epsilon "
-                f"{each.epsilon:.2f} at delta {delta:g} per {product.unit} ({each.published:.2f} by the looser formula)"
-            )
-        )
-        listed = ", ".join(f"{name} {value:.2f}" for name, value in each.attributes.items())
-        if listed:
-            console.print(Text(f"  one attribute changed: {listed}"))
-        within = ", ".join(f"{name} {value:.2f}" for name, value in each.within.items())
-        console.print(Text(f"  moved to another block inside: {within}"))
+        show_certificate(console, each)
     rho = float(composed.budget or 0)
     console.print(
         Text(
