@@ -102,6 +102,47 @@ def test_unanimous_groups_are_found_by_looking() -> None:
         assert (found.looked_at, found.people_exposed) == (3, 10)
 
 
+def overlapping(place: Town) -> PublishedTable:
+    """The axis q by category, and two of its groups together, as a table with an area and its parts has them."""
+    cells = [("q0",), ("q1",), ("q2",), ("q1 | q2",)]
+    groups = {("q1 | q2",): ("q1", "q2")}
+    rows = [
+        (cell, option, place.count(("q",), (groups.get(cell, cell),), option))
+        for cell in cells
+        for option in place.options
+    ]
+    return published("q", ("q",), rows, place.options)
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+def test_groups_that_overlap_have_all_their_people(composition: str) -> None:
+    """20 of 40 people in q1 and q2 chose A; all 30 of q0 did. The area holds its parts, which are ordinary."""
+    people = {("q0",): 30, ("q1",): 25, ("q2",): 15}
+    votes = {("q0",): (30, 0), ("q1",): (12, 13), ("q2",): (8, 7)}
+    place = Town(("q",), (("q0", "q1", "q2"),), ("A", "B"), people, votes)
+    release = Release((margin(place, ()), overlapping(place)), Target(kappa=1))
+    found = by(audit(release, Onlooker(roll=rolls(place, composition))), "slices")
+    assert [(one.cell["q"], one.option, one.people) for one in found.findings] == [("q0", "A", 30)]
+    assert (found.looked_at, found.people_exposed) == (4, 30)
+
+
+def test_a_roll_with_areas_and_their_parts_counts_nobody_twice() -> None:
+    people = {("q0",): 30, ("q1",): 25, ("q2",): 15}
+    place = Town(
+        ("q",), (("q0", "q1", "q2"),), ("A", "B"), people, {("q0",): (30, 0), ("q1",): (12, 13), ("q2",): (8, 7)}
+    )
+    roll = published("roll", ("q",), [(("q0",), None, 30), (("q1",), None, 25), (("q2",), None, 15)], measure="people")
+    nested = published(
+        "roll",
+        ("q",),
+        [(("q0",), None, 30), (("q1",), None, 25), (("q2",), None, 15), (("q1 | q2",), None, 40)],
+        measure="people",
+    )
+    release = Release((margin(place, ()), overlapping(place)), Target(kappa=1))
+    plain, wide = (by(audit(release, Onlooker(roll=(each,))), "slices") for each in (roll, nested))
+    assert plain == wide and plain.looked_at == 4
+
+
 def test_joint_collapse_is_found() -> None:
     """All four published shares are between .25 and .5; together they tell how 100 people answered."""
     people = {("p0", "q0"): 100, ("p0", "q1"): 100, ("p1", "q0"): 100}
