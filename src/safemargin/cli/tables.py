@@ -1,6 +1,8 @@
 """Commands about published tables: what follows from them."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +40,11 @@ from safemargin.cli.options import (
 )
 from safemargin.cli.terminal import out, print_json, progress_bar, write
 from safemargin.errors import InputError
+from safemargin.model.certificate import Source
+from safemargin.model.exposure import Exposure
+from safemargin.model.findings import Findings
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import PublishedTable
 from safemargin.model.release import Release
 from safemargin.model.target import Target
 from safemargin.pipeline import onlookers_of
@@ -72,40 +79,18 @@ def bound(
 
     Example: safemargin bound project.toml --target religion,age
     """
-    wanted = axes(target)
     if sort not in SORTS:
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
     if files[0].suffix == ".toml":
         check_alone(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
         project = Project.load(files[0])
         aim = aimed(project.target, beta, kappa, tau)
-        table = tabulate(project)
-        with progress_bar("bounding") as progress:
-            exposure = run_bound(
-                table,
-                onlookers_of(project, table)[0],
-                target=wanted,
-                enough=aim.tau if decide else None,
-                fiber=not decide,
-                progress=progress,
-            )
+        exposure = _bound_project(project, _Effort.of(target, aim, decide))
     else:
         aim = aimed(Target(), beta, kappa, tau)
-        tables = read_tables(files, count, option, by, skip)
-        onlooker = public(roll, fact, count, option)
-        slack = measured_slack(tables, share(tolerance))
-        with progress_bar("bounding") as progress:
-            exposure = run_bound(
-                tables,
-                onlooker,
-                target=wanted,
-                slack=slack,
-                enough=aim.tau if decide else None,
-                fiber=not decide,
-                progress=progress,
-            )
-    if export is not None:
-        write(export, cells_csv(exposure, aim))
+        tables, onlooker = read_tables(files, count, option, by, skip), public(roll, fact, count, option)
+        exposure = _bound_tables(tables, onlooker, share(tolerance), _Effort.of(target, aim, decide))
+    _export(export, exposure, aim)
     if as_json:
         print_json(exposure_document(exposure, aim))
     else:
@@ -150,28 +135,94 @@ def audit(
     onlooker = public(roll, fact, count, option, bool(rule))
     onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, share(tolerance))
-    with progress_bar("attacking") as progress:
-        findings = run_audit(
-            Release(tables, aim, rule=rule),
-            onlooker,
-            target=axes(target),
-            slack=slack,
-            sharp=True,
-            enough=aim.tau if decide else None,
-            fiber=not decide,
-            progress=progress,
-        )
-    if export is not None:
-        write(export, cells_csv(findings.exposure, aim))
+    findings = _attack(Release(tables, aim, rule=rule), onlooker, slack, _Effort.of(target, aim, decide))
+    _export(export, findings.exposure, aim)
     if certificate is not None:
         sources = sources_of(files, "table", count, option, by, skip)
         sources += sources_of(roll, "roll", "people", option) + sources_of(fact, "fact", count, option)
-        with progress_bar("proving") as progress:
-            proofs = run_proof(tables, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress)
-        write(certificate, json.dumps(proofs.document(), ensure_ascii=False) + "\n")
+        _prove(certificate, tables, findings, sources, slack)
     if as_json:
         print_json(findings_document(findings))
     else:
         show_findings(out, findings)
     if not findings.is_safe:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """Which cells are bounded, and how far: `enough` is a width from which on no interval is worked out further."""
+
+    target: tuple[str, ...] | None
+    enough: int | None
+    fiber: bool
+
+    @classmethod
+    def of(cls, target: str | None, aim: Target, decide: bool) -> "_Effort":
+        """What `--target` and `--decide` ask for."""
+        return cls(axes(target), aim.tau if decide else None, not decide)
+
+
+def _bound_project(project: Project, effort: _Effort) -> Exposure:
+    table = tabulate(project)
+    with progress_bar("bounding") as progress:
+        return run_bound(
+            table,
+            onlookers_of(project, table)[0],
+            target=effort.target,
+            enough=effort.enough,
+            fiber=effort.fiber,
+            progress=progress,
+        )
+
+
+def _bound_tables(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, tolerance: float, effort: _Effort
+) -> Exposure:
+    slack = measured_slack(tables, tolerance)
+    with progress_bar("bounding") as progress:
+        return run_bound(
+            tables,
+            onlooker,
+            target=effort.target,
+            slack=slack,
+            enough=effort.enough,
+            fiber=effort.fiber,
+            progress=progress,
+        )
+
+
+def _attack(release: Release, onlooker: Onlooker, slack: int, effort: _Effort) -> Findings:
+    with progress_bar("attacking") as progress:
+        return run_audit(
+            release,
+            onlooker,
+            target=effort.target,
+            slack=slack,
+            sharp=True,
+            enough=effort.enough,
+            fiber=effort.fiber,
+            progress=progress,
+        )
+
+
+def _prove(
+    path: Path, tables: tuple[PublishedTable, ...], findings: Findings, sources: Sequence[Source], slack: int
+) -> None:
+    """Write a proof of every interval."""
+    with progress_bar("proving") as progress:
+        proofs = run_proof(
+            tables,
+            findings.onlooker,
+            findings.exposure,
+            sources,
+            slack=slack,
+            target=findings.target,
+            progress=progress,
+        )
+    write(path, json.dumps(proofs.document(), ensure_ascii=False) + "\n")
+
+
+def _export(path: Path | None, exposure: Exposure, aim: Target) -> None:
+    if path is not None:
+        write(path, cells_csv(exposure, aim))
