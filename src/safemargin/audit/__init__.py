@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from safemargin.audit.earlier import earlier
 from safemargin.audit.joint import joint
-from safemargin.audit.rule import rule
+from safemargin.audit.noise import noise
+from safemargin.audit.rule import promise_of, rule
 from safemargin.audit.situation import Situation
 from safemargin.audit.slices import slices
 from safemargin.audit.subtraction import subtraction
@@ -25,7 +26,7 @@ ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "joint": joint,
     "rule": rule,
 }
-"""One attack per file; `earlier` joins them where there is an earlier release."""
+"""One attack per file; `noise` joins them where counts are noised, `earlier` where there is an earlier release."""
 
 
 def audit(
@@ -61,6 +62,8 @@ def audit(
     if judged is not None:
         exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
-    attacks = [*ATTACKS.values(), *([] if onlooker.past is None else [earlier])]
+    attacks = [*ATTACKS.values()]
+    attacks += [] if promise_of(release) is None else [noise]
+    attacks += [] if onlooker.past is None else [earlier]
     attempts = tuple(attack(situation) for attack in attacks)
     return Findings(onlooker, release.target, exposure, attempts)

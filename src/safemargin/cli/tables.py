@@ -53,7 +53,7 @@ from safemargin.report import exposure_document, findings_document, show_exposur
 from safemargin.report.export import cells_csv
 from safemargin.report.ranking import SORTS
 from safemargin.tabulate import tabulate
-from safemargin.verify.manifest import read_manifest
+from safemargin.verify.manifest import read_manifest, read_promises
 
 
 def bound(
@@ -135,7 +135,9 @@ def audit(
     onlooker = public(roll, fact, count, option, bool(rule))
     onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, share(tolerance))
-    findings = _attack(Release(tables, aim, rule=rule), onlooker, slack, _Effort.of(target, aim, decide))
+    promises = () if manifest is None else read_promises(manifest)
+    release = Release(tables, aim, guarantees=promises, rule=rule)
+    findings = _attack(release, onlooker, slack, _Effort.of(target, aim, decide))
     _export(export, findings.exposure, aim)
     if certificate is not None:
         sources = sources_of(files, "table", count, option, by, skip)
