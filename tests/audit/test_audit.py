@@ -326,7 +326,7 @@ def sites() -> Town:
 
 
 def test_noise_on_groups_outside_the_limits_alone_is_seen_through() -> None:
-    """The noisy count of q3 is far from the limits, so q2 is the one outside: 153 to 160, which the noise leaves open."""
+    """The noisy count of q3 is far from the limits, so q2 is the one outside: 153 to 160."""
     place = sites()
     onlooker = Onlooker(roll=rolls(place, "sizes"), knows_rule=True)
     naive = by(audit(noised(place, {"q2": 150, "q3": 79}, None), onlooker), "noise")

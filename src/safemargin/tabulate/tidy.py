@@ -103,6 +103,7 @@ def read_tidy(
         frozen(upper),
         status,
         measure="people" if measure == "people" else "count",
+        noisy=_noisy(sheet, measure, status),
     )
 
 
@@ -192,7 +193,7 @@ def _check_repeated(sheet: Sheet, codes: IntArray) -> None:
 
 
 def _numbers(sheet: Sheet, column: str | None, noised: BoolArray) -> Numbers:
-    """Counts of one column. A noised one is no count: it only has to be a number, and is dropped."""
+    """Counts of one column. A noised one is no count: it only has to be a number."""
     values = np.zeros(len(sheet.rows), dtype=np.int64)
     absent = np.ones(len(sheet.rows), dtype=bool)
     if column is None or column not in sheet.columns:
@@ -212,6 +213,20 @@ def _numbers(sheet: Sheet, column: str | None, noised: BoolArray) -> Numbers:
                 raise sheet.fault(row, column, str(error)) from None
         values[row], absent[row] = known[text], False
     return Numbers(values, absent)
+
+
+def _noisy(sheet: Sheet, column: str | None, status: Sequence[str]) -> IntArray | None:
+    """What is printed in noised rows, as whole numbers; nothing if there are none."""
+    rows = [row for row, word in enumerate(status) if word == "noised"]
+    if column is None or column not in sheet.columns or not rows:
+        return None
+    values = np.zeros(len(status), dtype=np.int64)
+    for row in rows:
+        text = sheet.columns[column][row]
+        if not text.strip():
+            return None
+        values[row] = round(max(-UNBOUNDED, min(float(text), UNBOUNDED)))
+    return frozen(values)
 
 
 def _ranges(sheet: Sheet, measure: str | None, merged: BoolArray) -> tuple[IntArray, IntArray, tuple[str, ...]]:
