@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from safemargin.audit.backwards import Rerun, backwards
 from safemargin.audit.earlier import earlier
 from safemargin.audit.joint import joint
 from safemargin.audit.noise import noise
@@ -17,7 +18,7 @@ from safemargin.model.findings import Attempt, Findings
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.release import Release
 
-__all__ = ["ATTACKS", "audit"]
+__all__ = ["ATTACKS", "Rerun", "audit"]
 
 ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "slices": slices,
@@ -26,7 +27,8 @@ ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "joint": joint,
     "rule": rule,
 }
-"""One attack per file; `noise` joins them where counts are noised, `earlier` where there is an earlier release."""
+"""One attack per file; `noise` joins them where counts are noised, `earlier` where there is an earlier release,
+and `backwards` where the rule can be run."""
 
 
 def audit(
@@ -39,13 +41,14 @@ def audit(
     enough: int | None = None,
     fiber: bool = False,
     judged: Mapping[str, int] | None = None,
+    rerun: Rerun | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Run every attack as `onlooker`; `target`, `sharp`, `enough` and `fiber` say which cells are bounded and how well,
     as in `bound`.
 
     With more than two options the limits depend on the totals. `judged` gives those of a release that does not print
-    them exactly; no attack uses them.
+    them exactly; no attack uses them. `rerun` is the whole rule, for an onlooker who knows it to run backwards.
     """
     onlooker = onlooker or Onlooker()
     exposure = bound(
@@ -66,4 +69,6 @@ def audit(
     attacks += [] if promise_of(release) is None else [noise]
     attacks += [] if onlooker.past is None else [earlier]
     attempts = tuple(attack(situation) for attack in attacks)
+    if rerun is not None and onlooker.knows_rule:
+        attempts = (*attempts, backwards(situation, rerun))
     return Findings(onlooker, release.target, exposure, attempts)
