@@ -18,7 +18,7 @@ from safemargin.publish import publish
 
 
 def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[Wanted, ...] = ()) -> Attempt | None:
-    """What running the rule backwards tells about its own release; none if that is not certified."""
+    """What running the rule backwards tells about its own release; none if that is not certified, or too much is possible."""
     table = place.table()
     onlooker = knowing(table, "joint")
     plan = decide(table, target, [onlooker], protect=protect)
@@ -28,8 +28,7 @@ def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[
         plan = maximise(plan, table, wanted, [onlooker])
     rerun = rule_of(table, target, [onlooker], protect, wanted)
     findings = audit(publish(plan, table), onlooker, sharp=None, rerun=rerun)
-    assert findings.attempts[-1].attack == "backwards"
-    return findings.attempts[-1]
+    return next((attempt for attempt in findings.attempts if attempt.attack == "backwards"), None)
 
 
 def naive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "rule": rule,
 }
 """One attack per file; `noise` joins them where counts are noised, `earlier` where there is an earlier release,
-and `backwards` where the rule can be run."""
+and `backwards` where the rule can be run on all that is possible."""
 
 
 def audit(
@@ -70,5 +70,6 @@ def audit(
     attacks += [] if onlooker.past is None else [earlier]
     attempts = tuple(attack(situation) for attack in attacks)
     if rerun is not None and onlooker.knows_rule:
-        attempts = (*attempts, backwards(situation, rerun))
+        attempt = backwards(situation, rerun)
+        attempts = (*attempts, attempt) if attempt.looked_at else attempts
     return Findings(onlooker, release.target, exposure, attempts)

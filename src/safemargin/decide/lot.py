@@ -46,8 +46,22 @@ def drawn(one: Split, limits: Limits, reach: Reach) -> list[Unit]:
 
 
 def units(one: Split) -> list[Unit]:
-    """The groups of an axis two by two, or a few more; a matter of the roll alone."""
-    return _units(one, blocks(one))
+    """The groups of an axis two by two, or a few more; a matter of the roll alone.
+
+    No group has more than three quarters of the people of its unit, if that can be: else it alone could carry the unit, of
+    which the sum is known, out of the limits.
+    """
+    found: list[Unit] = []
+    left: Unit = ()
+    for unit in _units(one, blocks(one)):
+        left = (*left, *unit)
+        sizes = [one.size(group) for group in left]
+        if 4 * max(sizes) <= 3 * sum(sizes):
+            found.append(left)
+            left = ()
+    if left:
+        found = [*found[:-1], (*(found[-1] if found else ()), *left)]
+    return found
 
 
 def room(one: Split, group: Group, limits: Limits) -> int:
