@@ -18,7 +18,7 @@ from safemargin.publish import publish
 
 
 def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[Wanted, ...] = ()) -> Attempt | None:
-    """What running the rule backwards tells about its own release; none if that is not certified, or too much is possible."""
+    """What running the rule backwards tells; none if the release is not certified, or too much is possible."""
     table = place.table()
     onlooker = knowing(table, "joint")
     plan = decide(table, target, [onlooker], protect=protect)

@@ -48,8 +48,8 @@ def drawn(one: Split, limits: Limits, reach: Reach) -> list[Unit]:
 def units(one: Split) -> list[Unit]:
     """The groups of an axis two by two, or a few more; a matter of the roll alone.
 
-    No group has more than three quarters of the people of its unit, if that can be: else it alone could carry the unit, of
-    which the sum is known, out of the limits.
+    No group has more than three quarters of the people of its unit, if that can be: else it alone could carry the
+    unit, of which the sum may be known, out of the limits.
     """
     found: list[Unit] = []
     left: Unit = ()
