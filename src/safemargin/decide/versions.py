@@ -47,9 +47,13 @@ class Version:
         return int((self.people > 0).sum())
 
     def irregular(self, limits: Limits) -> BoolArray:
-        """Cells with people that may not be printed as they are: not contained, or all of one mind."""
+        """Cells with people that may not be printed as they are: not contained, all of one mind, or next to it.
+
+        At the last count within a limit they are not printed either: that a table is missing does not tell, then, that
+        one of its cells is outside.
+        """
         flat, size = self.counts.reshape(-1, self.counts.shape[-1]), self.people.ravel()
-        bad = (limits.verdicts(flat, flat, size) != 0).any(axis=1)
+        bad = ((limits.verdicts(flat, flat, size) != 0) | limits.last(flat, size)).any(axis=1)
         answered, most = flat.sum(axis=1), flat.max(axis=1)
         alike = (most == size) | ((most == answered) & (answered > 0) if flat.shape[1] > 1 else answered == 0)
         return np.asarray((bad | alike) & (size > 0)).reshape(self.people.shape)

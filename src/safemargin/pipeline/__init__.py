@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from safemargin.audit import audit
+from safemargin.audit import Rerun, audit
 from safemargin.decide import decide
 from safemargin.decide.maximise import maximise, withdrawn
 from safemargin.explain import Explained, explain
@@ -23,13 +23,17 @@ from safemargin.ledger import (
     remember,
     roll_of,
 )
+from safemargin.model.arrays import IntArray, frozen
 from safemargin.model.findings import Findings
 from safemargin.model.margins import COMPOSITIONS, knowing
+from safemargin.model.maximum import Wanted
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.past import Profile
 from safemargin.model.plan import Plan
+from safemargin.model.published import PublishedTable
 from safemargin.model.release import Release
-from safemargin.model.table import Table
+from safemargin.model.table import Table, Tally
+from safemargin.model.target import Target
 from safemargin.project import LedgerSection, Project
 from safemargin.publish import check_folder, publish, release_files, write_folder
 from safemargin.report import html_report, release_document
@@ -103,6 +107,23 @@ def open_book(project: Project, table: Table) -> Book | None:
     return Book(section, entries, members)
 
 
+def rule_of(
+    table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str, wanted: Sequence[Wanted] = ()
+) -> Rerun | None:
+    """The whole rule as a function of votes, for an onlooker who runs it backwards; none without a joint roll."""
+    if not table.knows_composition:
+        return None
+    roll = knowing(table, "joint").roll[0]
+    codes = frozen(roll.codes[roll.lower > 0], len(roll.axes))
+
+    def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:
+        other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
+        plan = decide(other, target, onlookers, protect=protect)
+        return publish(maximise(plan, other, wanted, onlookers) if wanted else plan, other).tables
+
+    return rerun
+
+
 def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
     """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
     check_folder(folder)
@@ -128,11 +149,12 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes
     step("attacking")
-    findings = _attacked(release, table, watching)
+    rerun = rule_of(table, project.target, watching, project.protect, project.wanted)
+    findings = _attacked(release, table, watching, rerun)
     if plan.maximum is not None and not all(each.is_safe for each in findings):
         plan = withdrawn(single, plan, "an attack on the release with it succeeded")
         release = publish(plan, table, release.onlookers)
-        findings = _attacked(release, table, watching)
+        findings = _attacked(release, table, watching, rerun)
     step("writing")
     facts = [fact for onlooker in watching for fact in onlooker.facts]
     explained = explain(plan, release, table, facts) if plan.rejected else Explained()
@@ -164,9 +186,11 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
     return Outcome(table, plan, release, findings, document, certificates)
 
 
-def _attacked(release: Release, table: Table, onlookers: Sequence[Onlooker]) -> tuple[Findings, ...]:
+def _attacked(
+    release: Release, table: Table, onlookers: Sequence[Onlooker], rerun: Rerun | None
+) -> tuple[Findings, ...]:
     slack = table.inconsistency.slack(int(table.totals.sum()))
-    return tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in onlookers)
+    return tuple(audit(release, onlooker, slack=slack, sharp=None, rerun=rerun) for onlooker in onlookers)
 
 
 def _write(folder: Path, files: Mapping[str, bytes], book: Book | None, entry: Entry | None) -> None:
