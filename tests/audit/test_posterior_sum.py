@@ -1,11 +1,13 @@
 """Beliefs about cells and their sum: certain where noise must be at its bound, and right as often as they say."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from safemargin.audit.posterior import posterior
-from safemargin.audit.posterior_sum import UNIT, _volume, posterior_of_sum
+from safemargin.audit.posterior_sum import UNIT, _keys, _volume, posterior_of_sum
 from safemargin.errors import InputError
 from safemargin.mechanisms.lookup import noise_of
 from safemargin.mechanisms.ptable import ptable, request
@@ -84,3 +86,26 @@ def test_too_much_is_refused() -> None:
         posterior_of_sum(table, [1], 1)
     with pytest.raises(InputError, match="too many guesses"):
         posterior_of_sum(ptable(request(12, 4))[0], [30, 30, 30, 30], 120)
+
+
+@pytest.mark.parametrize(
+    ("bound", "variance", "independent"), [(5, "2", 1.52e-7), (5, "9.9999", 20 / 11**3), (2, "1.9999", 20 / 5**3)]
+)
+def test_a_sum_is_never_far_from_its_two_parts(bound: int, variance: str, independent: float) -> None:
+    """Noise of two parts less that of their sum: with keys that add up at most one more than the bound, though with
+    independent noise it exceeds 3 (bound - 1), and so tells the bound, as often as Bach's equation 10 says."""
+    table, _ = ptable(request(bound, variance))
+    many = 4 * bound
+    keys = {v: _keys(table, many, many + v) for v in range(-bound, bound + 1)}
+    largest, apart = 0, 0.0
+    for one, other, whole in product(keys, repeat=3):
+        boxes = [keys[one], keys[other], keys[whole]]
+        assert None not in boxes
+        first, second, third = (box for box in boxes if box is not None)
+        gap = abs(one + other - whole)
+        if _volume([first, second], third) > 1e-15:
+            largest = max(largest, gap)
+        if gap > 3 * (bound - 1):
+            apart += float(np.prod([(high - low) / UNIT for low, high in (first, second, third)]))
+    assert largest == bound + 1
+    assert apart == pytest.approx(independent, rel=0.02)

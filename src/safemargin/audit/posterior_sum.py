@@ -101,7 +101,8 @@ def _volume(boxes: Sequence[Range], goal: Range) -> float:
     size = len(boxes)
     low, high = goal
     total = sum(_below(boxes, high + turn * UNIT) - _below(boxes, low + turn * UNIT) for turn in range(size))
-    return total / (math.factorial(size) * UNIT**size)
+    scale: int = math.factorial(size) * UNIT**size
+    return total / scale
 
 
 def _below(boxes: Sequence[Range], top: int) -> int:
