@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from safemargin.decide.withhold import withhold
-from safemargin.errors import RefusedError
+from safemargin.errors import InputError, RefusedError
 from safemargin.model.arrays import IntArray
 from safemargin.model.lattice import Lattice, flat, lattice
-from safemargin.model.linked import Earlier, Linked, alone, link
+from safemargin.model.linked import Earlier, Linked, alone, is_ring, link
 from safemargin.model.pattern import Pattern
 from safemargin.randomness import numpy_generator
 
@@ -139,6 +139,58 @@ def test_linked_tables_against_listing(scopes: list[tuple[int, ...]]) -> None:
             assert (len(pattern.withheld), pattern.gap) == (best, 0), population
             protected += len(pattern.withheld) > 0
     assert protected >= 3
+
+
+def test_each_table_is_safe_alone_and_both_together_are_not() -> None:
+    """Ages alone withhold the sums of two towns, which the kinds print."""
+    kinds = lattice([flat("town", "abc"), flat("kind", "xy")], np.array([[0, 6], [7, 5], [6, 9]]))
+    ages = lattice([flat("town", "abc"), flat("age", "oy")], np.array([[6, 0], [9, 3], [9, 6]]))
+    assert len(withhold(kinds).withheld) == 0
+    assert {"town": "b"} in [ages.cell(place) for place in withhold(ages).withheld.tolist()]
+    tables = link({"kinds": kinds, "ages": ages})
+    pattern = withhold(tables, extra=0)
+    cells = [tables.cell(number) for number in pattern.withheld.tolist()]
+    assert sorted(cell["town"] for cell in cells) == ["b", "b", "c", "c"]
+    assert all("age" in cell for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "ring"),
+    [
+        (["ab", "bc", "ac"], True),
+        (["ab", "bc", "cd"], False),
+        (["ab", "bc", "cd", "da"], True),
+        (["ab", "bc", "ac", "abc"], False),
+        (["a", "b", "c"], False),
+        (["ab", "ac", "ad"], False),
+    ],
+)
+def test_which_tables_hang_together_in_a_ring(scopes: list[str], ring: bool) -> None:
+    trees = {name: flat(name, [f"{name}1", f"{name}2"]) for name in "abcd"}
+    assert is_ring(list(trees.values()), [[trees[name] for name in scope] for scope in scopes]) is ring
+
+
+def test_tables_in_a_ring_without_people_behind_them_are_refused() -> None:
+    """Who has p1 has q1, who has q1 has r1, but who has p1 has r2: any two tables agree, all three do not."""
+    p, q, r = (flat(name, [f"{name}1", f"{name}2"]) for name in AXES)
+    alike, unlike = np.array([[4, 0], [0, 4]]), np.array([[0, 4], [4, 0]])
+    tables = {"pq": lattice([p, q], alike), "qr": lattice([q, r], alike), "pr": lattice([p, r], unlike)}
+    with pytest.raises(InputError, match="no population has all of these counts"):
+        withhold(link(tables))
+
+
+def test_a_member_who_knows_no_more_than_their_own_answer_learns_nothing() -> None:
+    """Somebody in a withheld cell knows that it is not empty; the public knows that too."""
+    for population in random_populations(6, [(2, 3), (3, 2)], 12, 11):
+        tables = alone(table(population, (0, 1)))
+        pattern = run(tables, 1)
+        world = World(tables, [(0, 1)], population)
+        for cell in () if pattern is None else pattern.withheld.tolist():
+            gone = np.isin(np.arange(len(world.truth)), pattern.withheld)
+            alike = world.all[(world.all[:, ~gone] == world.truth[~gone]).all(axis=1)]
+            public = alike[(alike[:, gone] >= 1).all(axis=1)]
+            assert (public[:, cell] >= 1).all()
+            assert np.ptp(public[:, gone], axis=0).min() > 0
 
 
 def test_earlier_tables_against_listing() -> None:

@@ -56,6 +56,7 @@ def withhold(
     if folder is not None:
         check_folder(folder)
     earlier = published or []
+    names = _names(tables, earlier)
     counts = read_linked(tables, hierarchies(hierarchy), earlier=earlier, count=count, axes=axes(by))
     with notes.status("withholding") as status:
         try:
@@ -75,11 +76,8 @@ def withhold(
     for line in warnings_of(pattern):
         note(f"warning: {line}")
     folder = folder or _free(Path(f"{tables[0].name.split('.')[0]}-withheld"))
-    names = [PATTERN] if len(tables) == 1 else [f"{path.name.split('.')[0]}.csv" for path in tables]
     texts = {name: pattern_csv(pattern, at).encode() for at, name in enumerate(names)}
     contents = texts | {path.name: path.read_bytes() for path in earlier}
-    if len(contents) < len(names) + len(earlier):
-        raise InputError(f"{', '.join(str(path) for path in (*tables, *earlier))}: files of the same name; rename one")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     proof = pattern.certificate(hashes)
     write_folder(folder, {**texts, CERTIFICATE: (json.dumps(proof, ensure_ascii=False) + "\n").encode()})
@@ -95,6 +93,18 @@ def _range(text: str) -> tuple[int, int]:
         return int(first), int(last or first)
     except ValueError:
         raise InputError(f"--primary {text!r}: say the smallest and the largest count, as in 1-3") from None
+
+
+def _names(tables: list[Path], earlier: list[Path]) -> list[str]:
+    """What the files with gaps are called: no two alike, and none like one that is out."""
+    stems = [path.name.split(".")[0] for path in tables]
+    names = [PATTERN] if len(tables) == 1 else [f"{stem}.csv" for stem in stems]
+    taken = {path.name for path in earlier}
+    if taken & set(names):
+        names = [f"{stem}-{PATTERN}" for stem in stems]
+    if len({*names, *taken}) < len(names) + len(taken):
+        raise InputError(f"{', '.join(map(str, (*tables, *earlier)))}: files of the same name; rename one")
+    return names
 
 
 def _free(folder: Path) -> Path:

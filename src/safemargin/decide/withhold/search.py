@@ -109,7 +109,7 @@ class Search:
         pattern, worst = refine(self.asked, self.repair, self.covering, best, worst, spend, limit)
         if extra is None and len(worst) > self.asked.primary.sum() / 2:
             spend = int(best.sum()) // ONE_IN
-            limit = time.monotonic() + MOST_SECONDS_TO_REFINE
+            limit = time.monotonic() + min(max(self.seconds, 5.0), MOST_SECONDS_TO_REFINE)
             pattern, worst = refine(self.asked, self.repair, self.covering, pattern, worst, spend, limit)
         return pattern, worst
 
