@@ -50,8 +50,8 @@ class Linked:
     gaps: BoolArray
     """Cells withheld before."""
     people: IntArray
-    ring: bool = False
-    """Whether consistent tables need not have a population behind them."""
+    unseen: bool = False
+    """Whether they hang together in a ring that is too large for this."""
 
     def cell(self, number: int) -> dict[str, str]:
         """Labels of a cell by axis; an axis that is summed over is left out."""
@@ -128,12 +128,25 @@ def link(tables: Mapping[str, Lattice], earlier: Mapping[str, Earlier] | None = 
         for cell in mine[counts[mine] == NOT_TOLD].tolist():
             told_by[cell] = name
         counts[mine] = values[told]
-    ring = is_ring(trees, every)
-    people = _people(trees, every, places, counts) if ring else np.zeros((0, len(trees)), dtype=np.int64)
+    people: IntArray | None = np.zeros((0, len(trees)), dtype=np.int64)
+    if is_ring(trees, every):
+        people = _people(trees, every, places, counts)
+        if people is not None and not len(people) and counts[0]:
+            raise InputError(f"{', '.join(names)}: contradict each other: nobody can be in all of these tables")
     return Linked(
-        names, tuple(tables.values()), tuple(before.values()), trees, nodes, places, counts, new, known, gaps & ~known,
-        people, ring,
-    )  # fmt: skip
+        names=names,
+        tables=tuple(tables.values()),
+        earlier=tuple(before.values()),
+        trees=trees,
+        nodes=nodes,
+        places=places,
+        counts=counts,
+        new=new,
+        known=known,
+        gaps=gaps & ~known,
+        people=np.zeros((0, len(trees)), dtype=np.int64) if people is None else people,
+        unseen=people is None,
+    )
 
 
 def number(every: Sequence[Sequence[Tree]]) -> tuple[tuple[Tree, ...], IntArray, tuple[IntArray, ...]]:
@@ -253,14 +266,14 @@ def _ranks(tree: Tree, every: Sequence[Sequence[Tree]]) -> dict[frozenset[str], 
 
 def _people(
     trees: Sequence[Tree], every: Sequence[Sequence[Tree]], places: Sequence[IntArray], counts: IntArray
-) -> IntArray:
-    """Combinations of leaves that no table says are empty; none if there are too many."""
+) -> IntArray | None:
+    """Combinations of leaves that no table says are empty; None if there are too many."""
     found = np.zeros((1, len(trees)), dtype=np.int64)
     column = {tree.name: at for at, tree in enumerate(trees)}
     for at, tree in enumerate(trees):
         leaves = np.array(tree.leaves, dtype=np.int64)
         if len(found) * len(leaves) > 20 * MOST_PEOPLE:
-            return np.zeros((0, len(trees)), dtype=np.int64)
+            return None
         found = np.repeat(found, len(leaves), axis=0)
         found[:, at] = np.tile(leaves, len(found) // len(leaves))
         for mine, cells in zip(every, places, strict=True):
@@ -269,4 +282,4 @@ def _people(
                 inside = [(_leaf_of(trees[a], each) >= 0)[found[:, a]] for a, each in zip(axes, mine, strict=True)]
                 found = found[np.all(inside, axis=0)]
                 found = found[counts[cells[falls_into(trees, found, mine)]] != 0]
-    return found if len(found) <= MOST_PEOPLE else found[:0]
+    return found if len(found) <= MOST_PEOPLE else None
