@@ -1,10 +1,11 @@
 """Withholding beside tau-ARGUS: how many cells, how many of them a reader works out, and how long it takes.
 
-    python benchmarks/bench_withhold.py [--peer PYTHON] [--large]
+    python benchmarks/bench_withhold.py [--peer PYTHON] [--large] [--seconds 120]
 
 `PYTHON` is an interpreter that has `pytauargus` and `pandas`; without it only this side is run. Tables are random:
 people fall into categories of uneven size, independently. Counts of 1 to 3 are primary and empty cells are published.
-`--large` adds 60x40x6 (17,507 cells with margins), on which the peer is stopped after 15 minutes.
+`--large` runs 60x40x6 (17,507 cells with margins) instead, on which the peer is stopped after 15 minutes. What the peer
+writes beside its output goes to a temporary folder.
 """
 
 import argparse
@@ -62,10 +63,10 @@ def recovered(path: Path) -> tuple[int, int]:
     return attempt.looked_at, len(attempt.findings)
 
 
-def ours(table: Lattice, folder: Path) -> str:
+def ours(table: Lattice, folder: Path, limit: float) -> str:
     """Our pattern, attacked like any other where that takes seconds; its certificate stands for it elsewhere."""
     start = time.perf_counter()
-    pattern = withhold(table, (1, 3), extra=0)
+    pattern = withhold(table, (1, 3), extra=0, seconds=limit)
     seconds = time.perf_counter() - start
     exact = 0
     if table.counts.size < 2_000:
@@ -90,7 +91,7 @@ def peer(python: str, table: Lattice, method: str, folder: Path) -> str:
             writer.writerows([cell] * count)
     command = [python, "-c", PEER, str(people), method, str(output)]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=STOP, check=False)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=STOP, check=False, cwd=folder)
     except subprocess.TimeoutExpired:
         return f"no answer in {STOP:.0f} s"
     if run.returncode:
@@ -105,13 +106,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--peer")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--seconds", type=float, default=120.0)
     options = parser.parse_args()
-    for shape, people in [*TABLES, *([LARGE] if options.large else [])]:
+    for shape, people in [LARGE] if options.large else TABLES:
         table = random_table(shape, people)
         primary = int(((table.counts >= 1) & (table.counts <= 3)).sum())
         print(f"{'x'.join(map(str, shape))}: {table.counts.size:,} cells, {primary} primary")
         with tempfile.TemporaryDirectory() as name:
-            print(f"  safemargin     {ours(table, Path(name))}")
+            print(f"  safemargin     {ours(table, Path(name), options.seconds)}")
             for method in ("OPT(1,5)", "MOD(1,5,1,1,1)") if options.peer else ():
                 print(f"  tau-ARGUS {method[:3]}  {peer(options.peer, table, method, Path(name))}")
         sys.stdout.flush()

@@ -17,6 +17,8 @@ SEED = 40_000
 LARGE = 1_500
 TURNS = 4
 """Rounds over cells for which no whole move was found, each with other prices."""
+MOST_LACKS = 60
+"""Cells that insiders know, after which no others are looked for in this round."""
 MOST_SPLITS = 6
 """Ways of rising and falling that together are wide enough, up to which all are tried."""
 
@@ -35,7 +37,10 @@ class Repair:
         """What the last completion found in need of cells beyond the pattern."""
 
     def lacks(self, withheld: BoolArray, most: int | None = None) -> list[Lack]:
-        """Withheld cells whose requirement nothing inside the pattern meets; stops after `most` of them."""
+        """Withheld cells whose requirement nothing inside the pattern meets; stops after `most` of them.
+
+        Insiders are looked at where the public knows nothing, and not all of them where some know something.
+        """
         asked, reach, inside = self.asked, Reach(self.pool, withheld), Inside(self, withheld)
         found: list[Lack] = []
         for view in asked.views:
@@ -44,7 +49,7 @@ class Repair:
                 room = None if most is None else most - len(found)
                 short = self._stuck(reach, inside, view, cells, asked.asks(view), asked.width, room)
                 found += [(view, cell) for cell in short]
-                if most is not None and len(found) >= most:
+                if found and (view == PUBLIC or len(found) >= (most or MOST_LACKS)):
                     break
         return found
 
