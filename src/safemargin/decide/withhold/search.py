@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -92,12 +93,10 @@ class Search:
                 break
         if self.best is None:
             self._improve(self.asked.gone, patient=True)
-        if self.best is None:
-            self._refuse()
-        assert self.best is not None
-        pattern, worst = self._refined(self.best, extra)
+        best = self._fall_back() if self.best is None else self.best
+        pattern, worst = self._refined(best, extra)
         bound = self.bound - self.elsewhere
-        return Found(pattern & ~self.asked.untold, bound, self.pool, worst, int(pattern.sum() - self.best.sum()))
+        return Found(pattern & ~self.asked.untold, bound, self.pool, worst, int(pattern.sum() - best.sum()))
 
     def _refined(self, best: BoolArray, extra: int | None) -> tuple[BoolArray, IntArray]:
         """The pattern with fewer exposed cells, and those."""
@@ -169,7 +168,7 @@ class Search:
     def _add(self, barrier: Barrier) -> bool:
         new = self.covering.add(barrier)
         if self.asked.gone[barrier.cell] and not self.covering.breakable(barrier):
-            self._refuse(barrier)
+            raise Unprotectable(barrier)
         return new
 
     def _next(self) -> BoolArray:
@@ -208,16 +207,24 @@ class Search:
         cells = np.setdiff1d(np.flatnonzero(~withheld & asked.candidates), view.known)
         return Barrier(cell, amounts[0] if len(amounts) == 1 else 0, tuple(cells.tolist()), view)
 
-    def _refuse(self, barrier: Barrier | None = None) -> None:
-        if barrier is not None:
-            raise Unprotectable(barrier)
+    def _fall_back(self) -> BoolArray:
+        """A pattern with as many cells as possible, thinned; refuses if a cell is known even so."""
         asked = self.asked
-        if asked.width > 1 or asked.needs.any() or len(asked.views) > 1:
-            for view, cell in self.repair.lacks(asked.gone | asked.candidates):
+        pattern = asked.gone | asked.candidates
+        while short := self.repair.lacks(pattern):
+            reasons = Reasons(asked, pattern)
+            for view, cell in short:
                 if asked.gone[cell]:
-                    need = 0 if asked.width > 1 else int(asked.asks(view)[cell])
-                    raise Unprotectable(Barrier(cell, need, (), view))
-        raise RefusedError("no pattern was found that protects every primary cell; withhold more by hand")
+                    self._refuse(view, cell, reasons.find(view, cell))
+            pattern[[cell for _, cell in short]] = False
+        self._take(pattern)
+        self._take(self.repair.thin(pattern, self.deadline))
+        return pattern if self.best is None else self.best
+
+    def _refuse(self, view: View, cell: int, barrier: Barrier | None) -> NoReturn:
+        if barrier is None and view == PUBLIC and self.asked.width == 1 and not self.asked.needs[cell]:
+            raise RefusedError("no pattern was found that protects every primary cell; withhold more by hand")
+        raise Unprotectable(barrier or Barrier(cell, 0, (), view))
 
 
 class Unprotectable(RefusedError):
