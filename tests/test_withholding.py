@@ -149,7 +149,7 @@ def test_what_was_published_before_is_known(run: Run, tmp_path: Path) -> None:
     )
     ran = run("withhold", str(table), "--published", str(old), "--out", str(folder), "--json")
     assert ran.code == 0, ran.err
-    assert "warning: known from what was published before, so not withheld: town a, kind x" in ran.err
+    assert "warning: known from what was published before, whatever is withheld now: town a, kind x" in ran.err
     cells = [entry["cell"] for entry in ran.document["withheld"]]
     assert {"town": "c", "kind": "x"} in cells
     assert {"town": "a", "kind": "x"} not in cells
@@ -158,6 +158,21 @@ def test_what_was_published_before_is_known(run: Run, tmp_path: Path) -> None:
     assert run("verify", certificate, str(folder), str(old)).code == 0
     old.write_text(old.read_text().replace("a,y,9", "a,y,8"))
     assert run("verify", certificate, str(folder), str(old)).code == 1
+
+
+def test_a_gap_that_told_nothing_new_then_is_named(run: Run, tmp_path: Path) -> None:
+    """The only gap of the old table follows from its total; the new one must not count on it."""
+    table, old, folder = tmp_path / "table.csv", tmp_path / "old.csv", tmp_path / "gaps"
+    table.write_text(RIGHT)
+    old.write_text(
+        "town,kind,count,status\nTotal,Total,37,exact\na,x,,withheld\na,y,9,exact\n"
+        "b,x,5,exact\nb,y,7,exact\nc,x,6,exact\nc,y,8,exact\n"
+    )
+    ran = run("withhold", str(table), "--published", str(old), "--out", str(folder), "--json")
+    assert ran.code == 0, ran.err
+    assert "whatever is withheld now: town a, kind x" in ran.err
+    assert len(ran.document["withheld"]) == 4
+    assert run("verify", str(folder / "inside" / "certificate.json"), str(folder), str(old)).code == 0
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def warnings_of(pattern: Pattern) -> list[str]:
     if len(pattern.known):
         words = "; ".join(_words(pattern, number) for number in pattern.known[:3].tolist())
         more = f" and {len(pattern.known) - 3:,} more" if len(pattern.known) > 3 else ""
-        found.append(f"known from what was published before, so not withheld: {words}{more}")
+        found.append(f"known from what was published before, whatever is withheld now: {words}{more}")
     if pattern.tables.unseen:
         found.append("the tables hang together in a ring too large to look at the people behind it one by one")
     return found
