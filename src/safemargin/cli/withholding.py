@@ -51,6 +51,7 @@ def withhold(
     """Withhold small counts of tables and as few others as possible, so that none can be told from the rest.
 
     Example: safemargin withhold table.csv --primary 1-3 --hierarchy region=region.hrc
+
     Several: safemargin withhold region-age.csv region-sex.csv --published last-month.csv
     """
     if folder is not None:
