@@ -7,7 +7,7 @@ from safemargin.decide.split import Split
 from safemargin.model.target import Limits
 
 SMALL = "fewer than {kappa} people"
-ALIKE = "a share outside the target"
+ALIKE = "a share outside the target, or at its limit"
 LOT = "drawn, or beside a group that was"
 COVER = "covers a group whose count would follow by subtraction"
 
@@ -36,7 +36,7 @@ def by_lot(one: Split, limits: Limits, reach: Reach) -> Split:
     if not chosen:
         return one
     bad = frozenset(group for group in chosen if not one.regular(group, limits))
-    return one.flag(bad, f"{ALIKE}; noised").flag(chosen, f"{LOT}; noised")
+    return one.flag(bad, "a share outside the target; noised").flag(chosen, f"{LOT}; noised")
 
 
 def flag(one: Split, limits: Limits, word: str) -> Split:
