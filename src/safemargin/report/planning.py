@@ -163,6 +163,7 @@ def plan_page(plan: NoisePlan, found: Sequence[Redundancy], draw: Callable[[Spec
     """One page with both pictures and the statistics that are averaged most easily. It looks at no counts."""
     title = f"{plan.title or 'Programme of tables'}: noise that survives"
     first, *others = plan_words(plan)
+    easiest = sorted(found, key=lambda each: each.linear)
     figures = {
         "tables": plan.tables,
         "statistics": plan.statistics,
@@ -183,7 +184,7 @@ def plan_page(plan: NoisePlan, found: Sequence[Redundancy], draw: Callable[[Spec
             section("Recommendation", paragraphs(element("strong", first), *others), tiles(figures)),
             section("Bounded noise: the V-E plane", plane),
             section("Noise with an epsilon", band),
-            section("Averaged most easily", table(COLUMNS, _rows(found[:20]), COLUMNS[1:])),
+            section("Estimated most easily", table(COLUMNS, _rows(easiest[:20]), COLUMNS[1:])),
         ]
     )
     return whole_page(title, element("header", element("h1", title)), body)
