@@ -93,7 +93,7 @@ def certify(
     tables = [counts for counts in given if counts.shape == known.low.shape and known.admits(counts)]
     for counts in tables:
         _show(checked, known, counts)
-    _reach(checked, known, rounder, tables, patient=True)
+    _reach(checked, rounder, tables)
     if not tables:
         tables = _shuffled(checked, known, rounder, rounder.guess() if rounder.possible else None, progress)
     linear = 0
@@ -165,7 +165,7 @@ def _shuffled(
         tables.append(counts)
         _show(checked, known, counts)
         if turn in (0, SHUFFLES - 1):
-            _reach(checked, known, rounder, [counts])
+            _reach(checked, rounder, [counts])
         before, left = left, _open(checked)
         if left < FEW or (turn > 2 and left > 0.9 * before):  # fits clear few cells better
             break
@@ -206,7 +206,7 @@ def _pulled(
             tables.append(counts)
             _show(checked, known, counts)
             few = left < FEW and turn % 4 == 2
-            _reach(checked, known, rounder, tables if few else [counts], patient=few)
+            _reach(checked, rounder, tables if few else [counts])
         if progress is not None:
             progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
         before, left = left, _open(checked)
@@ -251,21 +251,20 @@ def _real_table(known: System, fit: Fit) -> list[FloatArray]:
     return [values[:, : len(known.options)]]
 
 
-def _reach(
-    checked: list[Level], known: System, rounder: Rounder, tables: Sequence[IntArray], patient: bool = False
-) -> None:
-    """What tables one exchange away from these show of the joint cells; unless `patient`, while that clears many."""
-    count, joint = len(known.options), checked[0]
+def _reach(checked: list[Level], rounder: Rounder, tables: Sequence[IntArray]) -> None:
+    """What tables one exchange away from these show of open cells."""
+    count = len(rounder.known.options)
     for counts in tables:
-        if not joint.open_cells:
-            return
-        up, down = joint.needs()
-        wanted: BoolArray = np.asarray((up | down).any(axis=1))[joint.cell_of]
-        for least, most in rounder.exchanges.reach(counts, wanted):
-            before = joint.open_cells
-            joint.show(least[:, :count], most[:, :count])
-            if joint.open_cells > 0.9 * before and not patient:
-                break
+        for level in checked:
+            if not level.open_cells:
+                continue
+            up, down = level.needs()
+            wanted: BoolArray = np.asarray((up | down).any(axis=1))
+            pieces = rounder.reach.parts(level.cell_of, len(level.first)).of(wanted)
+            for least, most in rounder.reach.around(counts, pieces):
+                level.show(least[:, :count], most[:, :count])
+                if not level.open_cells:
+                    break
 
 
 def _show(checked: list[Level], known: System, counts: IntArray) -> None:

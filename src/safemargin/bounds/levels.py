@@ -106,8 +106,9 @@ class Level:
         if self._contained is None:
             self._contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
         narrow = self.upper - self.lower <= self.tolerance
-        up = (self.upper < self.least) | narrow
-        down = (self.lower > self.most) | narrow
+        higher, lower = self.upper < self.outer_upper, self.lower > self.outer_lower
+        up = (self.upper < self.least) | (narrow & (higher | ~lower))
+        down = (self.lower > self.most) | (narrow & (lower | ~higher))
         settled = self._contained | self.excused
         return up & ~settled, down & ~settled
 
@@ -140,7 +141,8 @@ def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
     if count > 1:
         found += [_categories(known, rounder, limits, axis) for axis in known.axes if axis not in plain]
     found += _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
-    if rounder.possible and not (known.blocks >= 0).all(axis=1).any():
+    crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
+    if rounder.possible and (crossed or not (known.blocks >= 0).all(axis=1).any()):
         for level in found[1:]:
             _enclose(level, rounder)
     return found

@@ -12,6 +12,7 @@ import numpy as np
 
 from safemargin.bounds.chain import Step, chain
 from safemargin.bounds.exchange import Exchanges, Links
+from safemargin.bounds.reach import Reach
 from safemargin.bounds.system import System
 from safemargin.model.arrays import FloatArray, IntArray, distinct
 from safemargin.model.published import UNBOUNDED
@@ -78,6 +79,11 @@ class Rounder:
                     self._match_block(start, block, links, slices)
             return self._checked(start)
         return found
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far single exchanges lead."""
+        return Reach(self.exchanges)
 
     @cached_property
     def _chain(self) -> tuple[Step, ...]:
