@@ -13,8 +13,9 @@ import numpy as np
 
 from safemargin.bounds.levels import Level, levels
 from safemargin.bounds.linear import Program, integer_table
-from safemargin.bounds.nearby import nearby
+from safemargin.bounds.nearby import MOST_VARIABLES, nearby
 from safemargin.bounds.propagate import propagate
+from safemargin.bounds.reach import Surroundings
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.sharp import SEED, Progress
 from safemargin.bounds.system import System
@@ -30,6 +31,8 @@ SMALL, SECONDS = 200, 20.0
 """Variables up to which integer programs decide what is left, and how long each may take."""
 FITS = 5
 PULL, STRONG_PULL = 2.0, 8.0
+LONG, IDLE, HANDFUL = 8, 12, 200
+"""Rounds in a row that may clear little or nothing, where a round is cheap; cells for which it is."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,14 @@ def certify(
     quick: bool = False,
     given: Sequence[IntArray] = (),
     told: Sequence[tuple[BoolArray, BoolArray]] = (),
+    most_linear: int | None = None,
 ) -> Proof:
     """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
 
     `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`,
     as with a certificate, are checked by addition and spare the search for others. What is `told` (which profiles,
-    which options) counts as public: cells of just these people are not looked at.
+    which options) counts as public: cells of just these people are not looked at. With `most_linear`, fractions of
+    people are used only where so few cells are left that it helps.
     """
     rounder = Rounder(known)
     checked = levels(known, rounder, limits)
@@ -97,18 +102,20 @@ def certify(
     if not tables:
         tables = _shuffled(checked, known, rounder, rounder.guess() if rounder.possible else None, progress)
     linear = 0
-    if _open(checked):
+    hopeless = most_linear is not None and not tables and rounder.in_circles and known.size > MOST_VARIABLES
+    if _open(checked) and not hopeless:
         family = Family(known, low, high)
         if not tables:  # no whole table near the guess
-            tables = _shuffled(checked, known, rounder, family.fit().values, progress)
+            tables = _shuffled(checked, known, rounder, _second_guess(rounder, family), progress)
         if not given:
             _pulled(checked, family, (low, high), rounder, tables, progress)
         if _open(checked) and (budget := _budget(known)):
             program = Program(known, low, high)
-            _programs(checked, program, budget)
+            _programs(checked, program, budget, tables)
             if _open(checked) and known.size <= SMALL:
-                _integer_programs(checked, program)
-        linear = _cleared_by_fits(checked, family, limits) if _open(checked) else 0
+                _integer_programs(checked, program, tables)
+        if 0 < _open(checked) <= (known.size if most_linear is None else most_linear):
+            linear = _cleared_by_fits(checked, family, limits)
     undecided = _open(checked) - linear
     return Proof(
         exposed=_worst_first([one for level in checked for one in _at(level, level.exposed())]),
@@ -122,6 +129,11 @@ def certify(
 
 def _open(checked: list[Level]) -> int:
     return sum(level.open_cells for level in checked)
+
+
+def _needs(checked: list[Level]) -> int:
+    """How many ends are still to be shown."""
+    return sum(int(each.sum()) for level in checked for each in level.needs())
 
 
 def _sizes(checked: list[Level]) -> dict[str, int]:
@@ -176,6 +188,27 @@ def _shuffled(
     return tables
 
 
+def _wandered(checked: list[Level], rounder: Rounder, tables: list[IntArray], generator: Generator) -> None:
+    """Add tables that exchanges lead to, as long as they clear some of a handful of cells: cheaper than a fit each."""
+    known = rounder.known
+    counts, idle = tables[-1] if tables else None, 0
+    while counts is not None and idle < IDLE and 0 < (before := _open(checked)) < HANDFUL:
+        counts = rounder.exchanges.shuffle(counts, _with_rest(known, _want(known, checked, generator)), generator)
+        _show(checked, known, counts)
+        _reach(checked, rounder, [counts])
+        idle += 1
+        if _open(checked) < before:
+            tables.append(counts)
+            idle = 0
+
+
+def _second_guess(rounder: Rounder, family: Family) -> FloatArray:
+    """Another real-valued table to start from."""
+    if rounder.scaling is None:
+        return family.fit().values
+    return rounder.scaling.fit(0.1 * numpy_generator(SEED + 5).standard_normal(rounder.known.size))
+
+
 def _pulled(
     checked: list[Level],
     family: Family,
@@ -190,16 +223,22 @@ def _pulled(
     left, stuck = _open(checked), 0
     theta: FloatArray | None = None
     for turn in range(ROUNDS):
-        if not left or stuck > 3 or (turn > 2 and not tables):
+        if not left or stuck > (3 if rounder.scaling is None else LONG) or (turn > 2 and not tables):
+            break
+        _wandered(checked, rounder, tables, generator)
+        if not _open(checked):
             break
         want = PULL * (1 + stuck) * _want(known, checked, generator)
         if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
-        fit = family.fit(tilt=_lean(known, want), start=theta)
-        theta = fit.direction if fit.residual < 1 and not fit.impossible else None
-        counts = rounder.round(fit.values)
+        if rounder.scaling is not None:
+            values = rounder.scaling.fit(_lean(known, want))
+        else:
+            fit = family.fit(tilt=_lean(known, want), start=theta)
+            theta, values = fit.direction if fit.residual < 1 and not fit.impossible else None, fit.values
+        counts = rounder.round(values)
         if counts is None and rounder.in_circles:
-            counts = nearby(known, fit.values, *box, _lean(known, want))
+            counts = nearby(known, values, *box, _lean(known, want))
         if counts is None and tables:  # no whole table near the fit: exchange votes in an earlier one instead
             counts = rounder.exchanges.shuffle(tables[turn % len(tables)], _with_rest(known, want), generator)
         if counts is not None:
@@ -255,16 +294,15 @@ def _reach(checked: list[Level], rounder: Rounder, tables: Sequence[IntArray]) -
     """What tables one exchange away from these show of open cells."""
     count = len(rounder.known.options)
     for counts in tables:
+        around = Surroundings(rounder.reach, counts)
         for level in checked:
-            if not level.open_cells:
-                continue
-            up, down = level.needs()
-            wanted: BoolArray = np.asarray((up | down).any(axis=1))
-            pieces = rounder.reach.parts(level.cell_of, len(level.first)).of(wanted)
-            for least, most in rounder.reach.around(counts, pieces):
-                level.show(least[:, :count], most[:, :count])
-                if not level.open_cells:
-                    break
+            if level.open_cells:
+                up, down = level.needs()
+                wanted: BoolArray = np.asarray((up | down).any(axis=1))
+                for least, most in around.ends(level.pieces(rounder.reach).of(wanted)):
+                    level.show(least[:, :count], most[:, :count])
+                    if not level.open_cells:
+                        break
 
 
 def _show(checked: list[Level], known: System, counts: IntArray) -> None:
@@ -288,7 +326,7 @@ def _want(known: System, checked: list[Level], generator: Generator) -> FloatArr
     return want
 
 
-def _programs(checked: list[Level], program: Program, budget: int) -> None:
+def _programs(checked: list[Level], program: Program, budget: int, tables: list[IntArray]) -> None:
     """Linear programs for the cells that no table cleared, those with most people first."""
     for level in sorted(checked, key=lambda level: len(level.names)):
         up, down = level.needs()
@@ -296,19 +334,19 @@ def _programs(checked: list[Level], program: Program, budget: int) -> None:
             for way in (1.0, -1.0):
                 need = level.needs()[way < 0][cell, option]
                 if need and program.solves < budget:
-                    _solve_end(checked, level, program, (cell, option), way)
+                    tables += _solve_end(checked, level, program, (cell, option), way)
         if program.solves >= budget:
             break
 
 
-def _integer_programs(checked: list[Level], program: Program) -> None:
+def _integer_programs(checked: list[Level], program: Program, tables: list[IntArray]) -> None:
     """Integer programs for what is open still: in a small system every cell is decided."""
     for level in sorted(checked, key=lambda level: len(level.names)):
         up, down = level.needs()
         for cell, option in np.argwhere(up | down).tolist():
             for way in (1.0, -1.0):
                 if level.needs()[way < 0][cell, option]:
-                    _solve_end(checked, level, program, (cell, option), way, whole=True)
+                    tables += _solve_end(checked, level, program, (cell, option), way, whole=True)
 
 
 def _budget(known: System) -> int:
@@ -319,8 +357,8 @@ def _budget(known: System) -> int:
 
 def _solve_end(
     checked: list[Level], level: Level, program: Program, at: tuple[int, int], way: float, whole: bool = False
-) -> None:
-    """One end of one cell by a linear program, or over `whole` tables."""
+) -> list[IntArray]:
+    """One end of one cell by a linear program, or over `whole` tables; the table that it shows, if it clears a cell."""
     cell, option = at
     known = program.known
     profiles = np.flatnonzero(level.cell_of == cell)
@@ -342,8 +380,11 @@ def _solve_end(
             lower[cell, option] = offset - reached
         level.force(lower, upper)
     counts = integer_table(known, best.values)
-    if counts is not None:
-        _show(checked, known, counts)
+    if counts is None:
+        return []
+    before = _needs(checked)
+    _show(checked, known, counts)
+    return [counts] if _needs(checked) < before else []
 
 
 def _doubtful(level: Level) -> list[Exposed]:

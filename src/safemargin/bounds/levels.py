@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
+from safemargin.bounds.reach import Parts, Reach
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
@@ -35,11 +36,18 @@ class Level:
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._contained: BoolArray | None = None
         self._open = 0
+        self._pieces: Parts | None = None
 
     def add(self, values: IntArray) -> IntArray:
         """Sums of per-profile columns by cell, exactly."""
         columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
         return np.stack(columns, axis=1).astype(np.int64)
+
+    def pieces(self, reach: Reach) -> Parts:
+        """Its cells in pieces."""
+        if self._pieces is None:
+            self._pieces = reach.parts(self.cell_of, len(self.first))
+        return self._pieces
 
     def excuse(self, members: BoolArray, options: BoolArray) -> None:
         """Leave out the cell of exactly these profiles, if there is one: what it holds is public anyway."""

@@ -68,6 +68,7 @@ class Reach:
         bound = ((low > 0) | (high < exchanges.people[:, None])).any(axis=1)
         self.loose = np.bincount(self.twins, bound, minlength=len(self.first)) == 0
         self.people = _sums(self.twins, exchanges.people, len(self.first))
+        self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
     def parts(self, cell_of: IntArray, cells: int) -> Parts:
         """Cells, given as the cell of every profile, in pieces."""
@@ -75,49 +76,54 @@ class Reach:
         people = _sums(place, self.exchanges.people, len(first))
         return Parts(cell_of[first], self.twins[first], people, cells)
 
-    def around(self, counts: IntArray, parts: Parts) -> Iterator[tuple[IntArray, IntArray]]:
+    def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Classes that differ in a block only and may exchange votes, with the key of their slices."""
+        if block not in self._pairs:
+            pairs = self.exchanges.pairs(block)
+            first, second = self.twins[pairs.first], self.twins[pairs.second]
+            usable = self.loose[first] & self.loose[second]
+            self._pairs[block] = first[usable], second[usable], pairs.key[usable]
+        return self._pairs[block]
+
+
+class Surroundings:
+    """One table with all that are an exchange away from it."""
+
+    def __init__(self, reach: Reach, counts: IntArray) -> None:
+        self.reach = reach
+        profiles = reach.exchanges.matrix(counts)
+        self.pooled = np.stack([_sums(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
+        self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
+
+    def ends(self, parts: Parts) -> Iterator[tuple[IntArray, IntArray]]:
         """Least and most of every cell and column (what is left of the people last), block by block.
 
         Only cells of which `parts` has all pieces are meant; each number is attained by some table.
         """
-        profiles = self.exchanges.matrix(counts)
-        pooled = np.stack([_sums(self.twins, column, len(self.first)) for column in profiles.T], axis=1)
-        loose = _sums(parts.cell, self.loose[parts.twins], parts.cells)
+        reach = self.reach
+        loose = _sums(parts.cell, reach.loose[parts.twins], parts.cells)
         tied = loose < np.maximum(np.bincount(parts.cell, minlength=parts.cells), 1)
         parts = parts.of(~tied)
-        here = pooled[parts.twins]
-        least = np.maximum(parts.people[:, None] - (self.people[parts.twins][:, None] - here), 0)
+        here = self.pooled[parts.twins]
+        least = np.maximum(parts.people[:, None] - (reach.people[parts.twins][:, None] - here), 0)
         most = np.minimum(parts.people[:, None], here)
         ends = parts.add(least), parts.add(most)
         yield _known(ends, tied)
-        for block in self.exchanges.tops:
-            if self._exchanged(block, pooled, parts, (least, most), ends):
+        for block in reach.exchanges.tops if len(parts.cell) else ():
+            if len(reach.pairs(block)[0]):
+                self._exchange(block, parts, (least, most), ends)
                 yield _known(ends, tied)
 
-    def _exchanged(
-        self,
-        block: int,
-        pooled: IntArray,
-        parts: Parts,
-        pieces: tuple[IntArray, IntArray],
-        ends: tuple[IntArray, IntArray],
-    ) -> bool:
-        """Widen the ends of cells by exchanges between the slices of a block; false if there are none."""
-        pairs = self.exchanges.pairs(block)
-        first, second = self.twins[pairs.first], self.twins[pairs.second]
-        usable = self.loose[first] & self.loose[second]
-        first, second, key = first[usable], second[usable], pairs.key[usable]
-        if not len(key) or not len(parts.cell):
-            return False
-        met = _meeting(parts, first, second, key, len(self.first))
+    def _exchange(
+        self, block: int, parts: Parts, pieces: tuple[IntArray, IntArray], ends: tuple[IntArray, IntArray]
+    ) -> None:
+        """Widen the ends of cells by exchanges between the slices of a block."""
+        met = _meeting(parts, *self.reach.pairs(block), len(self.reach.first))
         if not len(met.cell):
-            return False
+            return
         low, high = (parts.add(each) for each in pieces)
-        one, two = pooled[first], pooled[second]
-        for given, taken in permutations(range(pooled.shape[1]), 2):
-            there = np.minimum(one[:, given], two[:, taken])
-            back = np.minimum(one[:, taken], two[:, given])
-            supply = _sums(key, back, int(key.max()) + 1)
+        for given, taken in permutations(range(self.pooled.shape[1]), 2):
+            there, back, supply = self._rooms(block, given, taken)
             rest = np.maximum(supply[met.key] - met.touched(back), 0)
             for side, minus, plus in ((0, given, taken), (1, taken, given)):
                 piece = met.piece[side]
@@ -127,7 +133,16 @@ class Reach:
                 less = np.minimum(met.add(side, np.minimum(units, pieces[0][piece, minus])), rest)
                 np.maximum.at(ends[1][:, plus], met.cell, high[met.cell, plus] + more)
                 np.minimum.at(ends[0][:, minus], met.cell, low[met.cell, minus] - less)
-        return True
+
+    def _rooms(self, block: int, given: int, taken: int) -> tuple[IntArray, IntArray, IntArray]:
+        """How many votes each pair can exchange one way and back, and how many back in all, by key."""
+        at = block, given, taken
+        if at not in self._room:
+            first, second, key = self.reach.pairs(block)
+            there = np.minimum(self.pooled[first, given], self.pooled[second, taken])
+            back = np.minimum(self.pooled[first, taken], self.pooled[second, given])
+            self._room[at] = there, back, _sums(key, back, int(key.max()) + 1)
+        return self._room[at]
 
 
 def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
