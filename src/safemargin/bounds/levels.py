@@ -284,3 +284,22 @@ def _force_pairs(level: Level, rounder: Rounder, total: tuple[IntArray, IntArray
         [most_a, most_b, neither - total[0] + most_a + most_b, np.broadcast_to(both, most_a.shape)]
     )
     level.force(lower, upper)
+
+
+def show(checked: Sequence[Level], known: System, counts: IntArray) -> None:
+    """What a table of whole people shows of every cell."""
+    listed = known.listed(counts)
+    for level in checked:
+        if level.open_cells:
+            sums = level.add(listed)
+            level.show(sums, sums)
+
+
+def open_cells(checked: Sequence[Level]) -> int:
+    """How many cells are still to be cleared."""
+    return sum(level.open_cells for level in checked)
+
+
+def needs(checked: Sequence[Level]) -> int:
+    """How many ends of cells are still to be shown."""
+    return sum(int(each.sum()) for level in checked for each in level.needs())

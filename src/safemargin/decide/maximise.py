@@ -59,10 +59,11 @@ def maximise(
     onlookers: Sequence[Onlooker] = (),
     *,
     progress: Callable[[int, int], None] | None = None,
+    tell: Callable[[str], None] = lambda words: None,
 ) -> Plan:
     """Add to a certified plan the tables of several axes, of those that are `wanted`, that are worth most together.
 
-    A single axis is kept, unless it is wanted by itself and other tables count for more.
+    A single axis is kept, unless it is wanted by itself and other tables count for more. `tell` hears of every test.
     """
     if not wanted or not plan.certificate.certified:
         return plan
@@ -76,7 +77,9 @@ def maximise(
     traded = {entry.wanted.axes[0]: place for place, entry in enumerate(open_entries) if len(entry.wanted.axes) == 1}
     kept = Candidate(tuple(one for name, one in splits.items() if name not in traded))
     margins = [_margin(entry, traded) for entry in open_entries]
-    judge = Judge(table, kept.tables(table), margins, watching, limits, plan.certificate.linear)
+    judge = Judge(
+        table, kept.tables(table), margins, watching, limits, plan.certificate.linear, _teller(open_entries, tell)
+    )
     start = tuple(int(len(entry.wanted.axes) == 1) for entry in open_entries)
     judge.safe.append(start)
     best, bound = maximal(judge, start, _tests(table), progress)
@@ -157,6 +160,14 @@ def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
     return Margin(entry.versions, values, needs)
 
 
+def _teller(entries: Sequence[_Entry], tell: Callable[[str], None]) -> Callable[[Choice], None]:
+    def told(choice: Choice) -> None:
+        names = [entry.wanted.name for entry, level in zip(entries, choice, strict=True) if level]
+        tell("testing " + ", ".join(names))
+
+    return told
+
+
 def _tests(table: Table) -> int:
     """How many tests a population of this size is worth."""
     work = len(table.people(table.schema.names).codes) * len(table.schema.options)
@@ -214,7 +225,8 @@ def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str
         proof = judge.reason(tuple(levels), place)
         if proof is None:
             continue
-        cells = sorted(proof.exposed or proof.doubtful, key=lambda one: _is_merged(judge.table, one))
+        present = [one for one in proof.exposed or proof.doubtful if not one.earlier]
+        cells = sorted(present, key=lambda one: _is_merged(judge.table, one))
         for one in cells[:1]:
             option = judge.table.schema.options[one.option]
             refusal = Refusal(
