@@ -122,6 +122,8 @@ class _Search:
                 choice = smaller
 
     def _conflicts(self, choice: Choice, proved: bool) -> bool:
+        if not proved and self.judge.is_plain(choice):
+            return False  # a long test, and it would hardly stay undecided
         safe = self.is_safe(choice)
         return not safe and (not proved or self.judge.is_exposed(choice))
 
