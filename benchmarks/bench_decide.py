@@ -4,7 +4,7 @@
     python benchmarks/bench_decide.py city [people]
 
 Yes or no; axes of 100, 9, 5, 3, 6, 4, 7 and 2 categories. Prints profiles, seconds, and what the certificate says. With
-`city`, every pair of axes of the synthetic city is asked for: how much of it is published, how much more at most could be,
+`city`, every pair of axes of the synthetic city is asked for: how much of it is published, how much more at most,
 and how long choosing takes beside deciding single axes.
 """
 
