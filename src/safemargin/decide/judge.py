@@ -8,7 +8,6 @@ import numpy as np
 
 from safemargin.bounds import bound
 from safemargin.bounds.certify import Exposed, Proof, certify
-from safemargin.bounds.closed import junction
 from safemargin.bounds.earlier import certify_with_earlier
 from safemargin.bounds.system import system
 from safemargin.decide.candidate import both
@@ -114,18 +113,13 @@ class Judge:
         if choice not in self.proofs:
             self.tell(choice)
             proof = self.proofs[choice] = self._prove(self.tables(choice))
-            small = len(self.table.people(self.table.schema.names).codes) <= SMALL
-            self.spent += 1.0 if small or proof.tables else BRIEF
+            self.spent += 1.0 if self.is_small or proof.tables else BRIEF
         return self.proofs[choice]
 
-    def is_plain(self, choice: Choice) -> bool:
-        """Whether the tables of a choice stand in an order in which whole people can be found for them."""
-        if len(self.table.people(self.table.schema.names).codes) <= SMALL:
-            return False
-        chosen = [margin.versions[0].axes for margin, level in zip(self.margins, choice, strict=True) if level]
-        names = self.table.schema.names
-        faces = {frozenset(names.index(axis) for axis in axes) for axes in (*chosen, *((name,) for name in names))}
-        return junction(tuple(face for face in faces if not any(face < other for other in faces))) is not None
+    @property
+    def is_small(self) -> bool:
+        """Whether the population is so small that programs decide what nothing else does."""
+        return len(self.table.people(self.table.schema.names).codes) <= SMALL
 
     @property
     def is_late(self) -> bool:

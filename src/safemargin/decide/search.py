@@ -15,6 +15,8 @@ from safemargin.decide.judge import Choice, Judge, Margin, within
 
 Report = Callable[[int, int], None]
 TINY = 1e-6
+UNDECIDED = 5
+"""Choices from a large population that may stay undecided before no better one is looked for."""
 
 
 def maximal(judge: Judge, start: Choice, most: int, report: Report | None = None) -> tuple[Choice, float]:
@@ -102,11 +104,14 @@ class _Search:
 
     def improve(self) -> None:
         """Test the best choice without a conflict until one is safe, or tests run out."""
-        while not self.is_over:
+        undecided = 0
+        while not self.is_over and undecided < UNDECIDED:
             choice, most = _relaxed(self.margins, [*self.judge.exposed, *self.judge.loose], self.judge.narrow)
             if most <= self.value(self.best) + TINY or self.is_safe(choice):
                 return
-            if choice not in self.judge.narrow:
+            if choice in self.judge.loose and not self.judge.is_small:
+                undecided += 1  # tables in a circle: parts of them stay undecided too
+            elif choice not in self.judge.narrow:
                 self._shrink(choice)
 
     def _shrink(self, choice: Choice) -> None:
@@ -122,8 +127,6 @@ class _Search:
                 choice = smaller
 
     def _conflicts(self, choice: Choice, proved: bool) -> bool:
-        if not proved and self.judge.is_plain(choice):
-            return False  # a long test, and it would hardly stay undecided
         safe = self.is_safe(choice)
         return not safe and (not proved or self.judge.is_exposed(choice))
 
