@@ -67,7 +67,7 @@ def prove(
             proof = _without_composition(table, candidate, limits)
         if onlooker.past is not None and (quick or proof.holds):
             remembered = certify_with_earlier(tables, onlooker.past, limits, slack, quick, progress)
-            proof = _both(proof, remembered)
+            proof = both(proof, remembered)
         if proof.exposed or (proof.undecided and not quick):
             return proof
         if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
@@ -111,7 +111,7 @@ def _named(known: System) -> list[tuple[str, ...]]:
     return [tuple(known.categories[at][row[at]] for at in axes) for row in known.codes.tolist()]
 
 
-def _both(alone: Proof, remembered: Proof) -> Proof:
+def both(alone: Proof, remembered: Proof) -> Proof:
     """Two proofs about one release as one; the witness is that of the release alone."""
     return replace(
         alone,

@@ -144,7 +144,9 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
     single = plan
     if project.wanted:
         step("choosing tables of several axes")
-        plan = maximise(plan, table, project.wanted, watching)
+        plan = maximise(
+            plan, table, project.wanted, watching, tell=lambda words: step(f"choosing tables of several axes: {words}")
+        )
     release = publish(plan, table, [onlooker.name for onlooker in watching])
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes

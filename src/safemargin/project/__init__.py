@@ -133,8 +133,6 @@ class Project(Section):
             self._check_id(self.ledger.id)
         if any(len(each.axes) > 1 for each in self.wanted) and self.data is None:
             raise InputError("outputs: tables of several axes need [data]; sealed tallies hold one axis each")
-        if self.wanted and self.ledger is not None:
-            raise InputError("outputs: tables of several axes cannot be held against a ledger yet; give one of them")
         return self
 
     @property
