@@ -66,9 +66,11 @@ def _sizes(roll: PublishedTable, table: PublishedTable) -> dict[tuple[int, ...],
             if any(not known <= table.groups[a][g] for g in touched):
                 return None  # some of these people are in the group, and the roll does not say how many
             homes.append(touched or [-1])
-        mine = roll.codes[rows, at].tolist()
-        times = np.array([len(homes[code]) for code in mine], dtype=np.int64)
-        here = np.array([g for code in mine for g in homes[code]], dtype=np.int64)
+        flat, many = np.array([g for home in homes for g in home]), np.array([len(home) for home in homes])
+        mine = roll.codes[rows, at]
+        times = many[mine]
+        nth = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+        here = flat[np.repeat((np.cumsum(many) - many)[mine], times) + nth]
         rows, codes = np.repeat(rows, times), np.column_stack([np.repeat(codes, times, axis=0), here])
     people = roll.lower[rows][:, None]
     first, sums = group_sums(row_keys(codes + 1, [len(groups) + 1 for groups in table.groups]), people)

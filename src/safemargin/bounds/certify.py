@@ -6,7 +6,7 @@ are the cells of the joint table and of smaller sets of axes: a pair of axes can
 it, taken alone, is open.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -163,8 +163,8 @@ def _shuffled(
             break
         tables.append(counts)
         show(checked, known, counts)
-        if turn in (0, SHUFFLES - 1):
-            _reach(checked, rounder, [counts])
+        if turn in (0, SHUFFLES - 1):  # further tables clear larger cells at less cost, where one can be had
+            _reach(checked[:1] if turn == 0 and rounder.scaling is None else checked, rounder, [counts])
         before, left = left, open_cells(checked)
         if left < FEW or (turn > 2 and left > 0.9 * before):  # fits clear few cells better
             break
@@ -287,10 +287,21 @@ def _reach(checked: list[Level], rounder: Rounder, tables: Sequence[IntArray]) -
             if level.open_cells:
                 up, down = level.needs()
                 wanted: BoolArray = np.asarray((up | down).any(axis=1))
-                for least, most in around.ends(level.pieces(rounder.reach).of(wanted)):
+                for least, most in _ends(level, rounder, around, wanted):
                     level.show(least[:, :count], most[:, :count])
                     if not level.open_cells:
                         break
+
+
+def _ends(
+    level: Level, rounder: Rounder, around: Surroundings, wanted: BoolArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Ends of cells, block by block; where every cell is a profile that a table tells from all others, by pairs."""
+    if rounder.reach.are_profiles and len(level.first) == len(level.cell_of):
+        for least, most in rounder.exchanges.reach(around.counts, wanted[level.cell_of]):
+            yield least[level.first], most[level.first]
+    else:
+        yield from around.ends(level.pieces(rounder.reach).of(wanted))
 
 
 def _want(known: System, checked: list[Level], generator: Generator) -> FloatArray:

@@ -68,6 +68,7 @@ class Reach:
         bound = ((low > 0) | (high < exchanges.people[:, None])).any(axis=1)
         self.loose = np.bincount(self.twins, bound, minlength=len(self.first)) == 0
         self.people = _sums(self.twins, exchanges.people, len(self.first))
+        self.are_profiles = len(self.first) == len(self.twins) and not (low > 0).any()
         self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
     def parts(self, cell_of: IntArray, cells: int) -> Parts:
@@ -90,7 +91,7 @@ class Surroundings:
     """One table with all that are an exchange away from it."""
 
     def __init__(self, reach: Reach, counts: IntArray) -> None:
-        self.reach = reach
+        self.reach, self.counts = reach, counts
         profiles = reach.exchanges.matrix(counts)
         self.pooled = np.stack([_sums(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
         self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
@@ -147,16 +148,23 @@ class Surroundings:
 
 def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
     order = np.argsort(parts.twins, kind="stable")
-    start = np.searchsorted(parts.twins[order], np.arange(classes + 1))
-    have = np.sort(parts.cell * classes + parts.twins)
+    many = np.bincount(parts.twins, minlength=classes)
+    start = np.cumsum(many) - many
+    have = parts.cell * classes + parts.twins  # ascending, as pieces are
+    alone = bool((np.diff(parts.cell) > 0).all())  # cells of one piece have no pair inside
     pairs, pieces = [], []
     for mine, other in ((first, second), (second, first)):
-        count = start[mine + 1] - start[mine]
-        pair = np.repeat(np.arange(len(mine)), count)
-        piece = order[np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count) + start[mine][pair]]
+        pair = np.flatnonzero(many[mine])
+        count = many[mine[pair]]
+        nth = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        pair = np.repeat(pair, count)
+        piece = order[nth + start[mine[pair]]]
+        pairs.append(pair)
+        if alone:
+            pieces.append((piece, piece))
+            continue
         both = parts.cell[piece] * classes + other[pair]
         place = np.minimum(np.searchsorted(have, both), len(have) - 1)
-        pairs.append(pair)
         pieces.append((piece, np.where(have[place] == both, -1, piece)))
     groups = [key[pair] * parts.cells + parts.cell[piece] for pair, (piece, _) in zip(pairs, pieces, strict=True)]
     head, group = grouped(np.concatenate(groups))
