@@ -1,15 +1,13 @@
 """The only step of TopDown that reads people: margins with discrete Gaussian noise, drawn by OpenDP."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from safemargin.model.arrays import IntArray
-from safemargin.model.design import Design
-from safemargin.model.spine import Query
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement
@@ -29,18 +27,13 @@ def gaussian(variance: Fraction) -> "Measurement":
     return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=scale)
 
 
-def measure(
-    design: Design, level: int, counts: IntArray, progress: Callable[[int], None] = lambda drawn: None
-) -> Mapping[Query, IntArray]:
-    """The margins of one level with fresh noise; `counts` has a row per area and a column per cell."""
-    found: dict[Query, IntArray] = {}
-    for query, variance in design.measured(level).items():
-        exact = design.attributes.margin(counts, query)
-        noisy = np.empty(exact.size, dtype=np.int64)
-        mechanism = gaussian(variance)
-        for start in range(0, exact.size, CHUNK):
-            part = np.ascontiguousarray(exact.reshape(-1)[start : start + CHUNK])
-            noisy[start : start + len(part)] = mechanism(part)
-            progress(len(part))
-        found[query] = noisy.reshape(exact.shape)
-    return found
+def measure(counts: IntArray, variance: Fraction, progress: Callable[[int], None] = lambda drawn: None) -> IntArray:
+    """`counts` with fresh, independent noise on every entry; entries may become negative."""
+    mechanism = gaussian(variance)
+    exact = np.ascontiguousarray(counts).reshape(-1)
+    noisy = np.empty_like(exact)
+    for start in range(0, len(exact), CHUNK):
+        part = exact[start : start + CHUNK]
+        noisy[start : start + len(part)] = mechanism(part)
+        progress(len(part))
+    return noisy.reshape(counts.shape)

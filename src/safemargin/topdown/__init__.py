@@ -1,0 +1,181 @@
+"""A TopDown release from its TOML file to its folder, and the check that its tables follow from its public files."""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.errors import InputError, OutputError
+from safemargin.model.accuracy import Accuracy
+from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.design import Design
+from safemargin.project.topdown import TopDownProject
+from safemargin.tabulate.spines import count_people, read_design
+from safemargin.topdown.accuracy import UNBIASED, WHOLE, accuracy
+from safemargin.topdown.folder import Folder, read_numbers, write_text
+from safemargin.topdown.steps import Progress, estimate, public_files, publish_measurements, silent
+
+STATE = "inside/state.json"
+SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
+"""All that the second step reads, below the public folder."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run leaves: the public folder, what it promises, and how far it is from the truth."""
+
+    title: str
+    published: Path
+    design: Design
+    promise: Mapping[str, object]
+    accuracy: Accuracy
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """Counts that were computed again from public files, how many differ, and files whose hash is not as stated."""
+
+    counts: int
+    different: int
+    changed_files: tuple[str, ...]
+
+
+def run(
+    config: Path, folder: Path, *, beside: Mapping[str, Path] | None = None, progress: Progress = silent
+) -> Outcome:
+    """Measure, estimate and settle; a run that was interrupted goes on where it stopped, with the noise it drew.
+
+    `beside` names files of people that another method made, whose errors are told too.
+    """
+    project = TopDownProject.load(config)
+    _claim(folder, config, project)
+    progress("counting", 0, 1)
+    try:
+        design = read_design(project)
+        counts = design.spine.counts(count_people(project, design.spine))
+        public = Folder(folder / "published")
+        publish_measurements(public, design, counts, progress)
+    except InputError as error:
+        text = str(error)
+        raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
+    estimate(public, progress)
+    promise = _promise(project, design)
+    _write_manifest(public.path, project, promise)
+    spine = design.spine
+    methods: dict[str, list[IntArray | FloatArray]] = {
+        UNBIASED: [_estimates(public, design, level) for level in range(len(spine.levels))],
+        WHOLE: [public.read_table(design, level) for level in range(len(spine.levels))],
+    }
+    for name, path in (beside or {}).items():
+        methods[name] = list(spine.counts(count_people(project, spine, path)))
+    found = accuracy(design, counts, methods)
+    return Outcome(project.title or config.stem, public.path, design, promise, found)
+
+
+def recompute(published: Path, progress: Progress = silent) -> Recomputed:
+    """The second step once more, from copies of nothing but its public sources, held against what was published."""
+    public = Folder(published)
+    design = public.read_design()
+    with tempfile.TemporaryDirectory() as name:
+        again = Folder(Path(name))
+        for source in SOURCES:
+            path = published / source
+            if path.is_dir():
+                shutil.copytree(path, again.path / source)
+            elif path.exists():
+                shutil.copy(path, again.path / source)
+        estimate(again, progress)
+        counts, different = 0, 0
+        for level in range(len(design.spine.levels)):
+            before, now = public.read_table(design, level), again.read_table(design, level)
+            counts += before.size
+            different += int((before != now).sum())
+            estimates = _estimates(public, design, level), _estimates(again, design, level)
+            different += int((np.abs(estimates[0] - estimates[1]) > 1e-6 * (1 + np.abs(estimates[0]))).sum())
+    return Recomputed(counts, different, _changed(published))
+
+
+def _estimates(public: Folder, design: Design, level: int) -> FloatArray:
+    path = public.place("estimates", level, design.spine.levels[level])
+    shape = (len(design.spine.names[level]), -1)
+    return np.asarray(read_numbers(path, "estimate")["estimate"], dtype=np.float64).reshape(shape)
+
+
+def _claim(folder: Path, config: Path, project: TopDownProject) -> None:
+    """Make the folder ours, or find that it is from the same input."""
+    files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
+    files += [section.file for section in (*project.bounds, *project.earlier)]
+    mark = {"schema": 1, "inputs": {path.name: _hash(path) for path in files}}
+    path = folder / STATE
+    try:
+        if path.exists():
+            if json.loads(path.read_text(encoding="utf-8")) != mark:
+                raise OutputError(f"{folder}: holds a run on other input; name another folder")
+            return
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise OutputError(f"{folder}: is not empty and holds no run to go on with; name another folder")
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{folder}: cannot be read ({error})") from None
+    write_text(path, json.dumps(mark, indent=1) + "\n")
+
+
+def _promise(project: TopDownProject, design: Design) -> dict[str, object]:
+    """What is promised to whom, with everything that the promise leaves out."""
+    kinds, levels = design.attributes, design.spine.levels
+    invariants = ["number of all people"]
+    invariants += [f"{kinds.title(query)} of every {levels[level]}" for level, query in design.exact if level]
+    if project.spine.file is None:
+        invariants.append(f"which areas of level {levels[-1]} have people")
+    return {
+        "mechanism": "TopDown with discrete Gaussian noise",
+        "measure": "zero-concentrated differential privacy",
+        "rho": str(design.rho),
+        "epsilon": design.epsilon,
+        "delta": design.delta,
+        "neighbours": "data sets of equally many people that agree on the invariants and differ in one person's record",
+        "invariants": invariants,
+        "public_bounds": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.bounds],
+        "earlier_tables": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.earlier],
+    }
+
+
+def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[str, object]) -> None:
+    """Hashes of all files, and what each step read and wrote."""
+    path = published / "manifest.json"
+    names = [str(file.relative_to(published)) for file in public_files(published) if file != path]
+    sources = [name for name in names if name.split("/")[0] in SOURCES]
+    made = [name for name in names if name not in sources]
+    document = {
+        "schema": 1,
+        "title": project.title,
+        "promise": promise,
+        "steps": [
+            {"step": "measure", "reads": ["people"], "writes": sources},
+            {"step": "estimate", "reads": sources, "writes": made},
+        ],
+        "files": {name: _hash(published / name) for name in names},
+    }
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def _changed(published: Path) -> tuple[str, ...]:
+    try:
+        stated = json.loads((published / "manifest.json").read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{published / 'manifest.json'}: is not the manifest of a TopDown release ({error})") from None
+    return tuple(
+        name for name, mark in stated.items() if not (published / name).is_file() or _hash(published / name) != mark
+    )
+
+
+def _hash(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
