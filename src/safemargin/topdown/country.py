@@ -1,5 +1,6 @@
 """A synthetic country to try TopDown on: invented people in blocks, tracts, districts and regions."""
 
+import math
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,7 @@ from safemargin.randomness import numpy_generator
 SEX = ("f", "m")
 AGE = ("0-17", "18-39", "40-64", "65+")
 TENURE = ("owner", "tenant", "communal")
-BLOCKS_IN_TRACT, TRACTS_IN_DISTRICT, REGIONS = 50, 20, 10
+BLOCKS_IN_TRACT = 50
 
 PROJECT = """\
 title = "A synthetic country"
@@ -68,10 +69,12 @@ def write_country(folder: Path, people: int = 100_000, blocks: int = 1_000, seed
     homes = random.random(blocks) < 0.03
     tenure[homes[block] & (age > 0) & (random.random(people) < 0.1 + 0.2 * (age == 3))] = 2
     communal = np.bincount(block[tenure == 2], minlength=blocks)
-    tracts = np.arange(blocks) // BLOCKS_IN_TRACT
-    regions = min(REGIONS, int(tracts[-1]) // TRACTS_IN_DISTRICT + 1)
-    districts = tracts // TRACTS_IN_DISTRICT
-    columns = {"region": districts * regions // (int(districts[-1]) + 1), "district": districts, "tract": tracts}
+    tract = np.arange(blocks) // BLOCKS_IN_TRACT
+    tracts = int(tract[-1]) + 1
+    district = tract // round(tracts**0.4)
+    districts = int(district[-1]) + 1
+    region = district * math.isqrt(districts) // districts
+    columns = {"region": region, "district": district, "tract": tract}
     areas = {**columns, "block": np.arange(blocks)}
     path = folder / "topdown.toml"
     try:
