@@ -14,7 +14,8 @@ from safemargin.mechanisms.topdown.family import Family, Forms
 from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.mechanisms.topdown.measure import gaussian, measure
 from safemargin.mechanisms.topdown.nonnegative import Infeasible, nonnegative
-from safemargin.mechanisms.topdown.tidy import tidy
+from safemargin.mechanisms.topdown.reach import Reach, reach
+from safemargin.mechanisms.topdown.tidy import all_reach, tidy
 from safemargin.mechanisms.topdown.whole import whole
 from safemargin.model.arrays import IntArray
 from safemargin.model.design import MOST, Design, Limit, Measured, check_truth, limits
@@ -41,9 +42,11 @@ SEX_AGE = KINDS.query("sex*age")
 
 def settled(design: Design, measured: Measured) -> list[IntArray]:
     found, constraints = fit(design, measured), limits(design, measured.exact)
+    reachable = all_reach(design, constraints)
     tables: list[IntArray] = []
     for level in range(len(design.spine.levels)):
-        tables.append(tidy(design, constraints[level], found, level, tables[-1] if tables else None))
+        above = tables[-1] if tables else None
+        tables.append(tidy(design, constraints[level], reachable[level], found, level, above))
     return tables
 
 
@@ -244,6 +247,69 @@ def test_whole_tables_keep_everything(seed: int) -> None:
     assert (mine >= bound.low).all() and (mine <= bound.high).all()
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_totals_and_bounds_that_cross_never_leave_parts_without_a_solution(seed: int) -> None:
+    """Blocks with exact totals of which most hold nobody of some kinds, at much noise: what tracts may hold of a set of
+    kinds then follows from all their blocks together.
+    """
+    spine = uneven_spine(seed)
+    kinds = KINDS.query("age")
+    counts = people(spine, seed, mean=1.0)
+    some = numpy_generator(seed).random((len(spine.names[-1]), 3)) < 0.5
+    counts = spine.counts(counts[-1] * some[:, KINDS.groups(kinds, DETAILED)])
+    bound = Limit(kinds, np.zeros(some.shape, dtype=np.int64), np.where(some, MOST, 0))
+    exact = ((0, "total"), (3, "total"))
+    design = designed(spine, exact, rho=Fraction(1, 50), bounds=((3, bound),), passes=("age", "detailed"))
+    measured = rounded_noise(design, counts, seed)
+    constraints = limits(design, measured.exact)
+    assert any(each is not None for each in all_reach(design, constraints))
+    tables = settled(design, measured)
+    assert (tables[3].sum(axis=1) == counts[3].sum(axis=1)).all()
+    assert not KINDS.margin(tables[3], kinds)[~some].any()
+    assert (spine.sums(3, tables[3]) == tables[2]).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_reach_is_what_parts_attain(seed: int) -> None:
+    """By listing all whole counts of two parts with limits of three cells and of their sum, and of the area above."""
+    random = numpy_generator(seed)
+    spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
+    low = random.integers(0, 2, (2, 3))
+    high = low + random.integers(0, 3, (2, 3))
+    least = np.minimum(low.sum(axis=1) + random.integers(0, 2, 2), high.sum(axis=1))[:, None]
+    most = np.minimum(least + random.integers(0, 2, (2, 1)), high.sum(axis=1)[:, None])
+    top = high.sum(axis=0)[None, :] - random.integers(0, 2, (1, 3))
+    cell = Query((1,))
+    parts = [Limit(cell, low, high), Limit(Query(()), least, most)]
+    above = [Limit(cell, np.zeros((1, 3), dtype=np.int64), top)]
+    attained = {
+        tuple(map(sum, zip(*pair, strict=True)))
+        for pair in product(
+            *(
+                [
+                    cells
+                    for cells in product(*(range(a, b + 1) for a, b in zip(low[part], high[part], strict=True)))
+                    if least[part, 0] <= sum(cells) <= most[part, 0]
+                ]
+                for part in range(2)
+            )
+        )
+    }
+    attained = {cells for cells in attained if all(a <= b for a, b in zip(cells, top[0], strict=True))}
+    found = reach(spine, cell, 3, [above, parts])[0]
+    allowed = {
+        cells
+        for cells in product(*(range(int(each) + 1) for each in top[0]))
+        if found is None or _holds(found, np.array(cells))
+    }
+    assert attained == allowed
+
+
+def _holds(found: Reach, cells: IntArray) -> bool:
+    sums = found.sets @ cells
+    return bool((sums >= found.low[0]).all() and (sums <= found.high[0]).all())
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_exact_margins_that_cross_are_kept_too(seed: int) -> None:
     """Sex and age of every region: not nested, so whole tables take an integer program."""
@@ -316,7 +382,7 @@ def small_family(seed: int) -> Family:
     target = true + random.normal(0, 1.5, true.shape)
     forms = Forms(kinds, kinds.detailed)
     weights = {kinds.detailed: np.ones(2)}
-    return forms.family(true.sum(axis=0), [Limit(Query(()), totals, totals)], np.zeros(4, bool), target, weights)
+    return forms.family(true.sum(axis=0), [Limit(Query(()), totals, totals)], None, np.zeros(4, bool), target, weights)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -77,7 +77,9 @@ def areas_page(
     }
     methods = _methods(accuracy)
     levels = [
-        joined([element("h3", kind), table(("level", "areas", *methods), _level_rows(accuracy, kind), methods)])
+        joined(
+            [element("h3", kind), table(("level", "areas", *methods), _level_rows(accuracy, kind), ["areas", *methods])]
+        )
         for kind in (PEOPLE, CELLS)
     ]
     body = joined(
@@ -180,10 +182,15 @@ def _sizes(accuracy: Accuracy) -> Html:
 def _class(least: int, most: int) -> str:
     """A class of sizes.
 
-    >>> _class(0, 0), _class(10, 99), _class(1000000, 9999999)
-    ('0', '10+', '1,000,000+')
+    >>> _class(0, 0), _class(10, 99), _class(1000, 9999), _class(10000000, 99999999)
+    ('0', '10+', '1k+', '10M+')
     """
-    return "0" if most == 0 else f"{least:,}+"
+    if most == 0:
+        return "0"
+    for unit, size in (("M", 10**6), ("k", 10**3)):
+        if least >= size:
+            return f"{least // size}{unit}+"
+    return f"{least}+"
 
 
 def _number(value: float) -> str:

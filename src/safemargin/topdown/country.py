@@ -73,7 +73,7 @@ def write_country(folder: Path, people: int = 100_000, blocks: int = 1_000, seed
     tracts = int(tract[-1]) + 1
     district = tract // round(tracts**0.4)
     districts = int(district[-1]) + 1
-    region = district * math.isqrt(districts) // districts
+    region = district * (math.isqrt(districts - 1) + 1) // districts
     columns = {"region": region, "district": district, "tract": tract}
     areas = {**columns, "block": np.arange(blocks)}
     path = folder / "topdown.toml"

@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -214,8 +215,14 @@ def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
         raise OutputError(f"{path}: cannot be written ({error})") from error
 
 
-def _database() -> duckdb.DuckDBPyConnection:
+@cache
+def _engine() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config={"autoinstall_known_extensions": False, "threads": 2})
+
+
+def _database() -> duckdb.DuckDBPyConnection:
+    """A connection of its own to one engine, which takes long to start."""
+    return _engine().cursor()
 
 
 def _labelled(names: tuple[str, ...]) -> dict[str, object]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.mechanisms.topdown.measure import measure
-from safemargin.mechanisms.topdown.tidy import tidy
+from safemargin.mechanisms.topdown.tidy import all_reach, tidy
 from safemargin.model.arrays import IntArray
 from safemargin.model.design import Design, check_truth, limits
 from safemargin.topdown.folder import Folder, write_cells
@@ -69,6 +69,7 @@ def estimate(folder: Folder, progress: Progress = silent) -> None:
             columns = {"estimate": values, "standard_error": np.broadcast_to(error[:, None], values.shape)}
             write_cells(path, spine, level, kinds, kinds.detailed, columns, "unbiased estimate")
     constraints = limits(design, measured.exact)
+    reachable = all_reach(design, constraints)
     families = len(design.passes) * (1 + sum(len(names) for names in spine.names[:-1]))
     done = 0
     above: IntArray | None = None
@@ -86,7 +87,7 @@ def estimate(folder: Folder, progress: Progress = silent) -> None:
             done += more
             progress(words, done, families)
 
-        above = tidy(design, constraints[level], found, level, above, step)
+        above = tidy(design, constraints[level], reachable[level], found, level, above, step)
         write_cells(path, spine, level, kinds, kinds.detailed, {"count": above}, "whole table")
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from safemargin.mechanisms.topdown.reach import Reach
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.design import MOST, Limit
 from safemargin.model.spine import Attributes, Query
@@ -47,6 +48,7 @@ class Forms:
     def __init__(self, attributes: Attributes, margin: Query) -> None:
         self.attributes, self.margin = attributes, margin
         self._matrices: dict[tuple[int, Query | None], sparse.csr_array] = {}
+        self._reach: dict[int, sparse.csr_array] = {}
 
     def sums(self, parts: int, query: Query | None) -> sparse.csr_array:
         """Sums to a narrower margin in each part, or without a query, of every count over the parts."""
@@ -62,10 +64,18 @@ class Forms:
             self._matrices[parts, query] = sparse.csr_array(matrix)
         return self._matrices[parts, query]
 
+    def _sets(self, parts: int, reach: Reach) -> sparse.csr_array:
+        """Sums over sets of cells in each part; `reach` is always the same."""
+        if parts not in self._reach:
+            rows = sparse.csr_array(reach.sets.astype(np.float64))
+            self._reach[parts] = sparse.csr_array(sparse.kron(sparse.eye_array(parts), rows))
+        return self._reach[parts]
+
     def family(
         self,
         above: IntArray | None,
         limits: list[Limit],
+        reach: Reach | None,
         empty: BoolArray,
         target: FloatArray,
         weights: dict[Query, FloatArray],
@@ -78,6 +88,10 @@ class Forms:
             blocks.append(self.sums(parts, None))
             low.append(above)
             high.append(above)
+        if reach is not None:
+            blocks.append(self._sets(parts, reach))
+            low.append(reach.low.reshape(-1))
+            high.append(reach.high.reshape(-1))
         cells = target.shape[1]
         nothing = sparse.csr_array((0, parts * cells))
         return Family(

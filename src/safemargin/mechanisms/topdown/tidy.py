@@ -1,6 +1,6 @@
 """Tables of whole people, level by level from the widest down; every constraint holds exactly."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.topdown.family import Family, Forms
 from safemargin.mechanisms.topdown.least_squares import Fit
 from safemargin.mechanisms.topdown.nonnegative import Infeasible, nonnegative
+from safemargin.mechanisms.topdown.reach import Reach, reach
 from safemargin.mechanisms.topdown.whole import whole
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design, Limit, summed_limit
@@ -17,6 +18,7 @@ from safemargin.model.spine import Query
 def tidy(
     design: Design,
     limits: Mapping[Query, Limit],
+    reachable: Reach | None,
     fit: Fit,
     level: int,
     above: IntArray | None,
@@ -24,7 +26,8 @@ def tidy(
 ) -> IntArray:
     """Counts of one level: the parts of each area add up to `above`, its counts in the table one level up.
 
-    The margins in `design.passes` are settled one after the other, each within the one before.
+    The margins in `design.passes` are settled one after the other, each within the one before; `reachable` is about the
+    first.
     """
     kinds = design.attributes
     estimate = fit.estimate(0) if above is None else fit.given(level, above)
@@ -50,6 +53,7 @@ def tidy(
             family = forms.family(
                 None if wanted is None else wanted[place],
                 [Limit(row.query, row.low[start:end], row.high[start:end]) for row in rows],
+                None if settled is not None else _part(reachable, start, end),
                 empty,
                 target[start:end],
                 {query: weight[start:end] for query, weight in weights.items()},
@@ -59,6 +63,17 @@ def tidy(
         settled = margin, found
     assert settled is not None
     return settled[1]
+
+
+def all_reach(design: Design, limits: Sequence[Mapping[Query, Limit]]) -> list[Reach | None]:
+    """What areas of every level can hold of the first margin, given the limits of all levels below."""
+    first = design.passes[0]
+    rows = [_within(design, here, first) for here in limits]
+    return reach(design.spine, first, design.attributes.cells(first), rows)
+
+
+def _part(found: Reach | None, start: int, end: int) -> Reach | None:
+    return None if found is None else Reach(found.sets, found.low[start:end], found.high[start:end])
 
 
 def _settled(design: Design, level: int, place: int, family: Family) -> IntArray:
