@@ -2,8 +2,8 @@
 
 Counts with limits on each cell and on their sum form a generalised polymatroid: they are given by the least and the
 most that every set of cells can hold. Sums of such sets are again such a set, and the bounds of sets of cells add up,
-also in whole numbers (Frank and Tardos, 1988). So the bounds of the smallest areas, added up level by level, say exactly
-what can still be divided among the parts.
+also in whole numbers (Frank and Tardos, 1988). So the bounds of the smallest areas, added up level by level, say
+exactly what can still be divided among the parts.
 """
 
 from dataclasses import dataclass
@@ -32,12 +32,14 @@ class Reach:
 
 def reach(spine: Spine, margin: Query, cells: int, limits: list[list[Limit]]) -> list[Reach | None]:
     """What the limits of all levels below leave, by level; only sets that are not limited as tightly already."""
-    if cells > MOST_CELLS or not any(limits):
-        return [None] * len(spine.levels)
-    sets = (np.arange(2**cells)[:, None] >> np.arange(cells) & 1).astype(bool)
     found: list[Reach | None] = [None] * len(spine.levels)
+    summed_up = [level for level, here in enumerate(limits) if any(not limit.query.axes for limit in here)]
+    crossed = any(limit.query == margin for here in limits for limit in here)
+    if cells > MOST_CELLS or not margin.axes or not summed_up or not crossed:
+        return found
+    sets = (np.arange(2**cells)[:, None] >> np.arange(cells) & 1).astype(bool)
     below: Ends | None = None
-    for level in range(spine.last, -1, -1):
+    for level in range(summed_up[-1], -1, -1):  # further down only cells are limited, and their limits add up
         box, plank = _own(len(spine.names[level]), margin, cells, limits[level])
         own = _set_ends(sets, box, plank)
         if below is not None:
