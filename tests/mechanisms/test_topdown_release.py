@@ -1,5 +1,6 @@
 """TopDown releases as a whole: folders, provenance, going on after an interruption, and what is refused."""
 
+import inspect
 import json
 import shutil
 from fractions import Fraction
@@ -120,8 +121,24 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
     assert measured["reads"] == ["people"] and "people" not in estimated["reads"]
     assert set(estimated["reads"]) == set(measured["writes"]), "the second step reads what the first one wrote, no more"
     assert {name.split("/")[0] for name in estimated["writes"]} == {"estimates", "tables"}
-    assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"]}
+    assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"], "promise.json"}
     assert manifest["promise"]["rho"] == "1" and "total of every region" in manifest["promise"]["invariants"]
+
+
+def test_the_promise_is_a_tree_whose_budgets_add_up(released: Path) -> None:
+    promise = json.loads((released / "published/promise.json").read_text())
+    assert promise["rule"] == "post-processing" and promise["budget"] == {"rho_squared": "1"}
+    (measured,) = promise["premises"]
+    assert measured["rule"] == "composition" and len(measured["premises"]) == 15
+    budgets = [Fraction(each["budget"]["rho_squared"]) for each in measured["premises"]]
+    assert sum(budgets) == Fraction(measured["budget"]["rho_squared"]) == 1 and budgets[-1] == 0
+    assert all(each["rule"] and each["measure"] == "zcdp" for each in measured["premises"])
+    assert promise["invariants"] == [{"counts": "persons", "by": []}, {"counts": "persons", "by": ["region"]}]
+    assert ["block", "tract"] in promise["population"]["determines"]
+
+
+def test_the_second_step_is_given_public_files_only() -> None:
+    assert list(inspect.signature(steps.estimate).parameters) == ["folder", "progress"]
 
 
 def test_anybody_can_compute_the_tables_again(released: Path, tmp_path: Path) -> None:
@@ -211,6 +228,13 @@ def test_a_folder_of_other_input_is_left_alone(tmp_path: Path) -> None:
 
 def test_errors_are_told_beside_another_method(country: Path, released: Path) -> None:
     found = run(country, released, beside={"itself": country.parent / "people.parquet"}).accuracy
+    with duckdb.connect() as database:
+        source = (
+            f"select block, sex, age, tenure, count(*) as count from '{country.parent}/people.parquet' group by all"
+        )
+        database.execute(f"copy ({source}) to '{country.parent}/counted.parquet' (format parquet)")
+    again = run(country, released, beside={"itself": country.parent / "counted.parquet"}).accuracy
+    assert again == found
     errors = {(each.method, each.level, each.kind): each.error for each in found.levels}
     assert errors["itself", "block", PEOPLE] == errors["itself", "block", CELLS] == 0
     assert errors[WHOLE, "country", PEOPLE] == errors[WHOLE, "region", PEOPLE] == 0

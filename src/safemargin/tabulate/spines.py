@@ -59,17 +59,22 @@ def read_spine(project: TopDownProject) -> Spine:
 
 
 def count_people(project: TopDownProject, spine: Spine, path: Path | None = None) -> IntArray:
-    """Counts of the smallest areas, a row for each, a column for each cell; `path` may be another file of people."""
-    kinds = project.kinds
+    """Counts of the smallest areas, a row for each, a column for each cell.
+
+    `path` may be another file with the same columns, of people or, with a column `count`, of their numbers.
+    """
+    kinds, count = project.kinds, project.data.count
+    if path is not None and "count" in _source(path).columns:
+        count = "count"
     path = path or project.data.file
     source = _source(path)
     columns = (spine.levels[-1], *kinds.names)
-    check_columns(path, source.columns, (*columns, *([project.data.count] if project.data.count else [])))
+    check_columns(path, source.columns, (*columns, *([count] if count else [])))
     fields = ", ".join(f"{_text(source, name)} as k{place}" for place, name in enumerate(columns))
     with connected(path) as database:
         number = "count(*)"
-        if project.data.count is not None:
-            number = _checked_sum(database, source, project.data.count)
+        if count is not None:
+            number = _checked_sum(database, source, count)
         database.execute(f"create temp table people as select {fields}, {number} as n from {source.scan} group by all")
         places = _placed(database, path, columns, (spine.names[-1], *kinds.categories))
         found = database.execute(f"select {places[0]}, n::bigint as n from people {places[1]}").fetchnumpy()

@@ -18,9 +18,11 @@ from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
 from safemargin.topdown.accuracy import UNBIASED, WHOLE, accuracy
 from safemargin.topdown.folder import Folder, read_numbers, write_text
+from safemargin.topdown.promise import derivation, summary
 from safemargin.topdown.steps import Progress, estimate, public_files, publish_measurements, silent
 
 STATE = "inside/state.json"
+PROMISE, MANIFEST = "promise.json", "manifest.json"
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
 """All that the second step reads, below the public folder."""
 
@@ -64,7 +66,9 @@ def run(
         text = str(error)
         raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
     estimate(public, progress)
-    promise = _promise(project, design)
+    from_data = project.spine.file is None
+    promise = summary(design, from_data)
+    write_text(public.path / PROMISE, json.dumps(derivation(design, from_data), indent=1, ensure_ascii=False) + "\n")
     _write_manifest(public.path, project, promise)
     spine = design.spine
     methods: dict[str, list[IntArray | FloatArray]] = {
@@ -124,32 +128,12 @@ def _claim(folder: Path, config: Path, project: TopDownProject) -> None:
     write_text(path, json.dumps(mark, indent=1) + "\n")
 
 
-def _promise(project: TopDownProject, design: Design) -> dict[str, object]:
-    """What is promised to whom, with everything that the promise leaves out."""
-    kinds, levels = design.attributes, design.spine.levels
-    invariants = ["number of all people"]
-    invariants += [f"{kinds.title(query)} of every {levels[level]}" for level, query in design.exact if level]
-    if project.spine.file is None:
-        invariants.append(f"which areas of level {levels[-1]} have people")
-    return {
-        "mechanism": "TopDown with discrete Gaussian noise",
-        "measure": "zero-concentrated differential privacy",
-        "rho": str(design.rho),
-        "epsilon": design.epsilon,
-        "delta": design.delta,
-        "neighbours": "data sets of equally many people that agree on the invariants and differ in one person's record",
-        "invariants": invariants,
-        "public_bounds": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.bounds],
-        "earlier_tables": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.earlier],
-    }
-
-
 def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[str, object]) -> None:
     """Hashes of all files, and what each step read and wrote."""
-    path = published / "manifest.json"
+    path = published / MANIFEST
     names = [str(file.relative_to(published)) for file in public_files(published) if file != path]
     sources = [name for name in names if name.split("/")[0] in SOURCES]
-    made = [name for name in names if name not in sources]
+    made = [name for name in names if name not in sources and name != PROMISE]
     document = {
         "schema": 1,
         "title": project.title,
@@ -165,9 +149,9 @@ def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[s
 
 def _changed(published: Path) -> tuple[str, ...]:
     try:
-        stated = json.loads((published / "manifest.json").read_text(encoding="utf-8"))["files"]
+        stated = json.loads((published / MANIFEST).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{published / 'manifest.json'}: is not the manifest of a TopDown release ({error})") from None
+        raise InputError(f"{published / MANIFEST}: is not the manifest of a TopDown release ({error})") from None
     return tuple(
         name for name, mark in stated.items() if not (published / name).is_file() or _hash(published / name) != mark
     )
