@@ -40,7 +40,10 @@ def topdown(
     """
     if demo is not None:
         path = write_country(demo, people, blocks)
-        print_json({"project": str(path)}) if as_json else out.print(f"Written: {path}", markup=False, soft_wrap=True)
+        if as_json:
+            print_json({"schema": 1, "project": str(path)})
+        else:
+            out.print(f"Written: {path}", markup=False, soft_wrap=True)
         return
     if source is None:
         raise InputError("name a TopDown file (TOML), or a folder with --demo")

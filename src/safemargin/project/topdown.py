@@ -1,7 +1,7 @@
 """The TOML file that describes a TopDown release: people, areas, attributes, budget, and what tables must satisfy."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Self
@@ -152,9 +152,12 @@ class TopDownProject(Section):
 
     @model_rule(mode="after")
     def _sections_agree(self) -> Self:
-        if (twice := twice_in((*self.levels, *self.attributes))) is not None:
+        names = (*self.levels, *self.attributes)
+        if (twice := twice_in(name.lower() for name in names)) is not None:
             raise InputError(f"{twice!r} is the name of two levels or attributes")
-        for name in (*self.levels, *self.attributes):
+        for name in names:
+            if "*" in name:
+                raise InputError(f"{name!r} cannot be the name of a level or attribute: * joins attributes")
             if name.lower() in RESERVED:
                 raise InputError(f"{name!r} cannot be the name of a level or attribute: published files use it")
         for name, categories in self.attributes.items():
@@ -162,8 +165,8 @@ class TopDownProject(Section):
                 raise InputError(f"attributes.{name}: lists {twice!r} twice")
         if not 0 < self.budget.delta < 1:
             raise InputError(f"budget.delta = {float(self.budget.delta):g}: must lie between 0 and 1")
-        for where, names in (("budget.levels", self.budget.levels), ("budget.at", self.budget.at)):
-            self._check_levels(where, names)
+        self._check_levels("budget.levels", self.budget.levels)
+        self._check_levels("budget.at", self.budget.at)
         for level in self.levels:
             if level not in self.budget.levels:
                 raise InputError(f"budget.levels.{level} is missing: every level needs a share, which may be 0")
@@ -180,7 +183,7 @@ class TopDownProject(Section):
                     raise InputError(f"zeros.{name}: {unknown!r} is not one of its categories")
         return self
 
-    def _check_levels(self, where: str, names: "Mapping[str, object] | list[str]") -> None:
+    def _check_levels(self, where: str, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.levels:
                 raise InputError(f"{where}: there is no level {name!r}; the levels are {', '.join(self.levels)}")

@@ -114,7 +114,7 @@ def _claim(folder: Path, config: Path, project: TopDownProject) -> None:
     """Make the folder ours, or find that it is from the same input."""
     files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
     files += [section.file for section in (*project.bounds, *project.earlier)]
-    mark = {"schema": 1, "inputs": {path.name: _hash(path) for path in files}}
+    mark = {"schema": 1, "inputs": [[path.name, _hash(path)] for path in files]}
     path = folder / STATE
     try:
         if path.exists():

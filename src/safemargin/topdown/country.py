@@ -34,6 +34,8 @@ tenure = ["owner", "tenant", "communal"]
 rho = 1
 levels = { country = "1/20", region = "3/20", district = "1/5", tract = "1/4", block = "7/20" }
 queries = { total = "1/4", "sex*age" = "1/4", detailed = "1/2" }
+at.country = { "sex*age" = "1/3", detailed = "2/3" }    # the total is exact there
+at.region = { "sex*age" = "1/3", detailed = "2/3" }
 at.block = { total = "1/8", detailed = "7/8" }
 
 [[invariants]]      # published as it is

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from safemargin.errors import InputError
 from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.mechanisms.topdown.measure import measure
 from safemargin.mechanisms.topdown.tidy import all_reach, tidy
@@ -27,6 +28,7 @@ def publish_measurements(
     spine, kinds = design.spine, design.attributes
     exact = {(level, query): kinds.margin(counts[level], query) for level, query in design.exact}
     check_truth(design, limits(design, exact), tuple(counts))
+    _check_names(folder, design)
     folder.write_design(design)
     for (level, query), values in exact.items():
         path = folder.place("exact", level, spine.levels[level], kinds.title(query))
@@ -53,6 +55,17 @@ def publish_measurements(
             values = measure(kinds.margin(counts[level], query), variance, step)
             columns = {"noisy_count": values, "variance": np.full(values.shape, float(variance))}
             write_cells(path, spine, level, kinds, query, columns, "noisy")
+
+
+def _check_names(folder: Folder, design: Design) -> None:
+    """Names may hold letters that files cannot; then two may become one."""
+    seen: set[Path] = set()
+    for level, name in enumerate(design.spine.levels):
+        for query in design.measured(level):
+            path = folder.place("noisy", level, name, design.attributes.title(query))
+            if path in seen:
+                raise InputError(f"attributes: two queries of {name} would be written to {path.name}; rename one")
+            seen.add(path)
 
 
 def estimate(folder: Folder, progress: Progress = silent) -> None:
