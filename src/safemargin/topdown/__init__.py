@@ -19,7 +19,7 @@ from safemargin.tabulate.spines import count_people, read_design
 from safemargin.topdown.accuracy import UNBIASED, WHOLE, accuracy
 from safemargin.topdown.folder import Folder, read_numbers, write_text
 from safemargin.topdown.promise import derivation, summary
-from safemargin.topdown.steps import Progress, estimate, public_files, publish_measurements, silent
+from safemargin.topdown.steps import Progress, check, estimate, public_files, publish_measurements, silent
 
 STATE = "inside/state.json"
 PROMISE, MANIFEST = "promise.json", "manifest.json"
@@ -55,16 +55,18 @@ def run(
     `beside` names files of people that another method made, whose errors are told too.
     """
     project = TopDownProject.load(config)
-    _claim(folder, config, project)
+    mark = _claimed(folder, config, project)
     progress("counting", 0, 1)
     try:
         design = read_design(project)
         counts = design.spine.counts(count_people(project, design.spine))
         public = Folder(folder / "published")
-        publish_measurements(public, design, counts, progress)
+        check(public, design, counts)
     except InputError as error:
         text = str(error)
         raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
+    write_text(folder / STATE, mark)
+    publish_measurements(public, design, counts, progress)
     estimate(public, progress)
     from_data = project.spine.file is None
     promise = summary(design, from_data)
@@ -110,22 +112,21 @@ def _estimates(public: Folder, design: Design, level: int) -> FloatArray:
     return np.asarray(read_numbers(path, "estimate")["estimate"], dtype=np.float64).reshape(shape)
 
 
-def _claim(folder: Path, config: Path, project: TopDownProject) -> None:
-    """Make the folder ours, or find that it is from the same input."""
+def _claimed(folder: Path, config: Path, project: TopDownProject) -> str:
+    """What marks a folder as ours; refused if it is not empty and has no such mark, or another."""
     files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
     files += [section.file for section in (*project.bounds, *project.earlier)]
-    mark = {"schema": 1, "inputs": [[path.name, _hash(path)] for path in files]}
+    mark = json.dumps({"schema": 1, "inputs": [[path.name, _hash(path)] for path in files]}, indent=1) + "\n"
     path = folder / STATE
     try:
         if path.exists():
-            if json.loads(path.read_text(encoding="utf-8")) != mark:
+            if path.read_text(encoding="utf-8") != mark:
                 raise OutputError(f"{folder}: holds a run on other input; name another folder")
-            return
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise OutputError(f"{folder}: is not empty and holds no run to go on with; name another folder")
     except (OSError, ValueError) as error:
         raise OutputError(f"{folder}: cannot be read ({error})") from None
-    write_text(path, json.dumps(mark, indent=1) + "\n")
+    return mark
 
 
 def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[str, object]) -> None:

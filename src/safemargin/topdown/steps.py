@@ -11,6 +11,7 @@ from safemargin.mechanisms.topdown.measure import measure
 from safemargin.mechanisms.topdown.tidy import all_reach, tidy
 from safemargin.model.arrays import IntArray
 from safemargin.model.design import Design, check_truth, limits
+from safemargin.model.spine import Query
 from safemargin.topdown.folder import Folder, write_cells
 
 Progress = Callable[[str, int, int], None]
@@ -26,11 +27,8 @@ def publish_measurements(
 ) -> None:
     """Write the design, exact counts and noisy ones. A level that has its files keeps them: noise is drawn once."""
     spine, kinds = design.spine, design.attributes
-    exact = {(level, query): kinds.margin(counts[level], query) for level, query in design.exact}
-    check_truth(design, limits(design, exact), tuple(counts))
-    _check_names(folder, design)
     folder.write_design(design)
-    for (level, query), values in exact.items():
+    for (level, query), values in _exact(design, counts).items():
         path = folder.place("exact", level, spine.levels[level], kinds.title(query))
         write_cells(path, spine, level, kinds, query, {"count": values}, "exact")
     total = sum(
@@ -55,6 +53,16 @@ def publish_measurements(
             values = measure(kinds.margin(counts[level], query), variance, step)
             columns = {"noisy_count": values, "variance": np.full(values.shape, float(variance))}
             write_cells(path, spine, level, kinds, query, columns, "noisy")
+
+
+def check(folder: Folder, design: Design, counts: Sequence[IntArray]) -> None:
+    """Refuse what cannot be carried out, before anything is written."""
+    check_truth(design, limits(design, _exact(design, counts)), tuple(counts))
+    _check_names(folder, design)
+
+
+def _exact(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, Query], IntArray]:
+    return {(level, query): design.attributes.margin(counts[level], query) for level, query in design.exact}
 
 
 def _check_names(folder: Folder, design: Design) -> None:
