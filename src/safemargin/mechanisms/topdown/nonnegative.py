@@ -16,17 +16,19 @@ class Infeasible(InputError):
 
 
 def nonnegative(family: Family) -> FloatArray:
-    """The values nearest to the target that satisfy everything, in real numbers."""
+    """The values nearest to the target that satisfy everything, in real numbers.
+
+    The solver is asked for the way from the target, which is short, so that large counts lose no digits.
+    """
     import clarabel
 
     size = len(family.target)
     scale = family.weight.max()
-    weights, targets, ties = [family.weight / scale], [family.target], []
+    weights, ties = [family.weight / scale], []
     width = size + sum(len(weight) for _, weight in family.also)
     place = size
     for matrix, weight in family.also:  # one more variable for every sum that should stay where it is
         weights.append(weight / scale)
-        targets.append(matrix @ family.target)
         shift = sparse.csr_array(
             (np.ones(len(weight)), (np.arange(len(weight)), np.arange(place, place + len(weight)))),
             shape=(len(weight), width),
@@ -36,20 +38,24 @@ def nonnegative(family: Family) -> FloatArray:
     fixed, above, below = family.least == family.most, family.most < MOST, family.least > 0
     above, below = above & ~fixed, below & ~fixed
     every = _wide(sparse.eye_array(size, format="csr"), width)
-    rows = _wide(family.matrix, width)
+    rows, now = _wide(family.matrix, width), family.matrix @ family.target
     equal = [rows[fixed], every[family.empty], *ties]
     inequalities = [rows[above], -rows[below], -every[~family.empty]]
     zeros = sum(block.shape[0] for block in equal)
-    least, most = family.least.astype(np.float64), family.most.astype(np.float64)
-    right = [least[fixed], np.zeros(zeros - int(fixed.sum())), most[above], -least[below]]
-    right.append(np.zeros(int((~family.empty).sum())))
-    weight = np.concatenate(weights)
+    right = [
+        (family.least - now)[fixed],
+        -family.target[family.empty],
+        np.zeros(sum(block.shape[0] for block in ties)),
+        (family.most - now)[above],
+        (now - family.least)[below],
+        family.target[~family.empty],
+    ]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
     solution = clarabel.DefaultSolver(
-        sparse.diags_array(weight, format="csc"),
-        -weight * np.concatenate(targets),
+        sparse.diags_array(np.concatenate(weights), format="csc"),
+        np.zeros(width),
         sparse.csc_array(sparse.vstack([*equal, *inequalities])),
         np.concatenate(right),
         [clarabel.ZeroConeT(zeros), clarabel.NonnegativeConeT(sum(block.shape[0] for block in inequalities))],
@@ -57,7 +63,7 @@ def nonnegative(family: Family) -> FloatArray:
     ).solve()
     if str(solution.status) not in GOOD:
         raise Infeasible(f"no counts satisfy all constraints ({solution.status})")
-    values: FloatArray = np.maximum(np.asarray(solution.x[:size]), 0.0)
+    values: FloatArray = np.maximum(family.target + np.asarray(solution.x[:size]), 0.0)
     return values
 
 
