@@ -99,9 +99,9 @@ LEVELS_CAPTION = "Root mean square error by level, from the widest areas to the 
 SIZES_CAPTION = "Root mean square error of the number of people of an area, by its size, on all levels"
 FLAT_WORDS = (
     "The unbiased estimate may be negative and has fractions; use it, with its standard errors, for statistics. "
-    "The whole tables hold whole people, add up, and keep every constraint; small counts are pulled up and large ones "
-    "down a little. Flat noise has the same loss, all of it spent on the smallest areas and added up; its errors are "
-    "expected ones, and it keeps nothing exact."
+    "The whole tables hold whole people, add up, and keep every constraint; counts of nobody are too large on average, "
+    "and others a little too small. Flat noise has the same loss, all of it spent on the smallest areas and added up; "
+    "its errors are expected ones, and it keeps nothing exact."
 )
 BUDGET = ("level", "query", "share of rho", "standard deviation")
 
