@@ -344,6 +344,22 @@ def test_command(run_cli: Run, tmp_path: Path) -> None:
     assert "Root mean square error: people of an area" in ran.out and "whole tables" in ran.out
 
 
+def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released: Path, run_cli: Run) -> None:
+    ran = run_cli("topdown", country, "--plan", "--json")
+    expected = {(each["level"], each["query"]): each for each in ran.document["queries"]}  # type: ignore[attr-defined]
+    with duckdb.connect() as database:
+        for level, name in ((0, "country"), (2, "district"), (4, "block")):
+            path = released / f"published/estimates/{level}-{name}.parquet"
+            told = database.execute(f"select sqrt(avg(standard_error ** 2)) from '{path}'").fetchall()[0][0]
+            assert expected[name, "detailed"]["standard_error"] == pytest.approx(told, rel=1e-9)
+    assert expected["country", "total"] == {
+        "level": "country", "query": "total", "share": "0", "noise": None, "standard_error": 0.0
+    }  # fmt: skip
+    assert expected["block", "sex*age"]["standard_error"] > expected["tract", "sex*age"]["standard_error"] > 0
+    shown = run_cli("topdown", country, "--plan").out
+    assert "95 % within" in shown and "district" in shown
+
+
 ADULT = """\
 [data]
 file = "adult.parquet"

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from safemargin.cli.options import Json
 from safemargin.cli.terminal import notes, out, print_json
 from safemargin.errors import InputError
-from safemargin.report.areas import areas_document, areas_page, show_areas
-from safemargin.topdown import recompute, run
+from safemargin.report.areas import areas_document, areas_page, plan_document, show_areas, show_plan
+from safemargin.topdown import plan, recompute, run
 from safemargin.topdown.country import write_country
 from safemargin.topdown.folder import write_text
 from safemargin.topdown.steps import Progress as Report
@@ -29,6 +29,9 @@ def topdown(
         list[str] | None,
         typer.Option(help="People as another method made them, to compare errors, e.g. swapping=swapped.parquet."),
     ] = None,
+    planned: Annotated[
+        bool, typer.Option("--plan", help="Only say how precise estimates would be; nothing is drawn.")
+    ] = False,
     demo: Annotated[Path | None, typer.Option(help="Only write a synthetic country into this folder.")] = None,
     people: Annotated[int, typer.Option(help="People of the synthetic country.")] = 100_000,
     blocks: Annotated[int, typer.Option(help="Blocks of the synthetic country.")] = 1_000,
@@ -49,6 +52,13 @@ def topdown(
         raise InputError("name a TopDown file (TOML), or a folder with --demo")
     if source.is_dir():
         _again(source, as_json)
+        return
+    if planned:
+        expected = plan(source)
+        if as_json:
+            print_json(plan_document(expected))
+        else:
+            show_plan(out, expected)
         return
     folder = folder or source.parent / f"{source.stem}-release"
     with _bar() as progress:

@@ -28,6 +28,20 @@ class SizeError:
 
 
 @dataclass(frozen=True)
+class Expected:
+    """Of a query on a level: the share of the budget and the noise it gets, and the standard error of its estimate.
+
+    `noise` is a standard deviation, none where nothing is measured; `error` is the root of the mean over the areas.
+    """
+
+    level: str
+    query: str
+    share: str
+    noise: float | None
+    error: float
+
+
+@dataclass(frozen=True)
 class Accuracy:
     """Errors by level and by size of area."""
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy
+from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, Expected
 from safemargin.model.design import Design
 from safemargin.report.charts import Spec, to_svg
 from safemargin.report.document import SCHEMA, Document
@@ -18,6 +18,12 @@ from safemargin.report.words import plural
 COLOURS = ["#56b4e9", "#0072b2", "#888888", "#e69f00", "#cc79a7", "#009e73"]
 SHAPES = ["circle", "triangle-up", "cross", "square", "diamond", "triangle-down"]
 Promise = Mapping[str, object]
+
+OURS = 3
+"""Methods that are always there: the estimate, the tables, and flat noise."""
+
+TWO_SIDED = 1.96
+"""Standard errors within which 19 of 20 estimates lie."""
 
 
 def areas_document(design: Design, promise: Promise, accuracy: Accuracy, published: str, report: str) -> Document:
@@ -58,6 +64,30 @@ def show_areas(console: Console, design: Design, promise: Promise, accuracy: Acc
     console.print(Text(f"\nWritten to {published}."), soft_wrap=True)
 
 
+def plan_document(plan: Sequence[Expected]) -> Document:
+    """The document of `topdown --plan --json`."""
+    return {
+        "schema": SCHEMA,
+        "queries": [
+            {"level": e.level, "query": e.query, "share": e.share, "noise": e.noise, "standard_error": e.error}
+            for e in plan
+        ],
+    }
+
+
+def show_plan(console: Console, plan: Sequence[Expected]) -> None:
+    """How precise every query would be."""
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("level", "query", "share of rho", "noise alone", "standard error", "95 % within"):
+        grid.add_column(Text(name), justify="left" if name in ("level", "query") else "right")
+    for each in plan:
+        noise = "-" if each.noise is None else _number(each.noise)
+        share = "-" if each.noise is None else each.share
+        numbers = _number(each.error), _number(TWO_SIDED * each.error)
+        grid.add_row(*map(Text, (each.level, each.query, share, noise, *numbers)))
+    console.print(grid)
+
+
 def areas_page(
     title: str, design: Design, promise: Promise, accuracy: Accuracy, draw: Callable[[Spec], str] = to_svg
 ) -> str:
@@ -85,7 +115,11 @@ def areas_page(
     body = joined(
         [
             section("In short", tiles(numbers)),
-            section("Error by level", figure(draw(levels_chart(accuracy)), LEVELS_CAPTION), paragraphs(FLAT_WORDS)),
+            section(
+                "Error by level",
+                figure(draw(levels_chart(accuracy)), LEVELS_CAPTION),
+                paragraphs(FLAT_WORDS, _beside(accuracy)),
+            ),
             section("Error by size of area", figure(draw(sizes_chart(accuracy)), SIZES_CAPTION), _sizes(accuracy)),
             section("Figures", *levels),
             section("What is exact, and what is taken for known", _known(promise)),
@@ -103,7 +137,15 @@ FLAT_WORDS = (
     "and others a little too small. Flat noise has the same loss, all of it spent on the smallest areas and added up; "
     "its errors are expected ones, and it keeps nothing exact."
 )
+BESIDE_WORDS = (
+    "Errors say nothing about promises: other methods keep other counts exact and protect people otherwise. "
+    "Compare what is promised before you compare errors."
+)
 BUDGET = ("level", "query", "share of rho", "standard deviation")
+
+
+def _beside(accuracy: Accuracy) -> str:
+    return BESIDE_WORDS if len(_methods(accuracy)) > OURS else ""
 
 
 def levels_chart(accuracy: Accuracy) -> Spec:

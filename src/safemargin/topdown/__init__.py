@@ -2,16 +2,19 @@
 
 import hashlib
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.errors import InputError, OutputError
-from safemargin.model.accuracy import Accuracy
+from safemargin.mechanisms.topdown.least_squares import expected_errors
+from safemargin.model.accuracy import Accuracy, Expected
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design
 from safemargin.project.topdown import TopDownProject
@@ -81,6 +84,22 @@ def run(
         methods[name] = list(spine.counts(count_people(project, spine, path)))
     found = accuracy(design, counts, methods)
     return Outcome(project.title or config.stem, public.path, design, promise, found)
+
+
+def plan(config: Path) -> tuple[Expected, ...]:
+    """What a release would measure and how precise its estimates would be. Counts of people are not looked at."""
+    project = TopDownProject.load(config)
+    design = read_design(project)
+    kinds = design.attributes
+    found = []
+    for level, (name, errors) in enumerate(zip(design.spine.levels, expected_errors(design), strict=True)):
+        measured = design.measured(level)
+        for query, error in errors.items():
+            share = design.shares[level] * design.queries[level].get(query, Fraction(0))
+            noise = math.sqrt(measured[query]) if query in measured else None
+            mean = math.sqrt(float((error**2).mean()))
+            found.append(Expected(name, kinds.title(query), str(share), noise, mean))
+    return tuple(found)
 
 
 def recompute(published: Path, progress: Progress = silent) -> Recomputed:

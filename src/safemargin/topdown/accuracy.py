@@ -26,7 +26,8 @@ def accuracy(
         name: [_squares(mine, true) for mine, true in zip(tables, counts, strict=True)]
         for name, tables in methods.items()
     }
-    found[FLAT] = _flat(design)
+    ours = {name: found.pop(name) for name in (UNBIASED, WHOLE) if name in found}
+    found = {**ours, FLAT: _flat(design), **found}
     levels = tuple(
         LevelError(name, level, len(people), kind, math.sqrt(float(values.mean())))
         for name, squares in found.items()

@@ -121,6 +121,23 @@ def fit(design: Design, measured: Measured) -> Fit:
     return Fit(spine, basis, tuple(up), tuple(spread), tuple(best), tuple(variance))
 
 
+def expected_errors(design: Design) -> tuple[dict[Query, FloatArray], ...]:
+    """Standard errors of every query, by level and area, before anything is measured: they depend on no counts."""
+    kinds, spine = design.attributes, design.spine
+    noisy = tuple(
+        {query: np.zeros((len(names), kinds.cells(query)), dtype=np.int64) for query in design.measured(level)}
+        for level, names in enumerate(spine.names)
+    )
+    exact = {
+        (level, query): np.zeros((len(spine.names[level]), kinds.cells(query)), dtype=np.int64)
+        for level, query in design.exact
+    }
+    found = fit(design, Measured(noisy, exact))
+    asked = [query for level in range(len(spine.levels)) for query in design.measured(level)]
+    queries = sorted(dict.fromkeys([Query(()), *asked, kinds.detailed]), key=lambda query: len(query.axes))
+    return tuple({query: found.standard_error(level, query) for query in queries} for level in range(len(spine.levels)))
+
+
 def _up(
     design: Design,
     basis: Basis,
