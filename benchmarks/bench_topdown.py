@@ -45,7 +45,7 @@ def costs(blocks: int, folder: Path) -> tuple[int, dict[str, float]]:
 def curve(found: list[tuple[int, dict[str, float]]]) -> str:
     """The seconds of every step against the areas, both logarithmic."""
     values = [{"areas": areas, "step": step, "s": s} for areas, each in found for step, s in each.items()]
-    axis = {"type": "quantitative", "scale": {"type": "log"}}
+    axis = {"type": "quantitative", "scale": {"type": "log", "nice": False}}
     return to_svg(
         {
             "data": {"values": values},

@@ -77,6 +77,12 @@ def test_shares_must_add_up_to_one() -> None:
         designed(uneven_spine(), split={"total": "1"})
 
 
+@pytest.mark.parametrize(("rho", "said"), [("1e400", "too small"), ("1e-300", "too large")])
+def test_noise_that_cannot_be_drawn_is_refused(rho: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"budget: land: total: noise of variance .* is {said} to be drawn"):
+        designed(uneven_spine(), rho=Fraction(rho))
+
+
 def test_variances_spend_the_budget_to_the_last_fraction() -> None:
     design = designed(uneven_spine(), rho=Fraction(339, 542))
     spent = sum(1 / variance for level in range(4) for variance in design.measured(level).values())
@@ -341,7 +347,7 @@ def _sex_age(table: IntArray) -> IntArray:
 
 def test_without_noise_the_truth_comes_out() -> None:
     spine = uneven_spine(5)
-    design, counts = designed(spine, rho=Fraction(10**12)), people(spine, 5)
+    design, counts = designed(spine, rho=Fraction(10**10)), people(spine, 5)
     measured = rounded_noise(design, counts, 5)
     for table, true in zip(settled(design, measured), counts, strict=True):
         assert (table == true).all()

@@ -15,6 +15,10 @@ MOST = 2**53
 """Stands for no upper limit; sums of counts stay below it."""
 
 
+LEAST_VARIANCE, MOST_VARIANCE = Fraction(1, 10**12), Fraction(10**12)
+"""Of noise that is drawn."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """The counts of a margin lie between `low` and `high`, one row per area of a level."""
@@ -56,6 +60,13 @@ class Design:
             raise InputError(
                 f"budget: {self.spine.levels[-1]}: give the query 'detailed' a share, so that every count is measured"
             )
+        for level, name in enumerate(self.spine.levels):
+            for query, variance in self.measured(level).items():
+                if not LEAST_VARIANCE <= variance <= MOST_VARIANCE:
+                    raise InputError(
+                        f"budget: {name}: {self.attributes.title(query)}: noise of variance {float(variance):.3g} is "
+                        f"{'too small' if variance < 1 else 'too large'} to be drawn; change rho or the share"
+                    )
         for narrow, wide in zip(self.passes, self.passes[1:], strict=False):
             if not narrow <= wide or narrow == wide:
                 raise InputError("tables.passes: each must hold all attributes of the one before it, and more")
