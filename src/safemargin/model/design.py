@@ -60,8 +60,8 @@ class Design:
             raise InputError(
                 f"budget: {self.spine.levels[-1]}: give the query 'detailed' a share, so that every count is measured"
             )
-        for level, name in enumerate(self.spine.levels):
-            for query, variance in self.measured(level).items():
+        for place, name in enumerate(self.spine.levels):
+            for query, variance in self.measured(place).items():
                 if not LEAST_VARIANCE <= variance <= MOST_VARIANCE:
                     raise InputError(
                         f"budget: {name}: {self.attributes.title(query)}: noise of variance {float(variance):.3g} is "

@@ -15,7 +15,7 @@ from safemargin.tabulate.duck import DuckSource, connected
 from safemargin.tabulate.engines import open_source
 from safemargin.tabulate.profiles import check_columns
 
-MOST_CELLS = 60_000_000
+MOST_CELLS = 20_000_000
 """Counts of the smallest areas that are held in memory."""
 
 
