@@ -421,6 +421,22 @@ def test_nonnegative_values_are_the_nearest(seed: int) -> None:
             assert np.linalg.norm(step - family.target) >= gap - 1e-6
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_leaving_out_what_must_be_zero_changes_nothing(seed: int) -> None:
+    """An area has nobody in two of twelve cells; a margin that should stay put pulls at the others."""
+    random = numpy_generator(seed)
+    true = random.poisson(2, size=(3, 12)).astype(np.int64)
+    true[:, [2, 7]] = 0
+    target = true + random.normal(0, 1.5, true.shape)
+    totals = true.sum(axis=1, keepdims=True)
+    weights = {DETAILED: np.ones(3), SEX_AGE: np.full(3, 5.0)}
+    family = Forms(KINDS, DETAILED).family(
+        true.sum(axis=0), [Limit(TOTAL, totals, totals)], None, np.zeros(12, dtype=bool), target, weights
+    )
+    gone = np.tile(true.sum(axis=0) == 0, 3)
+    assert nonnegative(family)[~gone] == pytest.approx(nonnegative(family.without(gone)), abs=1e-5)
+
+
 def test_a_family_without_a_solution_is_refused() -> None:
     family = small_family(1)
     more = family.least + (np.arange(len(family.least)) == 0)

@@ -18,8 +18,8 @@ NEAR = 1e-7
 class Family:
     """Counts `x` with `least <= matrix x <= most`, `x >= 0` and `x = 0` where `empty`, near `target`.
 
-    `also` are margins that should stay near those of the target too: a matrix, and the weight of each of its rows.
-    `target` and `weight` have one entry per count, part by part.
+    `also` are margins that should stay near those of the target too: a matrix, the weight of each of its rows, and how
+    far each is from the target already. `target` and `weight` have one entry per count, part by part.
     """
 
     matrix: sparse.csr_array
@@ -28,7 +28,7 @@ class Family:
     empty: BoolArray
     target: FloatArray
     weight: FloatArray
-    also: tuple[tuple[sparse.csr_array, FloatArray], ...] = ()
+    also: tuple[tuple[sparse.csr_array, FloatArray, FloatArray], ...] = ()
 
     def is_met(self, values: FloatArray) -> bool:
         """Whether values satisfy everything, but for rounding errors of floating point."""
@@ -39,6 +39,20 @@ class Family:
             and (values[self.empty] <= NEAR).all()
             and (sums >= self.least - slack).all()
             and (sums <= self.most + slack).all()
+        )
+
+    def without(self, gone: BoolArray) -> "Family":
+        """The same problem where the counts that must be zero are left out."""
+        keep = ~gone
+        lost = np.where(gone, self.target, 0.0)
+        return Family(
+            self.matrix[:, keep],
+            self.least,
+            self.most,
+            np.zeros(int(keep.sum()), dtype=bool),
+            self.target[keep],
+            self.weight[keep],
+            tuple((matrix[:, keep], weight, far - matrix @ lost) for matrix, weight, far in self.also),
         )
 
 
@@ -102,7 +116,11 @@ class Forms:
             target.reshape(-1),
             np.repeat(weights[self.margin], cells),
             tuple(
-                (self.sums(parts, query), np.repeat(weight, self.attributes.cells(query)))
+                (
+                    self.sums(parts, query),
+                    np.repeat(weight, self.attributes.cells(query)),
+                    np.zeros(parts * self.attributes.cells(query)),
+                )
                 for query, weight in weights.items()
                 if query != self.margin
             ),

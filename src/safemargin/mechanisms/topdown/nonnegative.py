@@ -23,11 +23,13 @@ def nonnegative(family: Family) -> FloatArray:
     import clarabel
 
     size = len(family.target)
+    if not size:
+        raise Infeasible("no counts satisfy all constraints, because none is left")
     scale = family.weight.max()
     weights, ties = [family.weight / scale], []
-    width = size + sum(len(weight) for _, weight in family.also)
+    width = size + sum(len(weight) for _, weight, _ in family.also)
     place = size
-    for matrix, weight in family.also:  # one more variable for every sum that should stay where it is
+    for matrix, weight, _ in family.also:  # one more variable for every sum that should stay where it is
         weights.append(weight / scale)
         shift = sparse.csr_array(
             (np.ones(len(weight)), (np.arange(len(weight)), np.arange(place, place + len(weight)))),
@@ -45,7 +47,7 @@ def nonnegative(family: Family) -> FloatArray:
     right = [
         (family.least - now)[fixed],
         -family.target[family.empty],
-        np.zeros(sum(block.shape[0] for block in ties)),
+        *(-far for _, _, far in family.also),
         (family.most - now)[above],
         (now - family.least)[below],
         family.target[~family.empty],

@@ -10,7 +10,7 @@ from safemargin.mechanisms.topdown.least_squares import Fit
 from safemargin.mechanisms.topdown.nonnegative import Infeasible, nonnegative
 from safemargin.mechanisms.topdown.reach import Reach, reach
 from safemargin.mechanisms.topdown.whole import whole
-from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.design import Design, Limit, summed_limit
 from safemargin.model.spine import Query
 
@@ -58,7 +58,10 @@ def tidy(
                 target[start:end],
                 {query: weight[start:end] for query, weight in weights.items()},
             )
-            found[start:end] = _settled(design, level, place, family).reshape(end - start, -1)
+            gone = empty if wanted is None else empty | (wanted[place] == 0)
+            found[start:end] = _settled(design, level, place, family, np.tile(gone, end - start)).reshape(
+                end - start, -1
+            )
             progress(1)
         settled = margin, found
     assert settled is not None
@@ -76,10 +79,16 @@ def _part(found: Reach | None, start: int, end: int) -> Reach | None:
     return None if found is None else Reach(found.sets, found.low[start:end], found.high[start:end])
 
 
-def _settled(design: Design, level: int, place: int, family: Family) -> IntArray:
+def _settled(design: Design, level: int, place: int, family: Family, gone: BoolArray) -> IntArray:
+    """Whole counts of the parts of one area; `gone` marks those that are zero because the area has none."""
+    counts = np.zeros(len(gone), dtype=np.int64)
+    if gone.all() and family.least.max(initial=0) <= 0:
+        return counts
+    rest = family.without(gone)
     try:
         met = family.is_met(family.target)
-        return whole(family, np.maximum(family.target, 0.0) if met else nonnegative(family))
+        counts[~gone] = whole(rest, np.maximum(rest.target, 0.0) if met else nonnegative(rest))
+        return counts
     except Infeasible as problem:
         spine = design.spine
         area = f"the parts of {spine.levels[level - 1]} {spine.names[level - 1][place]!r}" if level else "the root"
