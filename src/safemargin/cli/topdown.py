@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from safemargin.cli.options import Json
-from safemargin.cli.terminal import notes, out, print_json
+from safemargin.cli.terminal import Json, notes, out, print_json
 from safemargin.errors import InputError
 from safemargin.report.areas import areas_document, areas_page, plan_document, show_areas, show_plan
 from safemargin.topdown import plan, recompute, run
