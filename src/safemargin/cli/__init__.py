@@ -24,6 +24,7 @@ COMMANDS = {
     "audit": "tables",
     "withhold": "withholding",
     "fiber": "fibers",
+    "topdown": "topdown",
     "verify": "proofs",
     "ledger": "ledgers",
     "noise": "noise",
