@@ -28,9 +28,7 @@ def threshold(kinds: Kinds) -> int:
     low, high = 0, total + 1
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if middle <= total and wins(middle) else (middle + 1, high)
-        if middle > total:
-            break
+        low, high = (low, middle) if wins(middle) else (middle + 1, high)
     return low
 
 
