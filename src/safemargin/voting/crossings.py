@@ -15,6 +15,10 @@ from safemargin.voting.election import Kinds
 
 MOST_SETS = 2500
 """Sets of ties that are tried."""
+MOST_SUMS = 100
+"""Rules with more sums than this have too many ties to try; nothing is said about them."""
+MOST_WORK = 200_000
+"""Sets of ties times kinds of votes."""
 DIRECTIONS = 400
 NEAR = 1e-5
 WHOLE = 1e12
@@ -94,13 +98,16 @@ def crossings(kinds: Kinds, active: int = 3) -> list[Crossing]:
     here = around(kinds, shares)
     if len(here) > 1:
         return [Crossing(0.0, shares, here)]
+    if kinds.adds.shape[1] > MOST_SUMS:
+        return []
     normals = hyperplanes(kinds.adds).astype(np.float64)
+    most = min(MOST_SETS, max(MOST_WORK // len(kinds), 50))
     best: dict[frozenset[int], Crossing] = {}
     tried = 0
     for size in range(1, active + 1):
         for chosen in combinations(range(len(normals)), size):
             tried += 1
-            if tried > MOST_SETS:
+            if tried > most:
                 return sorted(best.values(), key=lambda each: each.rate)
             found = project(shares, normals[list(chosen)])
             if found is None or found.min() < 1e-12:

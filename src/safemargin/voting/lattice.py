@@ -29,6 +29,10 @@ NEGLIGIBLE = 41.0
 Progress = Callable[[int, int], None]
 
 
+def nothing(done: int, total: int) -> None:
+    """No progress is shown."""
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Steps of every kind of vote on the grid, and how a point gives back the sums of the rule.
@@ -97,8 +101,8 @@ def results_on(kinds: Kinds, grid: Grid, points: IntArray) -> IntArray:
     return np.stack([kinds.rule.winners(sums + row) for row in own])
 
 
-def convolved(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
-    """Add one vote after the other: sums of positive numbers only."""
+def law_of(kinds: Kinds, grid: Grid, progress: Progress) -> FloatArray:
+    """The law of the sums of all others: add one vote after the other, positive numbers only."""
     shape = tuple(kinds.others * int(most) + 1 for most in grid.steps.max(axis=0))
     law = np.zeros(shape)
     law[(0,) * len(shape)] = 1.0
@@ -111,6 +115,13 @@ def convolved(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
             law[tuple(slice(at, at + size) for at, size in zip(step, reach, strict=True))] += weight * old
         reach += most
         progress(done, kinds.others)
+    return law
+
+
+def convolved(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
+    """Who wins at each point of the whole law."""
+    law = law_of(kinds, grid, progress)
+    shape = law.shape
     flat = law.ravel()
     found: dict[bytes, float] = {}
     held = np.flatnonzero(flat)
@@ -188,9 +199,12 @@ def transformed(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
             points = np.stack(np.unravel_index(cells, shape), axis=1).astype(np.int64) + window.low
             errors = np.stack([each.log_error(points) for each in windows])
             mine = np.argmin(errors, axis=0) == number
-            cells, points, error = cells[mine], points[mine], errors[number, mine]
+            cells, points = cells[mine], points[mine]
+            most = np.min([each.log_factor(points) for each in windows], axis=0)  # Chernoff's bound on a chance
+            error = np.minimum(errors[number, mine], most)
             results = results_on(kinds, grid, points)
-            weights = np.exp(np.minimum(np.log(flat[cells]) + window.log_factor(points) - shift, 700.0))
+            logs = np.minimum(np.log(flat[cells]) + window.log_factor(points), most)
+            weights = np.exp(np.minimum(logs - shift, 700.0))
             pivotal = gather(found, results, weights)
             slack += float(np.exp(np.minimum(error[pivotal] - shift, 700.0)).sum())
             progress(start + len(cells), len(held))
