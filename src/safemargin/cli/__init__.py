@@ -11,6 +11,7 @@ import typer
 from safemargin.cli.comparisons import compare
 from safemargin.cli.fibers import fiber
 from safemargin.cli.ledgers import ledger
+from safemargin.cli.outcomes import outcome
 from safemargin.cli.projects import demo, init, release, schema
 from safemargin.cli.proofs import verify
 from safemargin.cli.tables import audit, bound
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (demo, init, release, compare, bound, audit, withhold, fiber, verify, ledger, schema):
+for command in (demo, init, release, compare, bound, audit, withhold, fiber, verify, ledger, outcome, schema):
     app.command()(command)
 
 

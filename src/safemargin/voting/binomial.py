@@ -31,13 +31,11 @@ def deviance(x: Any, mean: Any) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         v = np.where(total > 0, (x - mean) / total, 0.0)
         far = xlogy(x, np.where(mean > 0, x / np.where(mean > 0, mean, 1.0), 1.0)) + mean - x
-    near = (x - mean) * v
-    power = 2 * x * v
     square = v * v
-    for odd in range(3, 35, 2):
-        power = power * square
-        near = near + power / odd
-    return np.where(np.abs(v) < 0.1, near, far)
+    series = np.zeros_like(v)
+    for odd in range(17, 1, -2):
+        series = (series + 1 / odd) * square
+    return np.where(square < 0.01, (x - mean) * v + 2 * x * v * series, far)
 
 
 def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:

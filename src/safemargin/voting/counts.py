@@ -16,9 +16,9 @@ from safemargin.model.arrays import FloatArray
 from safemargin.voting.binomial import log_binomial, log_upper_tail
 from safemargin.voting.chances import Worst
 
-SAMPLE = 400
-MOST_TERMS = 20_000
-FAR = 50.0
+SAMPLE = 120
+MOST_TERMS = 1_500
+FAR = 42.0
 """Terms smaller than the largest by exp of this are left out."""
 
 
@@ -49,7 +49,7 @@ def log_pair(voters: int, first: float, second: float, epsilon: float = 0.0) -> 
         mode = 1 + (voters - 1) * (first + second)
         near = np.flatnonzero(terms > terms.max() - FAR) if terms.max() > -np.inf else np.array([np.argmin(abs(at - mode))])
         tighter = int(at[max(near[0] - 1, 0)]), int(at[min(near[-1] + 1, len(at) - 1)])
-        if tighter == (low, high) or (tighter[1] - tighter[0]) > 0.9 * (high - low):
+        if tighter[1] - tighter[0] > 0.8 * (high - low):
             break
         low, high = tighter
     terms = _log_terms(np.arange(low, high + 1, dtype=np.float64), voters, first, second, epsilon)
@@ -70,7 +70,8 @@ def counts_worst(voters: int, shares: Sequence[float], epsilon: float = 0.0) -> 
     0.432099
     """
     first, second = rarest(shares)
-    ways = [(log_pair(voters, shares[i], shares[j], epsilon), (i, j)) for i, j in ((first, second), (second, first))]
+    orders = ((first, second), (second, first)) if epsilon > 0 else ((first, second),)  # at 0 both are the same
+    ways = [(log_pair(voters, shares[i], shares[j], epsilon), (i, j)) for i, j in orders]
     log_delta, pair = max(ways, key=lambda way: (way[0], -way[1][0]))
     return Worst(exp(log_delta) if log_delta > -745 else 0.0, log_delta, pair, ())
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.voting.chances import Chances, from_patterns, gather
 from safemargin.voting.crossings import crossings
 from safemargin.voting.election import Kinds
@@ -147,21 +147,35 @@ class Window:
         factor: FloatArray = self.constant - points @ self.tilt
         return factor
 
+    def is_inside(self, points: IntArray) -> BoolArray:
+        """Which points lie in the window."""
+        found: BoolArray = ((points >= self.low) & (points < self.low + np.array(self.law.shape))).all(axis=1)
+        return found
+
     def log_error(self, points: IntArray) -> FloatArray:
         """log of the rounding error of an untilted chance; infinite outside."""
-        inside = ((points >= self.low) & (points < self.low + np.array(self.law.shape))).all(axis=1)
-        return np.where(inside, self.log_factor(points) + log(self.rounding), np.inf)
+        return np.where(self.is_inside(points), self.log_factor(points) + log(self.rounding), np.inf)
+
+    def log_most(self, points: IntArray) -> FloatArray:
+        """A bound on the log of an untilted chance: Chernoff's, and what all points outside have together."""
+        outside = log(LEFT_OUT * 2 * self.law.ndim)
+        return self.log_factor(points) + np.where(self.is_inside(points), 0.0, outside)
+
+
+def tilt_to(kinds: Kinds, grid: Grid, shares: FloatArray) -> tuple[FloatArray, float]:
+    """How votes must be tilted along the grid to have these shares, and the log of their mass then."""
+    lean = np.log(shares / kinds.weights)
+    design = np.column_stack([grid.steps, np.ones(len(grid.steps))]).astype(np.float64)
+    tilt = np.linalg.lstsq(design, lean, rcond=None)[0][:-1]
+    tilted = np.log(kinds.weights) + grid.steps @ tilt
+    return tilt, float(np.log(np.exp(tilted - tilted.max()).sum()) + tilted.max())
 
 
 def window_around(kinds: Kinds, grid: Grid, shares: FloatArray) -> Window:
     """The window in which votes with these shares, a tilt of the believed ones, almost surely sum."""
     others, steps = kinds.others, grid.steps
-    lean = np.log(shares / kinds.weights)
-    design = np.column_stack([steps, np.ones(len(steps))]).astype(np.float64)
-    tilt = np.linalg.lstsq(design, lean, rcond=None)[0][:-1]
-    tilted = np.log(kinds.weights) + steps @ tilt
-    mass = float(np.log(np.exp(tilted - tilted.max()).sum()) + tilted.max())
-    chances = np.exp(tilted - mass)
+    tilt, mass = tilt_to(kinds, grid, shares)
+    chances = np.exp(np.log(kinds.weights) + steps @ tilt - mass)
     mean = others * (chances @ steps)
     spread = others * (chances @ (steps - chances @ steps) ** 2)
     most = steps.max(axis=0)
@@ -187,6 +201,7 @@ def transformed(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
     nearest = found_at[0].rate if found_at else 0.0
     places += [c.shares for c in found_at if c.rate > 0 and kinds.others * (c.rate - nearest) < NEGLIGIBLE][:8]
     windows = [window_around(kinds, grid, place) for place in places]
+    tilts = [tilt_to(kinds, grid, crossing.shares) for crossing in found_at]
     shift = -kinds.others * nearest
     found: dict[bytes, float] = {}
     slack = 0.0
@@ -200,7 +215,8 @@ def transformed(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
             errors = np.stack([each.log_error(points) for each in windows])
             mine = np.argmin(errors, axis=0) == number
             cells, points = cells[mine], points[mine]
-            most = np.min([each.log_factor(points) for each in windows], axis=0)  # Chernoff's bound on a chance
+            chernoff = [kinds.others * mass - points @ tilt for tilt, mass in tilts]
+            most = np.min([*chernoff, *(each.log_most(points) for each in windows)], axis=0)
             error = np.minimum(errors[number, mine], most)
             results = results_on(kinds, grid, points)
             logs = np.minimum(np.log(flat[cells]) + window.log_factor(points), most)
