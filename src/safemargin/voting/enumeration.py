@@ -1,8 +1,7 @@
 """All ways in which the others can vote, one by one: the plainest engine, for any rule."""
 
 from collections.abc import Iterator
-from fractions import Fraction
-from math import comb, factorial
+from math import comb
 
 import numpy as np
 from scipy.special import gammaln
@@ -60,32 +59,3 @@ def enumerated(kinds: Kinds, progress: Progress) -> Chances:
         done += len(counts)
         progress(done, total)
     return from_patterns(found, kinds.rule.outcomes)
-
-
-def exact_patterns(kinds: Kinds) -> dict[bytes, Fraction]:
-    """The chance of every pattern as a fraction."""
-    found: dict[bytes, Fraction] = {}
-    for block in all_counts(kinds.others, len(kinds)):
-        sums = block @ kinds.adds + kinds.offset
-        results = np.stack([kinds.rule.winners(sums + row) for row in kinds.adds], axis=1).astype(np.int8)
-        for counts, result in zip(block.tolist(), results, strict=True):
-            weight = Fraction(factorial(kinds.others))
-            for count, share in zip(counts, kinds.shares, strict=True):
-                weight *= share**count / factorial(count)
-            key = result.tobytes()
-            found[key] = found.get(key, Fraction(0)) + weight
-    return found
-
-
-def exact_delta(kinds: Kinds, factor: Fraction = Fraction(1)) -> Fraction:
-    """Delta as a fraction; `factor` is exp of epsilon."""
-    patterns = exact_patterns(kinds)
-    likely = [[Fraction(0)] * kinds.rule.outcomes for _ in kinds.votes]
-    for key, weight in patterns.items():
-        for vote, result in enumerate(np.frombuffer(key, dtype=np.int8)):
-            likely[vote][result] += weight
-    return max(
-        sum((max(p - factor * q, Fraction(0)) for p, q in zip(first, second, strict=True)), Fraction(0))
-        for first in likely
-        for second in likely
-    )

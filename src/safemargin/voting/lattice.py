@@ -6,7 +6,7 @@ transform, in a window around each place that matters, with votes tilted so that
 chance of a close race keeps its digits, however small it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import lcm, log, prod, sqrt
 from typing import Any
@@ -103,18 +103,29 @@ def results_on(kinds: Kinds, grid: Grid, points: IntArray) -> IntArray:
 
 def law_of(kinds: Kinds, grid: Grid, progress: Progress) -> FloatArray:
     """The law of the sums of all others: add one vote after the other, positive numbers only."""
-    shape = tuple(kinds.others * int(most) + 1 for most in grid.steps.max(axis=0))
-    law = np.zeros(shape)
-    law[(0,) * len(shape)] = 1.0
-    reach = np.ones(len(shape), dtype=np.int64)
-    most = grid.steps.max(axis=0)
-    for done in range(kinds.others):
-        old = law[tuple(slice(0, size) for size in reach)].copy()
-        law[tuple(slice(0, size) for size in reach)] = 0.0
-        for step, weight in zip(grid.steps, kinds.weights, strict=True):
+    return np.asarray(_added(kinds.others, grid.steps, kinds.weights.tolist(), np.float64, progress))
+
+
+def exact_law(kinds: Kinds, grid: Grid) -> tuple[Any, int]:
+    """The same in whole numbers, to be divided by the second value."""
+    whole = lcm(*(share.denominator for share in kinds.shares))
+    weights = [int(share * whole) for share in kinds.shares]
+    return _added(kinds.others, grid.steps, weights, np.object_, nothing), whole**kinds.others
+
+
+def _added(others: int, steps: IntArray, weights: Sequence[float], kind: type, progress: Progress) -> Any:
+    most = steps.max(axis=0)
+    law = np.zeros(tuple(others * int(each) + 1 for each in most), dtype=kind)
+    law[(0,) * law.ndim] = 1
+    reach = np.ones(law.ndim, dtype=np.int64)
+    for done in range(others):
+        here = tuple(slice(0, size) for size in reach)
+        old = law[here].copy()
+        law[here] = 0
+        for step, weight in zip(steps, weights, strict=True):
             law[tuple(slice(at, at + size) for at, size in zip(step, reach, strict=True))] += weight * old
         reach += most
-        progress(done, kinds.others)
+        progress(done, others)
     return law
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import factorial, inf, log
 
-from safemargin.errors import InputError
+from safemargin.errors import InputError, TooLargeError
 from safemargin.voting import closed, pluralities, transfers
 from safemargin.voting.ballots import ranking_text
 from safemargin.voting.chances import Chances, Worst
 from safemargin.voting.counts import counts_fraction, counts_worst
 from safemargin.voting.election import Election, Kinds
-from safemargin.voting.enumeration import enumerated, exact_delta, ways
+from safemargin.voting.enumeration import enumerated, ways
+from safemargin.voting.rational import exact_delta, is_small
 from safemargin.voting.lattice import Grid, Progress, convolved, grid_of, nothing, transformed
 from safemargin.voting.sampling import DRAWS, MOST_VOTES, sampled
 from safemargin.voting.sums import sums_worst
@@ -27,7 +28,6 @@ MOST_CELLS = 4e7
 MOST_TRANSFERS = 6_000
 MOST_DIMENSIONS = 3
 MOST_KINDS = 800
-MOST_EXACT_WAYS = 60_000
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,16 @@ def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> Answe
     return replace(answer, curve=tuple((each, found.delta) for each, found in zip(curve, law[1:], strict=True)))
 
 
+def chances_of(election: Election, progress: Progress = nothing) -> Chances:
+    """Chances of every winner for every vote, by the first engine that computes them."""
+    kinds = election.kinds
+    grid = grid_of(kinds)
+    for engine in ENGINES.values():
+        if engine.run is not None and engine.refusal(kinds, grid) is None:
+            return engine.run(kinds, grid, progress, True)
+    raise TooLargeError(f"voters = {election.voters:,}: too many for every engine that computes chances")
+
+
 def _winner(
     election: Election,
     epsilon: float,
@@ -243,7 +253,7 @@ def _fraction(election: Election, publish: str, epsilon: float) -> Fraction:
         return counts_fraction(election.others + 1, shares)
     if publish == "winner" and closed.fits(election.kinds):
         return closed.closed_fraction(election.kinds)
-    if publish == "winner" and ways(election.others, len(election.kinds)) <= MOST_EXACT_WAYS:
+    if publish == "winner" and is_small(election.kinds, grid_of(election.kinds)):
         return exact_delta(election.kinds)
     raise InputError(f"voters = {election.voters:,}: too many for a fraction; leave it out")
 
