@@ -37,8 +37,8 @@ from safemargin.project import LedgerSection, Project
 from safemargin.publish import check_folder, publish, release_files, write_folder
 from safemargin.report import html_report, release_document
 from safemargin.report.margins import margins_document
-from safemargin.report.results import result_document
 from safemargin.report.painter import Painter
+from safemargin.report.results import result_document
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.people import tabulate_people
 from safemargin.tabulate.tidy import read_many

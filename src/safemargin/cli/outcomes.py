@@ -32,7 +32,9 @@ def outcome(
     publish: Annotated[str, typer.Option(help="winner, histogram, tops or scores.")] = "winner",
     epsilon: Annotated[float, typer.Option(help="How far chances may differ by a factor.")] = 0.0,
     curve: Annotated[bool, typer.Option("--curve", help="Also print delta for other epsilons.")] = False,
-    wanted: Annotated[float | None, typer.Option("--delta", help="Find the smallest electorate for this delta.")] = None,
+    wanted: Annotated[
+        float | None, typer.Option("--delta", help="Find the smallest electorate for this delta.")
+    ] = None,
     votes: Annotated[Path | None, typer.Option(help="Votes cast (CSV or PrefLib): who won.")] = None,
     known: Annotated[Path | None, typer.Option(help="Votes that the adversary knows (CSV).")] = None,
     ties: Annotated[str | None, typer.Option(help="Order in which ties are broken: b,a,c; or all.")] = None,
@@ -66,7 +68,7 @@ def outcome(
     if page is not None:
         picture = to_svg(curve_chart(answer.curve)) if answer.curve else ""
         title = f"How private is the outcome? {rule}, {answer.voters:,} voters"
-        write(page, whole_page(title, element("h1", title), answer_body(answer, document, picture)))
+        write(page, whole_page(title, element("h1", title), answer_body(answer, picture)))
     if as_json:
         print_json(document)
     else:

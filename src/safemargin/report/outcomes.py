@@ -1,6 +1,5 @@
 """Answers about outcomes: in words, as a document, and as a page."""
 
-from collections.abc import Mapping
 from math import isfinite, log
 
 from rich.console import Console
@@ -19,12 +18,13 @@ PUBLISHED_WORDS = {
     "scores": "the sums that the rule counts",
 }
 
+
 def answer_words(answer: Answer) -> str:
     """The answer in one sentence."""
     about = "" if answer.exact else "about "
     return (
-        f"Publishing {PUBLISHED_WORDS[answer.publish]} exactly is ({answer.epsilon:g}, {about}{small(answer.delta)})-private "
-        f"against an adversary who believes that {answer.belief}."
+        f"Publishing {PUBLISHED_WORDS[answer.publish]} exactly is "
+        f"({answer.epsilon:g}, {about}{small(answer.delta)})-private against an adversary who believes that {answer.belief}."
     )
 
 
@@ -37,9 +37,11 @@ def pair_words(answer: Answer) -> str:
     return f"Somebody who votes {first} rather than {second} is most exposed: it{towards}."
 
 
-def answer_document(answer: Answer, rule: str, stability: Stability | None = None, least: int | None = None) -> Document:
+def answer_document(
+    answer: Answer, rule: str, stability: Stability | None = None, least: int | None = None
+) -> Document:
     """The JSON of `outcome`."""
-    found: dict[str, object] = {
+    found: Document = {
         "schema": SCHEMA,
         "delta": answer.delta,
         "epsilon": answer.epsilon,
@@ -70,13 +72,13 @@ def answer_document(answer: Answer, rule: str, stability: Stability | None = Non
     return found
 
 
-def show_answer(console: Console, document: Mapping[str, object]) -> None:
+def show_answer(console: Console, document: Document) -> None:
     """The same document in a terminal."""
 
     def say(words: object, style: str = "") -> None:
         console.print(Text(str(words), style=style))
 
-    low, high = document["interval"]  # type: ignore[misc]
+    low, high = document["interval"]
     say(document["words"])
     say(f"delta {document['delta']:.10g} at epsilon {document['epsilon']:g} ({document['engine']})", "bold")
     if not document["exact"]:
@@ -85,19 +87,19 @@ def show_answer(console: Console, document: Mapping[str, object]) -> None:
         say(f"log10 of delta is {document['log10_delta']:.6g}.")
     if "fraction" in document:
         say(f"As a fraction: {document['fraction']}.")
-    if isinstance(document.get("class"), Mapping):
-        say(f"As the electorate grows: {document['class']['words']} ({document['class']['kind']}).")  # type: ignore[index]
+    if "class" in document:
+        say(f"As the electorate grows: {document['class']['words']} ({document['class']['kind']}).")
     if "smallest_electorate" in document:
         say(f"Smallest electorate with the wanted delta: {document['smallest_electorate']:,}.")
-    for epsilon, delta in document.get("curve", ()):  # type: ignore[attr-defined]
+    for epsilon, delta in document.get("curve", ()):
         say(f"  epsilon {epsilon:<6g} delta {small(delta)}")
     if document.get("pure_epsilon") is not None:
         say(f"With delta 0: epsilon {document['pure_epsilon']:.6g}.")
-    for words in document["notes"]:  # type: ignore[attr-defined]
+    for words in document["notes"]:
         say(f"Note: {words}.", "dim")
 
 
-def answer_body(answer: Answer, document: Mapping[str, object], draw: str) -> Html:
+def answer_body(answer: Answer, draw: str) -> Html:
     """The parts of a page about one answer."""
     rows = [(f"{epsilon:g}", small(delta)) for epsilon, delta in answer.curve]
     return joined(

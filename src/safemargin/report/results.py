@@ -1,7 +1,7 @@
 """What the exact result of a release tells about one person: in words, as a document, and as a picture."""
 
 from collections.abc import Sequence
-from math import log
+from math import floor, log10
 
 from safemargin.report.charts import STACK_WIDTH, Spec
 from safemargin.report.document import Document
@@ -18,7 +18,7 @@ CAPTION = "The smaller epsilon and delta, the less one vote shows: every point o
 ASSUMPTIONS = (
     "Votes are drawn independently: an adversary who knows that people vote alike, or who knows some of the votes, can "
     "learn more.",
-    "Delta is the largest gap that one vote makes in the chance of anything published. It is not the chance of a breach.",
+    "Delta is the largest gap that one vote makes in the chance of anything published, not the chance of a breach.",
     "Nobody is promised that their vote cannot be guessed: a belief that was right before is as right after.",
 )
 
@@ -35,8 +35,8 @@ def small(value: float) -> str:
 def result_words(privacy: ResultPrivacy) -> str:
     """One sentence that a clerk can read."""
     return (
-        f"Publishing this result exactly is ({privacy.epsilon:g}, {small(privacy.delta)})-private against an adversary who "
-        f"believes that {privacy.belief}."
+        f"Publishing this result exactly is ({privacy.epsilon:g}, {small(privacy.delta)})-private "
+        f"against an adversary who believes that {privacy.belief}."
     )
 
 
@@ -85,8 +85,8 @@ def curve_chart(curve: Sequence[tuple[float, float]]) -> Spec:
     values = [
         {"epsilon": epsilon, "delta": max(delta, SMALLEST_DRAWN), "words": small(delta)} for epsilon, delta in curve
     ]
-    least = min(value["delta"] for value in values)
-    low = 10.0 ** int(log(float(least)) / log(10) - 1)
+    least = max(min(delta for _, delta in curve), SMALLEST_DRAWN)
+    low = 10.0 ** floor(log10(least))
     x = {"field": "epsilon", "type": "quantitative", "axis": {"title": "epsilon", "grid": True, "tickCount": 5}}
     scale = {"type": "log", "domain": [low, 1], "nice": False}
     axis = {"title": "delta", "grid": True, "format": "~e", "tickCount": 5}

@@ -28,7 +28,9 @@ def letters(candidates: int) -> tuple[str, ...]:
 def rankings(candidates: int) -> tuple[Ranking, ...]:
     """All complete rankings, in the order of the alphabet."""
     if factorial(candidates) > MOST_RANKINGS:
-        raise TooLargeError(f"{candidates} candidates: have more than {MOST_RANKINGS:,} rankings; name those that occur")
+        raise TooLargeError(
+            f"{candidates} candidates: have more than {MOST_RANKINGS:,} rankings; name those that occur"
+        )
     return tuple(permutations(range(candidates)))
 
 

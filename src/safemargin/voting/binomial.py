@@ -10,9 +10,7 @@ from safemargin.model.arrays import FloatArray
 HALF_LOG_TWO_PI = 0.5 * float(np.log(2 * np.pi))
 EXACT_UP_TO = 15
 _SMALL = np.arange(1, EXACT_UP_TO + 1, dtype=np.float64)
-_STIRLING = np.concatenate(
-    [[0.0], gammaln(_SMALL + 1) - (_SMALL + 0.5) * np.log(_SMALL) + _SMALL - HALF_LOG_TWO_PI]
-)
+_STIRLING = np.concatenate([[0.0], gammaln(_SMALL + 1) - (_SMALL + 0.5) * np.log(_SMALL) + _SMALL - HALF_LOG_TWO_PI])
 
 
 def stirling_error(n: Any) -> FloatArray:
@@ -21,7 +19,7 @@ def stirling_error(n: Any) -> FloatArray:
     big = np.maximum(n, EXACT_UP_TO + 1.0)
     square = big * big
     series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square) / big
-    return np.where(n <= EXACT_UP_TO, _STIRLING[np.minimum(n, EXACT_UP_TO).astype(np.int64)], series)
+    return np.asarray(np.where(n <= EXACT_UP_TO, _STIRLING[np.minimum(n, EXACT_UP_TO).astype(np.int64)], series))
 
 
 def deviance(x: Any, mean: Any) -> FloatArray:
@@ -35,7 +33,7 @@ def deviance(x: Any, mean: Any) -> FloatArray:
     series = np.zeros_like(v)
     for odd in range(17, 1, -2):
         series = (series + 1 / odd) * square
-    return np.where(square < 0.01, (x - mean) * v + 2 * x * v * series, far)
+    return np.asarray(np.where(square < 0.01, (x - mean) * v + 2 * x * v * series, far))
 
 
 def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:

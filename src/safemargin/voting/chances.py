@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 
 
 class Worst(NamedTuple):
@@ -63,7 +63,7 @@ class Chances:
 
 
 def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 0.0, slack: float = 0.0) -> Chances:
-    """From how likely each pattern is: the result for every vote of the person, the others' votes being what they are."""
+    """From how likely each pattern is: the result for every vote of the person, the others' votes staying."""
     rows = np.array([np.frombuffer(key, dtype=np.int8) for key in patterns], dtype=np.int64)
     weights = np.array(list(patterns.values()))
     pivotal = (rows != rows[:, :1]).any(axis=1)
@@ -80,9 +80,9 @@ def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 
         return Chances(np.log(likely) + shift, gaps, shift, slack)
 
 
-def gather(found: dict[bytes, float], results: IntArray, weights: FloatArray) -> FloatArray:
+def gather(found: dict[bytes, float], results: IntArray, weights: FloatArray) -> BoolArray:
     """Add the weights of cells to their patterns; `results` has a row per vote. Says which cells are pivotal."""
-    pivotal = (results != results[0]).any(axis=0)
+    pivotal: BoolArray = (results != results[0]).any(axis=0)
     kinds = len(results)
     for result, weight in enumerate(np.bincount(results[0, ~pivotal], weights[~pivotal])):
         if weight:

@@ -1,7 +1,7 @@
 """Publishing all counts of votes: the exact delta as one sum over binomial terms.
 
-With votes of kinds i and j in question, all that tells them apart is how many of the s votes that are one of the two are
-i. Turning votes of other kinds into i or j at random is a step after publication, so delta falls as the share of i or j
+With votes of kinds i and j in question, all that tells them apart is how many of the s votes of either kind are i.
+Turning votes of other kinds into i or j at random is a step after publication, so delta falls as the share of i or j
 grows: the two rarest kinds are the worst pair, at every epsilon.
 """
 
@@ -47,7 +47,11 @@ def log_pair(voters: int, first: float, second: float, epsilon: float = 0.0) -> 
         at = np.unique(np.linspace(low, high, SAMPLE).astype(np.int64))
         terms = _log_terms(at.astype(np.float64), voters, first, second, epsilon)
         mode = 1 + (voters - 1) * (first + second)
-        near = np.flatnonzero(terms > terms.max() - FAR) if terms.max() > -np.inf else np.array([np.argmin(abs(at - mode))])
+        near = (
+            np.flatnonzero(terms > terms.max() - FAR)
+            if terms.max() > -np.inf
+            else np.array([np.argmin(abs(at - mode))])
+        )
         tighter = int(at[max(near[0] - 1, 0)]), int(at[min(near[-1] + 1, len(at) - 1)])
         if tighter[1] - tighter[0] > 0.8 * (high - low):
             break

@@ -1,7 +1,7 @@
 """Where the winner changes: the shares nearest to a belief at which two results meet.
 
-How unlikely a close race is falls by a factor exp(-rate) per voter, where the rate is the Kullback-Leibler divergence of
-these shares from the belief.
+The chance of a close race falls by a factor exp(-rate) per voter, where the rate is the Kullback-Leibler divergence
+of these shares from the belief.
 """
 
 from dataclasses import dataclass

@@ -115,7 +115,7 @@ def exact_law(kinds: Kinds, grid: Grid) -> tuple[Any, int]:
 
 def _added(others: int, steps: IntArray, weights: Sequence[float], kind: type, progress: Progress) -> Any:
     most = steps.max(axis=0)
-    law = np.zeros(tuple(others * int(each) + 1 for each in most), dtype=kind)
+    law: Any = np.zeros(tuple(others * int(each) + 1 for each in most), dtype=kind)
     law[(0,) * law.ndim] = 1
     reach = np.ones(law.ndim, dtype=np.int64)
     for done in range(others):
@@ -177,7 +177,7 @@ def tilt_to(kinds: Kinds, grid: Grid, shares: FloatArray) -> tuple[FloatArray, f
     """How votes must be tilted along the grid to have these shares, and the log of their mass then."""
     lean = np.log(shares / kinds.weights)
     design = np.column_stack([grid.steps, np.ones(len(grid.steps))]).astype(np.float64)
-    tilt = np.linalg.lstsq(design, lean, rcond=None)[0][:-1]
+    tilt: FloatArray = np.asarray(np.linalg.lstsq(design, lean, rcond=None)[0][:-1], dtype=np.float64)
     tilted = np.log(kinds.weights) + grid.steps @ tilt
     return tilt, float(np.log(np.exp(tilted - tilted.max()).sum()) + tilted.max())
 
@@ -200,7 +200,9 @@ def window_around(kinds: Kinds, grid: Grid, shares: FloatArray) -> Window:
     np.add.at(kernel, tuple((steps % np.array(period)).T), chances)
     power: Any = scipy.fft.rfftn(kernel) ** others
     law = np.asarray(scipy.fft.irfftn(power, s=period, overwrite_x=True))
-    law = np.roll(law, [-(int(at) % each) for at, each in zip(low, period, strict=True)], axis=tuple(range(len(period))))
+    law = np.roll(
+        law, [-(int(at) % each) for at, each in zip(low, period, strict=True)], axis=tuple(range(len(period)))
+    )
     rounding = ROUNDING * sqrt(float((law**2).sum())) * (4 + log(law.size) + others / sqrt(law.size))
     return Window(low, law[tuple(slice(0, int(each)) for each in size)], tilt, others * mass, rounding)
 

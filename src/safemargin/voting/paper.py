@@ -1,7 +1,7 @@
 """Tables 1 and 2 of "How Private Are Commonly-Used Voting Rules?" (Liu, Lu, Xia, Zikas), as printed and corrected.
 
-The printed numbers come out only if n counts the other voters, "Mean Square Error" is the mean of delta squared, and for
-STV and maximin one fixed pair of votes stands for the worst pair.
+The printed numbers come out only if n counts the other voters, "Mean Square Error" is the mean of delta squared, and
+for STV and maximin one fixed pair of votes stands for the worst pair.
 """
 
 from collections.abc import Sequence

@@ -119,12 +119,10 @@ class Race:
             terms = np.exp(found - top) if top > -inf else np.zeros(1)
             fine, coarse = float(terms.sum()), 2 * float(terms[::2].sum())
             if step == 1 or abs(fine - coarse) < (AGREE if len(rest) > SMOOTH else AGREE**2) * fine:
-                return top + constant + log(fine * step)
+                return float(top + constant + log(fine * step))
             step = max(step // 2, 1)
 
-    def _silent(
-        self, winner: int, rival: int | None, rest: list[int], lower: IntArray, away: int, bar: int
-    ) -> float:
+    def _silent(self, winner: int, rival: int | None, rest: list[int], lower: IntArray, away: int, bar: int) -> float:
         """The same where nobody votes for the winner or the rival: their heights are known."""
         others = self.others
         drawn = [c for c in (winner, rival) if c is not None and self.shares[c] > 0]
@@ -135,13 +133,17 @@ class Race:
             count = height - int(self.known[winner]) if c == winner else height - away
             logs += float(log_poisson(count, others * self.shares[c]))
             left -= count
-        for c, base in ((winner, int(self.known[winner])), (rival, away)):
-            if c is not None and c not in drawn and base != height:
-                return -inf
+        if winner not in drawn and int(self.known[winner]) != height:
+            return -inf
+        if rival is not None and rival not in drawn and away != height:
+            return -inf
         if height < bar or left < 0 or logs == -inf:
             return -inf
         turn = max(left, 1e-9) / max(others * float(self.shares[rest].sum()), 1e-300) if rest else 1.0
-        series = [Series.of(others * turn * self.shares[c], np.array([height - low])) for c, low in zip(rest, lower, strict=True)]
+        series = [
+            Series.of(others * turn * self.shares[c], np.array([height - low]))
+            for c, low in zip(rest, lower, strict=True)
+        ]
         logs += sum(float(each.log_mass[0]) for each in series) - left * log(turn)
         logs += others * float(self.shares[rest].sum()) * (turn - 1)
         if logs == -inf:
@@ -151,7 +153,7 @@ class Race:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A Poisson law cut off above `caps`, which are `step` apart: log weights from `low` on, log mass below each cap."""
+    """A Poisson law cut off above `caps`, `step` apart: log weights from `low` on, and log mass below each cap."""
 
     mean: float
     low: int
@@ -196,7 +198,9 @@ class Series:
         tops = rows.max(axis=1)
         safe = np.where(tops > -np.inf, tops, 0.0)
         within = np.exp(1j * np.outer(np.arange(step), angles))
-        parts = (np.exp(rows - safe[:, None]) @ within) * np.exp(1j * np.outer(start + step * np.arange(blocks), angles))
+        parts = (np.exp(rows - safe[:, None]) @ within) * np.exp(
+            1j * np.outer(start + step * np.arange(blocks), angles)
+        )
         sizes = np.log(np.maximum(np.exp(rows - safe[:, None]).sum(axis=1), 1e-300)) + tops
         mass = np.logaddexp.accumulate(sizes)
         held = np.zeros(len(angles), dtype=np.complex128)
@@ -208,7 +212,6 @@ class Series:
             if block >= before - 1:
                 found[block - before + 1] = held
         return found
-
 
     def _summed(self, angles: FloatArray) -> Any:
         """The same for every cap, where one scale holds all weights."""

@@ -12,8 +12,8 @@ from safemargin.voting.chances import Chances, Worst
 from safemargin.voting.counts import counts_fraction, counts_worst
 from safemargin.voting.election import Election, Kinds
 from safemargin.voting.enumeration import enumerated, ways
-from safemargin.voting.rational import exact_delta, is_small
 from safemargin.voting.lattice import Grid, Progress, convolved, grid_of, nothing, transformed
+from safemargin.voting.rational import exact_delta, is_small
 from safemargin.voting.sampling import DRAWS, MOST_VOTES, sampled
 from safemargin.voting.sums import sums_worst
 
@@ -96,7 +96,16 @@ def _answer(
     pair = (ranking_text(votes[worst.pair[0]], names), ranking_text(votes[worst.pair[1]], names))
     results = tuple(election.rule.outcome_name(result, names) for result in worst.results)
     return Answer(
-        publish, election.voters, epsilon, worst.delta, worst.log_delta, True, (worst.delta, worst.delta), engine, pair, results
+        publish,
+        election.voters,
+        epsilon,
+        worst.delta,
+        worst.log_delta,
+        True,
+        (worst.delta, worst.delta),
+        engine,
+        pair,
+        results,
     )
 
 
@@ -131,7 +140,9 @@ def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> Answe
     kinds = election.kinds
     grid = grid_of(kinds)
     if grid.cells(kinds.others) * kinds.others * len(kinds) > MOST_STEPS:
-        raise InputError(f"publish = 'scores': {election.voters:,} voters have too many sums; publish winner or histogram")
+        raise InputError(
+            f"publish = 'scores': {election.voters:,} voters have too many sums; publish winner or histogram"
+        )
     law = sums_worst(kinds, grid, (epsilon, *curve))
     answer = _answer(election, "scores", epsilon, law[0], "convolution", kinds.votes)
     return replace(answer, curve=tuple((each, found.delta) for each, found in zip(curve, law[1:], strict=True)))
@@ -256,5 +267,3 @@ def _fraction(election: Election, publish: str, epsilon: float) -> Fraction:
     if publish == "winner" and is_small(election.kinds, grid_of(election.kinds)):
         return exact_delta(election.kinds)
     raise InputError(f"voters = {election.voters:,}: too many for a fraction; leave it out")
-
-

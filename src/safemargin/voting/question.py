@@ -114,9 +114,7 @@ def make_ready(question: Question) -> Setting:
     if voters is None:
         raise InputError("--voters: say how many people vote")
     known = read_ballots(question.known, names).counts if question.known is not None else {}
-    elections = tuple(
-        Election(rule, voters, belief, known, names) for belief in found if isinstance(belief, Belief)
-    )
+    elections = tuple(Election(rule, voters, belief, known, names) for belief in found if isinstance(belief, Belief))
     boxes = tuple(belief for belief in found if isinstance(belief, Box))
     winner = None
     if ballots is not None:

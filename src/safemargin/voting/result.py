@@ -55,7 +55,7 @@ def result_privacy(options: Sequence[str], counts: Sequence[int], belief: str = 
 
 
 def _towards(voters: int, shares: Sequence[float], step: float) -> list[tuple[float, float]]:
-    """Points of the curve on the way to one in a million: delta falls about as a normal tail, so few steps are enough."""
+    """Points of the curve on the way to one in a million: delta falls like a normal tail, so few are enough."""
     found: list[tuple[float, float]] = []
     epsilon = step
     while len(found) < MOST_POINTS and (not found or found[-1][1] > SMALL) and epsilon < LARGE:

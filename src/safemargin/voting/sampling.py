@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.model.arrays import FloatArray
+from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.randomness import numpy_generator
 from safemargin.voting.crossings import crossings, results_at
 from safemargin.voting.election import Kinds
@@ -41,7 +41,7 @@ class Moments:
     second: FloatArray
     draws: int = 0
 
-    def add(self, weights: FloatArray, results: FloatArray) -> None:
+    def add(self, weights: FloatArray, results: IntArray) -> None:
         """Count a block of draws: a row of weights and a result each."""
         self.draws += len(weights)
         for result in np.unique(results):
@@ -50,7 +50,7 @@ class Moments:
             self.second[int(result)] += mine.T @ mine
 
     def gap(self, results: tuple[int, ...], factor: float) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard error of the chance of `results` with each vote less `factor` times that with each other."""
+        """Chance of `results` with each vote less `factor` times that with each other: mean and standard error."""
         first, second = self.first[list(results)].sum(axis=0), self.second[list(results)].sum(axis=0)
         mean = (first[:, None] - factor * first[None, :]) / self.draws
         own = np.diag(second)
@@ -115,7 +115,9 @@ def _estimate(choosing: Moments, measuring: Moments, epsilon: float, usual: int)
     low = max(delta - NormalDist().inv_cdf(level) * float(error[x, y]), 0.0)
     pairs = mean.size * max(len(sets), 1) * 2
     wide = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / pairs)
-    both = Moments(choosing.first + measuring.first, choosing.second + measuring.second, choosing.draws + measuring.draws)
+    both = Moments(
+        choosing.first + measuring.first, choosing.second + measuring.second, choosing.draws + measuring.draws
+    )
     tops = [delta]
     for some in sets:
         mean, error = both.gap(some, factor)
@@ -124,5 +126,3 @@ def _estimate(choosing: Moments, measuring: Moments, epsilon: float, usual: int)
             mean, error = both.gap(some, 1 / factor)
             tops.append(float((factor * (mean + wide * error)).max()) + 1 - factor)
     return Estimate(delta, low, min(max(tops), 1.0), (int(x), int(y)), results)
-
-

@@ -6,7 +6,6 @@ A guarantee of the definition used elsewhere gives this one with the same number
 from math import exp
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import linprog
 
 from safemargin.voting.chances import Chances
@@ -26,7 +25,7 @@ def simulator_delta(chances: Chances, epsilon: float = 0.0) -> float:
             rows.append(({r: 1.0, down + r: -1.0}, factor * float(likely[vote, r])))
         for start in (up, down):
             rows.append(({**{start + r: 1.0 for r in range(results)}, size - 1: -1.0}, 0.0))
-    matrix = sparse.lil_array((len(rows), size))
+    matrix = np.zeros((len(rows), size))
     for number, (row, _) in enumerate(rows):
         for column, value in row.items():
             matrix[number, column] = value
@@ -34,5 +33,5 @@ def simulator_delta(chances: Chances, epsilon: float = 0.0) -> float:
     cost[-1] = 1.0
     whole = np.zeros((1, size))
     whole[0, :results] = 1.0
-    found = linprog(cost, matrix.tocsr(), [limit for _, limit in rows], whole, [1.0], method="highs")
+    found = linprog(cost, matrix, [limit for _, limit in rows], whole, [1.0], method="highs")
     return max(float(found.fun), 0.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.voting.binomial import log_binomial
 from safemargin.voting.chances import Chances
 from safemargin.voting.election import Kinds
@@ -51,10 +51,10 @@ def transferred(kinds: Kinds, progress: Progress) -> Chances:
     firsts = np.array([sum(w for w, v in zip(kinds.weights, votes, strict=True) if v[0] == c) for c in range(3)])
     offset = _known(kinds)
     tables, pairs = [], []
-    for dropped in range(3):
-        u, v = (c for c in range(3) if c != dropped)
-        to_u = sum(w for w, vote in zip(kinds.weights, votes, strict=True) if vote[:2] == (dropped, u))
-        tables.append(_seconds(others, float(to_u / firsts[dropped]) if firsts[dropped] else 0.0))
+    for last in range(3):
+        u, v = (c for c in range(3) if c != last)
+        to_u = sum(w for w, vote in zip(kinds.weights, votes, strict=True) if vote[:2] == (last, u))
+        tables.append(_seconds(others, float(to_u / firsts[last]) if firsts[last] else 0.0))
         pairs.append((u, v))
     size = len(votes)
     likely = np.zeros((size, 3))
@@ -74,7 +74,9 @@ def transferred(kinds: Kinds, progress: Progress) -> Chances:
                 dropped_y, need_y, other = chances[y]
                 differs = (dropped != dropped_y) | (need != need_y)
                 if differs.any():
-                    _add_gaps(only, x, y, differs, weights, (dropped, need, found), (dropped_y, need_y, other), tops, tables)
+                    _add_gaps(
+                        only, x, y, differs, weights, (dropped, need, found), (dropped_y, need_y, other), tops, tables
+                    )
     with np.errstate(divide="ignore"):
         return Chances(np.log(likely), only)
 
@@ -122,7 +124,7 @@ def _add_gaps(
     gaps: FloatArray,
     x: int,
     y: int,
-    differs: FloatArray,
+    differs: BoolArray,
     weights: FloatArray,
     mine: Case,
     other: Case,

@@ -24,4 +24,6 @@ class Maximin(Rule):
     def winners(self, sums: IntArray) -> IntArray:
         """The first with the best worst margin."""
         width = self.candidates - 1
-        return first_best(np.stack([sums[:, a * width : (a + 1) * width].min(axis=1) for a in range(self.candidates)], 1))
+        return first_best(
+            np.stack([sums[:, a * width : (a + 1) * width].min(axis=1) for a in range(self.candidates)], 1)
+        )

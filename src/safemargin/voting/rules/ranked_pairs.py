@@ -37,4 +37,6 @@ class RankedPairs(Rule):
             over = above[rows, :, a] & free[:, None]
             under = above[rows, b, :]
             above |= over[:, :, None] & under[:, None, :]
-        return np.argmax(~(above & ~np.eye(count, dtype=bool)).any(axis=1), axis=1).astype(np.int64)
+        beaten = (above & ~np.eye(count, dtype=bool)).any(axis=1)
+        found: IntArray = np.argmax(~beaten, axis=1).astype(np.int64)
+        return found

@@ -66,7 +66,8 @@ def margins(votes: Sequence[Ranking], candidates: int) -> IntArray:
     for row, vote in enumerate(votes):
         places[row, list(vote)] = np.arange(len(vote))
     first, second = np.array(pairs(candidates), dtype=np.int64).reshape(-1, 2).T
-    return np.sign(places[:, second] - places[:, first])
+    found: IntArray = np.sign(places[:, second] - places[:, first])
+    return found
 
 
 def margin_square(sums: IntArray, candidates: int) -> IntArray:
@@ -86,4 +87,5 @@ def first_best(scores: IntArray) -> IntArray:
             np.copyto(best, scores[:, column], where=higher)
             place[higher] = column
         return place
-    return np.argmax(scores, axis=1).astype(np.int64)
+    found: IntArray = np.argmax(scores, axis=1).astype(np.int64)
+    return found

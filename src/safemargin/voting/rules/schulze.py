@@ -29,4 +29,5 @@ class Schulze(Rule):
             np.maximum(strength, through, out=strength)
         strength[:, np.arange(self.candidates), np.arange(self.candidates)] = 0
         unbeaten = (strength >= strength.transpose(0, 2, 1)).all(axis=2)
-        return np.argmax(unbeaten, axis=1).astype(np.int64)
+        found: IntArray = np.argmax(unbeaten, axis=1).astype(np.int64)
+        return found

@@ -51,7 +51,11 @@ class Stv(Rule):
                 found[rows] = standing[0]
                 continue
             start = offsets[standing]
-            tops = sums[rows, start : start + len(standing)] if len(rows) < len(sums) else sums[:, start:][:, : len(standing)]
+            tops = (
+                sums[rows, start : start + len(standing)]
+                if len(rows) < len(sums)
+                else sums[:, start:][:, : len(standing)]
+            )
             forward = self.drop_first and len(standing) > 2
             dropped = np.argmin(tops, axis=1) if forward else len(standing) - 1 - np.argmin(tops[:, ::-1], axis=1)
             for place in range(len(standing)):
