@@ -24,7 +24,8 @@ def answer_words(answer: Answer) -> str:
     about = "" if answer.exact else "about "
     return (
         f"Publishing {PUBLISHED_WORDS[answer.publish]} exactly is "
-        f"({answer.epsilon:g}, {about}{small(answer.delta)})-private against an adversary who believes that {answer.belief}."
+        f"({answer.epsilon:g}, {about}{small(answer.delta)})-private "
+        f"against an adversary who believes that {answer.belief}."
     )
 
 

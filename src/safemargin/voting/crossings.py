@@ -13,13 +13,13 @@ from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.randomness import numpy_generator
 from safemargin.voting.election import Kinds
 
-MOST_SETS = 2500
+MOST_SETS = 1000
 """Sets of ties that are tried."""
 MOST_SUMS = 100
 """Rules with more sums than this have too many ties to try; nothing is said about them."""
 MOST_WORK = 200_000
 """Sets of ties times kinds of votes."""
-DIRECTIONS = 400
+DIRECTIONS = 200
 NEAR = 1e-5
 WHOLE = 1e12
 """Sums of shares are multiplied by this and rounded, so that rules see whole numbers."""

@@ -34,4 +34,5 @@ def simulator_delta(chances: Chances, epsilon: float = 0.0) -> float:
     whole = np.zeros((1, size))
     whole[0, :results] = 1.0
     found = linprog(cost, matrix, [limit for _, limit in rows], whole, [1.0], method="highs")
+    assert found.fun is not None
     return max(float(found.fun), 0.0)
