@@ -6,7 +6,7 @@ Nothing here is shared with the package: a profile is a list of rankings, and ev
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import permutations, product
 
 Ranking = tuple[int, ...]
@@ -111,7 +111,7 @@ def by_definition(
     """Delta from the definition: all profiles of the others, all pairs of votes, all sets of results."""
     votes = list(shares)
 
-    @lru_cache(maxsize=None)
+    @cache
     def wins(profile: Profile) -> int:
         return rule(profile)
 

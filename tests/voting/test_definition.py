@@ -5,8 +5,8 @@ from itertools import permutations
 from math import log
 
 import pytest
-from plain_voting import by_definition, plain_rules
 
+from plain_voting import by_definition, plain_rules
 from safemargin.voting.belief import Belief
 from safemargin.voting.election import Election
 from safemargin.voting.enumeration import enumerated

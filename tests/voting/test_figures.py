@@ -5,9 +5,9 @@ from itertools import permutations
 from math import log
 
 import numpy as np
-import outcome_truth as truth
 import pytest
 
+import outcome_truth as truth
 from safemargin.errors import InputError
 from safemargin.voting.ballots import favourites, rankings
 from safemargin.voting.belief import Belief, uniform

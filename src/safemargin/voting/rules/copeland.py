@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from safemargin.model.arrays import IntArray
 from safemargin.voting.ballots import Ranking
-from safemargin.voting.rules.rule import Rule, first_best, margins
+from safemargin.voting.rules.rule import Rule, first_best, margins, pairs
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,10 @@ class Copeland(Rule):
 
     def winners(self, sums: IntArray) -> IntArray:
         """The first with the highest balance of duels."""
-        width = self.candidates - 1
-        signs = np.sign(sums)
-        return first_best(np.stack([signs[:, a * width : (a + 1) * width].sum(1) for a in range(self.candidates)], 1))
+        place = {duel: column for column, duel in enumerate(pairs(self.candidates))}
+        balance = np.zeros((len(sums), self.candidates), dtype=np.int64)
+        for a, b in combinations(range(self.candidates), 2):
+            won = np.sign(sums[:, place[a, b]] - sums[:, place[b, a]])
+            balance[:, a] += won
+            balance[:, b] -= won
+        return first_best(balance)
