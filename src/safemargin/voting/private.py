@@ -218,8 +218,8 @@ def _no_transfers(kinds: Kinds, grid: Grid) -> str | None:
 
 
 def _no_convolution(kinds: Kinds, grid: Grid) -> str | None:
-    steps = float(grid.cells(kinds.others)) * max(kinds.others, 1) * len(kinds)
-    return None if steps <= MOST_STEPS else f"{steps:.2g} steps are too many"
+    steps = grid.cells(kinds.others) * max(kinds.others, 1) * len(kinds)
+    return None if steps <= MOST_STEPS else f"{_about(steps)} steps are too many"
 
 
 def _no_trails(kinds: Kinds, grid: Grid) -> str | None:
@@ -232,13 +232,17 @@ def _no_transform(kinds: Kinds, grid: Grid) -> str | None:
     steps = grid.steps
     spread = kinds.others * (kinds.weights @ (steps - kinds.weights @ steps) ** 2)
     cells = float(((2 * (92 * spread) ** 0.5 + 62) * 1.0).prod())
-    cells = min(cells, float(grid.cells(kinds.others)))
     return None if cells <= MOST_CELLS else f"{cells:.2g} cells are too many"
+
+
+def _about(count: int) -> str:
+    """A large number in two digits, however large."""
+    return f"{count:.2g}" if count < 10**300 else f"1e{int(count.bit_length() * 0.30103)}"
 
 
 def _no_enumeration(kinds: Kinds, grid: Grid) -> str | None:
     count = ways(kinds.others, len(kinds))
-    return None if count * len(kinds) <= MOST_WAYS * 6 else f"{float(count):.2g} ways to vote are too many"
+    return None if count * len(kinds) <= MOST_WAYS * 6 else f"{_about(count)} ways to vote are too many"
 
 
 ENGINES = {
