@@ -21,11 +21,11 @@ from safemargin.voting.rules import rule_named
 from safemargin.voting.transfers import transferred
 
 CASES: list[tuple[str, int, str, Callable[[Election], Chances]]] = [
-    ("borda", 30, "convolution", lambda e: convolved(e.kinds, grid_of(e.kinds), nothing)),
-    ("borda", 30, "FFT", lambda e: transformed(e.kinds, grid_of(e.kinds), nothing)),
-    ("maximin", 30, "convolution", lambda e: convolved(e.kinds, grid_of(e.kinds), nothing)),
-    ("stv", 30, "dynamic programming", lambda e: transferred(e.kinds, nothing)),
-    ("plurality", 400, "trails", lambda e: overtaken(e.kinds, nothing)),
+    ("borda", 50, "convolution", lambda e: convolved(e.kinds, grid_of(e.kinds), nothing)),
+    ("borda", 50, "FFT", lambda e: transformed(e.kinds, grid_of(e.kinds), nothing)),
+    ("maximin", 50, "convolution", lambda e: convolved(e.kinds, grid_of(e.kinds), nothing)),
+    ("stv", 50, "dynamic programming", lambda e: transferred(e.kinds, nothing)),
+    ("plurality", 2000, "trails", lambda e: overtaken(e.kinds, nothing)),
 ]
 REACH = [("plurality", 10, 1_000_000), ("borda", 3, 2_000), ("stv", 3, 2_000), ("majority", 2, 10_000_000)]
 

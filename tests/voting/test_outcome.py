@@ -125,6 +125,8 @@ def test_project_with_another_belief(tmp_path: Path) -> None:
     assert result_privacy(("yes",), (10,)) is None
 
 
-def test_the_curve_is_drawn_down_to_what_matters() -> None:
-    spec = curve_chart([(0.0, 0.1), (1.0, 0.0)])
-    assert [value["delta"] for value in spec["data"]["values"]] == [0.1, 1e-12]
+def test_the_curve_is_drawn_as_far_as_it_matters() -> None:
+    near = curve_chart([(0.0, 0.1), (0.5, 0.05), (1.0, 0.0), (2.0, 0.0)])
+    assert [value["delta"] for value in near["data"]["values"]] == [0.1, 0.05, 0.0]
+    far = curve_chart([(0.0, 0.1), (0.1, 1e-4), (0.2, 1e-9), (0.5, 0.0)])
+    assert far["layer"][0]["encoding"]["y"]["scale"]["type"] == "log" and len(far["data"]["values"]) == 3

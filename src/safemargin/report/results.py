@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import floor, log10
 
-from safemargin.report.charts import STACK_WIDTH, Spec
+from safemargin.report.charts import STACK_WIDTH, WORDS, Spec
 from safemargin.report.document import Document
 from safemargin.report.markup import Html, element, figure, paragraphs, points, section
 from safemargin.report.story import Story
@@ -11,9 +11,12 @@ from safemargin.report.words import plural
 from safemargin.voting.result import ResultPrivacy
 
 SMALLEST_DRAWN = 1e-12
-"""Deltas below this are drawn at it."""
+"""Deltas below this are not drawn."""
 
-CAPTION = "The smaller epsilon and delta, the less one vote shows: every point of the line holds"
+LABELS_APART = 0.14
+"""Of the width: points that are closer share a label."""
+
+CAPTION = "Every marked pair of epsilon and delta holds; the smaller both are, the less one vote shows"
 
 ASSUMPTIONS = (
     "Votes are drawn independently: an adversary who knows that people vote alike, or who knows some of the votes, can "
@@ -81,26 +84,33 @@ def result_section(story: Story) -> Html:
 
 
 def curve_chart(curve: Sequence[tuple[float, float]]) -> Spec:
-    """Delta against epsilon; delta on a logarithmic scale."""
-    values = [
-        {"epsilon": epsilon, "delta": max(delta, SMALLEST_DRAWN), "words": small(delta)} for epsilon, delta in curve
-    ]
-    least = max(min(delta for _, delta in curve), SMALLEST_DRAWN)
-    low = 10.0 ** floor(log10(least))
+    """Delta against epsilon, up to where it is nothing; on a logarithmic scale if it falls far."""
+    kept = [(epsilon, delta) for epsilon, delta in curve if delta > SMALLEST_DRAWN]
+    ended = [point for point in curve if point[1] <= SMALLEST_DRAWN][:1]
+    falls_far = len(kept) > 1 and kept[-1][1] < kept[0][1] / 100
+    if not falls_far:
+        kept += [(epsilon, 0.0) for epsilon, _ in ended]
+    span = max(max((epsilon for epsilon, _ in kept), default=1.0), 1e-12)
+    values: list[Spec] = []
+    labelled = -span
+    for epsilon, delta in kept:
+        apart = epsilon - labelled >= LABELS_APART * span
+        labelled = epsilon if apart else labelled
+        values.append({"epsilon": epsilon, "delta": delta, "words": small(delta) if apart else ""})
     x = {"field": "epsilon", "type": "quantitative", "axis": {"title": "epsilon", "grid": True, "tickCount": 5}}
-    scale = {"type": "log", "domain": [low, 1], "nice": False}
-    axis = {"title": "delta", "grid": True, "format": "~e", "tickCount": 5}
+    axis: Spec = {"title": "delta", "grid": True, "tickCount": 5}
+    scale: Spec = {"nice": True, "zero": True}
+    if falls_far:
+        scale = {"type": "log", "domain": [10.0 ** floor(log10(kept[-1][1])), 1], "nice": False}
+        axis["format"] = "~e"
     y = {"field": "delta", "type": "quantitative", "scale": scale, "axis": axis}
     return {
         "data": {"values": values},
-        "width": STACK_WIDTH - 90,
+        "width": STACK_WIDTH - 120,
         "height": 220,
         "layer": [
             {"mark": {"type": "line", "color": "#0072b2"}, "encoding": {"x": x, "y": y}},
             {"mark": {"type": "point", "filled": True, "size": 50, "color": "#0072b2"}, "encoding": {"x": x, "y": y}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 7, "dy": -7, "fontSize": 11},
-                "encoding": {"x": x, "y": y, "text": {"field": "words"}},
-            },
+            {"mark": {**WORDS, "dy": -8}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
         ],
     }
