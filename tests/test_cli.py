@@ -112,6 +112,7 @@ RELEASE_KEYS = {
     "irregular",
     "exposed_people",
     "notes",
+    "outcome",
 }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import factorial
 
 from safemargin.errors import InputError
 from safemargin.voting.ballots import Ranking, ranking_text
@@ -11,11 +12,15 @@ from safemargin.voting.rules import Rule
 
 @dataclass(frozen=True)
 class Belief:
-    """Votes that can be cast, each with a share above zero; the shares sum to one."""
+    """Votes that can be cast, each with a share above zero; the shares sum to one.
+
+    `behind` is how many rankings each vote stands for, all equally likely.
+    """
 
     votes: tuple[Ranking, ...]
     shares: tuple[Fraction, ...]
     words: str = field(default="", compare=False)
+    behind: int = 1
 
     def __post_init__(self) -> None:
         if len(self.votes) < 2:
@@ -48,7 +53,8 @@ class Box:
 def uniform(rule: Rule) -> Belief:
     """All rankings equally likely, told apart as far as the rule does."""
     votes = rule.votes()
-    return Belief(votes, (Fraction(1, len(votes)),) * len(votes), "every ranking is equally likely")
+    behind = factorial(rule.candidates) // len(votes)
+    return Belief(votes, (Fraction(1, len(votes)),) * len(votes), "every ranking is equally likely", behind)
 
 
 def from_counts(counts: Mapping[Ranking, int], votes: Sequence[Ranking], words: str) -> Belief:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import factorial, inf, log
+from math import inf, log
 
 from safemargin.errors import InputError, TooLargeError
 from safemargin.voting import closed, pluralities, transfers
@@ -28,6 +28,7 @@ MOST_CELLS = 4e7
 MOST_TRANSFERS = 6_000
 MOST_DIMENSIONS = 3
 MOST_KINDS = 800
+MOST_EPSILON = 64.0
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,10 @@ def _ballots(election: Election, publish: str) -> tuple[list[tuple[int, ...]], l
         for vote, share in zip(belief.votes, belief.shares, strict=True):
             merged[vote[:1]] = merged.get(vote[:1], Fraction(0)) + share
         return list(merged), list(merged.values())
-    behind = factorial(rule.candidates) // len(belief.votes)
-    if belief.words.startswith("every ranking") and behind > 1:  # kinds stand for several rankings each
-        last = tuple(range(rule.candidates))
-        return [last, (*last[:-2], last[-1], last[-2])], [Fraction(1, factorial(rule.candidates))] * 2
+    if belief.behind > 1:  # of which two are as rare as any
+        least = min(belief.shares) / belief.behind
+        order = tuple(range(rule.candidates))
+        return [order, (*order[:-2], order[-1], order[-2])], [least, least]
     return list(belief.votes), list(belief.shares)
 
 
@@ -156,6 +157,30 @@ def chances_of(election: Election, progress: Progress = nothing) -> Chances:
         if engine.run is not None and engine.refusal(kinds, grid) is None:
             return engine.run(kinds, grid, progress, True)
     raise TooLargeError(f"voters = {election.voters:,}: too many for every engine that computes chances")
+
+
+def least_epsilon(election: Election, publish: str, target: float) -> float:
+    """The least epsilon with delta at most `target`, to six digits and rounded up; infinite if there is none."""
+    if not 0 < target < 1:
+        raise InputError(f"delta = {target:g}: must lie between 0 and 1")
+    if publish == "winner":
+        chances = chances_of(election)
+        return _bisected(lambda epsilon: chances.worst(epsilon).delta <= target)
+    return _bisected(lambda epsilon: private(election, publish, epsilon).delta <= target)
+
+
+def _bisected(is_met: Callable[[float], bool]) -> float:
+    if is_met(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while not is_met(high):
+        low, high = high, 2 * high
+        if high > MOST_EPSILON:
+            return inf
+    while high - low > 1e-7 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_met(middle) else (middle, high)
+    return high
 
 
 def _winner(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 
 from safemargin.errors import InputError
@@ -10,7 +11,7 @@ from safemargin.voting.belief import Belief, Box, from_counts, uniform
 from safemargin.voting.boxes import worst_in
 from safemargin.voting.election import Election
 from safemargin.voting.lattice import Progress, nothing
-from safemargin.voting.private import Answer, private, worst_of
+from safemargin.voting.private import Answer, least_epsilon, private, worst_of
 from safemargin.voting.reading import Ballots, read_ballots, read_belief
 from safemargin.voting.rules import AllTies, Rule, rule_named
 from safemargin.voting.sampling import DRAWS
@@ -61,6 +62,10 @@ class Setting:
         answers = [one(election) for election in self.elections]
         answers += [worst_in(box, self._template(box), asked.publish, asked.epsilon) for box in self.boxes]
         return worst_of(answers)
+
+    def least_epsilon(self, target: float) -> float:
+        """The least epsilon with delta at most `target`, whichever belief is held."""
+        return max((least_epsilon(each, self.question.publish, target) for each in self.elections), default=inf)
 
     def smallest(self, target: float) -> int:
         """The least number of voters from which on delta is at most `target`, whichever belief is held."""
