@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -39,10 +40,12 @@ from safemargin.publish import check_folder, publish, release_files, write_folde
 from safemargin.report import html_report, release_document
 from safemargin.report.margins import margins_document
 from safemargin.report.painter import Painter
+from safemargin.report.results import result_document
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.facts import check_project_facts
 from safemargin.tabulate.people import tabulate_people
 from safemargin.tabulate.tidy import read_many
+from safemargin.voting.result import ResultPrivacy, result_privacy
 
 REFUSED = "inside/refused"
 """Where it is proved what tables that were refused would give away."""
@@ -134,11 +137,19 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
         return _release(project, table, book, folder, painter, step)
 
 
+def privacy_of(project: Project, table: Table) -> ResultPrivacy | None:
+    """What the exact total, which is always published, tells about one person."""
+    return result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief)
+
+
 def _release(project: Project, table: Table, book: Book | None, folder: Path, painter: Painter, step: Step) -> Outcome:
     title = project.title or "Release"
     watching = onlookers_of(project, table, book)
     step("deciding")
-    plan = decide(table, project.target, watching, protect=project.protect)
+    with ThreadPoolExecutor(1) as beside:
+        asked = beside.submit(privacy_of, project, table)
+        plan = decide(table, project.target, watching, protect=project.protect)
+        privacy = asked.result()
     if book is not None:
         plan = replace(plan, notes=(*plan.notes, *_floor_notes(book.entries, table, plan)))
     single = plan
@@ -149,7 +160,8 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
         )
     release = publish(plan, table, [onlooker.name for onlooker in watching])
     orders = {axis.name: axis.categories for axis in table.schema.axes}
-    html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes
+    # pictures that no finding changes
+    html_report(title, plan, release, (), orders=orders, draw=painter.order, privacy=privacy)
     step("attacking")
     rerun = rule_of(table, project.target, watching, project.protect, project.wanted)
     findings = _attacked(release, table, watching, rerun)
@@ -180,10 +192,13 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
     document["certified"] = bool(files)
     if book is not None:
         document["ledger"] = _ledger_document(book, entry)
+    if privacy is not None:
+        document["outcome"] = result_document(privacy)
     document |= margins_document(plan, {name: str(folder / file) for name, file in certificates.items()}, orders)
     files |= {f"{REFUSED}/{name}": content for name, content in explained.files.items()}
     files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
-    files["inside/report.html"] = html_report(title, plan, release, findings, orders=orders, draw=painter.draw).encode()
+    page = html_report(title, plan, release, findings, orders=orders, draw=painter.draw, privacy=privacy)
+    files["inside/report.html"] = page.encode()
     _write(folder, files, book, entry)
     return Outcome(table, plan, release, findings, document, certificates)
 

@@ -21,6 +21,7 @@ from safemargin.project.sections import (
     LedgerSection,
     Name,
     OnlookerSection,
+    OutcomeSection,
     OutputsSection,
     Protection,
     RollSection,
@@ -60,6 +61,7 @@ class Project(Section):
     declared: Annotated[tuple[OnlookerSection, ...], Field(strict=False)] = Field(default=(), alias="onlookers")
     outputs: OutputsSection = OutputsSection()
     ledger: LedgerSection | None = None
+    outcome: OutcomeSection = OutcomeSection()
 
     @classmethod
     def load(cls, path: Path | str) -> "Project":
@@ -174,6 +176,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "onlookers": OnlookerSection,
     "outputs": OutputsSection,
     "ledger": LedgerSection,
+    "outcome": OutcomeSection,
 }
 
 PHRASES: Mapping[str, str] = {
