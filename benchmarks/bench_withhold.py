@@ -1,10 +1,12 @@
 """Withholding beside tau-ARGUS: how many cells, how many of them a reader works out, and how long it takes.
 
-    python benchmarks/bench_withhold.py [--peer PYTHON] [--large]
+    python benchmarks/bench_withhold.py [--peer PYTHON] [--large | --linked] [--seconds 120]
 
 `PYTHON` is an interpreter that has `pytauargus` and `pandas`; without it only this side is run. Tables are random:
 people fall into categories of uneven size, independently. Counts of 1 to 3 are primary and empty cells are published.
-`--large` adds 60x40x6 (17,507 cells with margins), on which the peer is stopped after 15 minutes.
+`--large` runs 60x40x6 (17,507 cells with margins) instead, on which the peer is stopped after 15 minutes. What the peer
+writes beside its output goes to a temporary folder. `--linked` protects sets of tables of one population at once, for
+which the peer has no call.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import numpy as np
 from safemargin.audit import audit
 from safemargin.decide.withhold import withhold
 from safemargin.model.lattice import Lattice, flat, lattice
+from safemargin.model.linked import link
 from safemargin.model.release import Release
 from safemargin.model.target import Target
 from safemargin.randomness import numpy_generator
@@ -30,6 +33,13 @@ from safemargin.tabulate.published import read_published
 
 TABLES = [((20, 10), 500), ((8, 6, 5), 400), ((12, 10, 8), 1_800)]
 LARGE = ((60, 40, 6), 223_559)
+LINKED: list[tuple[tuple[int, ...], float, list[tuple[int, ...]], int]] = [
+    ((20, 8, 6), 1.2, [(0, 1), (0, 2)], 0),
+    ((20, 8, 6), 1.2, [(0, 1), (0, 2)], 1),
+    ((12, 6, 5), 1.2, [(0, 1), (0, 2), (1, 2)], 0),
+    ((100, 12, 8), 0.24, [(0, 1), (0, 2)], 0),
+]
+"""Categories per axis, mean count, axes of each table, insiders."""
 STOP = 900.0
 
 PEER = """
@@ -62,10 +72,10 @@ def recovered(path: Path) -> tuple[int, int]:
     return attempt.looked_at, len(attempt.findings)
 
 
-def ours(table: Lattice, folder: Path) -> str:
+def ours(table: Lattice, folder: Path, limit: float) -> str:
     """Our pattern, attacked like any other where that takes seconds; its certificate stands for it elsewhere."""
     start = time.perf_counter()
-    pattern = withhold(table, (1, 3), extra=0)
+    pattern = withhold(table, (1, 3), extra=0, seconds=limit)
     seconds = time.perf_counter() - start
     exact = 0
     if table.counts.size < 2_000:
@@ -90,7 +100,7 @@ def peer(python: str, table: Lattice, method: str, folder: Path) -> str:
             writer.writerows([cell] * count)
     command = [python, "-c", PEER, str(people), method, str(output)]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=STOP, check=False)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=STOP, check=False, cwd=folder)
     except subprocess.TimeoutExpired:
         return f"no answer in {STOP:.0f} s"
     if run.returncode:
@@ -100,18 +110,43 @@ def peer(python: str, table: Lattice, method: str, folder: Path) -> str:
     return f"{cells} cells, {exact} recovered, {seconds:.1f} s"
 
 
+def linked(limit: float) -> None:
+    """Sets of tables at once."""
+    generator = numpy_generator(2)
+    for shape, mean, scopes, insiders in LINKED:
+        people = generator.poisson(generator.gamma(0.6, mean, size=shape))
+        tables = {}
+        for scope in scopes:
+            trees = [flat(f"v{a}", [f"{'abc'[a]}{c:02d}" for c in range(shape[a])]) for a in scope]
+            others = tuple(a for a in range(len(shape)) if a not in scope)
+            tables["x".join(str(shape[a]) for a in scope)] = lattice(trees, people.sum(axis=others))
+        start = time.perf_counter()
+        pattern = withhold(link(tables), (1, 3), insiders=insiders, extra=0, seconds=limit)
+        seconds = time.perf_counter() - start
+        primary = int(pattern.is_primary.sum())
+        print(
+            f"{', '.join(tables)}, {insiders} insiders: {pattern.size:,} cells, {primary} primary, "
+            f"{len(pattern.withheld)} withheld (at least {pattern.lower_bound}), {seconds:.1f} s"
+        )
+
+
 def main() -> None:
     """Run all tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--peer")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--linked", action="store_true")
+    parser.add_argument("--seconds", type=float, default=120.0)
     options = parser.parse_args()
-    for shape, people in [*TABLES, *([LARGE] if options.large else [])]:
+    if options.linked:
+        linked(options.seconds)
+        return
+    for shape, people in [LARGE] if options.large else TABLES:
         table = random_table(shape, people)
         primary = int(((table.counts >= 1) & (table.counts <= 3)).sum())
         print(f"{'x'.join(map(str, shape))}: {table.counts.size:,} cells, {primary} primary")
         with tempfile.TemporaryDirectory() as name:
-            print(f"  safemargin     {ours(table, Path(name))}")
+            print(f"  safemargin     {ours(table, Path(name), options.seconds)}")
             for method in ("OPT(1,5)", "MOD(1,5,1,1,1)") if options.peer else ():
                 print(f"  tau-ARGUS {method[:3]}  {peer(options.peer, table, method, Path(name))}")
         sys.stdout.flush()

@@ -26,7 +26,7 @@ LAYERS = [  # lowest first; parts in one row may not import each other
     {"explain"},
     {"report"},
     {"demo"},
-    {"pipeline"},
+    {"pipeline", "topdown"},
     {"web"},
     {"cli"},
 ]

@@ -11,7 +11,11 @@ import pytest
 
 from safemargin import pipeline
 from safemargin.demo import write_city
+from safemargin.noise.plan import plan_noise
+from safemargin.noise.programme import parse_programme
+from safemargin.noise.redundancy import redundancies
 from safemargin.project import Project
+from safemargin.report.planning import plan_page
 
 pytestmark = pytest.mark.browser
 
@@ -85,6 +89,15 @@ def test_the_page_shows_the_release(chromium: str, report: Path, tmp_path: Path)
     assert dom.count("<svg") >= 5 and dom.count("</svg>") == dom.count("<svg")
     assert "For the office." in dom and "<script" not in dom
     assert heard == []
+
+
+def test_the_plan_of_a_programme_shows_both_pictures(chromium: str, tmp_path: Path) -> None:
+    programme = parse_programme("title = 'Two'\n[variables]\nSEX = 2\nAGE = 9\n[[tables]]\naxes = ['SEX', 'AGE']\n")
+    page = tmp_path / "plan.html"
+    page.write_text(plan_page(plan_noise(programme), redundancies(programme)), encoding="utf-8")
+    dom, heard = opened(chromium, page, tmp_path / "profile")
+    assert "Two: noise that survives</h1>" in dom and dom.count("<figure") == 2
+    assert "variance V" in dom and "epsilon per count" in dom and heard == []
 
 
 def test_nothing_leaves_the_page_even_if_something_slips_in(chromium: str, report: Path, tmp_path: Path) -> None:

@@ -321,6 +321,23 @@ def test_beliefs_about_a_table(run: Run, tmp_path: Path) -> None:
     )
 
 
+def test_beliefs_about_parts_and_their_sum(run: Run) -> None:
+    common = ("noise", "posterior", "--variance", 1, "--bound", 2, "--parts", "3,2")
+    ran = run(*common, "--total", 11, "--independent", "--json")
+    assert [each["counts"] for each in json.loads(ran.out)["printed"]] == [{"5": 1.0}, {"4": 1.0}, {"9": 1.0}]
+    ran = run(*common, "--total", 11)
+    assert ran.code == 2 and "cannot be printed together" in ran.err
+    assert run(*common, "--total", 6).code == 0
+    for wrong in (
+        ["--parts", "3,x", "--total", 5],
+        ["--parts", "3,-2", "--total", 5],
+        ["--parts", "3,2"],
+        ["--total", 5],
+    ):
+        ran = run(*common[:-2], *wrong)
+        assert ran.code == 2 and "--parts" in ran.err and ran.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("prior", "words"),
     [

@@ -113,6 +113,7 @@ RELEASE_KEYS = {
     "irregular",
     "exposed_people",
     "notes",
+    "outcome",
 }
 
 

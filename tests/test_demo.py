@@ -8,9 +8,11 @@ import duckdb
 import pytest
 
 from safemargin import demo
+from safemargin.decide import decide
 from safemargin.errors import InputError, OutputError
 from safemargin.model.target import Target
 from safemargin.project import Project
+from safemargin.tabulate import tabulate
 
 PEOPLE = 30_000
 
@@ -121,3 +123,12 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="could not be written"):
         demo.write_city(tmp_path / "file" / "city", people=PEOPLE)
+
+
+@pytest.mark.slow
+def test_a_small_city_is_certified_axis_by_axis(tmp_path: Path) -> None:
+    project = Project.load(demo.write_city(tmp_path, people=demo.FEWEST_PEOPLE))
+    table = tabulate(project)
+    plan = decide(table, project.target, protect=project.protect)
+    assert plan.certificate.certified and not plan.refusals
+    assert all(len(plan.axis(name)) > 1 for name in table.schema.names)

@@ -348,3 +348,26 @@ def test_noise_adds_up_over_the_cycles(tmp_path: Path, run_command: Run) -> None
         assert release(path).is_safe
     assert budget(read_ledger(tmp_path / "ledger.sqlite")).epsilon == pytest.approx(2.0)
     assert "Noise: epsilon 2 in all" in run_command("ledger", tmp_path / "ledger.sqlite").out
+
+
+PAIRS = '[outputs]\nmargins = [["site", "grade"]]\n'
+
+
+def test_tables_of_several_axes_are_held_against_the_ledger(tmp_path: Path) -> None:
+    # ten leave and ten come in every group that changes: only a cell of both axes shows who
+    first = release(project(tmp_path, staff(60), "2025", rest=PAIRS))
+    assert [each.cells for each in first.plan.margins] == [6]
+    same = release(project(tmp_path, staff(60), "2026", rest=PAIRS))
+    assert same.is_safe and [each.cells for each in same.plan.margins] == [6]
+    gone = {("South", "junior"), ("West", "senior")}
+    came = [("South", "senior"), ("West", "junior")]
+    stayed = [row for row in staff(60) if row[1:3] not in gone or not 50 <= int(row[0].removeprefix("".join(row[1:3])))]
+    fresh = [
+        (f"new{site}{n}", site, grade, "yes" if n < 4 else "no") for site, grade in sorted(came) for n in range(10)
+    ]
+    moved = release(project(tmp_path, stayed + fresh, "2027", rest=PAIRS))
+    assert moved.is_safe
+    (margin,) = moved.plan.margins
+    assert not margin.is_published
+    assert margin.reason.startswith("together with the release of 2025")
+    assert "left since" in margin.reason or "joined since" in margin.reason

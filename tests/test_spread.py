@@ -9,7 +9,7 @@ import pytest
 from commands import Run, in_process
 from safemargin.audit.denoising import denoise
 from safemargin.errors import InputError, TooLargeError
-from safemargin.mechanisms.cell_key import CellKey
+from safemargin.mechanisms.ptable import ptable, request
 from safemargin.model.published import PublishedTable
 from safemargin.noise.programme import Programme, parse_programme
 from safemargin.randomness import numpy_generator
@@ -27,7 +27,7 @@ axes = ["geo", "sex"]
 axes = ["age", "sex"]
 """
 SECRET = b"sixteen bytes at least"
-NOISE = CellKey(5, 2.0)
+NOISE = ptable(request(5, 2.0))[0]
 
 
 def people(count: int, seed: int = 1) -> list[str]:

@@ -27,7 +27,8 @@ def test_document_and_files(run: Run, table: Path, tmp_path: Path) -> None:
     ran = run("withhold", str(table), "--primary", "1-3", "--out", str(folder), "--json")
     assert ran.code == 0, ran.err
     document = ran.document
-    assert (document["lower_bound"], document["gap"], document["extra"]) == (4, 0, 0)
+    assert list(document) == ["withheld", "lower_bound", "gap", "certificate"]
+    assert (document["lower_bound"], document["gap"]) == (4, 0)
     assert document["certificate"] == str(folder / "inside" / "certificate.json")
     withheld = document["withheld"]
     assert {"cell": {"town": "a", "kind": "x"}, "primary": True} in withheld
@@ -47,18 +48,20 @@ def test_the_audit_finds_nothing_and_the_certificate_holds(run: Run, table: Path
     assert run("verify", str(certificate), str(pattern)).code == 0
 
 
-@pytest.mark.parametrize("spoil", ["counts", "changes", "withheld"])
+@pytest.mark.parametrize("spoil", ["counts", "changes", "withheld", "tau", "insiders"])
 def test_a_certificate_that_is_wrong_fails(run: Run, spoil: str, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
     run("withhold", str(table), "--out", str(folder))
     path = folder / "inside" / "certificate.json"
     document = json.loads(path.read_text())
-    if spoil == "counts":
+    if spoil in ("tau", "insiders"):
+        document[spoil] = {"tau": 9, "insiders": 2}[spoil]
+    elif spoil == "counts":
         document["counts"][0] += 1
     elif spoil == "changes":
         document["changes"] = []
     else:
-        document["withheld"][0] = [0, 0]
+        document["withheld"][0] = {}
     path.write_text(json.dumps(document))
     ran = run("verify", str(path), str(folder / "pattern.csv"))
     assert ran.code == 1
@@ -113,6 +116,105 @@ def test_one_leaf_below_areas_follows_by_subtraction(run: Run, tmp_path: Path) -
     assert "(region) leaves 1 to 1" in ran.out
 
 
+LEFT = "town,kind,n\na,x,2\na,y,9\nb,x,5\nb,y,7\nc,x,6\nc,y,8\n"
+RIGHT = "town,age,n\na,old,3\na,young,8\nb,old,6\nb,young,6\nc,old,7\nc,young,7\n"
+
+
+def test_linked_tables_share_their_gaps(run: Run, tmp_path: Path) -> None:
+    """The margin of towns is in both tables: each alone could withhold it, together it is decided once."""
+    left, right, folder = tmp_path / "left.csv", tmp_path / "right.csv", tmp_path / "gaps"
+    left.write_text(LEFT)
+    right.write_text(RIGHT)
+    ran = run("withhold", str(left), str(right), "--out", str(folder), "--json")
+    assert ran.code == 0, ran.err
+    cells = [entry["cell"] for entry in ran.document["withheld"]]
+    assert {"town": "a", "kind": "x"} in cells
+    assert {"town": "a", "age": "old"} in cells
+    for name, axis in (("left", "kind"), ("right", "age")):
+        gaps = [row for row in (folder / f"{name}.csv").read_text().splitlines() if row.endswith(",,withheld")]
+        assert len(gaps) == sum(set(cell) <= {"town", axis} for cell in cells)
+    certificate = str(folder / "inside" / "certificate.json")
+    assert run("verify", certificate, str(folder)).code == 0
+    assert run("audit", str(folder / "left.csv"), str(folder / "right.csv")).code == 0
+    ran = run("verify", certificate, str(folder / "left.csv"))
+    assert (ran.code, "right.csv: the certificate speaks about this file" in ran.err) == (2, True)
+
+
+def test_what_was_published_before_is_known(run: Run, tmp_path: Path) -> None:
+    """Old: town a, kind x is out. The warning says so, and the certificate needs the old file."""
+    table, old, folder = tmp_path / "table.csv", tmp_path / "old.csv", tmp_path / "gaps"
+    table.write_text(TABLE.replace("c,x,6", "c,x,3"))
+    old.write_text(
+        "town,kind,count,status\na,x,2,exact\na,y,9,exact\nb,x,,withheld\nb,y,,withheld\nc,x,,withheld\nc,y,,withheld\n"
+    )
+    ran = run("withhold", str(table), "--published", str(old), "--out", str(folder), "--json")
+    assert ran.code == 0, ran.err
+    assert "warning: known from what was published before, whatever is withheld now: town a, kind x" in ran.err
+    cells = [entry["cell"] for entry in ran.document["withheld"]]
+    assert {"town": "c", "kind": "x"} in cells
+    assert {"town": "a", "kind": "x"} not in cells
+    assert "a,x,2,exact" in (folder / "pattern.csv").read_text()
+    certificate = str(folder / "inside" / "certificate.json")
+    assert run("verify", certificate, str(folder), str(old)).code == 0
+    old.write_text(old.read_text().replace("a,y,9", "a,y,8"))
+    assert run("verify", certificate, str(folder), str(old)).code == 1
+
+
+def test_a_gap_that_told_nothing_new_then_is_named(run: Run, tmp_path: Path) -> None:
+    """The only gap of the old table follows from its total; the new one must not count on it."""
+    table, old, folder = tmp_path / "table.csv", tmp_path / "old.csv", tmp_path / "gaps"
+    table.write_text(RIGHT)
+    old.write_text(
+        "town,kind,count,status\nTotal,Total,37,exact\na,x,,withheld\na,y,9,exact\n"
+        "b,x,5,exact\nb,y,7,exact\nc,x,6,exact\nc,y,8,exact\n"
+    )
+    ran = run("withhold", str(table), "--published", str(old), "--out", str(folder), "--json")
+    assert ran.code == 0, ran.err
+    assert "whatever is withheld now: town a, kind x" in ran.err
+    assert len(ran.document["withheld"]) == 4
+    assert run("verify", str(folder / "inside" / "certificate.json"), str(folder), str(old)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [
+        (
+            LEFT,
+            RIGHT.replace("a,old,3", "a,old,4"),
+            "right.csv: all: 38, but left.csv says 37; are they the same people?",
+        ),
+        (LEFT, RIGHT.replace("a,", "z,"), "is not in right.csv; say with --hierarchy what it is part of"),
+    ],
+)
+def test_tables_that_do_not_fit(run: Run, left: str, right: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "left.csv").write_text(left)
+    (tmp_path / "right.csv").write_text(right)
+    ran = run("withhold", str(tmp_path / "left.csv"), str(tmp_path / "right.csv"))
+    assert (ran.code, words in ran.err) == (2, True), ran.err
+
+
+def test_a_table_of_wider_areas_is_linked_by_the_hierarchy(run: Run, tmp_path: Path) -> None:
+    fine, wide, areas, folder = (tmp_path / name for name in ("fine.csv", "wide.csv", "areas.hrc", "gaps"))
+    fine.write_text("region,sex,n\na,f,1\nb,f,8\nc,f,9\nd,f,7\na,m,6\nb,m,5\nc,m,9\nd,m,8\n")
+    wide.write_text("region,age,n\nnorth,old,11\nnorth,young,9\nsouth,old,13\nsouth,young,20\n")
+    areas.write_text("north\n@a\n@b\nsouth\n@c\n@d\n")
+    options = ["--primary", "1", "--hierarchy", f"region={areas}", "--out", str(folder), "--json"]
+    ran = run("withhold", str(fine), str(wide), *options)
+    assert ran.code == 0, ran.err
+    assert len(ran.document["withheld"]) == 4
+    assert run("verify", str(folder / "inside" / "certificate.json"), str(folder)).code == 0
+    assert "north,Total,20,exact" in (folder / "wide.csv").read_text()
+
+
+def test_insiders_and_tau_are_in_the_certificate(run: Run, tmp_path: Path) -> None:
+    table, folder = tmp_path / "table.csv", tmp_path / "gaps"
+    table.write_text("town,kind,n\na,x,1\na,y,9\na,z,6\nb,x,5\nb,y,1\nb,z,7\nc,x,6\nc,y,8\nc,z,9\n")
+    ran = run("withhold", str(table), "--primary", "1", "--insiders", "1", "--tau", "1", "--out", str(folder))
+    assert ran.code == 0, ran.err
+    assert "Nor can a member tell a withheld count in which there are others." in ran.out
+    assert run("verify", str(folder / "inside" / "certificate.json"), str(folder)).code == 0
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
@@ -125,6 +227,9 @@ def test_one_leaf_below_areas_follows_by_subtraction(run: Run, tmp_path: Path) -
         (["--seconds", "-1"], 2, "seconds = -1.0: must be a number of at least 0"),
         (["--seconds", "nan"], 2, "seconds = nan: must be a number of at least 0"),
         (["--extra", "-2"], 2, "extra = -2: must be at least 0"),
+        (["--tau", "-1"], 2, "tau = -1: must be at least 0"),
+        (["--insiders", "-1"], 2, "insiders = -1: must be at least 0"),
+        (["--tau", "99"], 1, "town a, kind x: the count follows to within tau = 99"),
         (["--protect", "1000"], 1, "town a, kind x: protect = 1000 cannot be attained"),
     ],
 )

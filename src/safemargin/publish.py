@@ -27,12 +27,19 @@ from safemargin.model.table import Table
 
 RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
-    "outside the limits are merged, noised or withheld together with those that cover them: neighbours in the order, "
+    "outside the limits are merged or withheld together with those that cover them: neighbours in the order, "
     "in the same area or of nearly the same size on the roll, two by two, then blocks of these. Axes are merged "
     "further, or left out, until no cell of any combination of axes is given away by all tables together, or "
     "with earlier releases."
 )
 """How cells are protected, as the manifest tells everybody."""
+
+NOISE_RULE = (
+    "Groups are noised in units of two or a few of nearly the same size, neighbours, or in the same area, by the roll "
+    "alone. Each group is moved towards the nearest limit by a number of answers drawn from the law that the promise "
+    "about noise states; units in which one is carried over, or lies outside, are noised."
+)
+"""How noised groups are chosen."""
 
 CROSSED_RULE = (
     "Tables of several axes have the groups of their axes, merged until every cell has kappa people and shares within "
@@ -65,7 +72,7 @@ def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Release:
         guarantees=plan.guarantees,
         certificate=plan.certificate,
         onlookers=tuple(onlookers),
-        rule=f"{RULE} {CROSSED_RULE}" if plan.maximum else RULE,
+        rule=" ".join([RULE, *([NOISE_RULE] if plan.guarantees else []), *([CROSSED_RULE] if plan.maximum else [])]),
         witness=plan.witness,
     )
 

@@ -1,6 +1,7 @@
 """Attacks find what is broken, and nothing in what `decide` lets out."""
 
 import time
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from brute import Fiber, TooMany, published
 from cases import Town, margin, rolls, town
 from safemargin.audit import ATTACKS, audit
 from safemargin.decide import PROTECTIONS, decide
+from safemargin.model.arrays import frozen
 from safemargin.model.findings import Attempt, Findings
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.margins import knowing
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -100,6 +103,47 @@ def test_unanimous_groups_are_found_by_looking() -> None:
         found = by(audit(release, Onlooker(roll=rolls(place, composition))), "slices")
         assert {(one.cell["q"], one.option, one.people) for one in found.findings} == {("q1", "A", 7), ("q2", "B", 3)}
         assert (found.looked_at, found.people_exposed) == (3, 10)
+
+
+def overlapping(place: Town) -> PublishedTable:
+    """The axis q by category, and two of its groups together, as a table with an area and its parts has them."""
+    cells = [("q0",), ("q1",), ("q2",), ("q1 | q2",)]
+    groups = {("q1 | q2",): ("q1", "q2")}
+    rows = [
+        (cell, option, place.count(("q",), (groups.get(cell, cell),), option))
+        for cell in cells
+        for option in place.options
+    ]
+    return published("q", ("q",), rows, place.options)
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+def test_groups_that_overlap_have_all_their_people(composition: str) -> None:
+    """20 of 40 people in q1 and q2 chose A; all 30 of q0 did. The area holds its parts, which are ordinary."""
+    people = {("q0",): 30, ("q1",): 25, ("q2",): 15}
+    votes = {("q0",): (30, 0), ("q1",): (12, 13), ("q2",): (8, 7)}
+    place = Town(("q",), (("q0", "q1", "q2"),), ("A", "B"), people, votes)
+    release = Release((margin(place, ()), overlapping(place)), Target(kappa=1))
+    found = by(audit(release, Onlooker(roll=rolls(place, composition))), "slices")
+    assert [(one.cell["q"], one.option, one.people) for one in found.findings] == [("q0", "A", 30)]
+    assert (found.looked_at, found.people_exposed) == (4, 30)
+
+
+def test_a_roll_with_areas_and_their_parts_counts_nobody_twice() -> None:
+    people = {("q0",): 30, ("q1",): 25, ("q2",): 15}
+    place = Town(
+        ("q",), (("q0", "q1", "q2"),), ("A", "B"), people, {("q0",): (30, 0), ("q1",): (12, 13), ("q2",): (8, 7)}
+    )
+    roll = published("roll", ("q",), [(("q0",), None, 30), (("q1",), None, 25), (("q2",), None, 15)], measure="people")
+    nested = published(
+        "roll",
+        ("q",),
+        [(("q0",), None, 30), (("q1",), None, 25), (("q2",), None, 15), (("q1 | q2",), None, 40)],
+        measure="people",
+    )
+    release = Release((margin(place, ()), overlapping(place)), Target(kappa=1))
+    plain, wide = (by(audit(release, Onlooker(roll=(each,))), "slices") for each in (roll, nested))
+    assert plain == wide and plain.looked_at == 4
 
 
 def test_joint_collapse_is_found() -> None:
@@ -191,7 +235,7 @@ def test_no_attack_finds_anything_in_what_was_decided(protect: str) -> None:
             continue
         findings = audit(publish(plan, table), knowing(table, "joint"), sharp=None)
         assert findings.is_safe, (seed, [attempt.findings[:2] for attempt in findings.attempts if attempt.findings])
-        looked += by(findings, "rule").looked_at
+        looked += sum(attempt.looked_at for attempt in findings.attempts if attempt.attack in ("rule", "noise"))
     assert looked > 0
 
 
@@ -253,3 +297,53 @@ def test_running_the_rule_backwards_tells_nothing(protect: str) -> None:
     same_total = [chose for chose in product(*ranges) if sum(chose) == 10]
     possible = [chose for chose in same_total if chose[:1] + chose[2:3] == (3, 2) and decided(chose) == out]
     assert len({chose[1] for chose in possible}) > 1 and len({chose[3] for chose in possible}) > 1
+
+
+def noised(place: Town, counts: dict[str, int], choice: float | None) -> Release:
+    """A release in which the sites in `counts` carry noise, as printed, and say how they were chosen."""
+    rows = [
+        ((q,), option, None if q in counts else place.count(("q",), ((q,),), option))
+        for q in place.categories[0]
+        for option in place.options
+    ]
+    table = published("q", ("q",), rows, place.options)
+    sizes = {q: place.people[(q,)] for q in counts}
+    printed = [
+        (counts[q] if option == place.options[0] else sizes[q] - counts[q]) if q in counts else 0
+        for (q,), option, _ in rows
+    ]
+    status = tuple("noised" if (q,)[0] in counts else "exact" for (q,), _, _ in rows)
+    table = replace(table, noisy=frozen(printed), status=status)
+    promise = Guarantee("two-sided geometric", "", 1.0, (), count=0.5, choice=choice)
+    return Release((margin(place, ()), table), Target(beta=0.05, kappa=5), (promise,), rule=RULE)
+
+
+def sites() -> Town:
+    """153 of 160 people in q2 said yes: one more than the limit."""
+    people = {("q0",): 280, ("q1",): 240, ("q2",): 160, ("q3",): 150}
+    votes = {("q0",): (136, 144), ("q1",): (118, 122), ("q2",): (153, 7), ("q3",): (81, 69)}
+    return Town(("q",), (("q0", "q1", "q2", "q3"),), ("yes", "no"), people, votes)
+
+
+def test_noise_on_groups_outside_the_limits_alone_is_seen_through() -> None:
+    """The noisy count of q3 is far from the limits, so q2 is the one outside: 153 to 160."""
+    place = sites()
+    onlooker = Onlooker(roll=rolls(place, "sizes"), knows_rule=True)
+    naive = by(audit(noised(place, {"q2": 150, "q3": 79}, None), onlooker), "noise")
+    assert {(one.cell["q"], one.option, one.lower, one.upper) for one in naive.findings} == {
+        ("q2", "yes", 153, 160),
+        ("q2", "no", 0, 7),
+    }
+    assert naive.people_exposed == 160
+    assert by(audit(noised(place, {"q2": 150, "q3": 79}, 0.125), onlooker), "noise").findings == ()
+    unaware = replace(onlooker, knows_rule=False)
+    assert by(audit(noised(place, {"q2": 150, "q3": 79}, None), unaware), "noise").findings == ()
+
+
+def test_noise_that_is_decided_on_withstands_the_attack() -> None:
+    table = sites().table()
+    release = publish(decide(table, Target(beta=0.05, kappa=20), protect="noise"), table)
+    findings = audit(release, knowing(table, "joint"))
+    assert findings.is_safe and "drawn with epsilon" in by(findings, "noise").summary
+    unstated = replace(release, guarantees=tuple(replace(each, choice=None) for each in release.guarantees))
+    assert by(audit(unstated, knowing(table, "joint")), "noise").looked_at == by(findings, "noise").looked_at

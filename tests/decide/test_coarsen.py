@@ -159,3 +159,22 @@ def test_sixty_categories_are_merged_at_once() -> None:
     )
     found = coarsen(one)
     assert found.found and found.bound <= found.loss <= 4 * found.bound
+
+
+def test_a_long_order_is_parted_at_the_least_loss() -> None:
+    count = 1_800
+    names = tuple(f"{place:04}" for place in range(count))
+    people = np.ones(count, dtype=np.int64)
+
+    def merging(least: int) -> Merging:
+        return Merging(
+            axis=Axis("day", names, ordered=True),
+            people=people,
+            votes=np.stack([people, people], axis=1),
+            weights=people,
+            allowed=lambda size, votes: size >= least,
+        )
+
+    halves, whole = coarsen(merging(count // 2)), coarsen(merging(count // 2 + 1))
+    assert [len(group) for group in halves.groups] == [900, 900] and halves.loss == halves.bound == 2 * 900 * 899
+    assert [len(group) for group in whole.groups] == [1_800] and whole.loss == whole.bound == 1_800 * 1_799

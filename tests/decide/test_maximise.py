@@ -252,7 +252,7 @@ def test_every_certified_choice_passes_the_audit_of_every_onlooker() -> None:
             if audit(before, onlooker).is_safe:
                 assert audit(release, onlooker).is_safe, (seed, onlooker.name)
         published += any(each.is_published for each in found.margins)
-    assert published > 2
+    assert published > 1
 
 
 def test_a_cell_that_is_refused_is_given_away() -> None:

@@ -18,6 +18,7 @@ from safemargin.noise.averaging import (
     epsilon_of,
     gaussian_success,
     simulate,
+    simulate_epsilon,
     variance_needed,
     variance_of,
 )
@@ -147,6 +148,16 @@ def test_simulated_means_as_in_footnote_35() -> None:
         spread = math.sqrt(1000 * exact * (1 - exact))
         assert abs(printed - 1000 * exact) < 2 * spread, "the paper's samples are within two deviations too"
         assert abs(exact - gaussian_success(0.1, 2.0)) < 0.006
+
+
+def test_simulated_means_with_an_epsilon() -> None:
+    """Footnote 20: Laplace noise averages like Gaussian noise of its variance; so does geometric noise."""
+    for epsilon in (0.3, 0.8):
+        found = simulate_epsilon(118, 100, epsilon, samples=100_000, generator=numpy_generator(1))
+        low, high = found.interval(5)
+        variance = 2 * math.exp(-epsilon) / math.expm1(-epsilon) ** 2
+        assert low - 0.006 < gaussian_success(0.0118, variance) < high + 0.006
+        assert abs(found.rate - gaussian_success(0.0118, variance_of(epsilon))) < 0.02
 
 
 def test_chebyshev_is_below() -> None:

@@ -119,6 +119,12 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
         (["--count", "name", "--epsilon", "1"], "is not a number"),
     ):
         assert said in run(*given, *arguments).err
+    path.write_text("name,T,U\nA,3,-1\nB,30,31\n")
+    released: Any = run(
+        *given, "--printed", "U", "--name", "name", "--variance", "2", "--bound", "5", "--json"
+    ).document
+    assert released["details"]["gone"] == [{"name": "A", "column": "T", "true": 3, "printed": -1}]
+    assert "name one column for each of T" in run(*given, "--printed", "U,T", "--epsilon", "1").err
     path.write_text("T\n-3\n")
     assert "a true count is negative" in run(*given, "--epsilon", "1").err
     path.write_text("T\n1.5\n")

@@ -197,6 +197,15 @@ def test_the_file(tmp_path: Path) -> None:
     assert parse_programme(ANNEX).small_areas == 2
 
 
+def test_other_ways_to_write_it() -> None:
+    sections = "[variables.SEX]\ncategories = ['F', 'M']\n[variables.GEO]\nlevels = { region = 2, town = 6 }\n"
+    found = parse_programme(f"tables = [['SEX', 'GEO']]\n{sections}")
+    plain = parse_programme(
+        "tables = [{ axes = ['SEX', 'GEO'] }]\n[variables]\nSEX = ['F', 'M']\nGEO = { region = 2, town = 6 }"
+    )
+    assert found == plain
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -52,9 +52,12 @@ def test_categories_apart_and_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ('apart = [["a1", "b9"]]', "axes.area.apart: there is no category 'b9'"),
-        ('apart = [["a1", "a1"]]', "axes.area.apart: a category cannot be kept apart from itself"),
-        ("weights = { b9 = 3 }", "axes.area.weights: there is no category 'b9'"),
+        ('apart = [["a1", "b9"]]', "voters.csv: column 'area': axes.area.apart: there is no category 'b9'"),
+        (
+            'apart = [["a1", "a1"]]',
+            "voters.csv: column 'area': axes.area.apart: a category cannot be kept apart from itself",
+        ),
+        ("weights = { b9 = 3 }", "voters.csv: column 'area': axes.area.weights: there is no category 'b9'"),
         ("weights = { a1 = -1 }", "must be from 0 to 1000000"),
     ],
 )
@@ -79,8 +82,16 @@ def test_bad_pairs_and_weights_are_refused_in_one_line(tmp_path: Path, keys: str
         ),
         ('levels = ["region"]', VOTERS + "a3,,V,A\n", "column 'region' has empty values; every row needs an area"),
         ('levels = ["zone"]', VOTERS, "there is no column 'zone'; the columns are area, region, country, vote"),
-        ('parents = { a9 = "N" }', VOTERS, "axes.area.parents.a9: there is no category or area 'a9'"),
-        ('parents = { a1 = "N", N = "a1" }', VOTERS, "the hierarchy goes round in a circle at 'a1'"),
+        (
+            'parents = { a9 = "N" }',
+            VOTERS,
+            "voters.csv: column 'area': axes.area.parents.a9: there is no category or area 'a9'",
+        ),
+        (
+            'parents = { a1 = "N", N = "a1" }',
+            VOTERS,
+            "voters.csv: column 'area': axis 'area': the hierarchy goes round in a circle at 'a1'",
+        ),
         (
             'hierarchy = "areas.csv"',
             VOTERS,

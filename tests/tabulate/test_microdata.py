@@ -186,7 +186,7 @@ def test_numbers_and_truths_read_as_text(tmp_path: Path) -> None:
         ("area,area,vote\nd1,old,A\n", "", "voters.csv: column 'area' occurs twice"),
         ("area,,vote\nd1,old,A\n", "", "voters.csv: column 2 has no name"),
         ("area,age,vote\nd1,,A\n", "", "voters.csv: column 'age' has empty values; every row needs a category"),
-        ("area,age,vote\na | b,old,A\n", "", "axes.area: category 'a | b' contains ' | '"),
+        ("area,age,vote\na | b,old,A\n", "", "voters.csv: column 'area': category 'a | b' contains ' | '"),
         (VOTERS, 'options = ["A"]', "voters.csv: column 'vote': unknown answer 'B'; data.options are A"),
         (VOTERS, 'table = "people"', "data.table = 'people': only SQLite files hold tables"),
         ("area,age,vote,n\nd1,old,A,-1\n", 'count = "n"', "voters.csv: column 'n': count '-1': is negative"),

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from safemargin.audit.backwards import Rerun, backwards
 from safemargin.audit.denoising import denoising
 from safemargin.audit.earlier import earlier
 from safemargin.audit.joint import joint
-from safemargin.audit.rule import rule
+from safemargin.audit.noise import noise
+from safemargin.audit.rule import promise_of, rule
 from safemargin.audit.situation import Situation
 from safemargin.audit.slices import slices
 from safemargin.audit.subtraction import subtraction
@@ -17,7 +19,7 @@ from safemargin.model.findings import Attempt, Findings
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.release import Release
 
-__all__ = ["ATTACKS", "audit"]
+__all__ = ["ATTACKS", "Rerun", "audit"]
 
 ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "slices": slices,
@@ -26,7 +28,8 @@ ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "joint": joint,
     "rule": rule,
 }
-"""One attack per file; `earlier` joins them where there is an earlier release."""
+"""One attack per file; `noise` joins them where counts are noised, `earlier` where there is an earlier release,
+and `backwards` where the rule can be run on all that is possible."""
 
 
 def audit(
@@ -41,6 +44,7 @@ def audit(
     judged: Mapping[str, int] | None = None,
     variance: float | None = None,
     noise_bound: int | None = None,
+    rerun: Rerun | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Run every attack as `onlooker`; `target`, `sharp`, `enough` and `fiber` say which cells are bounded and how well,
@@ -48,7 +52,7 @@ def audit(
 
     With more than two options the limits depend on the totals. `judged` gives those of a release that does not print
     them exactly; no attack uses them. With the `variance` of the noise, and perhaps its bound, noisy counts are
-    attacked too.
+    attacked too. `rerun` is the whole rule, for an onlooker who knows it to run backwards.
     """
     onlooker = onlooker or Onlooker()
     exposure = bound(
@@ -65,8 +69,13 @@ def audit(
     if judged is not None:
         exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
-    attacks = [*ATTACKS.values(), *([] if onlooker.past is None else [earlier])]
+    attacks = [*ATTACKS.values()]
+    attacks += [] if promise_of(release) is None else [noise]
+    attacks += [] if onlooker.past is None else [earlier]
     attempts = tuple(attack(situation) for attack in attacks)
     if variance is not None:
         attempts += denoising(release.tables, variance, noise_bound)
+    if rerun is not None and onlooker.knows_rule:
+        attempt = backwards(situation, rerun)
+        attempts = (*attempts, attempt) if attempt.looked_at else attempts
     return Findings(onlooker, release.target, exposure, attempts)

@@ -21,7 +21,7 @@ def joint(situation: Situation) -> Attempt:
     if exposure.onlooker.roll and exposure.people is not None:
         known = system(situation.release.tables, situation.onlooker, situation.slack)
         if known.people is not None:
-            proof = certify(known, situation.limits, given=situation.release.witness)
+            proof = certify(known, situation.limits, given=situation.release.witness, most_linear=0)
             looked = sum(proof.checked.get(name, 0) for name in ("joint cells", "cells of fewer axes"))
             for one in proof.exposed:
                 option = known.options[one.option] or None

@@ -1,11 +1,15 @@
 """The rule itself: what it means that just these groups were merged, noised or withheld."""
 
+from collections.abc import Set
+
 import numpy as np
 
 from safemargin.audit.situation import Situation
 from safemargin.bounds.rule import hull, suspects
 from safemargin.model.findings import Attempt, Finding
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.published import Group, PublishedTable, label
+from safemargin.model.release import Release
 
 
 def rule(situation: Situation) -> Attempt:
@@ -31,7 +35,7 @@ Suspects = tuple[list[str], np.ndarray, np.ndarray]
 
 
 def _suspects(situation: Situation, table: PublishedTable) -> list[Suspects]:
-    sizes = _category_sizes(situation, table.axes[0])
+    sizes = category_sizes(situation, table.axes[0])
     if sizes is None:
         return []
     found: list[Suspects] = []
@@ -43,16 +47,20 @@ def _suspects(situation: Situation, table: PublishedTable) -> list[Suspects]:
         if parts:
             names = [label(part) for part, _ in parts]
             found.append((names, np.array([size for _, size in parts]), _counts(table, rows)))
-    return found + _flagged(situation, table, sizes)
+    promise = promise_of(situation.release)
+    drawn = promise is not None and promise.choice is not None  # then any count could have led to it
+    return found + hidden_groups(situation, table, sizes, {"withheld"} if drawn else {"noised", "withheld"})
 
 
-def _flagged(situation: Situation, table: PublishedTable, sizes: dict[str, int]) -> list[Suspects]:
-    """Noised or withheld groups: their sum is what the exact ones leave of the total."""
+def hidden_groups(
+    situation: Situation, table: PublishedTable, sizes: dict[str, int], statuses: Set[str]
+) -> list[Suspects]:
+    """Groups with these statuses: their sum is what the exact ones leave of the total."""
     totals = situation.totals()
     hidden = [
         code
         for code in range(len(table.groups[0]))
-        if {table.status[row] for row in np.flatnonzero(table.codes[:, 0] == code)} & {"noised", "withheld"}
+        if {table.status[row] for row in np.flatnonzero(table.codes[:, 0] == code)} & statuses
     ]
     if not hidden or any(name not in totals for name in table.options):
         return []
@@ -83,7 +91,13 @@ def _counts(table: PublishedTable, rows: np.ndarray) -> np.ndarray:
     return counts
 
 
-def _category_sizes(situation: Situation, axis: str) -> dict[str, int] | None:
+def promise_of(release: Release) -> Guarantee | None:
+    """What a release promises about its noise."""
+    return next((each for each in release.guarantees if each.count is not None), None)
+
+
+def category_sizes(situation: Situation, axis: str) -> dict[str, int] | None:
+    """People per category of an axis, if a roll tells them."""
     for roll in situation.onlooker.roll:
         if roll.is_exact and axis in roll.axes:
             column = roll.axes.index(axis)

@@ -6,15 +6,17 @@ are the cells of the joint table and of smaller sets of axes: a pair of axes can
 it, taken alone, is open.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from safemargin.bounds.levels import Level, levels
-from safemargin.bounds.linear import Program, integer_table
-from safemargin.bounds.nearby import nearby
+from safemargin.bounds.ends import decide_ends, worthwhile
+from safemargin.bounds.levels import Level, levels, open_cells, show
+from safemargin.bounds.linear import Program
+from safemargin.bounds.nearby import MOST_VARIABLES, nearby
 from safemargin.bounds.propagate import propagate
+from safemargin.bounds.reach import Surroundings
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.sharp import SEED, Progress
 from safemargin.bounds.system import System
@@ -26,10 +28,10 @@ from safemargin.randomness import Generator, numpy_generator
 ROUNDS = 30
 SHUFFLES = 4
 FEW = 1_000
-SMALL, SECONDS = 200, 20.0
-"""Variables up to which integer programs decide what is left, and how long each may take."""
 FITS = 5
 PULL, STRONG_PULL = 2.0, 8.0
+LONG, IDLE, HANDFUL = 8, 12, 200
+"""Rounds in a row that may clear little or nothing, where a round is cheap; cells for which it is."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,14 @@ def certify(
     quick: bool = False,
     given: Sequence[IntArray] = (),
     told: Sequence[tuple[BoolArray, BoolArray]] = (),
+    most_linear: int | None = None,
 ) -> Proof:
     """Decide whether any cell of `known` is disclosed under `limits`; needs a joint roll.
 
     `quick` stops after the closed forms: it finds what is plainly exposed and clears nothing. Tables that are `given`,
     as with a certificate, are checked by addition and spare the search for others. What is `told` (which profiles,
-    which options) counts as public: cells of just these people are not looked at.
+    which options) counts as public: cells of just these people are not looked at. With `most_linear`, fractions of
+    people are used only where so few cells are left that it helps.
     """
     rounder = Rounder(known)
     checked = levels(known, rounder, limits)
@@ -92,24 +96,23 @@ def certify(
         return Proof(_worst_first(exposed), _sizes(checked), undecided=0 if exposed else 1)
     tables = [counts for counts in given if counts.shape == known.low.shape and known.admits(counts)]
     for counts in tables:
-        _show(checked, known, counts)
-    _reach(checked, known, rounder, tables, patient=True)
+        show(checked, known, counts)
+    _reach(checked, rounder, tables)
     if not tables:
         tables = _shuffled(checked, known, rounder, rounder.guess() if rounder.possible else None, progress)
     linear = 0
-    if _open(checked):
+    hopeless = most_linear is not None and not tables and rounder.in_circles and known.size > MOST_VARIABLES
+    if open_cells(checked) and not hopeless:
         family = Family(known, low, high)
         if not tables:  # no whole table near the guess
-            tables = _shuffled(checked, known, rounder, family.fit().values, progress)
+            tables = _shuffled(checked, known, rounder, _second_guess(rounder, family), progress)
         if not given:
             _pulled(checked, family, (low, high), rounder, tables, progress)
-        if _open(checked) and (budget := _budget(known)):
-            program = Program(known, low, high)
-            _programs(checked, program, budget)
-            if _open(checked) and known.size <= SMALL:
-                _integer_programs(checked, program)
-        linear = _cleared_by_fits(checked, family, limits) if _open(checked) else 0
-    undecided = _open(checked) - linear
+        if open_cells(checked) and worthwhile(known):
+            decide_ends(checked, Program(known, low, high), tables)
+        if 0 < open_cells(checked) <= (known.size if most_linear is None else most_linear):
+            linear = _cleared_by_fits(checked, family, limits)
+    undecided = open_cells(checked) - linear
     return Proof(
         exposed=_worst_first([one for level in checked for one in _at(level, level.exposed())]),
         checked=_sizes(checked),
@@ -118,10 +121,6 @@ def certify(
         doubtful=_worst_first([one for level in checked for one in _doubtful(level)])[:20] if undecided else (),
         tables=tuple(tables),
     )
-
-
-def _open(checked: list[Level]) -> int:
-    return sum(level.open_cells for level in checked)
 
 
 def _sizes(checked: list[Level]) -> dict[str, int]:
@@ -158,15 +157,15 @@ def _shuffled(
     generator = numpy_generator(SEED + 2)
     tables: list[IntArray] = []
     counts = rounder.round(near) if near is not None else None
-    left = _open(checked)
+    left = open_cells(checked)
     for turn in range(SHUFFLES):
         if counts is None or not left:
             break
         tables.append(counts)
-        _show(checked, known, counts)
-        if turn in (0, SHUFFLES - 1):
-            _reach(checked, known, rounder, [counts])
-        before, left = left, _open(checked)
+        show(checked, known, counts)
+        if turn in (0, SHUFFLES - 1):  # further tables clear larger cells at less cost, where one can be had
+            _reach(checked[:1] if turn == 0 and rounder.scaling is None else checked, rounder, [counts])
+        before, left = left, open_cells(checked)
         if left < FEW or (turn > 2 and left > 0.9 * before):  # fits clear few cells better
             break
         want = _with_rest(known, _want(known, checked, generator))
@@ -174,6 +173,27 @@ def _shuffled(
         if progress is not None:
             progress(turn + 1, SHUFFLES + ROUNDS)
     return tables
+
+
+def _wandered(checked: list[Level], rounder: Rounder, tables: list[IntArray], generator: Generator) -> None:
+    """Add tables that exchanges lead to, as long as they clear some of a handful of cells: cheaper than a fit each."""
+    known = rounder.known
+    counts, idle = tables[-1] if tables else None, 0
+    while counts is not None and idle < IDLE and 0 < (before := open_cells(checked)) < HANDFUL:
+        counts = rounder.exchanges.shuffle(counts, _with_rest(known, _want(known, checked, generator)), generator)
+        show(checked, known, counts)
+        _reach(checked, rounder, [counts])
+        idle += 1
+        if open_cells(checked) < before:
+            tables.append(counts)
+            idle = 0
+
+
+def _second_guess(rounder: Rounder, family: Family) -> FloatArray:
+    """Another real-valued table to start from."""
+    if rounder.scaling is None:
+        return family.fit().values
+    return rounder.scaling.fit(0.1 * numpy_generator(SEED + 5).standard_normal(rounder.known.size))
 
 
 def _pulled(
@@ -187,29 +207,36 @@ def _pulled(
     """Add integer tables near fits that are pulled towards what is still open."""
     known = family.known
     generator = numpy_generator(SEED + 3)
-    left, stuck = _open(checked), 0
+    left, stuck = open_cells(checked), 0
     theta: FloatArray | None = None
     for turn in range(ROUNDS):
-        if not left or stuck > 3 or (turn > 2 and not tables):
+        if not left or stuck > (3 if rounder.scaling is None else LONG) or (turn > 2 and not tables):
             break
+        if rounder.scaling is not None:
+            _wandered(checked, rounder, tables, generator)
+            if not open_cells(checked):
+                break
         want = PULL * (1 + stuck) * _want(known, checked, generator)
         if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
-        fit = family.fit(tilt=_lean(known, want), start=theta)
-        theta = fit.direction if fit.residual < 1 and not fit.impossible else None
-        counts = rounder.round(fit.values)
+        if rounder.scaling is not None:
+            values = rounder.scaling.fit(_lean(known, want))
+        else:
+            fit = family.fit(tilt=_lean(known, want), start=theta)
+            theta, values = fit.direction if fit.residual < 1 and not fit.impossible else None, fit.values
+        counts = rounder.round(values)
         if counts is None and rounder.in_circles:
-            counts = nearby(known, fit.values, *box, _lean(known, want))
+            counts = nearby(known, values, *box, _lean(known, want))
         if counts is None and tables:  # no whole table near the fit: exchange votes in an earlier one instead
             counts = rounder.exchanges.shuffle(tables[turn % len(tables)], _with_rest(known, want), generator)
         if counts is not None:
             tables.append(counts)
-            _show(checked, known, counts)
+            show(checked, known, counts)
             few = left < FEW and turn % 4 == 2
-            _reach(checked, known, rounder, tables if few else [counts], patient=few)
+            _reach(checked, rounder, tables if few else [counts])
         if progress is not None:
             progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
-        before, left = left, _open(checked)
+        before, left = left, open_cells(checked)
         stuck = stuck + 1 if left > 0.9 * before else 0
 
 
@@ -235,7 +262,7 @@ def _cleared_by_fits(checked: list[Level], family: Family, limits: Limits) -> in
         for way in (1.0, -1.0):
             tables += _real_table(known, family.fit(tilt=way * _lean(known, want), steps=STEPS))
         cleared = sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
-        if cleared == _open(checked):
+        if cleared == open_cells(checked):
             break
     return cleared
 
@@ -251,29 +278,30 @@ def _real_table(known: System, fit: Fit) -> list[FloatArray]:
     return [values[:, : len(known.options)]]
 
 
-def _reach(
-    checked: list[Level], known: System, rounder: Rounder, tables: Sequence[IntArray], patient: bool = False
-) -> None:
-    """What tables one exchange away from these show of the joint cells; unless `patient`, while that clears many."""
-    count, joint = len(known.options), checked[0]
+def _reach(checked: list[Level], rounder: Rounder, tables: Sequence[IntArray]) -> None:
+    """What tables one exchange away from these show of open cells."""
+    count = len(rounder.known.options)
     for counts in tables:
-        if not joint.open_cells:
-            return
-        up, down = joint.needs()
-        wanted: BoolArray = np.asarray((up | down).any(axis=1))[joint.cell_of]
-        for least, most in rounder.exchanges.reach(counts, wanted):
-            before = joint.open_cells
-            joint.show(least[:, :count], most[:, :count])
-            if joint.open_cells > 0.9 * before and not patient:
-                break
+        around = Surroundings(rounder.reach, counts)
+        for level in checked:
+            if level.open_cells:
+                up, down = level.needs()
+                wanted: BoolArray = np.asarray((up | down).any(axis=1))
+                for least, most in _ends(level, rounder, around, wanted):
+                    level.show(least[:, :count], most[:, :count])
+                    if not level.open_cells:
+                        break
 
 
-def _show(checked: list[Level], known: System, counts: IntArray) -> None:
-    listed = known.listed(counts)
-    for level in checked:
-        if level.open_cells:
-            sums = level.add(listed)
-            level.show(sums, sums)
+def _ends(
+    level: Level, rounder: Rounder, around: Surroundings, wanted: BoolArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Ends of cells, block by block; where every cell is a profile that a table tells from all others, by pairs."""
+    if rounder.reach.are_profiles and len(level.first) == len(level.cell_of):
+        for least, most in rounder.exchanges.reach(around.counts, wanted[level.cell_of]):
+            yield least[level.first], most[level.first]
+    else:
+        yield from around.ends(level.pieces(rounder.reach).of(wanted))
 
 
 def _want(known: System, checked: list[Level], generator: Generator) -> FloatArray:
@@ -287,64 +315,6 @@ def _want(known: System, checked: list[Level], generator: Generator) -> FloatArr
             pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
             want = np.where(want == 0, pull[level.cell_of], want)  # sums could cancel
     return want
-
-
-def _programs(checked: list[Level], program: Program, budget: int) -> None:
-    """Linear programs for the cells that no table cleared, those with most people first."""
-    for level in sorted(checked, key=lambda level: len(level.names)):
-        up, down = level.needs()
-        for cell, option in sorted(np.argwhere(up | down).tolist(), key=lambda at: -level.people[at[0]]):
-            for way in (1.0, -1.0):
-                need = level.needs()[way < 0][cell, option]
-                if need and program.solves < budget:
-                    _solve_end(checked, level, program, (cell, option), way)
-        if program.solves >= budget:
-            break
-
-
-def _integer_programs(checked: list[Level], program: Program) -> None:
-    """Integer programs for what is open still: in a small system every cell is decided."""
-    for level in sorted(checked, key=lambda level: len(level.names)):
-        up, down = level.needs()
-        for cell, option in np.argwhere(up | down).tolist():
-            for way in (1.0, -1.0):
-                if level.needs()[way < 0][cell, option]:
-                    _solve_end(checked, level, program, (cell, option), way, whole=True)
-
-
-def _budget(known: System) -> int:
-    """How many programs a system of this size is worth; options that share the people of each profile cost more."""
-    work = known.size * (known.free**2)
-    return 400 if work <= 8_000 else 60 if work <= 40_000 else 0
-
-
-def _solve_end(
-    checked: list[Level], level: Level, program: Program, at: tuple[int, int], way: float, whole: bool = False
-) -> None:
-    """One end of one cell by a linear program, or over `whole` tables."""
-    cell, option = at
-    known = program.known
-    profiles = np.flatnonzero(level.cell_of == cell)
-    cost = np.zeros((len(known.codes), known.free))
-    offset, sign = 0, 1.0
-    if option < known.free:
-        cost[profiles, option] = 1.0
-    else:
-        cost[profiles] = 1.0
-        offset, sign = int(level.people[cell]), -1.0
-    wanted = (cost * way * sign).ravel()
-    best = program.maximise_integer(wanted, SECONDS) if whole else program.maximise(wanted)
-    if best.proved:
-        lower, upper = level.outer_lower.copy(), level.outer_upper.copy()
-        reached = int(np.floor(best.value + 1e-6 * max(1.0, abs(best.value)) ** 0.5))
-        if way > 0:
-            upper[cell, option] = offset + reached
-        else:
-            lower[cell, option] = offset - reached
-        level.force(lower, upper)
-    counts = integer_table(known, best.values)
-    if counts is not None:
-        _show(checked, known, counts)
 
 
 def _doubtful(level: Level) -> list[Exposed]:

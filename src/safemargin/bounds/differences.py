@@ -9,12 +9,13 @@ their answer, and the assumption is refuted.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from safemargin.bounds.certify import Exposed
 from safemargin.model.arrays import IntArray
-from safemargin.model.past import Past
+from safemargin.model.past import CROSS, Past
 from safemargin.model.published import Group, PublishedTable, label
 from safemargin.model.target import Limits
 
@@ -41,8 +42,18 @@ def totals_of(tables: Iterable[PublishedTable], options: Sequence[str]) -> IntAr
 
 
 def parts_of(table: PublishedTable, total: IntArray | None, options: Sequence[str]) -> Parts:
-    """The groups of a table of one axis; those without an exact count are one, with what is left of the total."""
+    """The groups of a table of one axis; those without an exact count are one, with what is left of the total.
+
+    Of a table of several axes these are its cells with an exact count, their categories joined.
+    """
     shown: list[tuple[Group, IntArray]] = []
+    if len(table.axes) > 1:
+        for cell in dict.fromkeys(map(tuple, table.codes.tolist())):
+            rows = np.flatnonzero((table.codes == cell).all(axis=1))
+            if len(rows) == len(options) and (table.lower[rows] == table.upper[rows]).all():
+                groups = [sorted(table.groups[axis][code]) for axis, code in enumerate(cell)]
+                shown.append((frozenset(map(CROSS.join, product(*groups))), _counts(table, rows, options)))
+        return shown
     hidden: Group = frozenset()
     for code, group in enumerate(table.groups[0]):
         rows = np.flatnonzero(table.codes[:, 0] == code)
@@ -71,9 +82,9 @@ def given_away(
     total = totals_of(tables, options)
     found, looked = _by_totals(total, past, options, limits, slack)
     for table in tables:
-        if len(table.axes) == 1:
+        if len(table.axes) == 1 or (table.axes and past.knows(table.axes)):
             parts = parts_of(table, total, options)
-            more, groups = differences(table.axes[0], parts, options, past, limits, slack)
+            more, groups = differences(CROSS.join(table.axes), parts, options, past, limits, slack)
             found += more
             looked += groups
     return found, looked
@@ -119,7 +130,7 @@ def refuted_by_totals(tables: Sequence[PublishedTable], past: Past, slack: int =
 def differences(
     axis: str, parts: Parts, options: Sequence[str], past: Past, limits: Limits, slack: int = 0
 ) -> tuple[list[Exposed], int]:
-    """The same for the groups of one axis, against every earlier release of it.
+    """The same for the groups of one axis (or cells of several, joined), against every earlier release of it.
 
     For somebody who believes it of everybody at once, a group that holds all who came or went tells what the totals
     tell, and one refuted group refutes it all.
@@ -129,7 +140,7 @@ def differences(
     for cycle, each in enumerate(past.earlier):
         before_total = totals_of(each.tables, options)
         for table in each.tables:
-            if table.axes != (axis,):
+            if table.axes != tuple(axis.split(CROSS)):
                 continue
             before = parts_of(table, before_total, options)
             changed: dict[Group, tuple[Side, ...] | None] = {}
@@ -147,9 +158,15 @@ def differences(
             for union, side in [(union, side) for union, sides in changed.items() for side in sides or ()]:
                 looked += 1
                 verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
-                cell = {axis: label(union), past.axis: side.words}
+                cell = _named(axis, union) | {past.axis: side.words}
                 found += _exposed(cell, side, verdicts == 2, each.cycle)
     return found, looked
+
+
+def _named(axis: str, union: Group) -> dict[str, str]:
+    """A group by axis, in words."""
+    parts = zip(*(category.split(CROSS) for category in union), strict=True)
+    return {name: label(frozenset(part)) for name, part in zip(axis.split(CROSS), parts, strict=True)}
 
 
 def _turnover(past: Past, axis: str, cycle: int, group: Group | None) -> tuple[int, int, int]:

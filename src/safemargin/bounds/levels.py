@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
+from safemargin.bounds.reach import Parts, Reach
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
@@ -35,11 +36,18 @@ class Level:
         self._needs: tuple[BoolArray, BoolArray] | None = None
         self._contained: BoolArray | None = None
         self._open = 0
+        self._pieces: Parts | None = None
 
     def add(self, values: IntArray) -> IntArray:
         """Sums of per-profile columns by cell, exactly."""
         columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
         return np.stack(columns, axis=1).astype(np.int64)
+
+    def pieces(self, reach: Reach) -> Parts:
+        """Its cells in pieces."""
+        if self._pieces is None:
+            self._pieces = reach.parts(self.cell_of, len(self.first))
+        return self._pieces
 
     def excuse(self, members: BoolArray, options: BoolArray) -> None:
         """Leave out the cell of exactly these profiles, if there is one: what it holds is public anyway."""
@@ -106,8 +114,9 @@ class Level:
         if self._contained is None:
             self._contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
         narrow = self.upper - self.lower <= self.tolerance
-        up = (self.upper < self.least) | narrow
-        down = (self.lower > self.most) | narrow
+        higher, lower = self.upper < self.outer_upper, self.lower > self.outer_lower
+        up = (self.upper < self.least) | (narrow & (higher | ~lower))
+        down = (self.lower > self.most) | (narrow & (lower | ~higher))
         settled = self._contained | self.excused
         return up & ~settled, down & ~settled
 
@@ -140,7 +149,8 @@ def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
     if count > 1:
         found += [_categories(known, rounder, limits, axis) for axis in known.axes if axis not in plain]
     found += _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
-    if rounder.possible and not (known.blocks >= 0).all(axis=1).any():
+    crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
+    if rounder.possible and (crossed or not (known.blocks >= 0).all(axis=1).any()):
         for level in found[1:]:
             _enclose(level, rounder)
     return found
@@ -274,3 +284,22 @@ def _force_pairs(level: Level, rounder: Rounder, total: tuple[IntArray, IntArray
         [most_a, most_b, neither - total[0] + most_a + most_b, np.broadcast_to(both, most_a.shape)]
     )
     level.force(lower, upper)
+
+
+def show(checked: Sequence[Level], known: System, counts: IntArray) -> None:
+    """What a table of whole people shows of every cell."""
+    listed = known.listed(counts)
+    for level in checked:
+        if level.open_cells:
+            sums = level.add(listed)
+            level.show(sums, sums)
+
+
+def open_cells(checked: Sequence[Level]) -> int:
+    """How many cells are still to be cleared."""
+    return sum(level.open_cells for level in checked)
+
+
+def needs(checked: Sequence[Level]) -> int:
+    """How many ends of cells are still to be shown."""
+    return sum(int(each.sum()) for level in checked for each in level.needs())

@@ -4,6 +4,7 @@ A withheld count is at least one (zeros are published). A move is possible if al
 possible move changes cannot be told exactly.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,8 +32,10 @@ class Moves:
     change costs a price per person, inside next to nothing, so that the move says what else to withhold.
     """
 
-    def __init__(self, equations: sparse.csr_array, counts: IntArray) -> None:
+    def __init__(self, equations: sparse.csr_array, counts: IntArray, floor: IntArray | None = None) -> None:
         self.equations, self.counts = equations, counts
+        self.floor = np.ones(len(counts), dtype=np.int64) if floor is None else floor
+        self.least = self.floor
         self.count = len(counts)
         self.matrix = sparse.csc_array(sparse.hstack([equations, -equations]))
         self.every = np.arange(2 * self.count, dtype=np.int32)
@@ -43,10 +46,23 @@ class Moves:
         self.rays = False
         self.ray: FloatArray | None = None
 
-    def open(self, withheld: BoolArray, price: FloatArray | None = None) -> None:
-        """Let the counts of `withheld` cells change; with a `price`, those of all others where it is finite."""
-        usable = withheld if price is None else withheld | np.isfinite(price)
-        self.upper = np.r_[np.where(usable, np.inf, 0.0), np.where(usable, self.counts - 1.0, 0.0)]
+    def open(
+        self,
+        withheld: BoolArray,
+        price: FloatArray | None = None,
+        known: Sequence[int] = (),
+        at_least: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """Let the counts of `withheld` cells change; with a `price`, those of all others where it is finite.
+
+        Cells that somebody knows stay as they are, others at what somebody knows them to be at least.
+        """
+        usable = withheld.copy() if price is None else withheld | np.isfinite(price)
+        usable[list(known)] = False
+        self.least = self.floor.copy()
+        for cell, least in at_least:
+            self.least[cell] = max(least, int(self.least[cell]))
+        self.upper = np.r_[np.where(usable, np.inf, 0.0), np.where(usable, self.counts - self.least, 0.0)]
         cost = np.where(withheld, INSIDE, 0.0 if price is None else np.where(np.isfinite(price), price, 0.0))
         self.cost = np.r_[cost, cost]
         self.solver.changeColsBounds(len(self.every), self.every, np.zeros(len(self.every)), self.upper)
@@ -112,7 +128,7 @@ class Moves:
         """By integer programs: over the cells that real-valued moves use, then over all if they are few enough."""
         open_cells = self.upper[: self.count] > 0
         for mine in (useful, open_cells) if int(open_cells.sum()) <= MOST_TO_PROVE else (useful,):
-            columns = np.flatnonzero(np.r_[mine, mine & (self.counts > 1)])
+            columns = np.flatnonzero(np.r_[mine, mine] & (self.upper > 0))
             lower = np.where(columns == column, float(amount), 0.0)
             upper = np.where(columns == (column + self.count) % (2 * self.count), 0.0, self.upper[columns])
             form = _form(sparse.csc_array(self.matrix[:, columns]), self.cost[columns], upper, lower)
@@ -137,13 +153,13 @@ class Moves:
         move = np.rint(change).astype(np.int64)
         if np.abs(change - move).max(initial=0.0) > 1e-4:
             return None
-        return move if is_move(self.equations, self.counts, move) else None
+        return move if is_move(self.equations, self.counts, move, self.least) else None
 
 
-def is_move(equations: sparse.csr_array, counts: IntArray, move: IntArray) -> bool:
-    """Whether whole numbers leave every sum as it is and every changed count at one or more, by addition."""
+def is_move(equations: sparse.csr_array, counts: IntArray, move: IntArray, least: IntArray) -> bool:
+    """Whether whole numbers leave every sum as it is and every changed count at `least` or more, by addition."""
     changed = move != 0
-    return bool(not (equations @ move).any() and (counts[changed] + move[changed] >= 1).all())
+    return bool(not (equations @ move).any() and (counts[changed] + move[changed] >= least[changed]).all())
 
 
 def _form(matrix: sparse.csc_array, cost: FloatArray, upper: FloatArray, lower: FloatArray | None = None) -> Form:

@@ -12,6 +12,8 @@ import numpy as np
 
 from safemargin.bounds.chain import Step, chain
 from safemargin.bounds.exchange import Exchanges, Links
+from safemargin.bounds.reach import Reach
+from safemargin.bounds.scaling import Scaling
 from safemargin.bounds.system import System
 from safemargin.model.arrays import FloatArray, IntArray, distinct
 from safemargin.model.published import UNBOUNDED
@@ -80,6 +82,20 @@ class Rounder:
         return found
 
     @cached_property
+    def reach(self) -> Reach:
+        """How far single exchanges lead."""
+        return Reach(self.exchanges)
+
+    @cached_property
+    def scaling(self) -> Scaling | None:
+        """Fits by scaling, where tables of several axes are published and every count of theirs is exact."""
+        tops = self.exchanges.tops
+        if not self.possible or all(len(self.known.axes_of(top)) < 2 for top in tops):
+            return None
+        scaling = Scaling(self.known, tops, self.least, self.most)
+        return scaling if scaling.possible else None
+
+    @cached_property
     def _chain(self) -> tuple[Step, ...]:
         return chain(self.exchanges)
 
@@ -94,6 +110,8 @@ class Rounder:
 
     def guess(self) -> FloatArray:
         """A table near the published shares of the slices each profile lies in: a start that costs nothing."""
+        if self.scaling is not None:
+            return self.scaling.fit()
         size = self.known.slices @ self.people
         everybody = max(int(self.people.sum()), 1)
         middle = (self.least + self.most) / 2
@@ -203,7 +221,7 @@ class Rounder:
                 steps.append((here, there, first, second, room))
             else:
                 for here, there, first, second, room in steps:
-                    moved = np.clip(done - (np.cumsum(room) - room), 0, room)
+                    moved = _spread(room, done)  # none is emptied that others could exchange with
                     _switch(counts, sums, here, first, moved, (given, taken))
                     _switch(counts, sums, there, second, moved, (taken, given))
                 return True

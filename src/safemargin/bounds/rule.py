@@ -31,12 +31,16 @@ def suspects(group: Group, sizes: Mapping[str, int], kappa: int) -> list[tuple[G
     return [*parts, (small, lump)] if lump else parts
 
 
-def hull(people: IntArray, sums: IntArray, limits: Limits) -> tuple[IntArray, IntArray]:
+def hull(
+    people: IntArray, sums: IntArray, limits: Limits, within: tuple[IntArray, IntArray] | None = None
+) -> tuple[IntArray, IntArray]:
     """Lowest and highest count per group (rows) and option, given that some group is outside the limits.
 
-    `people` are the sizes of the groups and `sums` their total count per option, both public.
+    `people` are the sizes of the groups and `sums` their total count per option, both public; `within` are ranges that
+    are known beside.
     """
-    low, high = _boxes(people, sums, np.zeros((len(people), len(sums)), dtype=np.int64), _tops(people, sums))
+    low, high = within or (np.zeros((len(people), len(sums)), dtype=np.int64), _tops(people, sums))
+    low, high = _boxes(people, sums, low, high)
     least, most = limits.least(people), limits.most(people)
     lower, upper = high.copy() + 1, low.copy() - 1
     reached = False

@@ -26,9 +26,11 @@ COMMANDS = {
     "swap": "swapping",
     "guarantee": "guarantees",
     "fiber": "fibers",
+    "topdown": "topdown",
     "verify": "proofs",
     "ledger": "ledgers",
     "noise": "noise",
+    "outcome": "outcomes",
     "schema": "projects",
 }
 """Every command, in the order of the help, and the file beside this one that holds it under the same name."""

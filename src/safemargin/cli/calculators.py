@@ -14,6 +14,7 @@ from safemargin.noise.averaging import (
     epsilon_of,
     gaussian_success,
     simulate,
+    simulate_epsilon,
     variance_needed,
     variance_of,
 )
@@ -167,14 +168,19 @@ def average(
     chance, least = gaussian_success(ratio, spread), chebyshev_success(ratio, spread)
     words = f"The mean is the true count with chance {chance:.1%} (Gaussian), at least {least:.1%} (Chebyshev)."
     details: dict[str, object] = {"chebyshev": least, "simulated": None}
-    limit = bound or max(10, math.ceil(4 * math.sqrt(spread)))
-    if samples and epsilon is None:
-        seen = simulate(k, t, spread, limit, samples=samples, generator=numpy_generator(seed))
+    limit = None if epsilon is not None else bound or max(10, math.ceil(4 * math.sqrt(spread)))
+    if samples:
+        generator = numpy_generator(seed)
+        if epsilon is not None or limit is None:
+            seen = simulate_epsilon(k, t, epsilon or 0.0, samples=samples, generator=generator)
+        else:
+            seen = simulate(k, t, spread, limit, samples=samples, generator=generator)
         low, high = seen.interval()
         details["simulated"] = {"right": seen.right, "samples": samples, "rate": seen.rate, "interval": [low, high]}
+        within = "" if limit is None else f" within {limit}"
         words += (
             f"\n{seen.right:,} of {samples:,} simulated means were right ({low:.1%} to {high:.1%}), "
-            f"each of {t:,} representations that add up {k:,} counts with noise within {limit}."
+            f"each of {t:,} representations that add up {k:,} counts with noise{within}."
         )
     inputs = {"kt2": ratio, "variance": spread, "k": k, "t": t, "bound": limit, "samples": samples, "seed": seed}
     answer(as_json, chance, inputs, words, details)

@@ -22,6 +22,9 @@ def distort(
     halves: Annotated[
         bool, typer.Option("--halves", help="Without --parts: draw two parts of equal chance, as by sex.")
     ] = False,
+    printed: Annotated[
+        str | None, typer.Option(help="Columns with what was printed, parts first; otherwise noise is drawn.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Columns that name an area, e.g. country,name.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Two-sided geometric noise with this epsilon.")] = None,
     variance: Annotated[float | None, typer.Option(help="Or bounded noise of this variance...")] = None,
@@ -39,17 +42,20 @@ def distort(
     if (epsilon is None) == (variance is None) or (variance is None) != (bound is None):
         raise InputError("give --epsilon, or --variance with --bound")
     noise = BoundedNoise(variance, bound) if variance is not None and bound is not None else EpsilonNoise(epsilon or 0)
-    columns = (*(axes(parts) or ()), count)
+    columns, shown = (*(axes(parts) or ()), count), axes(printed) or ()
+    if printed is not None and (halves or len(shown) != len(columns)):
+        raise InputError(f"--printed {printed}: name one column for each of {', '.join(columns)}, without --halves")
     with notes.status("reading"):
-        names, counts, left_out = read_areas(file, axes(name) or (), columns)
+        names, read, left_out = read_areas(file, axes(name) or (), (*columns, *shown))
+    counts = read[:, : len(columns)]
     if (counts < 0).any():
         raise InputError(f"{file}: {columns[int(np.argwhere(counts < 0)[0][1])]}: a true count is negative")
     generator = numpy_generator(seed)
     if halves and parts is None:
         columns, counts = ("first half", "second half", count), halved(counts[:, 0], generator)
     with notes.status("distorting"):
-        printed = counts + noise.draw(counts.shape, generator)
-        found = distortion(Areas(names, columns, counts), printed, noise, width=width, below=below)
+        noisy = read[:, len(columns) :] if shown else counts + noise.draw(counts.shape, generator)
+        found = distortion(Areas(names, columns, counts), noisy, noise, width=width, below=below)
     inputs: dict[str, object] = {
         "file": str(file),
         "areas": len(names),

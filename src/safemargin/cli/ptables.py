@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.audit.posterior import posterior as run_posterior
+from safemargin.audit.posterior_sum import posterior_of_sum
 from safemargin.cli.options import By, Hierarchy, axes, hierarchies
 from safemargin.cli.terminal import Json, free_folder, note, out, print_json, progress_bar, write
 from safemargin.errors import InputError, OutputError
@@ -145,6 +146,14 @@ def posterior(
     ] = None,
     count: Annotated[str | None, typer.Option("--count", help="Column that holds the counts.")] = None,
     small: Annotated[int, typer.Option("--small", help="Counts from 1 to this are told apart.")] = 3,
+    parts: Annotated[
+        str | None, typer.Option("--parts", help="Printed numbers of cells that add up, e.g. 4,6.")
+    ] = None,
+    total: Annotated[int | None, typer.Option("--total", help="With --parts: the printed number of their sum.")] = None,
+    independent: Annotated[
+        bool,
+        typer.Option("--independent", help="With --parts: noise is drawn for every cell, not by keys that add up."),
+    ] = False,
     top: Annotated[int | None, typer.Option("--to", help="Largest printed number to look at.")] = None,
     page: Annotated[Path | None, typer.Option("--out", help="Also write a page with a picture (HTML).")] = None,
     as_json: Json = False,
@@ -160,8 +169,11 @@ def posterior(
         note(str(each))
     laws = made.table if isinstance(made, KeyTable) else made
     sizes = None if prior is None else read_prior(prior, count)
-    printed = None if table is None else read_counts(table, count)
-    found = run_posterior(laws, sizes, printed, top=top, small=small)
+    if parts is None and total is None:
+        printed = None if table is None else read_counts(table, count)
+        found = run_posterior(laws, sizes, printed, top=top, small=small)
+    else:
+        found = posterior_of_sum(laws, *_sum(parts, total), sizes, small=small, keyed=not independent)
     if page is not None:
         write(page, beliefs_page("What noised counts tell", found))
     if as_json:
@@ -182,6 +194,18 @@ def key(
     if as_json:
         print_json({"schema": SCHEMA, "file": str(file)})
     note(f"{file}: keep it apart from data and tables; who has it and the ids can take the noise off")
+
+
+def _sum(parts: str | None, total: int | None) -> tuple[list[int], int]:
+    if parts is None or total is None:
+        raise InputError("--parts and --total go together, as in --parts 4,6 --total 14")
+    try:
+        numbers = [int(text) for text in parts.split(",")]
+    except ValueError:
+        numbers = [-1]
+    if min(*numbers, total, 0) < 0:
+        raise InputError(f"--parts {parts} --total {total}: give whole numbers that are not negative, as in 4,6")
+    return numbers, total
 
 
 def _table(

@@ -1,6 +1,8 @@
 """Commands about published tables: what follows from them."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +39,11 @@ from safemargin.cli.options import (
 )
 from safemargin.cli.terminal import Json, out, print_json, progress_bar, write
 from safemargin.errors import InputError
+from safemargin.model.certificate import Source
+from safemargin.model.exposure import Exposure
+from safemargin.model.findings import Findings
+from safemargin.model.onlooker import Onlooker
+from safemargin.model.published import PublishedTable
 from safemargin.model.release import Release
 from safemargin.model.target import Target
 from safemargin.pipeline import onlookers_of
@@ -45,7 +52,7 @@ from safemargin.report import exposure_document, findings_document, show_exposur
 from safemargin.report.export import cells_csv
 from safemargin.report.ranking import SORTS
 from safemargin.tabulate import tabulate
-from safemargin.verify.manifest import read_manifest
+from safemargin.verify.manifest import read_manifest, read_promises
 
 
 def bound(
@@ -71,40 +78,19 @@ def bound(
 
     Example: safemargin bound project.toml --target religion,age
     """
-    wanted = axes(target)
     if sort not in SORTS:
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
     given = project_in(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
     if given is not None:
         project = Project.load(given)
         aim = aimed(project.target, beta, kappa, tau)
-        table = tabulate(project)
-        with progress_bar("bounding") as progress:
-            exposure = run_bound(
-                table,
-                onlookers_of(project, table)[0],
-                target=wanted,
-                enough=aim.tau if decide else None,
-                fiber=not decide,
-                progress=progress,
-            )
+        exposure = _bound_project(project, _Effort.of(target, aim, decide))
     else:
         aim = aimed(Target(), beta, kappa, tau)
         tables = read_tables(files, count, option, by, skip)
         onlooker = public(tables, roll, fact, count, option)
-        slack = measured_slack(tables, share(tolerance))
-        with progress_bar("bounding") as progress:
-            exposure = run_bound(
-                tables,
-                onlooker,
-                target=wanted,
-                slack=slack,
-                enough=aim.tau if decide else None,
-                fiber=not decide,
-                progress=progress,
-            )
-    if export is not None:
-        write(export, cells_csv(exposure, aim))
+        exposure = _bound_tables(tables, onlooker, share(tolerance), _Effort.of(target, aim, decide))
+    _export(export, exposure, aim)
     if as_json:
         print_json(exposure_document(exposure, aim))
     else:
@@ -153,30 +139,100 @@ def audit(
     onlooker = public(tables, roll, fact, count, option, bool(rule))
     onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, share(tolerance))
-    with progress_bar("attacking") as progress:
-        findings = run_audit(
-            Release(tables, aim, rule=rule),
-            onlooker,
-            target=axes(target),
-            slack=slack,
-            sharp=True,
-            enough=aim.tau if decide else None,
-            fiber=not decide,
-            variance=variance,
-            noise_bound=noise_bound,
-            progress=progress,
-        )
-    if export is not None:
-        write(export, cells_csv(findings.exposure, aim))
+    promises = () if manifest is None else read_promises(manifest)
+    release = Release(tables, aim, guarantees=promises, rule=rule)
+    findings = _attack(release, onlooker, slack, _Effort.of(target, aim, decide), variance, noise_bound)
+    _export(export, findings.exposure, aim)
     if certificate is not None:
         sources = sources_of(files, "table", count, option, by, skip)
         sources += sources_of(roll, "roll", "people", option) + sources_of(fact, "fact", count, option)
-        with progress_bar("proving") as progress:
-            proofs = run_proof(tables, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress)
-        write(certificate, json.dumps(proofs.document(), ensure_ascii=False) + "\n")
+        _prove(certificate, tables, findings, sources, slack)
     if as_json:
         print_json(findings_document(findings))
     else:
         show_findings(out, findings)
     if not findings.is_safe:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """Which cells are bounded, and how far: `enough` is a width from which on no interval is worked out further."""
+
+    target: tuple[str, ...] | None
+    enough: int | None
+    fiber: bool
+
+    @classmethod
+    def of(cls, target: str | None, aim: Target, decide: bool) -> "_Effort":
+        """What `--target` and `--decide` ask for."""
+        return cls(axes(target), aim.tau if decide else None, not decide)
+
+
+def _bound_project(project: Project, effort: _Effort) -> Exposure:
+    table = tabulate(project)
+    with progress_bar("bounding") as progress:
+        return run_bound(
+            table,
+            onlookers_of(project, table)[0],
+            target=effort.target,
+            enough=effort.enough,
+            fiber=effort.fiber,
+            progress=progress,
+        )
+
+
+def _bound_tables(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, tolerance: float, effort: _Effort
+) -> Exposure:
+    slack = measured_slack(tables, tolerance)
+    with progress_bar("bounding") as progress:
+        return run_bound(
+            tables,
+            onlooker,
+            target=effort.target,
+            slack=slack,
+            enough=effort.enough,
+            fiber=effort.fiber,
+            progress=progress,
+        )
+
+
+def _attack(
+    release: Release, onlooker: Onlooker, slack: int, effort: _Effort, variance: float | None, noise_bound: int | None
+) -> Findings:
+    with progress_bar("attacking") as progress:
+        return run_audit(
+            release,
+            onlooker,
+            target=effort.target,
+            slack=slack,
+            sharp=True,
+            enough=effort.enough,
+            fiber=effort.fiber,
+            variance=variance,
+            noise_bound=noise_bound,
+            progress=progress,
+        )
+
+
+def _prove(
+    path: Path, tables: tuple[PublishedTable, ...], findings: Findings, sources: Sequence[Source], slack: int
+) -> None:
+    """Write a proof of every interval."""
+    with progress_bar("proving") as progress:
+        proofs = run_proof(
+            tables,
+            findings.onlooker,
+            findings.exposure,
+            sources,
+            slack=slack,
+            target=findings.target,
+            progress=progress,
+        )
+    write(path, json.dumps(proofs.document(), ensure_ascii=False) + "\n")
+
+
+def _export(path: Path | None, exposure: Exposure, aim: Target) -> None:
+    if path is not None:
+        write(path, cells_csv(exposure, aim))

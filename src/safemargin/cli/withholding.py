@@ -1,4 +1,4 @@
-"""The command that withholds cells of one frequency table."""
+"""The command that withholds cells of frequency tables."""
 
 import hashlib
 import json
@@ -13,18 +13,27 @@ from safemargin.decide.withhold import SECONDS
 from safemargin.decide.withhold import withhold as run_withhold
 from safemargin.errors import InputError, RefusedError
 from safemargin.publish import check_folder, write_folder
-from safemargin.report.pattern import pattern_csv, pattern_document, show_pattern
-from safemargin.tabulate.frequency import read_frequencies
+from safemargin.report.pattern import pattern_csv, pattern_document, show_pattern, warnings_of
+from safemargin.tabulate.frequency import read_linked
 
 PATTERN, CERTIFICATE = "pattern.csv", "inside/certificate.json"
 
 
 def withhold(
-    table: Annotated[Path, typer.Argument(help="Tidy counts of one table (CSV or Parquet).")],
+    tables: Annotated[
+        list[Path], typer.Argument(help="Tidy counts (CSV or Parquet); several tables must be about the same people.")
+    ],
     primary: Annotated[str, typer.Option(help="Counts to protect, e.g. 1-3.")] = "1-3",
     hierarchy: Hierarchy = None,
     protect: Annotated[
         int | None, typer.Option(help="No primary count may be known to be less than this, e.g. 4.")
+    ] = None,
+    tau: Annotated[int, typer.Option(help="No withheld count known to within this many.")] = 0,
+    insiders: Annotated[
+        int, typer.Option(help="So many members together, who know their own cells, cannot tell other counts.")
+    ] = 0,
+    published: Annotated[
+        list[Path] | None, typer.Option(help="A table about the same people that is out already; repeatable.")
     ] = None,
     extra: Annotated[
         int | None,
@@ -38,19 +47,25 @@ def withhold(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Withhold small counts of one table and as few others as possible, so that none can be told from the rest.
+    """Withhold small counts of tables and as few others as possible, so that none can be told from the rest.
 
     Example: safemargin withhold table.csv --primary 1-3 --hierarchy region=region.hrc
+
+    Several: safemargin withhold region-age.csv region-sex.csv --published last-month.csv
     """
     if folder is not None:
         check_folder(folder)
-    counts = read_frequencies(table, hierarchies(hierarchy), count=count, axes=axes(by))
+    earlier = published or []
+    names = _names(tables, earlier)
+    counts = read_linked(tables, hierarchies(hierarchy), earlier=earlier, count=count, axes=axes(by))
     with notes.status("withholding") as status:
         try:
             pattern = run_withhold(
                 counts,
                 _range(primary),
                 protect=protect,
+                tau=tau,
+                insiders=insiders,
                 extra=extra,
                 seconds=seconds,
                 progress=lambda least, size: status.update(f"withholding: {size:,} cells, at least {least:,} needed"),
@@ -58,12 +73,16 @@ def withhold(
         except RefusedError as error:
             note(str(error))
             raise typer.Exit(1) from None
-    folder = folder or free_folder(Path(f"{table.name.split('.')[0]}-withheld"))
-    text = pattern_csv(pattern).encode()
-    proof = pattern.certificate(PATTERN, hashlib.sha256(text).hexdigest())
-    write_folder(folder, {PATTERN: text, CERTIFICATE: (json.dumps(proof, ensure_ascii=False) + "\n").encode()})
+    for line in warnings_of(pattern):
+        note(f"warning: {line}")
+    folder = folder or free_folder(Path(f"{tables[0].name.split('.')[0]}-withheld"))
+    texts = {name: pattern_csv(pattern, at).encode() for at, name in enumerate(names)}
+    contents = texts | {path.name: path.read_bytes() for path in earlier}
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    proof = pattern.certificate(hashes)
+    write_folder(folder, {**texts, CERTIFICATE: (json.dumps(proof, ensure_ascii=False) + "\n").encode()})
     if as_json:
-        print_json(pattern_document(pattern, str(folder / PATTERN), str(folder / CERTIFICATE)))
+        print_json(pattern_document(pattern, str(folder / CERTIFICATE)))
     else:
         show_pattern(out, pattern, str(folder))
 
@@ -74,3 +93,15 @@ def _range(text: str) -> tuple[int, int]:
         return int(first), int(last or first)
     except ValueError:
         raise InputError(f"--primary {text!r}: say the smallest and the largest count, as in 1-3") from None
+
+
+def _names(tables: list[Path], earlier: list[Path]) -> list[str]:
+    """What the files with gaps are called: no two alike, and none like one that is out."""
+    stems = [path.name.split(".")[0] for path in tables]
+    names = [PATTERN] if len(tables) == 1 else [f"{stem}.csv" for stem in stems]
+    taken = {path.name for path in earlier}
+    if taken & set(names):
+        names = [f"{stem}-{PATTERN}" for stem in stems]
+    if len({*names, *taken}) < len(names) + len(taken):
+        raise InputError(f"{', '.join(map(str, (*tables, *earlier)))}: files of the same name; rename one")
+    return names

@@ -8,24 +8,24 @@ from itertools import count
 
 import numpy as np
 
-from safemargin.account import NoiseBudget, is_vacuous, noise_budget, one_count_suffices
+from safemargin.account import NoiseBudget, check_noise, choice_epsilon, is_vacuous
 from safemargin.bounds.certify import Exposed, Proof
 from safemargin.bounds.earlier import TOGETHER
 from safemargin.bounds.sharp import Progress
 from safemargin.decide.candidate import Candidate, prove
 from safemargin.decide.difference import by_difference, earlier_words
+from safemargin.decide.lot import Lot, Reach
+from safemargin.decide.promise import budget_of, covers_everybody, population, promise
 from safemargin.decide.remembered import remembered
-from safemargin.decide.schedule import by_rate, by_size, flag
+from safemargin.decide.schedule import by_lot, by_rate, by_size, flag
 from safemargin.decide.split import Split, irregular, split
 from safemargin.errors import InputError
-from safemargin.model.guarantee import Guarantee
 from safemargin.model.margins import knowing
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.past import Past
 from safemargin.model.plan import Action, Certificate, Decision, Plan, Refusal
 from safemargin.model.table import Table
 from safemargin.model.target import Limits, Target
-from safemargin.model.universe import Nested, Population, named
 
 __all__ = ["PROTECTIONS", "certificate_of", "decide", "population"]
 
@@ -53,11 +53,15 @@ def decide(
     limits = target.limits(table.totals.tolist(), population(table))
     plain = tuple(split(table, name) for name in table.schema.names)
     pasts = tuple(one.past for one in watching if one.past is not None)
-    finish = partial(_finish, table=table, target=target, limits=limits, protect=protect, pasts=pasts)
-    candidate = Candidate(tuple(finish(by_size(one, target.kappa)) for one in plain))
-    candidate, proof, refused = _search(table, candidate, watching, limits, finish, progress)
-    budget = _budget(table, candidate, target, protect)
-    guarantees = () if budget is None else (_guarantee(table, candidate, budget),)
+    sized = tuple(by_size(one, target.kappa) for one in plain)
+    axes = sum(one.is_published for one in sized)
+    if protect == "noise":
+        check_noise(table.schema, axes, covers_everybody(table), target)
+    lot = Lot(choice_epsilon(axes, target.epsilon_max))
+    finish = partial(_finish, table=table, limits=limits, protect=protect, pasts=pasts, reach=lot)
+    candidate, proof, refused = _search(table, Candidate(tuple(map(finish, sized))), watching, limits, finish, progress)
+    budget = budget_of(table, candidate, target, lot.epsilon) if protect == "noise" else None
+    guarantees = () if budget is None else (promise(table, candidate, sized, budget, bool(pasts)),)
     bad, people = _irregular(table, plain, limits)
     return Plan(
         target=target,
@@ -78,29 +82,34 @@ def _only_total(candidate: Candidate) -> list[str]:
     return ["Only the total is left: nothing is published about any axis."]
 
 
-def population(table: Table) -> int:
-    """Everybody on the roll."""
-    return int(table.people(()).counts.sum()) if table.roll else int(table.totals.sum())
-
-
 def slack_of(table: Table) -> int:
     """How many votes a published count may be off."""
     return table.inconsistency.slack(int(table.totals.sum()))
 
 
-def _finish(one: Split, *, table: Table, target: Target, limits: Limits, protect: str, pasts: Sequence[Past]) -> Split:
+def _finish(one: Split, *, table: Table, limits: Limits, protect: str, pasts: Sequence[Past], reach: Reach) -> Split:
     """Make every group of an axis regular, or flag it, in the way that was asked for."""
     apart = partial(by_difference, pasts=pasts, options=table.schema.options, limits=limits, slack=slack_of(table))
     if protect == "merge":
-        one = by_rate(one, limits)
-        while (merged := apart(one)).groups != one.groups:
-            one = by_rate(merged, limits)
-        return one
+        return _merged(one, limits, apart)
     one = apart(replace(one, flagged=frozenset()))
-    flagged = flag(one, limits, {"noise": "noised", "withhold": "withheld"}[protect])
-    if protect == "noise" and flagged.flagged and is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
+    if protect == "withhold":
+        return flag(one, limits, "withheld")
+    flagged = by_lot(one, limits, reach)
+    if not flagged.flagged:
+        return flagged
+    if is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
+    if not one.regular(frozenset().union(*flagged.flagged), limits):  # which the total less the rest would tell
+        return _merged(one, limits, apart)
     return flagged
+
+
+def _merged(one: Split, limits: Limits, apart: Callable[[Split], Split]) -> Split:
+    one = by_rate(one, limits)
+    while (merged := apart(one)).groups != one.groups:
+        one = by_rate(merged, limits)
+    return one
 
 
 def _search(
@@ -219,38 +228,6 @@ def _decisions(one: Split, flagged: Action, budget: NoiseBudget | None) -> list[
             )
         )
     return decisions
-
-
-def _budget(table: Table, candidate: Candidate, target: Target, protect: str) -> NoiseBudget | None:
-    noised = sum(1 for one in candidate.splits if one.flagged)
-    if protect != "noise" or not noised:
-        return None
-    return noise_budget(table.schema, noised, _covers(table), target.epsilon_max)
-
-
-def _covers(table: Table) -> bool:
-    """Whether the options cover everybody on the roll."""
-    return int(table.totals.sum()) == population(table)
-
-
-def _guarantee(table: Table, candidate: Candidate, budget: NoiseBudget) -> Guarantee:
-    noised = [one.axis.name for one in candidate.splits if one.flagged]
-    covers = _covers(table)
-    counts = "one count" if one_count_suffices(table.schema, covers) else "every option's count"
-    statement = (
-        f"Two-sided geometric noise with epsilon {budget.epsilon:g} on {counts} of each noised group of "
-        f"{', '.join(noised)}. Exchanging the answers of two people changes the odds of what is published by at most "
-        f"e^{budget.loss:g}, for exchanges that leave every exact count and the choice of noised groups as they are. "
-        "That choice looks at answers; no epsilon covers it."
-    )
-    return Guarantee(
-        "two-sided geometric",
-        statement,
-        budget.loss,
-        (named("tier 0"), named("every exact and merged count")),
-        Population("answers of the people on the roll", nested=(Nested("answer", "person"),)),
-        rule="noise of the sensitivity of an exchange",
-    )
 
 
 def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:

@@ -9,11 +9,12 @@ import numpy as np
 from safemargin.bounds.certify import Exposed, Proof, certify
 from safemargin.bounds.earlier import certify_with_earlier
 from safemargin.bounds.sharp import Progress
-from safemargin.bounds.system import system
+from safemargin.bounds.system import System, system
 from safemargin.decide.split import Split
+from safemargin.model.arrays import IntArray
 from safemargin.model.margins import as_published, protected_margin
 from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
+from safemargin.model.published import Group, PublishedTable
 from safemargin.model.table import Table
 from safemargin.model.target import Limits
 
@@ -59,12 +60,14 @@ def prove(
     best = Proof((), {})
     for onlooker in onlookers:
         if onlooker.composition(table.schema.names) == "joint":
-            proof = certify(system(tables, onlooker, slack), limits, progress, quick)
+            known = system(tables, onlooker, slack)
+            given = () if quick else _as_merged(table, candidate, onlooker, limits, known, slack)
+            proof = certify(known, limits, progress, quick, given)
         else:
             proof = _without_composition(table, candidate, limits)
         if onlooker.past is not None and (quick or proof.holds):
             remembered = certify_with_earlier(tables, onlooker.past, limits, slack, quick, progress)
-            proof = _both(proof, remembered)
+            proof = both(proof, remembered)
         if proof.exposed or (proof.undecided and not quick):
             return proof
         if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
@@ -72,7 +75,43 @@ def prove(
     return best
 
 
-def _both(alone: Proof, remembered: Proof) -> Proof:
+def _as_merged(
+    table: Table, candidate: Candidate, onlooker: Onlooker, limits: Limits, known: System, slack: int
+) -> tuple[IntArray, ...]:
+    """Witness tables for a candidate with flagged groups, found with these as one group.
+
+    The total less the exact groups is the sum of the flagged ones, so both say the same; but exact sums are far easier
+    to search than groups of which nothing is known.
+    """
+    if slack or not any(one.flagged for one in candidate.splits):
+        return ()
+    merged = system(replace(candidate, splits=tuple(map(_joined, candidate.splits))).tables(table), onlooker)
+    place = {tuple(row): at for at, row in enumerate(_named(known))}
+    order = [place[tuple(row)] for row in _named(merged)]
+    found = []
+    for counts in certify(merged, limits).tables:
+        carried = np.empty_like(counts).reshape(-1, known.free)
+        carried[order] = counts.reshape(-1, merged.free)
+        found.append(carried.ravel())
+    return tuple(found)
+
+
+def _joined(one: Split) -> Split:
+    """An axis with its flagged groups as one."""
+    if not one.flagged:
+        return one
+    whole: Group = frozenset().union(*one.flagged)
+    groups = tuple(dict.fromkeys(whole if group in one.flagged else group for group in one.groups))
+    return replace(one, groups=groups, flagged=frozenset())
+
+
+def _named(known: System) -> list[tuple[str, ...]]:
+    """The categories of every profile, axes by name."""
+    axes = sorted(range(len(known.axes)), key=lambda at: known.axes[at])
+    return [tuple(known.categories[at][row[at]] for at in axes) for row in known.codes.tolist()]
+
+
+def both(alone: Proof, remembered: Proof) -> Proof:
     """Two proofs about one release as one; the witness is that of the release alone."""
     return replace(
         alone,

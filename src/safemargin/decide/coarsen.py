@@ -20,7 +20,8 @@ from safemargin.model.published import Group
 Allowed = Callable[[IntArray, IntArray], BoolArray]
 """Per group, from its people and its votes per option, whether it may be published."""
 
-MOST_SEGMENTS = 2_000_000
+NO_WAY = 2**62
+"""More than any loss: there is no way to part what comes before."""
 
 
 @dataclass(frozen=True)
@@ -90,42 +91,64 @@ def coarsen(problem: Merging) -> Coarsening:
 
 
 def _neighbours(problem: Merging, start: tuple[Group, ...]) -> Coarsening:
-    """Segments of the order, by dynamic programming from the left."""
+    """Segments of the order, by dynamic programming from the left over sums of everything before."""
     order = sorted(start, key=lambda group: min(problem.axis.index[category] for category in group))
-    count = len(order)
     items = [problem.item(group) for group in order]
-    people = np.concatenate([[0], np.cumsum([item.people for item in items])])
-    votes = np.concatenate([np.zeros((1, problem.votes.shape[1])), np.cumsum([item.votes for item in items], axis=0)])
-    best: list[int | None] = [0] + [None] * count
-    came = [0] * (count + 1)
-    longest = max(1, MOST_SEGMENTS // max(count, 1))
-    for end in range(1, count + 1):
-        begins = np.arange(max(0, end - longest), end)
-        groups = [frozenset().union(*order[begin:end]) for begin in begins.tolist()] if problem.apart else []
-        size, cast = people[end] - people[begins], (votes[end] - votes[begins]).astype(np.int64)
-        possible = np.asarray(problem.allowed(size, cast)).copy()
-        for place, begin in enumerate(begins.tolist()):
-            before = best[begin]
-            if before is None or not possible[place]:
-                continue
-            group = groups[place] if groups else frozenset().union(*order[begin:end])
-            if group in problem.banned or any(pair <= group for pair in problem.apart):
-                continue
-            cost = before + (problem.loss(group) if end - begin > 1 or len(group) > 1 else 0)
-            if best[end] is None or cost < best[end]:  # type: ignore[operator]
-                best[end], came[end] = cost, begin
-    if best[count] is None:
+    people = _before([item.people for item in items])
+    weight = _before([item.weight for item in items])
+    members = _before([len(group) for group in order])
+    votes = _before([item.votes for item in items])
+    first = _first_begins(problem, order)
+    banned = _segments(problem.banned, order)
+    best, came = np.zeros(len(order) + 1, dtype=np.int64), np.zeros(len(order) + 1, dtype=np.int64)
+    for end in range(1, len(order) + 1):
+        begins = np.arange(first[end], end)
+        possible = np.asarray(problem.allowed(people[end] - people[begins], votes[end] - votes[begins])).copy()
+        possible &= best[begins] < NO_WAY
+        possible[[begin - first[end] for begin in banned.get(end, ()) if begin >= first[end]]] = False
+        loss = (weight[end] - weight[begins]) * (members[end] - members[begins] - 1)
+        cost = np.where(possible, best[begins] + loss, NO_WAY)
+        place = int(cost.argmin()) if len(cost) else 0
+        best[end], came[end] = (cost[place], begins[place]) if len(cost) else (NO_WAY, 0)
+    if best[-1] >= NO_WAY:
         return Coarsening((), 0, 0)
-    groups, end = [], count
+    groups, end = [], len(order)
     while end:
-        groups.append(frozenset().union(*order[came[end] : end]))
-        end = came[end]
-    loss = int(best[count] or 0)
-    return Coarsening(tuple(reversed(groups)), loss, loss)
+        groups.append(frozenset().union(*order[int(came[end]) : end]))
+        end = int(came[end])
+    return Coarsening(tuple(reversed(groups)), int(best[-1]), int(best[-1]))
+
+
+def _before(values: Sequence[int] | Sequence[IntArray]) -> IntArray:
+    """Sums of all values before each place, and of all of them."""
+    rows = np.asarray(values, dtype=np.int64)
+    return np.concatenate([np.zeros_like(rows[:1]), np.cumsum(rows, axis=0)])
+
+
+def _first_begins(problem: Merging, order: Sequence[Group]) -> IntArray:
+    """Per end of a segment, the first place where it may begin without throwing together what is to stay apart."""
+    place = {category: at for at, group in enumerate(order) for category in group}
+    first = np.zeros(len(order) + 1, dtype=np.int64)
+    for pair in problem.apart:
+        at = [place[category] for category in pair if category in place]
+        if len(at) == len(pair):
+            first[max(at) + 1] = max(first[max(at) + 1], min(at) + 1)
+    return np.maximum.accumulate(first)
+
+
+def _segments(groups: frozenset[Group], order: Sequence[Group]) -> dict[int, list[int]]:
+    """Groups that are segments of the order: where they begin, by where they end."""
+    found: dict[int, list[int]] = {}
+    for group in groups:
+        at = [place for place, part in enumerate(order) if part <= group]
+        if at and frozenset().union(*order[at[0] : at[-1] + 1]) == group:
+            found.setdefault(at[-1] + 1, []).append(at[0])
+    return found
 
 
 def _freely(problem: Merging, start: tuple[Group, ...]) -> Coarsening:
-    return _as_coarsening(pack([_leaf(problem, group) for group in start], problem.permits))
+    found = pack([_leaf(problem, group) for group in start], problem.permits)
+    return Coarsening(found.groups, found.loss, found.bound)
 
 
 def _leaf(problem: Merging, group: Group) -> Item:
@@ -181,10 +204,6 @@ class _Area:
 def _least(item: Item, below: Mapping[Group, _Area]) -> int | None:
     """What an item by itself loses at least."""
     return item.alone if item.alone is None or item.group not in below else below[item.group].packing.bound
-
-
-def _as_coarsening(packing: Packing) -> Coarsening:
-    return Coarsening(packing.groups, packing.loss, packing.bound)
 
 
 def _shared_path(group: Group, parents: Mapping[str, str]) -> list[str]:

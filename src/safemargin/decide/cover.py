@@ -3,8 +3,9 @@
 The roll alone says which groups belong together: neighbours in the order, in the same area, or of nearly the same size,
 two by two, then two such pairs, and so on. A group whose share is outside the limits is published together with the
 others of its block, or of the next larger one. Looking at votes for a cheaper partner would tell more: that the partner
-was needed. A block is good enough if other votes with the same sums would have been published the same way, and leave
-open how each of its groups voted. Such votes are looked for and tried out; where none are found the block grows.
+was needed. A group at the last count within a limit is treated like one outside, so that to be protected does not mean
+to be outside. A block is good enough if other votes with the same sums would have been published the same way, and
+leave open how each of its groups voted. Such votes are looked for and tried out; where none are found the block grows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -97,7 +98,10 @@ class Cover:
         counts, people = votes[codes].sum(axis=0)[None, :], self.people[codes].sum(keepdims=True)
         union = frozenset().union(*block.groups)
         apart = len(block.groups) > 1 and any(pair <= union for pair in self.one.axis.apart)
-        return not apart and bool((self.limits.verdicts(counts, counts, people) == 0).all())
+        if apart or not (self.limits.verdicts(counts, counts, people) == 0).all():
+            return False
+        # at the last count within a limit a group is protected too: that it is does not tell, then, that it is outside
+        return len(block.groups) > 1 or not self.limits.last(counts, people).any()
 
     def _hides(self, block: Block, votes: IntArray) -> bool:
         """Whether other votes that are published as this block leave open how each group of it voted."""

@@ -1,13 +1,16 @@
 """Which choices of margins are safe: each is put to the test once, and the answer serves all that say less or more."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from safemargin.bounds import bound
 from safemargin.bounds.certify import Exposed, Proof, certify
+from safemargin.bounds.earlier import certify_with_earlier
 from safemargin.bounds.system import system
+from safemargin.decide.candidate import both
 from safemargin.decide.versions import Version
 from safemargin.model.margins import knowing, printed
 from safemargin.model.onlooker import Onlooker
@@ -15,6 +18,11 @@ from safemargin.model.published import PublishedTable
 from safemargin.model.table import Table
 from safemargin.model.target import Limits
 
+SMALL = 1_000
+"""Profiles up to which every test counts as one; beyond, those that closed forms decide are brief."""
+BRIEF = 0.1
+SECONDS = 900.0
+"""After which no test is begun."""
 FEW = 1_000
 """Of so many cells one may be left to a table with fractions of people; the certificate says how many are."""
 
@@ -45,7 +53,8 @@ class Judge:
     More tables only narrow what is possible. So what gives somebody away does so with more (`exposed`), and what is
     safe stays safe with less. There is one exception, with a tau above 0: an interval no wider than tau that reaches
     beyond the limits counts as disclosed, and may come to lie within them when it narrows. Such a choice (`narrow`)
-    rules out nothing but itself, and one that no test decided (`loose`) nothing at all.
+    rules out nothing but itself, and one that no test decided (`loose`) nothing at all. A choice that gives somebody
+    away only beside earlier releases is narrow too: a further table may show that people changed their answers.
     """
 
     def __init__(
@@ -56,6 +65,7 @@ class Judge:
         onlookers: Sequence[Onlooker],
         limits: Limits,
         linear: int = 0,
+        tell: Callable[[Choice], None] = lambda choice: None,
     ) -> None:
         self.table, self.base, self.margins = table, tuple(base), tuple(margins)
         self.onlookers, self.limits, self.linear = tuple(onlookers), limits, linear
@@ -64,6 +74,7 @@ class Judge:
         self.narrow: list[Choice] = []
         self.loose: list[Choice] = []
         self.proofs: dict[Choice, Proof] = {}
+        self.tell, self.started, self.spent = tell, time.monotonic(), 0.0
 
     def tables(self, choice: Choice) -> tuple[PublishedTable, ...]:
         """What a choice publishes."""
@@ -100,10 +111,34 @@ class Judge:
     def proof(self, choice: Choice) -> Proof:
         """The test of a choice."""
         if choice not in self.proofs:
-            self.proofs[choice] = self._prove(self.tables(choice))
+            self.tell(choice)
+            proof = self.proofs[choice] = self._prove(self.tables(choice))
+            self.spent += 1.0 if self.is_small or proof.tables else BRIEF
         return self.proofs[choice]
 
-    def _prove(self, tables: tuple[PublishedTable, ...]) -> Proof:
+    @property
+    def is_small(self) -> bool:
+        """Whether the population is so small that programs decide what nothing else does."""
+        return len(self.table.people(self.table.schema.names).codes) <= SMALL
+
+    @property
+    def is_late(self) -> bool:
+        """Whether testing has taken so long that no other test is begun."""
+        return time.monotonic() - self.started > SECONDS
+
+    def screen(self, choice: Choice) -> bool:
+        """Whether closed forms already tell that a choice gives somebody away, for good."""
+        if self.is_exposed(choice):
+            return True
+        proof = self._prove(self.tables(choice), quick=True)
+        if not any(map(self._persists, proof.exposed)):
+            return False
+        self.proofs[choice] = proof
+        self.exposed.append(choice)
+        self.spent += BRIEF
+        return True
+
+    def _prove(self, tables: tuple[PublishedTable, ...], quick: bool = False) -> Proof:
         slack = self.table.inconsistency.slack(int(self.table.totals.sum()))
         best = Proof((), {})
         for onlooker in self.onlookers:
@@ -112,7 +147,10 @@ class Judge:
                 if exposed := self._told_without_roll(tables, onlooker):
                     return Proof(exposed, {})
                 watching = replace(onlooker, roll=knowing(self.table, "joint").roll)  # who knows more learns no less
-            proof = certify(system(tables, watching, slack), self.limits)
+            known = system(tables, watching, slack)
+            proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
+            if onlooker.past is not None and not proof.exposed and (quick or self._holds(proof)):
+                proof = both(proof, certify_with_earlier(tables, onlooker.past, self.limits, slack, quick))
             if not self._holds(proof):
                 return proof
             if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
@@ -124,7 +162,7 @@ class Judge:
         people = np.array([one.people])
         least, most = int(self.limits.least(people)[0, one.option]), int(self.limits.most(people)[0, one.option])
         outside = one.upper < least or one.lower > most
-        return outside or one.lower == one.upper or one.people < self.limits.kappa
+        return not one.earlier and (outside or one.lower == one.upper or one.people < self.limits.kappa)
 
     def _holds(self, proof: Proof) -> bool:
         cells = proof.checked.get("joint cells", 0) + proof.checked.get("cells of fewer axes", 0)

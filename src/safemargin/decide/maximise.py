@@ -1,6 +1,6 @@
 """Release maximisation: which tables of several axes to publish beside the single ones, by weight, safe together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from safemargin.bounds.certify import Exposed, Proof
 from safemargin.decide import certificate_of, population
 from safemargin.decide.candidate import Candidate
+from safemargin.decide.difference import earlier_words
 from safemargin.decide.judge import Choice, Judge, Margin
 from safemargin.decide.search import maximal
 from safemargin.decide.split import Split, split
@@ -59,10 +60,11 @@ def maximise(
     onlookers: Sequence[Onlooker] = (),
     *,
     progress: Callable[[int, int], None] | None = None,
+    tell: Callable[[str], None] = lambda words: None,
 ) -> Plan:
     """Add to a certified plan the tables of several axes, of those that are `wanted`, that are worth most together.
 
-    A single axis is kept, unless it is wanted by itself and other tables count for more.
+    A single axis is kept, unless it is wanted by itself and other tables count for more. `tell` hears of every test.
     """
     if not wanted or not plan.certificate.certified:
         return plan
@@ -76,7 +78,9 @@ def maximise(
     traded = {entry.wanted.axes[0]: place for place, entry in enumerate(open_entries) if len(entry.wanted.axes) == 1}
     kept = Candidate(tuple(one for name, one in splits.items() if name not in traded))
     margins = [_margin(entry, traded) for entry in open_entries]
-    judge = Judge(table, kept.tables(table), margins, watching, limits, plan.certificate.linear)
+    judge = Judge(
+        table, kept.tables(table), margins, watching, limits, plan.certificate.linear, _teller(open_entries, tell)
+    )
     start = tuple(int(len(entry.wanted.axes) == 1) for entry in open_entries)
     judge.safe.append(start)
     best, bound = maximal(judge, start, _tests(table), progress)
@@ -85,7 +89,8 @@ def maximise(
     decisions = [_decision(entry, chosen.get(entry.wanted.name, 0)) for entry in entries]
     rejected = {entry.wanted.name: found for entry in entries if (found := _irregular(table, entry, limits))}
     rejected |= _rejected(judge, open_entries, best)
-    decisions = [_with_reason(each, rejected.get(each.name)) for each in decisions]
+    earlier = _beside_earlier(judge, open_entries, best)
+    decisions = [_with_reason(each, rejected.get(each.name), earlier.get(each.name, "")) for each in decisions]
     value = sum(each.value for each in decisions)
     maximum = Maximum(value, max(bound, value), len(judge.proofs), len(judge.loose))
     lost = [name for name, place in traded.items() if not best[place]]
@@ -157,6 +162,14 @@ def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
     return Margin(entry.versions, values, needs)
 
 
+def _teller(entries: Sequence[_Entry], tell: Callable[[str], None]) -> Callable[[Choice], None]:
+    def told(choice: Choice) -> None:
+        names = [entry.wanted.name for entry, level in zip(entries, choice, strict=True) if level]
+        tell("testing " + ", ".join(names))
+
+    return told
+
+
 def _tests(table: Table) -> int:
     """How many tests a population of this size is worth."""
     work = len(table.people(table.schema.names).codes) * len(table.schema.options)
@@ -178,7 +191,9 @@ def _decision(entry: _Entry, level: int) -> MarginDecision:
     )
 
 
-def _with_reason(decision: MarginDecision, rejected: Rejected | None) -> MarginDecision:
+def _with_reason(decision: MarginDecision, rejected: Rejected | None, earlier: str) -> MarginDecision:
+    if earlier and not decision.is_published:
+        return replace(decision, reason=earlier)
     if rejected is None or not rejected.refusal.proved or "together" not in decision.reason or decision.is_published:
         return decision
     return replace(decision, reason="together with the other tables it would give somebody away")
@@ -204,17 +219,9 @@ def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
 def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, Rejected]:
     """Whom each margin that is left out would give away beside those that are published."""
     found = {}
-    for place, entry in enumerate(entries):
-        if best[place]:
-            continue
-        levels = list(best)
-        levels[place] = 1
-        for need in judge.margins[place].needs:
-            levels[need] = max(levels[need], 1)
-        proof = judge.reason(tuple(levels), place)
-        if proof is None:
-            continue
-        cells = sorted(proof.exposed or proof.doubtful, key=lambda one: _is_merged(judge.table, one))
+    for entry, proof in _refused(judge, entries, best):
+        present = [one for one in proof.exposed or proof.doubtful if not one.earlier]
+        cells = sorted(present, key=lambda one: _is_merged(judge.table, one))
         for one in cells[:1]:
             option = judge.table.schema.options[one.option]
             refusal = Refusal(
@@ -228,6 +235,31 @@ def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str
             )
             found[entry.wanted.name] = Rejected(entry.wanted.axes, entry.versions[0].groups, refusal)
     return found
+
+
+def _beside_earlier(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, str]:
+    """In words whom each margin that is left out would give away beside earlier releases."""
+    histories = [one.past.axis for one in judge.onlookers if one.past is not None]
+    found = {}
+    for entry, proof in _refused(judge, entries, best) if histories else ():
+        told = [one for one in proof.exposed if one.earlier]
+        if told and len(told) == len(proof.exposed):
+            found[entry.wanted.name] = earlier_words(told[0], histories[0])
+    return found
+
+
+def _refused(judge: Judge, entries: Sequence[_Entry], best: Choice) -> Iterator[tuple[_Entry, Proof]]:
+    """Margins that are left out, each with the test of publishing it beside those that are not, where one was made."""
+    for place, entry in enumerate(entries):
+        if best[place]:
+            continue
+        levels = list(best)
+        levels[place] = 1
+        for need in judge.margins[place].needs:
+            levels[need] = max(levels[need], 1)
+        proof = judge.reason(tuple(levels), place)
+        if proof is not None:
+            yield entry, proof
 
 
 def _is_merged(table: Table, one: Exposed) -> bool:

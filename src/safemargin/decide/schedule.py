@@ -2,11 +2,13 @@
 
 from safemargin.decide.coarsen import coarsen
 from safemargin.decide.cover import covered
+from safemargin.decide.lot import Reach, drawn
 from safemargin.decide.split import Split
 from safemargin.model.target import Limits
 
 SMALL = "fewer than {kappa} people"
-ALIKE = "a share outside the target"
+ALIKE = "a share outside the target, or at its limit"
+LOT = "drawn, or beside a group that was"
 COVER = "covers a group whose count would follow by subtraction"
 
 
@@ -28,8 +30,17 @@ def by_rate(one: Split, limits: Limits) -> Split:
     return one.parted(tuple(frozenset().union(*part) for part in parts), ALIKE)
 
 
+def by_lot(one: Split, limits: Limits, reach: Reach) -> Split:
+    """Mark groups to be noised: those outside the limits, others near them by lot, and those of the same units."""
+    chosen = frozenset(group for unit in drawn(one, limits, reach) for group in unit) if one.is_published else None
+    if not chosen:
+        return one
+    bad = frozenset(group for group in chosen if not one.regular(group, limits))
+    return one.flag(bad, "a share outside the target; noised").flag(chosen, f"{LOT}; noised")
+
+
 def flag(one: Split, limits: Limits, word: str) -> Split:
-    """Mark irregular groups to be noised or withheld, with those that cover them.
+    """Mark irregular groups to be withheld, with those that cover them.
 
     The groups of an axis add up to the exact total, so a single protected one would follow by subtraction.
     """

@@ -14,6 +14,8 @@ from safemargin.decide.judge import Choice, Judge, Margin, within
 
 Report = Callable[[int, int], None]
 TINY = 1e-6
+UNDECIDED = 5
+"""Choices from a large population that may stay undecided before no better one is looked for."""
 
 
 def maximal(judge: Judge, start: Choice, most: int, report: Report | None = None) -> tuple[Choice, float]:
@@ -21,6 +23,8 @@ def maximal(judge: Judge, start: Choice, most: int, report: Report | None = None
     search = _Search(judge, start, most, report)
     if 2 * sum(len(margin.versions) for margin in judge.margins) <= most:
         search.alone()
+    else:
+        search.screen()
     search.greedy()
     search.improve()
     search.fill()
@@ -36,13 +40,18 @@ class _Search:
         """What a choice is worth."""
         return math.fsum(each.values[level - 1] for each, level in zip(self.margins, choice, strict=True) if level)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the tests, or the time for them, have run out."""
+        return self.judge.spent >= self.most or self.judge.is_late
+
     def is_safe(self, choice: Choice) -> bool:
         """Test a choice; the best safe one is kept."""
         safe = self.judge.is_safe(choice)
         if safe and self.is_complete(choice) and self.value(choice) > self.value(self.best) + TINY:
             self.best = choice
         if self.report is not None:
-            self.report(min(len(self.judge.proofs), self.most), self.most)
+            self.report(min(int(self.judge.spent), self.most), self.most)
         return safe
 
     def is_complete(self, choice: Choice) -> bool:
@@ -56,6 +65,13 @@ class _Search:
         for place, margin in enumerate(self.margins):
             for level in range(len(margin.versions), 0, -1):
                 if self.is_safe(self.with_level((0,) * len(self.margins), place, level)):
+                    break
+
+    def screen(self) -> None:
+        """The same by closed forms only: what gives somebody away at once."""
+        for place, margin in enumerate(self.margins):
+            for level in range(len(margin.versions), 0, -1):
+                if not self.judge.screen(self.with_level((0,) * len(self.margins), place, level)):
                     break
 
     def with_level(self, choice: Choice, place: int, level: int) -> Choice:
@@ -78,7 +94,7 @@ class _Search:
     def _fill(self, choice: Choice, order: Sequence[int]) -> None:
         for place in order:
             for level in range(len(self.margins[place].versions), choice[place], -1):
-                if len(self.judge.proofs) >= self.most:
+                if self.is_over:
                     return
                 trial = self.with_level(choice, place, level)
                 if self.is_safe(trial):
@@ -87,18 +103,21 @@ class _Search:
 
     def improve(self) -> None:
         """Test the best choice without a conflict until one is safe, or tests run out."""
-        while len(self.judge.proofs) < self.most:
+        undecided = 0
+        while not self.is_over and undecided < UNDECIDED:
             choice, most = _relaxed(self.margins, [*self.judge.exposed, *self.judge.loose], self.judge.narrow)
             if most <= self.value(self.best) + TINY or self.is_safe(choice):
                 return
-            if choice not in self.judge.narrow:
+            if choice in self.judge.loose and not self.judge.is_small:
+                undecided += 1  # tables in a circle: parts of them stay undecided too
+            elif choice not in self.judge.narrow:
                 self._shrink(choice)
 
     def _shrink(self, choice: Choice) -> None:
         """Make the conflict as small as tests allow; a proved one stays proved."""
         proved = self.judge.is_exposed(choice)
         for place in sorted(range(len(choice)), key=lambda place: self._distance(choice, place), reverse=True):
-            while choice[place] and len(self.judge.proofs) < self.most:
+            while choice[place] and not self.is_over:
                 less = tuple(level - (at == place) for at, level in enumerate(choice))
                 none = tuple(0 if at == place else level for at, level in enumerate(choice))
                 smaller = next((each for each in (none, less) if self._conflicts(each, proved)), None)

@@ -47,9 +47,13 @@ class Version:
         return int((self.people > 0).sum())
 
     def irregular(self, limits: Limits) -> BoolArray:
-        """Cells with people that may not be printed as they are: not contained, or all of one mind."""
+        """Cells with people that may not be printed as they are: not contained, all of one mind, or next to it.
+
+        At the last count within a limit they are not printed either: that a table is missing does not tell, then, that
+        one of its cells is outside.
+        """
         flat, size = self.counts.reshape(-1, self.counts.shape[-1]), self.people.ravel()
-        bad = (limits.verdicts(flat, flat, size) != 0).any(axis=1)
+        bad = ((limits.verdicts(flat, flat, size) != 0) | limits.last(flat, size)).any(axis=1)
         answered, most = flat.sum(axis=1), flat.max(axis=1)
         alike = (most == size) | ((most == answered) & (answered > 0) if flat.shape[1] > 1 else answered == 0)
         return np.asarray((bad | alike) & (size > 0)).reshape(self.people.shape)
@@ -89,11 +93,12 @@ def crossed_version(table: Table, splits: Sequence[Split]) -> Version:
 def versions(finest: Version, limits: Limits) -> tuple[Version, ...]:
     """Versions with nothing but regular cells, each coarser than the one before: a few, or none."""
     found: list[Version] = []
+    seen: dict[tuple[Group, ...], bool] = {}
     one: Version | None = finest
     while one is not None and len(found) < MOST_VERSIONS:
         bad = one.irregular(limits)
         if not bad.any():
-            bad = _leaks(one, finest, limits)
+            bad = _leaks(one, finest, limits, seen)
         if not bad.any() and (not found or one.cells * 2 <= found[-1].cells):
             found.append(one)
         one = _coarser(one, bad, limits)
@@ -118,23 +123,37 @@ def _coarser(one: Version, bad: BoolArray, limits: Limits) -> Version | None:
     return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
 
 
-def _leaks(one: Version, finest: Version, limits: Limits) -> BoolArray:
-    """Merged cells that an onlooker who knows why cells are merged can see through."""
+def _leaks(one: Version, finest: Version, limits: Limits, seen: dict[tuple[Group, ...], bool]) -> BoolArray:
+    """Merged cells that an onlooker who knows why cells are merged can see through; `seen` keeps what was found."""
     found = np.zeros(one.people.shape, dtype=bool)
     homes = [
         np.array([_home(mine.groups, group) for group in fine.groups])
         for mine, fine in zip(one.splits, finest.splits, strict=True)
     ]
+    inside = [
+        [np.flatnonzero(home == at) for at in range(len(mine.groups))]
+        for home, mine in zip(homes, one.splits, strict=True)
+    ]
     for place in np.argwhere(one.people > 0).tolist():
-        inside = [np.flatnonzero(home == at) for home, at in zip(homes, place, strict=True)]
-        sizes = finest.people[np.ix_(*inside)].ravel()
-        named = {str(at): int(size) for at, size in enumerate(sizes.tolist()) if size}
-        parts = suspects(frozenset(named), named, limits.kappa) if len(named) > 1 else []
-        if parts:
-            people = np.array([size for _, size in parts])
-            lower, upper = hull(people, one.counts[tuple(place)], limits)
-            found[tuple(place)] = bool((limits.verdicts(lower, upper, people) == 2).any())
+        parts = [inside[axis][at] for axis, at in enumerate(place)]
+        if all(len(part) == 1 for part in parts):
+            continue
+        cell = tuple(split.groups[at] for split, at in zip(one.splits, place, strict=True))
+        if cell not in seen:
+            seen[cell] = _is_seen_through(finest.people[np.ix_(*parts)].ravel(), one.counts[tuple(place)], limits)
+        found[tuple(place)] = seen[cell]
     return found
+
+
+def _is_seen_through(sizes: IntArray, counts: IntArray, limits: Limits) -> bool:
+    """Whether a merged cell tells too much about one of those it is made of, for its size alone."""
+    named = {str(at): int(size) for at, size in enumerate(sizes.tolist()) if size}
+    parts = suspects(frozenset(named), named, limits.kappa) if len(named) > 1 else []
+    if not parts:
+        return False
+    people = np.array([size for _, size in parts])
+    lower, upper = hull(people, counts, limits)
+    return bool((limits.verdicts(lower, upper, people) == 2).any())
 
 
 def _home(groups: Sequence[Group], part: Group) -> int:

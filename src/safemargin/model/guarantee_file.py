@@ -28,6 +28,8 @@ KEYS = {
     "rule",
     "premises",
     "remarks",
+    "count",
+    "choice",
 }
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -47,6 +49,9 @@ def document(guarantee: Guarantee) -> dict[str, object]:
         "budget": _budget(guarantee),
         "rule": guarantee.rule,
     }
+    for key, value in (("count", guarantee.count), ("choice", guarantee.choice)):
+        if value is not None:
+            found[key] = value
     if guarantee.varies:
         found["varies"] = guarantee.varies
     if guarantee.remarks:
@@ -106,6 +111,8 @@ def guarantee_from(found: object, where: str) -> Guarantee:
             for n, each in enumerate(_list(entry.get("premises", []), f"{where}: premises"))
         ),
         remarks=_names(entry.get("remarks", []), f"{where}: remarks"),
+        count=_optional(entry.get("count"), f"{where}: count"),
+        choice=_optional(entry.get("choice"), f"{where}: choice"),
     )
 
 
@@ -182,6 +189,10 @@ def _amount(value: object, where: str) -> Amount:
     if not found >= 0:
         raise InputError(f"{where} = {value!r}: must not be negative")
     return found
+
+
+def _optional(value: object, where: str) -> float | None:
+    return None if value is None else float(_amount(value, where))
 
 
 def _read_invariant(found: object, where: str) -> Invariant:

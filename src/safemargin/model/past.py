@@ -21,6 +21,9 @@ Histories = Mapping[History, int]
 Flow = dict[tuple[str | None, str | None], int]
 """People by what they were and what they are; none stands for not being there."""
 
+CROSS = "\x1f"
+"""Between the names of several axes, or of their categories, where they stand for one axis."""
+
 HISTORY = "history"
 """The axis of the larger system that tells in which cycles somebody was there."""
 
@@ -122,8 +125,27 @@ class Past:
         return (*(each.cycle for each in self.earlier), self.now)
 
     def flow(self, axis: str, cycle: int) -> Flow:
-        """People by their category of an axis in an earlier cycle and now."""
+        """People by their category of an axis in an earlier cycle and now; of several axes, joined by `CROSS`."""
+        if (axis, cycle) not in self._flows:
+            self._flows[axis, cycle] = self._crossed(axis.split(CROSS), cycle)
         return self._flows[axis, cycle]
+
+    def knows(self, axes: Sequence[str]) -> bool:
+        """Whether it is known who came and who went by all of these axes together."""
+        return any(set(axes) <= set(known) for known in self.histories)
+
+    def _crossed(self, axes: Sequence[str], cycle: int) -> Flow:
+        known, histories = next((known, each) for known, each in self.histories.items() if set(axes) <= set(known))
+        places = [known.index(axis) for axis in axes]
+        flow: Flow = {}
+        for history, people in histories.items():
+            then, now = (
+                None if profile is None else CROSS.join(profile[at] for at in places)
+                for profile in (history[cycle], history[-1])
+            )
+            if (then, now) != (None, None):
+                flow[then, now] = flow.get((then, now), 0) + people
+        return flow
 
     @cached_property
     def _flows(self) -> dict[tuple[str, int], Flow]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 
 
 class Verdict(StrEnum):
@@ -78,6 +78,16 @@ class Limits:
         """Largest count per option (columns) at or below the ceiling."""
         columns = [(people * c.numerator) // c.denominator for c in self.ceilings]
         return np.stack(columns, axis=-1).astype(np.int64)
+
+    def last(self, counts: IntArray, people: IntArray) -> BoolArray:
+        """Where a count (cells in rows, options in columns) is the last within a limit: one answer more is outside.
+
+        In cells so small that no count lies between the limits this is so for every count within them.
+        """
+        least, most = self.least(people), self.most(people)
+        told = np.array(self.told or (False,) * counts.shape[1])
+        at_limit = ((counts == least) & (least > 0)) | ((counts == most) & (most < people[:, None]))
+        return np.asarray(at_limit & ~told)
 
     def tolerance(self, people: IntArray) -> IntArray:
         """Widths up to this count as known: `tau`, but never more than a quarter of a small cell."""

@@ -103,3 +103,15 @@ def simulate(
     drawn = generator.multinomial(counts, bounded_law(bound, variance), size=samples)
     sums = drawn @ np.arange(-bound, bound + 1)
     return Simulated(int((2 * np.abs(sums) < representations).sum()), samples)
+
+
+def simulate_epsilon(
+    counts: int, representations: int, epsilon: float, *, samples: int, generator: Generator
+) -> Simulated:
+    """The same with two-sided geometric noise, whose sums are differences of negative binomial draws."""
+    at_least("k", counts, 1)
+    at_least("t", representations, 1)
+    at_least("samples", samples, 1, 10_000_000)
+    stop = -math.expm1(-positive("epsilon", epsilon))
+    up, down = (generator.negative_binomial(counts, stop, size=samples) for _ in range(2))
+    return Simulated(int((2 * np.abs(up - down) < representations).sum()), samples)

@@ -12,6 +12,8 @@ GEO = { region = 4, district = 40 } # levels that nest, the widest first
 [[tables]]
 axes = ["GEO", "SEX", "AGE"]        # published with all margins; "GEO.region" goes down to regions only
 ```
+
+A variable may also be a section with `categories` or `levels`, and `tables` a list of lists of axes.
 """
 
 import tomllib
@@ -112,7 +114,7 @@ def parse_programme(text: str, name: str = "programme") -> Programme:
     title, areas, variables, tables = (found.get(key) for key in KEYS)
     if not isinstance(variables, dict) or not variables:
         raise InputError(f"{name}: variables: list the variables, e.g. [variables] with SEX = 2")
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict | list) for table in tables):
         raise InputError(f'{name}: tables: list the tables, e.g. [[tables]] with axes = ["SEX", "AGE"]')
     if not isinstance(title, str | None):
         raise InputError(f"{name}: title = {title!r}: must be a text")
@@ -125,6 +127,8 @@ def parse_programme(text: str, name: str = "programme") -> Programme:
 
 
 def _variable(where: str, name: str, value: object) -> Variable:
+    if isinstance(value, Mapping) and set(value) in ({"categories"}, {"levels"}):
+        (value,) = value.values()
     if isinstance(value, list):
         if not all(isinstance(each, str) and each for each in value):
             raise InputError(f"{where}: categories must be texts that are not empty")
@@ -168,7 +172,11 @@ def _check_names(name: str, tables: tuple[PlannedTable, ...]) -> None:
         seen.add(table.name)
 
 
-def _table(where: str, place: int, table: Mapping[str, object], variables: tuple[Variable, ...]) -> PlannedTable:
+def _table(
+    where: str, place: int, table: Mapping[str, object] | list[object], variables: tuple[Variable, ...]
+) -> PlannedTable:
+    if isinstance(table, list):
+        table = {"axes": table}
     unknown = next((key for key in table if key not in ("name", "axes")), None)
     if unknown is not None:
         raise InputError(f"{where}.{unknown}: there is no such key; a table has name and axes")

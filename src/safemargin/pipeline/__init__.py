@@ -4,10 +4,11 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from safemargin.audit import audit
+from safemargin.audit import Rerun, audit
 from safemargin.decide import decide
 from safemargin.decide.maximise import maximise, withdrawn
 from safemargin.explain import Explained, explain
@@ -23,22 +24,28 @@ from safemargin.ledger import (
     remember,
     roll_of,
 )
+from safemargin.model.arrays import IntArray, frozen
 from safemargin.model.findings import Findings
 from safemargin.model.margins import COMPOSITIONS, knowing
+from safemargin.model.maximum import Wanted
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.past import Profile
 from safemargin.model.plan import Plan
+from safemargin.model.published import PublishedTable
 from safemargin.model.release import Release
-from safemargin.model.table import Table
+from safemargin.model.table import Table, Tally
+from safemargin.model.target import Target
 from safemargin.project import LedgerSection, Project
 from safemargin.publish import check_folder, publish, release_files, write_folder
 from safemargin.report import html_report, release_document
 from safemargin.report.margins import margins_document
 from safemargin.report.painter import Painter
+from safemargin.report.results import result_document
 from safemargin.tabulate import tabulate
 from safemargin.tabulate.facts import check_project_facts
 from safemargin.tabulate.people import tabulate_people
 from safemargin.tabulate.tidy import read_many
+from safemargin.voting.result import ResultPrivacy, result_privacy
 
 REFUSED = "inside/refused"
 """Where it is proved what tables that were refused would give away."""
@@ -103,6 +110,23 @@ def open_book(project: Project, table: Table) -> Book | None:
     return Book(section, entries, members)
 
 
+def rule_of(
+    table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str, wanted: Sequence[Wanted] = ()
+) -> Rerun | None:
+    """The whole rule as a function of votes, for an onlooker who runs it backwards; none without a joint roll."""
+    if not table.knows_composition:
+        return None
+    roll = knowing(table, "joint").roll[0]
+    codes = frozen(roll.codes[roll.lower > 0], len(roll.axes))
+
+    def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:
+        other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
+        plan = decide(other, target, onlookers, protect=protect)
+        return publish(maximise(plan, other, wanted, onlookers) if wanted else plan, other).tables
+
+    return rerun
+
+
 def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
     """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
     check_folder(folder)
@@ -113,26 +137,38 @@ def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outc
         return _release(project, table, book, folder, painter, step)
 
 
+def privacy_of(project: Project, table: Table) -> ResultPrivacy | None:
+    """What the exact total, which is always published, tells about one person."""
+    return result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief)
+
+
 def _release(project: Project, table: Table, book: Book | None, folder: Path, painter: Painter, step: Step) -> Outcome:
     title = project.title or "Release"
     watching = onlookers_of(project, table, book)
     step("deciding")
-    plan = decide(table, project.target, watching, protect=project.protect)
+    with ThreadPoolExecutor(1) as beside:
+        asked = beside.submit(privacy_of, project, table)
+        plan = decide(table, project.target, watching, protect=project.protect)
+        privacy = asked.result()
     if book is not None:
         plan = replace(plan, notes=(*plan.notes, *_floor_notes(book.entries, table, plan)))
     single = plan
     if project.wanted:
         step("choosing tables of several axes")
-        plan = maximise(plan, table, project.wanted, watching)
+        plan = maximise(
+            plan, table, project.wanted, watching, tell=lambda words: step(f"choosing tables of several axes: {words}")
+        )
     release = publish(plan, table, [onlooker.name for onlooker in watching])
     orders = {axis.name: axis.categories for axis in table.schema.axes}
-    html_report(title, plan, release, (), orders=orders, draw=painter.order)  # pictures that no finding changes
+    # pictures that no finding changes
+    html_report(title, plan, release, (), orders=orders, draw=painter.order, privacy=privacy)
     step("attacking")
-    findings = _attacked(release, table, watching)
+    rerun = rule_of(table, project.target, watching, project.protect, project.wanted)
+    findings = _attacked(release, table, watching, rerun)
     if plan.maximum is not None and not all(each.is_safe for each in findings):
         plan = withdrawn(single, plan, "an attack on the release with it succeeded")
         release = publish(plan, table, release.onlookers)
-        findings = _attacked(release, table, watching)
+        findings = _attacked(release, table, watching, rerun)
     step("writing")
     facts = [fact for onlooker in watching for fact in onlooker.facts]
     explained = explain(plan, release, table, facts) if plan.rejected else Explained()
@@ -156,17 +192,22 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
     document["certified"] = bool(files)
     if book is not None:
         document["ledger"] = _ledger_document(book, entry)
+    if privacy is not None:
+        document["outcome"] = result_document(privacy)
     document |= margins_document(plan, {name: str(folder / file) for name, file in certificates.items()}, orders)
     files |= {f"{REFUSED}/{name}": content for name, content in explained.files.items()}
     files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
-    files["inside/report.html"] = html_report(title, plan, release, findings, orders=orders, draw=painter.draw).encode()
+    page = html_report(title, plan, release, findings, orders=orders, draw=painter.draw, privacy=privacy)
+    files["inside/report.html"] = page.encode()
     _write(folder, files, book, entry)
     return Outcome(table, plan, release, findings, document, certificates)
 
 
-def _attacked(release: Release, table: Table, onlookers: Sequence[Onlooker]) -> tuple[Findings, ...]:
+def _attacked(
+    release: Release, table: Table, onlookers: Sequence[Onlooker], rerun: Rerun | None
+) -> tuple[Findings, ...]:
     slack = table.inconsistency.slack(int(table.totals.sum()))
-    return tuple(audit(release, onlooker, slack=slack, sharp=None) for onlooker in onlookers)
+    return tuple(audit(release, onlooker, slack=slack, sharp=None, rerun=rerun) for onlooker in onlookers)
 
 
 def _write(folder: Path, files: Mapping[str, bytes], book: Book | None, entry: Entry | None) -> None:

@@ -21,6 +21,7 @@ from safemargin.project.sections import (
     LedgerSection,
     Name,
     OnlookerSection,
+    OutcomeSection,
     OutputsSection,
     Protection,
     RollSection,
@@ -60,6 +61,7 @@ class Project(Section):
     declared: Annotated[tuple[OnlookerSection, ...], Field(strict=False)] = Field(default=(), alias="onlookers")
     outputs: OutputsSection = OutputsSection()
     ledger: LedgerSection | None = None
+    outcome: OutcomeSection = OutcomeSection()
 
     @classmethod
     def load(cls, path: Path | str) -> "Project":
@@ -133,8 +135,6 @@ class Project(Section):
             self._check_id(self.ledger.id)
         if any(len(each.axes) > 1 for each in self.wanted) and self.data is None:
             raise InputError("outputs: tables of several axes need [data]; sealed tallies hold one axis each")
-        if self.wanted and self.ledger is not None:
-            raise InputError("outputs: tables of several axes cannot be held against a ledger yet; give one of them")
         return self
 
     @property
@@ -176,6 +176,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "onlookers": OnlookerSection,
     "outputs": OutputsSection,
     "ledger": LedgerSection,
+    "outcome": OutcomeSection,
 }
 
 PHRASES: Mapping[str, str] = {

@@ -208,3 +208,11 @@ class LedgerSection(Section):
         default="groups",
         description="of whom onlookers may think that nobody who stayed changed their answer: of any group, or of all",
     )
+
+
+class OutcomeSection(Section):
+    """What an adversary believes, for the statement about the result itself."""
+
+    belief: Literal["result", "uniform"] = Field(
+        default="result", description="how others are thought to choose: as the result says, or all options alike"
+    )

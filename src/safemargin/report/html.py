@@ -11,7 +11,9 @@ from safemargin.report import sections
 from safemargin.report.charts import Spec, to_svg
 from safemargin.report.groups import Orders
 from safemargin.report.markup import Html, joined, safe
+from safemargin.report.results import result_section
 from safemargin.report.story import told
+from safemargin.voting.result import ResultPrivacy
 
 PARTS = (
     sections.key_figures,
@@ -22,6 +24,7 @@ PARTS = (
     sections.intervals,
     sections.refusals,
     sections.attacks,
+    result_section,
     sections.certificate,
     sections.decisions,
     sections.glossary,
@@ -36,9 +39,10 @@ def html_report(
     *,
     orders: Orders | None = None,
     draw: Callable[[Spec], str] = to_svg,
+    privacy: ResultPrivacy | None = None,
 ) -> str:
     """The whole story of a release for the office that made it. It holds reasons that look at votes."""
-    story = told(plan, release, findings, orders, draw)
+    story = told(plan, release, findings, orders, draw, privacy)
     return whole_page(title, sections.head(story, title), joined(part(story) for part in PARTS))
 
 

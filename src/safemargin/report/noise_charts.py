@@ -102,11 +102,13 @@ def distortion_chart(rows: Sequence[Spec]) -> Spec:
         "field": "threshold",
         "type": "ordinal",
         "scale": {"domain": thresholds, "range": list(colours.values())},
-        "legend": {"title": "off by at least", "format": ".0%"},
+        "legend": {"title": "off by", "format": ".0%", "labelFontSize": 12},
     }
     sizes = sorted({row["upto"] for row in rows})
-    shown = sizes[:: -(-len(sizes) // MOST_LABELS)]
-    x = {"field": "upto", "type": "ordinal", "axis": {"title": "count up to", "labelAngle": 0, "values": shown}}
+    every = sizes[0] * -(-len(sizes) // MOST_LABELS)
+    label = f"datum.value % {every} ? '' : datum.label"
+    below = {"title": "count up to", "labelAngle": 0, "labelExpr": label}
+    x = {"field": "upto", "type": "ordinal", "scale": {"domain": sizes}, "axis": below}
     tens = [10**power for power in range(12) if 10**power <= most * 1.3]
     axis = {"title": "counts", "grid": True, "values": tens, "format": ",~r"}
     y = {"type": "quantitative", "scale": scale, "axis": axis}

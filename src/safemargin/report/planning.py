@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 
 from rich.console import Console
 from rich.table import Table
@@ -52,16 +53,16 @@ def _redundancy(each: Redundancy) -> Document:
     }
 
 
-def _plain(value: object) -> int | float:
-    number = float(value)  # type: ignore[arg-type]
-    return int(number) if number == int(number) else number
+def _plain(value: Fraction) -> int | float:
+    """A whole number where it is one."""
+    return int(value) if value.denominator == 1 else float(value)
 
 
 def show_redundancies(console: Console, found: Sequence[Redundancy], limit: int) -> None:
     """The statistics that are averaged most easily."""
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    grid = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for place, name in enumerate(COLUMNS):
-        grid.add_column(name, justify="right" if place else "left", overflow="fold")
+        grid.add_column(name, justify="right" if place else "left", no_wrap=place > 0)
     for row in _rows(found[:limit]):
         grid.add_row(*map(Text, row))
     console.print(grid)
@@ -75,16 +76,25 @@ def _rows(found: Sequence[Redundancy]) -> list[list[str]]:
             each.statistic,
             f"{each.cells:,}",
             f"{each.t:,}",
-            f"{_plain(each.k):,}",
+            _short(each.k),
             f"{float(each.ratio):.4g}",
             f"{each.best_t:,}",
-            f"{_plain(each.best_k):,}",
+            _short(each.best_k),
             f"{float(each.best_ratio):.4g}",
             f"{each.weighted:.4g}",
             f"{each.linear:.4g}",
         ]
         for each in found
     ]
+
+
+def _short(value: Fraction) -> str:
+    """A number of at most nine letters.
+
+    >>> _short(Fraction(4818)), _short(Fraction(7, 2)), _short(Fraction(3988770624))
+    ('4,818', '3.5', '3.99e+09')
+    """
+    return f"{float(value):.3g}" if value >= 10**7 or value.denominator > 1 else f"{int(value):,}"
 
 
 def plan_document(name: str, plan: NoisePlan) -> Document:
@@ -118,7 +128,7 @@ def plan_words(plan: NoisePlan) -> tuple[str, ...]:
     splits = max(((sum(by.values()), axis) for axis, by in plan.tuples.items()), default=(0, ""))
     return (
         _bounded_words(plan),
-        f"Averaging: {risky.statistic} has {plural(risky.t, 'representation')} that add up {_plain(risky.k):,} counts. "
+        f"Averaging: {risky.statistic} has {plural(risky.t, 'representation')} that add up {_short(risky.k)} counts. "
         f"The best linear estimate from all tables is worth k/t^2 = {risky.linear:.3g} (three steps of the paper: "
         f"{float(risky.best_ratio):.3g}), so a variance of at least {plan.least_variance:.3g} keeps it from being "
         f"right in more than {sure}.",
@@ -163,6 +173,7 @@ def plan_page(plan: NoisePlan, found: Sequence[Redundancy], draw: Callable[[Spec
     """One page with both pictures and the statistics that are averaged most easily. It looks at no counts."""
     title = f"{plan.title or 'Programme of tables'}: noise that survives"
     first, *others = plan_words(plan)
+    easiest = sorted(found, key=lambda each: each.linear)
     figures = {
         "tables": plan.tables,
         "statistics": plan.statistics,
@@ -183,7 +194,7 @@ def plan_page(plan: NoisePlan, found: Sequence[Redundancy], draw: Callable[[Spec
             section("Recommendation", paragraphs(element("strong", first), *others), tiles(figures)),
             section("Bounded noise: the V-E plane", plane),
             section("Noise with an epsilon", band),
-            section("Averaged most easily", table(COLUMNS, _rows(found[:20]), COLUMNS[1:])),
+            section("Estimated most easily", table(COLUMNS, _rows(easiest[:20]), COLUMNS[1:])),
         ]
     )
     return whole_page(title, element("header", element("h1", title)), body)

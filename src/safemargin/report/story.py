@@ -8,6 +8,7 @@ from safemargin.model.plan import Plan
 from safemargin.model.release import Release
 from safemargin.report.charts import Spec, to_svg
 from safemargin.report.groups import DecidedGroup, Orders, by_axis, category_orders, decided_groups, total_counts
+from safemargin.voting.result import ResultPrivacy
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Story:
     totals: Mapping[str, int]
     people: int
     draw: Callable[[Spec], str] = to_svg
+    privacy: ResultPrivacy | None = None
 
 
 def told(
@@ -29,6 +31,7 @@ def told(
     findings: Sequence[Findings],
     orders: Orders | None = None,
     draw: Callable[[Spec], str] = to_svg,
+    privacy: ResultPrivacy | None = None,
 ) -> Story:
     """The story of a release; `orders` of the categories as in the project, else as the onlookers see them."""
     axes = by_axis(decided_groups(plan, release, orders or category_orders(findings)))
@@ -36,4 +39,4 @@ def told(
     on_rolls = [each.exposure.population or 0 for each in findings]
     in_groups = [sum(group.people for group in groups) for groups in axes.values()]
     people = max([*on_rolls, *in_groups], default=0) or sum(totals.values())
-    return Story(plan, release, tuple(findings), axes, totals, people, draw)
+    return Story(plan, release, tuple(findings), axes, totals, people, draw, privacy)

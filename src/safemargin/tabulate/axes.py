@@ -15,29 +15,43 @@ from safemargin.tabulate.profiles import Profiles, check_columns, check_labels, 
 from safemargin.tabulate.tidy import read_sheet
 
 
-def build_axis(name: str, section: AxisSection, seen: Iterable[str], nested: Mapping[str, str] | None = None) -> Axis:
-    """The axis called `name` with its declared categories, or else those `seen`; `nested` comes from level columns."""
+def build_axis(
+    source: tuple[Path, str],
+    name: str,
+    section: AxisSection,
+    seen: Iterable[str],
+    nested: Mapping[str, str] | None = None,
+) -> Axis:
+    """The axis called `name` with its declared categories, or else those `seen`; `nested` comes from level columns.
+
+    `source` is the file and the column that hold it, for messages.
+    """
+    where = f"{source[0]}: column {source[1]!r}: "
     categories = section.categories or tuple(sorted(set(seen), key=natural_order))
     for category in categories:
         if JOINER in category:
             raise InputError(
-                f"axes.{name}: category {category!r} contains {JOINER!r}, which joins merged categories; rename it"
+                f"{where}category {category!r} contains {JOINER!r}, which joins merged categories; rename it"
             )
     parents: Mapping[str, str] = nested or {}
     if section.parents is not None:
         parents = section.parents
-        _check_children(name, categories, parents)
+        _check_children(where, name, categories, parents)
     if section.hierarchy is not None:
         parents = read_hierarchy(section.hierarchy)
     others = tuple(_above(categories, read_hierarchy(path)) for path in section.hierarchies or ())
     for key, listed in (("apart", [one for pair in section.apart for one in pair]), ("weights", section.weights)):
         for category in listed:
             if category not in categories:
-                raise InputError(f"axes.{name}.{key}: there is no category {category!r}")
+                raise InputError(f"{where}axes.{name}.{key}: there is no category {category!r}")
     apart = frozenset(frozenset(pair) for pair in section.apart)
     if any(len(pair) < 2 for pair in apart):
-        raise InputError(f"axes.{name}.apart: a category cannot be kept apart from itself")
-    return Axis(name, categories, section.ordered, _above(categories, parents), others, apart, dict(section.weights))
+        raise InputError(f"{where}axes.{name}.apart: a category cannot be kept apart from itself")
+    weights = dict(section.weights)
+    try:
+        return Axis(name, categories, section.ordered, _above(categories, parents), others, apart, weights)
+    except InputError as error:
+        raise InputError(f"{where}{error}") from None
 
 
 def check_seen(path: Path, column: str, section: AxisSection, seen: Iterable[str]) -> None:
@@ -103,11 +117,11 @@ def nest(path: Path, profiles: Profiles, column: str, levels: tuple[str, ...]) -
     return parents
 
 
-def _check_children(name: str, categories: tuple[str, ...], parents: Mapping[str, str]) -> None:
+def _check_children(where: str, name: str, categories: tuple[str, ...], parents: Mapping[str, str]) -> None:
     known = {*categories, *parents.values()}
     for child in parents:
         if child not in known:
-            raise InputError(f"axes.{name}.parents.{child}: there is no category or area {child!r}")
+            raise InputError(f"{where}axes.{name}.parents.{child}: there is no category or area {child!r}")
 
 
 def _above(categories: tuple[str, ...], parents: Mapping[str, str]) -> dict[str, str]:

@@ -1,16 +1,42 @@
-"""One frequency table to be protected: tidy counts, with or without its margins."""
+"""Frequency tables to be protected: tidy counts, with or without their margins, and what is out already."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.model.lattice import Lattice, lattice
-from safemargin.tabulate.combined import TOTALS, Hierarchies, count_column
+from safemargin.model.lattice import Lattice, Tree, lattice
+from safemargin.model.linked import Earlier, Linked, inner_places, link
+from safemargin.tabulate.combined import TOTALS, WORDS, Hierarchies, count_column, read_any_sheet, read_combined
 from safemargin.tabulate.counts import BadText, whole_number
-from safemargin.tabulate.hierarchy import tree
+from safemargin.tabulate.hierarchy import cut, tree
 from safemargin.tabulate.profiles import check_columns
 from safemargin.tabulate.tidy import Sheet, read_sheet
+
+
+def read_linked(
+    paths: Sequence[Path],
+    hierarchies: Hierarchies,
+    *,
+    earlier: Sequence[Path] = (),
+    count: str | None = None,
+    axes: tuple[str, ...] | None = None,
+) -> Linked:
+    """Tables about the same people, to be published together, and what was published about them before."""
+    names: dict[str, Path] = {}
+    for path in (*paths, *earlier):
+        if path.name in names:
+            raise InputError(f"{names[path.name]} and {path}: files of the same name; rename one")
+        names[path.name] = path
+    several = len(paths) > 1
+    tables = {path.name: _table(path, hierarchies, count, axes, several) for path in paths}
+    used = {tree.name for table in tables.values() for tree in table.trees}
+    for name in (*hierarchies, *(axes or ())):
+        if name not in used:
+            option = "--hierarchy" if name in hierarchies else "--by"
+            raise InputError(f"{option} {name}: there is no such axis; the axes are {', '.join(sorted(used))}")
+    return link(tables, {path.name: read_earlier(path, hierarchies, count=count) for path in earlier})
 
 
 def read_frequencies(
@@ -20,6 +46,44 @@ def read_frequencies(
 
     Sums that the file lists itself (a total, or a wider area of a hierarchy) are checked against the counts.
     """
+    return read_linked([path], hierarchies, count=count, axes=axes).tables[0]
+
+
+def read_earlier(path: Path, hierarchies: Hierarchies, *, count: str | None = None) -> Earlier:
+    """A table that was published: tidy counts, or a table with gaps as tools of disclosure control write it.
+
+    Inner cells that it does not list are empty, unless it lists none; sums that it does not list are not told.
+    """
+    sheet = read_any_sheet(path)
+    if not set(WORDS) & set(sheet.columns):
+        table = _table(path, hierarchies, count, None, False)
+        told = np.ones(table.counts.size, dtype=bool)
+        return Earlier(table.trees, table.counts.ravel(), told, ~told)
+    found = read_combined(sheet, hierarchies, count)
+    listed = [
+        [each.labels[node] for node in set(nodes.tolist())]
+        for each, nodes in zip(found.trees, found.nodes.T, strict=True)
+    ]
+    trees = tuple(cut(each, labels) for each, labels in zip(found.trees, listed, strict=True))
+    shape = tuple(len(each.labels) for each in trees)
+    columns = []
+    for each, old, nodes in zip(trees, found.trees, found.nodes.T, strict=True):
+        where = {label: node for node, label in enumerate(each.labels)}
+        columns.append(np.array([where.get(label, -1) for label in old.labels])[nodes])
+    at = np.ravel_multi_index(columns, shape)
+    counts = np.zeros(int(np.prod(shape)), dtype=np.int64)
+    known, gaps = np.zeros(len(counts), dtype=bool), np.zeros(len(counts), dtype=bool)
+    known[at], gaps[at] = ~found.withheld, found.withheld
+    counts[at] = np.where(found.withheld, 0, found.counts)
+    inner = inner_places(trees)
+    if (known | gaps)[inner].any():
+        known[inner] |= ~gaps[inner]
+    return Earlier(trees, counts, known, gaps)
+
+
+def _table(
+    path: Path, hierarchies: Hierarchies, count: str | None, axes: tuple[str, ...] | None, several: bool
+) -> Lattice:
     sheet = read_sheet(path)
     counted = count or count_column(tuple(sheet.columns))
     if counted is None:
@@ -27,18 +91,13 @@ def read_frequencies(
             f"{path}: which column holds the counts? Say it with --count; there are {', '.join(sheet.columns)}"
         )
     names = axes if axes is not None else tuple(name for name in sheet.columns if name != counted)
+    if several:
+        names = tuple(name for name in names if name in sheet.columns)
     check_columns(path, sheet.columns, (*names, counted))
-    for name in hierarchies:
-        if name not in names:
-            raise InputError(f"--hierarchy {name}: there is no such axis; the axes are {', '.join(names) or '(none)'}")
     if not names:
         raise InputError(f"{path}: there is no axis beside the counts in {counted!r}")
     texts = [[text.strip() for text in sheet.columns[name]] for name in names]
-    trees = []
-    for name, column in zip(names, texts, strict=True):
-        seen = tuple(dict.fromkeys(column))
-        total = next((label for label in TOTALS if label in seen), TOTALS[0])
-        trees.append(tree(name, tuple(label for label in seen if label != total), hierarchies.get(name, ()), total))
+    trees = [_tree(name, column, hierarchies.get(name, ())) for name, column in zip(names, texts, strict=True)]
     place = [{label: node for node, label in enumerate(each.labels)} for each in trees]
     leaf = [{node: at for at, node in enumerate(each.leaves)} for each in trees]
     base = np.zeros([len(each.leaves) for each in trees], dtype=np.int64)
@@ -55,6 +114,12 @@ def read_frequencies(
         if table.counts[nodes] != value:
             raise sheet.fault(row, counted, f"but the counts of its parts add up to {table.counts[nodes]}")
     return table
+
+
+def _tree(name: str, column: Sequence[str], files: Sequence[Path]) -> Tree:
+    seen = tuple(dict.fromkeys(column))
+    total = next((label for label in TOTALS if label in seen), TOTALS[0])
+    return cut(tree(name, tuple(label for label in seen if label != total), files, total), seen)
 
 
 def _count(sheet: Sheet, column: str, row: int) -> int:

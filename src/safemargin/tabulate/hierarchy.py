@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from safemargin.errors import InputError
+from safemargin.model.arrays import BoolArray
 from safemargin.model.lattice import Tree, flat
 from safemargin.tabulate.files import numbered_lines
 
@@ -65,6 +68,38 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
             nodes = tuple(place.setdefault(child, len(place)) for child in children)
             splits[place.setdefault(total if parent is None else parent, len(place)), nodes] = None
     return Tree(name, tuple(place), tuple(splits))
+
+
+def cut(tree: Tree, listed: Iterable[str]) -> Tree:
+    """The tree of a table that lists some wider areas and nothing inside them: these are its leaves.
+
+    Hierarchies of which it lists nothing else are left out; a tree without such areas stays as it is.
+    """
+    names = set(listed)
+    mine = np.array([label in names for label in tree.labels])
+    inside = _below(tree)
+    has_parts = (inside & mine).any(axis=1)
+    parents = {parent for parent, _ in tree.splits}
+    if not any(mine[node] and not has_parts[node] for node in parents if node):
+        return tree
+    kept = [(p, c) for p, c in tree.splits if any(mine[child] or has_parts[child] for child in c)]
+    nodes = sorted({0, *(node for parent, children in kept for node in (parent, *children))})
+    place = {node: at for at, node in enumerate(nodes)}
+    splits = tuple((place[p], tuple(place[child] for child in c)) for p, c in kept)
+    return Tree(tree.name, tuple(tree.labels[node] for node in nodes), splits)
+
+
+def _below(tree: Tree) -> BoolArray:
+    """Which nodes (columns) lie below each node (row)."""
+    below = np.zeros((len(tree.labels), len(tree.labels)), dtype=bool)
+    for _ in tree.labels:
+        before = int(below.sum())
+        for parent, children in tree.splits:
+            below[parent, list(children)] = True
+            below[parent] |= below[list(children)].any(axis=0)
+        if int(below.sum()) == before:
+            break
+    return below
 
 
 def _children(codes: Sequence[tuple[int, str]]) -> dict[str | None, list[str]]:

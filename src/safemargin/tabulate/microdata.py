@@ -91,7 +91,7 @@ def _axis(project: Project, path: Path, profiles: Profiles, name: str, rolls: tu
     check_seen(path, column, section, labels)
     nested = nest(path, profiles, column, section.levels) if section.levels else None
     on_roll = [category for file in rolls for category in file.seen(name)]
-    return build_axis(name, section, [*labels, *on_roll], nested)
+    return build_axis((path, column), name, section, [*labels, *on_roll], nested)
 
 
 def _pivoted(schema: Schema, codes: IntArray, chosen: IntArray, people: IntArray) -> Tally:

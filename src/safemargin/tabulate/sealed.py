@@ -36,7 +36,12 @@ def tabulate_elections(project: Project, tallies: TalliesSection) -> Table:
     seen = {option for file in (*files.values(), *([total] if total else [])) for option in file.table.options}
     options = tuple(sorted(seen, key=natural_order))
     axes = tuple(
-        build_axis(name, section, [category for file in (files[name], *rolls) for category in file.seen(name)])
+        build_axis(
+            (files[name].path, project.column(name)),
+            name,
+            section,
+            [category for file in (files[name], *rolls) for category in file.seen(name)],
+        )
         for name, section in project.axes.items()
     )
     schema = Schema(axes, options)

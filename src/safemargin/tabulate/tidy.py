@@ -103,7 +103,7 @@ def read_tidy(
         frozen(upper),
         status,
         measure="people" if measure == "people" else "count",
-        noisy=_printed_noise(sheet, measure, status),
+        noisy=_noisy(sheet, measure, status),
     )
 
 
@@ -196,7 +196,7 @@ def _check_repeated(sheet: Sheet, codes: IntArray) -> None:
 
 
 def _numbers(sheet: Sheet, column: str | None, noised: BoolArray) -> Numbers:
-    """Counts of one column. A noised one is no count: it only has to be a number, and is dropped."""
+    """Counts of one column. A noised one is no count: it only has to be a number."""
     values = np.zeros(len(sheet.rows), dtype=np.int64)
     absent = np.ones(len(sheet.rows), dtype=bool)
     if column is None or column not in sheet.columns:
@@ -218,15 +218,15 @@ def _numbers(sheet: Sheet, column: str | None, noised: BoolArray) -> Numbers:
     return Numbers(values, absent)
 
 
-def _printed_noise(sheet: Sheet, measure: str | None, status: Sequence[str]) -> IntArray | None:
+def _noisy(sheet: Sheet, column: str | None, status: Sequence[str]) -> IntArray | None:
     """What noised rows print, if there are any and all print whole numbers."""
-    values = np.zeros(len(sheet.rows), dtype=np.int64)
-    if measure is None or "noised" not in status:
+    if column is None or column not in sheet.columns or "noised" not in status:
         return None
-    for row, text in enumerate(sheet.columns[measure]):
-        if status[row] == "noised":
+    values = np.zeros(len(status), dtype=np.int64)
+    for row, word in enumerate(status):
+        if word == "noised":
             try:
-                values[row] = int(text)
+                values[row] = int(sheet.columns[column][row])
             except (ValueError, OverflowError):
                 return None
     return frozen(values)

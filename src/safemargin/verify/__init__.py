@@ -120,15 +120,15 @@ def _verify_release(path: Path, document: dict[str, Any], given: Given) -> Verif
 
 
 def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verification:
-    """The certificate of withheld cells, with the file that has the gaps."""
+    """The certificate of withheld cells, with the files that have the gaps and those that were out before."""
     files = document.get("files")
-    if not isinstance(files, dict) or len(files) != 1:
+    if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
-    name, value = next(iter(files.items()))
-    file = given.find(str(name), "table")
-    if _hash(file) != value:
-        return Verification(PATTERN, 1, failures=(_changed(str(name)),))
-    return check_pattern(path, document, file)
+    found = {str(name): given.find(str(name), "table") for name in files}
+    failures = tuple(_changed(name) for name, file in found.items() if _hash(file) != files[name])
+    if failures:
+        return Verification(PATTERN, len(files), failures=failures)
+    return check_pattern(path, document, found)
 
 
 def _verify_intervals(path: Path, document: dict[str, Any], given: Given, read: Reader) -> Verification:

@@ -5,6 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from safemargin.errors import InputError
+from safemargin.model.guarantee import Guarantee
+from safemargin.model.guarantee_file import guarantee_from
 from safemargin.model.target import Target
 
 
@@ -29,3 +31,11 @@ def read_manifest(path: Path) -> tuple[Target, str]:
         raise InputError(f"{path}: target has {', '.join(stated['target'])}; allowed are {names}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def read_promises(path: Path) -> tuple[Guarantee, ...]:
+    """The promises about noise that a manifest states."""
+    stated = json.loads(path.read_text(encoding="utf-8")).get("guarantees", [])
+    if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
+        raise InputError(f"{path}: guarantees: is not a list of promises")
+    return tuple(guarantee_from(each, f"{path}: guarantees[{n}]") for n, each in enumerate(stated))

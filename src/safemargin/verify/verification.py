@@ -52,7 +52,7 @@ class Verification:
                 yield f"  {_many(self.unlimited, 'end')} that no file limits."
         elif self.kind == PATTERN:
             yield f"{_many(self.cells, 'withheld count')}, {_many(self.tables, 'table')} of whole people, all checked:"
-            yield f"  {_many(self.proved, 'count')} with two values or more in tables that print the same."
+            yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
         if self.slack:
             yield f"Every count may be off by {self.slack:,}, since the files disagree on totals."
         yield from (f"Not checked: {words}" for words in self.unchecked)

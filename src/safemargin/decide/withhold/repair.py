@@ -1,20 +1,29 @@
 """From cells that must be withheld to a pattern that protects them all, and back to fewer cells."""
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.moves import Moves
-from safemargin.decide.withhold.pool import Pool
+from safemargin.decide.withhold.pool import Pool, Reach
 from safemargin.decide.withhold.problem import Problem
 from safemargin.model.arrays import BoolArray, IntArray
+from safemargin.model.coalition import PUBLIC, View
 from safemargin.randomness import numpy_generator
 
 SEED = 40_000
 LARGE = 1_500
 TURNS = 4
 """Rounds over cells for which no whole move was found, each with other prices."""
+MOST_LACKS = 60
+"""Cells that insiders know, after which no others are looked for in this round."""
+MOST_SPLITS = 6
+"""Ways of rising and falling that together are wide enough, up to which all are tried."""
+
+Lack = tuple[View, int]
+"""Somebody's view, and a withheld cell whose requirement is not met in it."""
 
 
 class Repair:
@@ -22,88 +31,138 @@ class Repair:
 
     def __init__(self, asked: Problem, pool: Pool) -> None:
         self.asked, self.pool = asked, pool
-        self.moves = Moves(asked.equations, asked.counts)
+        self.moves = Moves(asked.equations, asked.counts, asked.floor)
         self.generator = numpy_generator(SEED)
-        self.short: list[int] = []
-        """Cells that the last completion found in need of cells beyond the pattern."""
+        self.short: list[Lack] = []
+        """What the last completion found in need of cells beyond the pattern."""
 
-    def stuck(
+    def lacks(self, withheld: BoolArray, most: int | None = None) -> list[Lack]:
+        """Withheld cells whose requirement nothing inside the pattern meets; stops after `most` of them.
+
+        Insiders are looked at where the public knows nothing, and not all of them where some know something.
+        """
+        asked, reach, inside = self.asked, Reach(self.pool, withheld), Inside(self, withheld)
+        found: list[Lack] = []
+        for view in asked.views:
+            if view == PUBLIC or view.sees_more(withheld):
+                cells = self._concerned(withheld, view)
+                room = None if most is None else most - len(found)
+                short = self._stuck(reach, inside, view, cells, asked.asks(view), asked.width, room)
+                found += [(view, cell) for cell in short]
+                if found and (view == PUBLIC or len(found) >= (most or MOST_LACKS)):
+                    break
+        return found
+
+    def exposed(self, withheld: BoolArray, wishes: IntArray, among: BoolArray) -> list[int]:
+        """Cells among some whose count cannot rise as far as wished, for the public."""
+        return self._stuck(Reach(self.pool, withheld), Inside(self, withheld), PUBLIC, among, wishes, 0, None)
+
+    def _concerned(self, withheld: BoolArray, view: View) -> BoolArray:
+        cells: BoolArray = withheld & ~self.asked.untold
+        cells[list(view.known)] = False
+        return cells
+
+    def _stuck(
         self,
-        withheld: BoolArray,
-        needs: IntArray | None = None,
-        most: int | None = None,
-        among: BoolArray | None = None,
+        reach: Reach,
+        inside: "Inside",
+        view: View,
+        among: BoolArray,
+        needs: IntArray,
+        width: int,
+        most: int | None,
     ) -> list[int]:
-        """Withheld cells whose requirement nothing inside the pattern meets; stops after `most` of them."""
-        needs = self.asked.needs if needs is None else needs
-        met = self.pool.meets(withheld, needs)
+        up, down = reach.ends(view)
+        cells = np.flatnonzero(among & ((up < needs) | (up + down < width)))
         found: list[int] = []
-        inside = Inside(self, withheld)
-        for cell in np.flatnonzero((withheld if among is None else among) & ~met).tolist():
-            if met[cell]:
-                continue
-            move = inside.move(cell, int(needs[cell]))
-            if move is None:
+        if len(cells):
+            inside.see(view)
+        for cell in cells.tolist():
+            for move in inside.moves_of(cell, int(needs[cell]), width, int(up[cell]), int(down[cell])):
+                reach.add(move)
+                up, down = np.maximum(up, move), np.maximum(down, -move)
+            if up[cell] < needs[cell] or up[cell] + down[cell] < width:
                 found.append(cell)
                 if most is not None and len(found) >= most:
                     break
-            else:
-                self._take(move, met, needs)
         return found
-
-    def _take(self, move: IntArray, met: BoolArray, needs: IntArray) -> None:
-        self.pool.add(move)
-        met |= (move != 0) & ((needs == 0) | (move >= needs))
 
     def complete(self, withheld: BoolArray, deadline: float) -> BoolArray | None:
         """More cells, until every withheld cell's requirement is met; None if that cannot be or takes too long."""
-        needs, pattern = self.asked.needs, withheld.copy()
-        met = self.pool.meets(pattern, needs)
+        asked, pattern = self.asked, withheld.copy()
         self.short = []
-        for turn in range(TURNS):
-            price = np.where(
-                self.asked.candidates, 1.0 + (0.01 + turn) * self.generator.random(self.asked.size), np.inf
-            )
-            self.moves.open(pattern, price)
-            for cell in np.flatnonzero(pattern & ~met).tolist():
-                if time.monotonic() > deadline:
-                    return None
-                if not met[cell]:
-                    move = self._cheapest(cell, int(needs[cell]), pattern)
-                    if move is not None:
-                        self._take(move, met, needs)
+        failed = 0
+        while failed < TURNS:
+            price = np.where(asked.candidates, 1.0 + (0.01 + failed) * self.generator.random(asked.size), np.inf)
+            unmet = missed = 0
+            reach = Reach(self.pool, pattern)
+            for view in asked.views:
+                if view != PUBLIC and not view.sees_more(pattern):
+                    continue
+                needs, width = asked.asks(view), asked.width
+                up, down = reach.ends(view)
+                cells = np.flatnonzero(self._concerned(pattern, view) & ((up < needs) | (up + down < width)))
+                if len(cells):
+                    self.moves.open(pattern, price, view.known, view.at_least)
+                for cell in cells.tolist():
+                    if time.monotonic() > deadline:
+                        return None
+                    if up[cell] >= needs[cell] and up[cell] + down[cell] >= width:
+                        continue
+                    unmet += 1
+                    moves = self._cheapest(cell, int(needs[cell]), pattern, int(up[cell]), int(down[cell]))
+                    missed += moves is None
+                    for move in moves or ():
+                        reach.add(move)
+                        up, down = np.maximum(up, move), np.maximum(down, -move)
                         new = (move != 0) & ~pattern
                         if new.any():
-                            self.short += [cell] if withheld[cell] else []
+                            self.short += [(view, cell)] if withheld[cell] else []
                             self.moves.cheapen(np.flatnonzero(new))
                             pattern |= new
-            if not (pattern & ~met).any():
+            if not unmet:
                 return pattern
+            failed += bool(missed)
         return None
 
-    def _cheapest(self, cell: int, need: int, pattern: BoolArray) -> IntArray | None:
-        """The move that meets the requirement of a cell with the fewest cells beyond the pattern."""
-        best: tuple[int, IntArray] | None = None
-        for amount in (need,) if need else (1, -1):
-            move, _ = self.moves.find(cell, amount, seconds=1.0)
-            if move is not None:
-                new = int(((move != 0) & ~pattern).sum())
-                best = (new, move) if best is None or new < best[0] else best
+    def _cheapest(self, cell: int, need: int, pattern: BoolArray, up: int, down: int) -> list[IntArray] | None:
+        """Moves that meet the requirement of a cell with the fewest cells beyond the pattern."""
+        best: tuple[int, list[IntArray]] | None = None
+        for amounts in _ways(need, self.asked.width, up, down):
+            found = [self.moves.find(cell, amount, seconds=1.0)[0] for amount in amounts]
+            moves = [move for move in found if move is not None]
+            if len(moves) == len(amounts):
+                new = int((np.any([move != 0 for move in moves], axis=0) & ~pattern).sum())
+                best = (new, moves) if best is None or new < best[0] else best
                 if new == 0:
                     break
         return None if best is None else best[1]
 
     def thin(self, withheld: BoolArray, deadline: float) -> BoolArray:
-        """The pattern less secondary cells that it can do without, one at a time."""
+        """The pattern less cells that it can do without, one at a time."""
         pattern = withheld.copy()
-        order = self.generator.permutation(np.flatnonzero(pattern & ~self.asked.primary))
+        order = self.generator.permutation(np.flatnonzero(pattern & ~self.asked.gone))
         for cell in order.tolist():
             if time.monotonic() > deadline:
                 break
             pattern[cell] = False
-            if self.stuck(pattern, most=1):
+            if self.lacks(pattern, most=1):
                 pattern[cell] = True
         return pattern
+
+
+def _ways(need: int, width: int, up: int, down: int) -> Iterator[tuple[int, ...]]:
+    """Steps, upwards or downwards, that make a count able to rise by `need` and wide enough, given its ends so far."""
+    most = max(need, width)
+    rises = list(range(most, need - 1, -1))
+    if len(rises) > MOST_SPLITS:
+        some = np.linspace(need, most, MOST_SPLITS).astype(int).tolist()
+        rises = sorted({*some, max(need, width - down)}, reverse=True)
+    for rise in rises:
+        fall = max(width - max(rise, up), 0)
+        steps = ((rise,) if rise > up else ()) + ((-fall,) if fall > down else ())
+        if steps:
+            yield steps
 
 
 class Inside:
@@ -111,19 +170,44 @@ class Inside:
 
     def __init__(self, repair: Repair, withheld: BoolArray) -> None:
         asked, self.cells = repair.asked, np.arange(repair.asked.size)
-        self.size, self.moves = asked.size, repair.moves
-        if asked.size > LARGE and withheld.sum() < asked.size / 2:
+        self.size, self.moves, self.withheld = asked.size, repair.moves, withheld
+        self.parted = asked.size > LARGE and withheld.sum() < asked.size / 2
+        if self.parted:
             self.cells = np.flatnonzero(withheld)
-            self.moves = Moves(sparse.csr_array(asked.equations[:, self.cells]), asked.counts[self.cells])
-        self.moves.open(withheld[self.cells])
+            part = sparse.csr_array(asked.equations[:, self.cells])
+            self.moves = Moves(part, asked.counts[self.cells], asked.floor[self.cells])
 
-    def move(self, cell: int, need: int) -> IntArray | None:
-        """One that changes a cell, or lets it rise by `need`."""
+    def see(self, view: View) -> None:
+        """Look for moves that an onlooker with this view cannot rule out."""
+        known = [cell for cell in view.known if self.withheld[cell]]
+        at_least = [(cell, least) for cell, least in view.at_least if self.withheld[cell]]
+        self.moves.open(
+            self.withheld[self.cells],
+            None,
+            np.searchsorted(self.cells, known).tolist(),
+            [(int(np.searchsorted(self.cells, cell)), least) for cell, least in at_least],
+        )
+
+    def moves_of(self, cell: int, need: int, width: int, up: int, down: int) -> Iterator[IntArray]:
+        """Moves that let a count rise by `need` and take it `width` apart, as far as there are any."""
         place = int(np.searchsorted(self.cells, cell))
-        for amount in (need,) if need else (1, -1):
-            part, _ = self.moves.find(place, amount, seconds=1.0)
-            if part is not None:
-                move = np.zeros(self.size, dtype=np.int64)
-                move[self.cells] = part
-                return move
-        return None
+        if up < need:
+            if (move := self._move(place, need)) is None:
+                return
+            up, down = max(up, int(move[cell])), max(down, -int(move[cell]))
+            yield move
+        for rise in range(width - down, up, -1):
+            if (move := self._move(place, rise)) is not None:
+                up = max(up, int(move[cell]))
+                yield move
+                break
+        if up + down < width and (move := self._move(place, up - width)) is not None:
+            yield move
+
+    def _move(self, place: int, amount: int) -> IntArray | None:
+        part, _ = self.moves.find(place, amount, seconds=1.0)
+        if part is None:
+            return None
+        move = np.zeros(self.size, dtype=np.int64)
+        move[self.cells] = part
+        return move

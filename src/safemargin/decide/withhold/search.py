@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from safemargin.decide.withhold.barriers import Barrier, Reasons, alone
 from safemargin.decide.withhold.cover import Covering
 from safemargin.decide.withhold.pool import Pool
 from safemargin.decide.withhold.problem import Problem
-from safemargin.decide.withhold.repair import Repair
+from safemargin.decide.withhold.repair import Lack, Repair
 from safemargin.decide.withhold.wishes import exposed, refine
 from safemargin.errors import RefusedError
 from safemargin.model.arrays import BoolArray, IntArray
+from safemargin.model.coalition import PUBLIC, View
 
 SMALL = 1_500
 """Cells up to which every round looks at every withheld cell."""
@@ -52,12 +54,17 @@ class Search:
 
     def __init__(self, asked: Problem, seconds: float, progress: Progress | None = None) -> None:
         self.asked, self.progress = asked, progress
-        self.pool = Pool(asked.size)
+        self.pool = Pool(asked.counts)
         self.repair = Repair(asked, self.pool)
-        self.covering = Covering(asked.primary, asked.candidates)
+        self.covering = Covering(asked.gone, asked.candidates)
         self.seconds, self.deadline = seconds, math.inf
         self.best: BoolArray | None = None
-        self.bound = int(asked.primary.sum())
+        self.bound = int(asked.gone.sum())
+
+    @property
+    def elsewhere(self) -> int:
+        """Cells that are not printed and lie in none of the tables to be published."""
+        return int((self.asked.gone & ~self.asked.counted).sum())
 
     @property
     def small(self) -> bool:
@@ -71,9 +78,9 @@ class Search:
 
     def run(self, extra: int | None = None) -> Found:
         """Rounds until bound and pattern meet, nothing new is learnt, or time is up; then `extra` as in `withhold`."""
-        trial = self.asked.primary.copy()
+        trial = self.asked.gone.copy()
         for turn in range(ROUNDS if self.small else LARGE_ROUNDS):
-            short = self.repair.stuck(trial) if self.small else None
+            short = self.repair.lacks(trial) if self.small else None
             if short == [] or self._improve(trial):
                 self._take(trial)
                 if turn == 0 or self.covered:
@@ -85,12 +92,11 @@ class Search:
             if self.done:
                 break
         if self.best is None:
-            self._improve(self.asked.primary, patient=True)
-        if self.best is None:
-            self._refuse()
-        assert self.best is not None
-        pattern, worst = self._refined(self.best, extra)
-        return Found(pattern, self.bound, self.pool, worst, int(pattern.sum() - self.best.sum()))
+            self._improve(self.asked.gone, patient=True)
+        best = self._fall_back() if self.best is None else self.best
+        pattern, worst = self._refined(best, extra)
+        bound = self.bound - self.elsewhere
+        return Found(pattern & ~self.asked.untold, bound, self.pool, worst, int(pattern.sum() - best.sum()))
 
     def _refined(self, best: BoolArray, extra: int | None) -> tuple[BoolArray, IntArray]:
         """The pattern with fewer exposed cells, and those."""
@@ -102,7 +108,7 @@ class Search:
         pattern, worst = refine(self.asked, self.repair, self.covering, best, worst, spend, limit)
         if extra is None and len(worst) > self.asked.primary.sum() / 2:
             spend = int(best.sum()) // ONE_IN
-            limit = time.monotonic() + MOST_SECONDS_TO_REFINE
+            limit = time.monotonic() + min(max(self.seconds, 5.0), MOST_SECONDS_TO_REFINE)
             pattern, worst = refine(self.asked, self.repair, self.covering, pattern, worst, spend, limit)
         return pattern, worst
 
@@ -123,7 +129,7 @@ class Search:
 
     def _report(self) -> None:
         if self.progress is not None and self.best is not None:
-            self.progress(self.bound, int(self.best.sum()))
+            self.progress(self.bound - self.elsewhere, int(self.best.sum()) - self.elsewhere)
 
     def _improve(self, trial: BoolArray, patient: bool = False) -> bool:
         """Complete and thin a trial; True if it was a pattern already."""
@@ -138,20 +144,21 @@ class Search:
             self._take(self.repair.thin(pattern, self.deadline))
         return False
 
-    def _learn(self, trial: BoolArray, short: list[int]) -> bool:
+    def _learn(self, trial: BoolArray, short: list[Lack]) -> bool:
         """New barriers around the cells that fall short."""
-        asked = self.asked
-        reasons = Reasons(asked.equations, asked.counts, trial)
-        simple = alone(asked.equations, trial, asked.needs)
-        new = sum(self._add(barrier) for barrier in simple)
-        held = {barrier.cell for barrier in simple}
-        for cell in short:
-            if cell in held:
+        asked, new = self.asked, 0
+        reasons = Reasons(asked, trial)
+        held: dict[View, set[int]] = {}
+        for view, cell in short or [(PUBLIC, -1)]:
+            if view not in held:
+                simple = alone(asked, trial, view)
+                new += sum(self._add(barrier) for barrier in simple)
+                held[view] = {barrier.cell for barrier in simple}
+            if cell < 0 or cell in held[view]:
                 continue
-            need = int(asked.needs[cell])
-            barrier = reasons.find(cell, need)
+            barrier = reasons.find(view, cell)
             if barrier is None and asked.size <= MOST_TO_GROW:
-                barrier = self._grown(trial, cell, need)
+                barrier = self._grown(trial, view, cell)
             if barrier is not None:
                 new += self._add(barrier)
             if self.left <= 0:
@@ -160,51 +167,69 @@ class Search:
 
     def _add(self, barrier: Barrier) -> bool:
         new = self.covering.add(barrier)
-        if self.asked.primary[barrier.cell] and not self.covering.breakable(barrier):
-            self._refuse(barrier)
+        if self.asked.gone[barrier.cell] and not self.covering.breakable(barrier):
+            raise Unprotectable(barrier)
         return new
 
     def _next(self) -> BoolArray:
         cover = self.covering.solve(max(self.left, 1.0))
         self.covered = cover.proved
-        self.bound = max(self.bound, int(self.asked.primary.sum()) + math.ceil(cover.bound - 1e-6))
+        self.bound = max(self.bound, int(self.asked.gone.sum()) + math.ceil(cover.bound - 1e-6))
         self._report()
-        return self.asked.primary | cover.chosen
+        return self.asked.gone | cover.chosen
 
-    def _grown(self, trial: BoolArray, cell: int, need: int) -> Barrier | None:
+    def _grown(self, trial: BoolArray, view: View, cell: int) -> Barrier | None:
         """A barrier that rests on whole numbers: all published cells less those that could be withheld in vain."""
-        asked, moves = self.asked, Moves(self.asked.equations, self.asked.counts)
-        amounts = (need,) if need else (1, -1)
+        asked = self.asked
+        moves = Moves(asked.equations, asked.counts, asked.floor)
 
-        def held(withheld: BoolArray) -> bool:
-            moves.open(withheld)
+        def never(withheld: BoolArray, amounts: tuple[int, ...]) -> bool:
+            moves.open(withheld, None, view.known, view.at_least)
             found = [moves.find(cell, amount) for amount in amounts]
             return all(move is None and proved for move, proved in found)
 
-        withheld = trial.copy()
-        if not held(withheld):
+        need, width = int(asked.asks(view)[cell]), asked.width
+        ways: list[tuple[int, ...]] = [(need,)] if need else []
+        ways += [(up, up - width - 1) for up in range(1, width + 1)]
+        amounts = next((way for way in ways if never(trial, way)), None)
+        if amounts is None:
             return None
-        blocks = [np.flatnonzero(asked.candidates & ~trial)]
+        withheld = trial.copy()
+        blocks = [np.setdiff1d(np.flatnonzero(asked.candidates & ~trial), view.known)]
         while blocks:
             block = blocks.pop()
             wider = withheld.copy()
             wider[block] = True
-            if held(wider):
+            if never(wider, amounts):
                 withheld = wider
             elif len(block) > 1:
                 blocks += [block[: len(block) // 2], block[len(block) // 2 :]]
-        return Barrier(cell, need, tuple(np.flatnonzero(~withheld & asked.candidates).tolist()))
+        cells = np.setdiff1d(np.flatnonzero(~withheld & asked.candidates), view.known)
+        return Barrier(cell, amounts[0] if len(amounts) == 1 else 0, tuple(cells.tolist()), view)
 
-    def _refuse(self, barrier: Barrier | None = None) -> None:
-        if barrier is None:
+    def _fall_back(self) -> BoolArray:
+        """A pattern with as many cells as possible, thinned; refuses if a cell is known even so."""
+        asked = self.asked
+        pattern = asked.gone | asked.candidates
+        while short := self.repair.lacks(pattern):
+            reasons = Reasons(asked, pattern)
+            for view, cell in short:
+                if asked.gone[cell]:
+                    self._refuse(view, cell, reasons.find(view, cell))
+            pattern[[cell for _, cell in short]] = False
+        self._take(pattern)
+        self._take(self.repair.thin(pattern, self.deadline))
+        return pattern if self.best is None else self.best
+
+    def _refuse(self, view: View, cell: int, barrier: Barrier | None) -> NoReturn:
+        if barrier is None and view == PUBLIC and self.asked.width == 1 and not self.asked.needs[cell]:
             raise RefusedError("no pattern was found that protects every primary cell; withhold more by hand")
-        raise Unprotectable(barrier)
+        raise Unprotectable(barrier or Barrier(cell, 0, (), view))
 
 
 class Unprotectable(RefusedError):
-    """A primary cell that follows from the grand total (`need` 0), or cannot rise by `need`, whatever is withheld."""
+    """A cell that somebody knows, or that cannot rise by `need`, whatever is withheld."""
 
     def __init__(self, barrier: Barrier) -> None:
-        self.cell, self.need = barrier.cell, barrier.need
-        what = f"cannot rise by {self.need}" if self.need else "follows from the grand total"
-        super().__init__(f"cell {self.cell} {what} whatever else is withheld")
+        self.cell, self.need, self.view = barrier.cell, barrier.need, barrier.view
+        super().__init__(f"cell {self.cell} cannot be protected, whatever else is withheld")

@@ -9,6 +9,7 @@ from safemargin.decide.withhold.cover import Covering
 from safemargin.decide.withhold.problem import Problem
 from safemargin.decide.withhold.repair import Repair
 from safemargin.model.arrays import BoolArray, IntArray
+from safemargin.model.coalition import PUBLIC
 
 ROUNDS = 200
 
@@ -16,7 +17,7 @@ ROUNDS = 200
 def exposed(asked: Problem, repair: Repair, pattern: BoolArray) -> IntArray:
     """Primary cells of a pattern whose count cannot rise beyond the primary range."""
     wanted = asked.primary & (asked.wishes > 0)
-    return np.array(repair.stuck(pattern, asked.wishes, among=wanted), dtype=np.int64)
+    return np.array(repair.exposed(pattern, asked.wishes, wanted), dtype=np.int64)
 
 
 def refine(
@@ -33,18 +34,18 @@ def refine(
     Only whole patterns are compared: a choice of cells that leaves one of them known yields barriers as in the search.
     """
     best, least = pattern, 0
-    size = int((pattern & ~asked.primary).sum()) + extra
+    size = int((pattern & ~asked.gone).sum()) + extra
     _wish(asked, covering, pattern, worst)
     for _ in range(ROUNDS):
         if len(worst) <= least or time.monotonic() > deadline:
             break
         cover = covering.solve(max(deadline - time.monotonic(), 1.0), size)
         least = max(least, int(np.ceil(cover.bound - 1e-6)))
-        trial = asked.primary | cover.chosen
-        short = repair.stuck(trial)
+        trial = asked.gone | cover.chosen
+        short = repair.lacks(trial)
         if short:
-            reasons = Reasons(asked.equations, asked.counts, trial)
-            found = [reasons.find(cell, int(asked.needs[cell])) for cell in short]
+            reasons = Reasons(asked, trial)
+            found = [reasons.find(view, cell) for view, cell in short]
             if not any([covering.add(barrier) for barrier in found if barrier is not None]):
                 break
             continue
@@ -58,9 +59,9 @@ def refine(
 
 def _wish(asked: Problem, covering: Covering, pattern: BoolArray, cells: IntArray) -> bool:
     """Barriers against the wishes of some cells; False if none is new."""
-    reasons = Reasons(asked.equations, asked.counts, pattern)
+    reasons = Reasons(asked, pattern)
     new = False
     for cell in cells.tolist():
-        barrier = reasons.find(cell, int(asked.wishes[cell]))
+        barrier = reasons.rising(PUBLIC, cell, int(asked.wishes[cell]))
         new |= barrier is not None and covering.wish(barrier)
     return new

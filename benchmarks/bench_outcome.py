@@ -1,0 +1,58 @@
+"""Engines for the privacy of an outcome against plain enumeration, in one run; then how far they reach.
+
+    python benchmarks/bench_outcome.py [reach]
+
+All rankings equally likely. Every engine must agree with enumeration to 1e-12. With `reach`, also the largest cases,
+without a peer: plurality with 10 candidates and a million voters, Borda and STV with 2,000, a majority of 10 million.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+
+from safemargin.voting.belief import uniform
+from safemargin.voting.chances import Chances
+from safemargin.voting.election import Election
+from safemargin.voting.enumeration import enumerated
+from safemargin.voting.lattice import convolved, grid_of, nothing, transformed
+from safemargin.voting.pluralities import overtaken
+from safemargin.voting.private import private
+from safemargin.voting.rules import rule_named
+from safemargin.voting.transfers import transferred
+
+CASES: list[tuple[str, int, str, Callable[[Election], Chances]]] = [
+    ("borda", 50, "convolution", lambda e: convolved(e.kinds, grid_of(e.kinds), nothing)),
+    ("borda", 50, "FFT", lambda e: transformed(e.kinds, grid_of(e.kinds), nothing)),
+    ("maximin", 50, "convolution", lambda e: convolved(e.kinds, grid_of(e.kinds), nothing)),
+    ("stv", 50, "dynamic programming", lambda e: transferred(e.kinds, nothing)),
+    ("plurality", 2000, "trails", lambda e: overtaken(e.kinds, nothing)),
+]
+REACH = [("plurality", 10, 1_000_000), ("borda", 3, 2_000), ("stv", 3, 2_000), ("majority", 2, 10_000_000)]
+
+
+def timed(work: Callable[[], Chances]) -> tuple[float, float]:
+    """CPU seconds and delta."""
+    start = time.process_time()
+    delta = work().worst().delta
+    return time.process_time() - start, delta
+
+
+def main() -> None:
+    for name, voters, engine, run in CASES:
+        rule = rule_named(name, 3)
+        election = Election(rule, voters, uniform(rule))
+        slow, expected = timed(lambda: enumerated(election.kinds, nothing))
+        fast, delta = timed(lambda: run(election))
+        assert abs(delta - expected) < 1e-12
+        print(f"{name} n={voters} {engine}: {fast:.3f} s, enumeration {slow:.2f} s, ratio {slow / max(fast, 1e-4):.0f}")
+    if len(sys.argv) > 1:
+        for name, size, voters in REACH:
+            rule = rule_named(name, size)
+            start = time.process_time()
+            answer = private(Election(rule, voters, uniform(rule)))
+            taken = time.process_time() - start
+            print(f"{name} m={size} n={voters:,}: delta {answer.delta:.6g}, {answer.engine}, {taken:.1f} CPU s")
+
+
+if __name__ == "__main__":
+    main()

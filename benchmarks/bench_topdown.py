@@ -1,0 +1,91 @@
+"""TopDown's cost against the number of areas: CPU seconds of each step on synthetic countries of growing size.
+
+    python benchmarks/bench_topdown.py [--largest 16000] [--out curve.svg]
+
+Every country has 100 people per block, 50 blocks per tract and 24 counts in each area. The slope is that of the
+logarithms: 1 is linear.
+"""
+
+import argparse
+import math
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from safemargin.mechanisms.topdown.least_squares import fit
+from safemargin.project.topdown import TopDownProject
+from safemargin.report.charts import to_svg
+from safemargin.tabulate.spines import count_people, read_design
+from safemargin.topdown.country import write_country
+from safemargin.topdown.folder import Folder
+from safemargin.topdown.steps import estimate, publish_measurements
+
+STEPS = ("count", "measure", "least squares", "all estimates")
+
+
+def costs(blocks: int, folder: Path) -> tuple[int, dict[str, float]]:
+    """Areas of a country, and CPU seconds by step; the last step includes the one before it."""
+    project = TopDownProject.load(write_country(folder / "country", 100 * blocks, blocks))
+    marks = [time.process_time()]
+    design = read_design(project)
+    counts = design.spine.counts(count_people(project, design.spine))
+    marks.append(time.process_time())
+    public = Folder(folder / "published")
+    publish_measurements(public, design, counts)
+    marks.append(time.process_time())
+    fit(design, public.read_measured(design))
+    marks.append(time.process_time())
+    estimate(public)
+    marks.append(time.process_time())
+    return design.spine.areas, dict(zip(STEPS, np.diff(marks).tolist(), strict=True))
+
+
+def curve(found: list[tuple[int, dict[str, float]]]) -> str:
+    """The seconds of every step against the areas, both logarithmic."""
+    values = [{"areas": areas, "step": step, "s": s} for areas, each in found for step, s in each.items()]
+    axis = {"type": "quantitative", "scale": {"type": "log", "nice": False}}
+    return to_svg(
+        {
+            "data": {"values": values},
+            "width": 500,
+            "height": 300,
+            "mark": {"type": "line", "point": True},
+            "encoding": {
+                "x": {"field": "areas", **axis},
+                "y": {"field": "s", **axis, "axis": {"title": "CPU seconds"}},
+                "color": {"field": "step", "type": "nominal", "sort": list(STEPS)},
+            },
+        }
+    )
+
+
+def main() -> None:
+    """Double the country until the largest."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--largest", type=int, default=16_000)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    with TemporaryDirectory() as name:
+        costs(100, Path(name, "first"))  # what is loaded with the first run
+    found = []
+    print(f"{'areas':>8}  " + "  ".join(f"{step:>14}" for step in STEPS) + "   ms per area in all")
+    blocks = 1_000
+    while blocks <= options.largest:
+        with TemporaryDirectory() as name:
+            areas, seconds = costs(blocks, Path(name))
+        found.append((areas, seconds))
+        whole = seconds["count"] + seconds["measure"] + seconds["all estimates"]
+        print(f"{areas:>8,}  " + "  ".join(f"{seconds[s]:>12.2f} s" for s in STEPS) + f"   {1000 * whole / areas:.2f}")
+        blocks *= 2
+    sizes = [math.log(areas) for areas, _ in found]
+    for step in STEPS if len(found) > 1 else ():
+        slope = np.polyfit(sizes, [math.log(max(each[step], 1e-3)) for _, each in found], 1)[0]
+        print(f"slope of {step}: {slope:.2f}")
+    if options.out is not None:
+        options.out.write_text(curve(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Noisy counts beside the rule: if the choice of noised groups follows from answers, it sharpens what the noise tells.
+
+The law of the noise is public, so a noisy count leaves a range that the true one is almost surely in. A rule that
+noises a group because its share is outside the limits then tells which group that was, and on which side. Where the
+choice is drawn, every count could have led to it, and the promise about the noise includes it.
+"""
+
+import math
+
+import numpy as np
+
+from safemargin.audit.rule import category_sizes, hidden_groups, promise_of
+from safemargin.audit.situation import Situation
+from safemargin.bounds.rule import hull
+from safemargin.model.arrays import IntArray
+from safemargin.model.findings import Attempt, Finding
+from safemargin.model.published import PublishedTable
+
+ODDS = 1_000
+"""The true counts of a table are within the ranges but for one in so many times."""
+
+
+def noise(situation: Situation) -> Attempt:
+    """Bound the counts of noised groups by the law of the noise, and by the rule if it looks at answers."""
+    promise = promise_of(situation.release)
+    tables = [table for table in situation.release.tables if table.noisy is not None and len(table.axes) == 1]
+    if promise is None or promise.count is None or not tables:
+        return Attempt("noise", "no noise whose law is known", 0)
+    drawn = promise.choice is not None
+    findings: list[Finding] = []
+    looked = beyond = 0
+    for table in tables:
+        ranges = _ranges(situation, table, promise.count)
+        if ranges is not None:
+            names, people, sums, lower, upper = ranges
+            looked += len(names)
+            alone = situation.limits.verdicts(lower, upper, people) == 2
+            beyond += int(alone.any(axis=1).sum())
+            if not drawn and situation.onlooker.knows_rule:
+                low, high = hull(people, sums, situation.limits, (lower, upper))
+                told = (situation.limits.verdicts(low, high, people) == 2) & ~alone
+                for row, option in np.argwhere(told).tolist():
+                    least, most, size = int(low[row, option]), int(high[row, option]), int(people[row])
+                    words = f"that it is noised, beside the noisy count, leaves {least} to {most} of {size} people"
+                    cell = {table.axes[0]: names[row]}
+                    findings.append(Finding("noise", cell, table.options[option], size, least, most, words))
+    how = f"drawn with epsilon {promise.choice:g}" if drawn else "no matter of chance"
+    summary = f"which of {looked} groups are noised is {how}; noisy counts alone put {beyond} outside the limits"
+    exposed = sum({str(each.cell): each.people or 0 for each in findings}.values())
+    return Attempt("noise", summary, looked, tuple(findings), exposed)
+
+
+Ranges = tuple[list[str], IntArray, IntArray, IntArray, IntArray]
+"""Labels of noised groups, their people, their summed counts, and the range of each count."""
+
+
+def _ranges(situation: Situation, table: PublishedTable, epsilon: float) -> Ranges | None:
+    sizes = category_sizes(situation, table.axes[0])
+    found = [] if sizes is None else hidden_groups(situation, table, sizes, {"noised"})
+    if not found or table.noisy is None:
+        return None
+    names, people, sums = found[0]
+    rows = np.flatnonzero(np.array(table.status) == "noised")
+    codes, place = np.unique(table.codes[rows, 0], return_inverse=True)
+    counts = np.zeros((len(codes), len(table.options)), dtype=np.int64)
+    counts[place.ravel(), table.option[rows]] = table.noisy[rows]
+    far = math.ceil(min(math.log(2 * ODDS * counts.size) / epsilon, int(people.max(initial=0))))
+    return names, people, sums, np.clip(counts - far, 0, people[:, None]), np.clip(counts + far, 0, people[:, None])

@@ -1,0 +1,188 @@
+"""What tables one exchange away from a known one show of cells of any set of axes.
+
+Profiles that no published table tells apart (*twins*) may share out their votes in any way. Between classes of twins,
+votes are exchanged through pairs of them in two slices, and back through other pairs in the same two slices. Nothing
+has to be built: how far a cell goes up and down follows by addition.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from safemargin.bounds.exchange import Exchanges
+from safemargin.model.arrays import BoolArray, IntArray, grouped, row_keys
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Cells in pieces, one per class of twins that a cell has people in: its cell, its class and its people."""
+
+    cell: IntArray
+    twins: IntArray
+    people: IntArray
+    cells: int
+
+    def of(self, wanted: BoolArray) -> "Parts":
+        """The pieces of some cells."""
+        keep = wanted[self.cell]
+        return Parts(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
+
+    def add(self, values: IntArray) -> IntArray:
+        """Sums of columns, one row per piece, by cell."""
+        return np.stack([_sums(self.cell, column, self.cells) for column in values.T], axis=1)
+
+
+@dataclass(frozen=True)
+class _Meeting:
+    """Pairs of a block met with pieces of cells, on the side of the first profile and of the second.
+
+    Per side: the number of the pair, of the piece (-1 where the pair lies inside the cell and gives it nothing), and of
+    the key and cell that they share, a *group*; `cell` and `key` are those of every group.
+    """
+
+    pair: tuple[IntArray, IntArray]
+    piece: tuple[IntArray, IntArray]
+    group: tuple[IntArray, IntArray]
+    cell: IntArray
+    key: IntArray
+
+    def touched(self, units: IntArray) -> IntArray:
+        """Per group, the units of pairs that lie in its cell on either side."""
+        return sum((self.add(side, units[self.pair[side]]) for side in (0, 1)), np.zeros(len(self.cell), np.int64))
+
+    def add(self, side: int, units: IntArray) -> IntArray:
+        """Sums by group."""
+        return _sums(self.group[side], units, len(self.cell))
+
+
+class Reach:
+    """How far exchanges lead from a table; depends on public facts only."""
+
+    def __init__(self, exchanges: Exchanges) -> None:
+        self.exchanges, known = exchanges, exchanges.known
+        tops = known.blocks[list(exchanges.tops)].T + 1
+        self.first, self.twins = grouped(row_keys(tops, [int(column.max(initial=0)) + 1 for column in tops.T]))
+        low, high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
+        bound = ((low > 0) | (high < exchanges.people[:, None])).any(axis=1)
+        self.loose = np.bincount(self.twins, bound, minlength=len(self.first)) == 0
+        self.people = _sums(self.twins, exchanges.people, len(self.first))
+        self.are_profiles = len(self.first) == len(self.twins) and not (low > 0).any()
+        self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
+
+    def parts(self, cell_of: IntArray, cells: int) -> Parts:
+        """Cells, given as the cell of every profile, in pieces."""
+        first, place = grouped(cell_of * len(self.first) + self.twins)
+        people = _sums(place, self.exchanges.people, len(first))
+        return Parts(cell_of[first], self.twins[first], people, cells)
+
+    def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Classes that differ in a block only and may exchange votes, with the key of their slices."""
+        if block not in self._pairs:
+            pairs = self.exchanges.pairs(block)
+            first, second = self.twins[pairs.first], self.twins[pairs.second]
+            usable = self.loose[first] & self.loose[second]
+            self._pairs[block] = first[usable], second[usable], pairs.key[usable]
+        return self._pairs[block]
+
+
+class Surroundings:
+    """One table with all that are an exchange away from it."""
+
+    def __init__(self, reach: Reach, counts: IntArray) -> None:
+        self.reach, self.counts = reach, counts
+        profiles = reach.exchanges.matrix(counts)
+        self.pooled = np.stack([_sums(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
+        self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
+
+    def ends(self, parts: Parts) -> Iterator[tuple[IntArray, IntArray]]:
+        """Least and most of every cell and column (what is left of the people last), block by block.
+
+        Only cells of which `parts` has all pieces are meant; each number is attained by some table.
+        """
+        reach = self.reach
+        loose = _sums(parts.cell, reach.loose[parts.twins], parts.cells)
+        tied = loose < np.maximum(np.bincount(parts.cell, minlength=parts.cells), 1)
+        parts = parts.of(~tied)
+        here = self.pooled[parts.twins]
+        least = np.maximum(parts.people[:, None] - (reach.people[parts.twins][:, None] - here), 0)
+        most = np.minimum(parts.people[:, None], here)
+        ends = parts.add(least), parts.add(most)
+        yield _known(ends, tied)
+        for block in reach.exchanges.tops if len(parts.cell) else ():
+            if len(reach.pairs(block)[0]):
+                self._exchange(block, parts, (least, most), ends)
+                yield _known(ends, tied)
+
+    def _exchange(
+        self, block: int, parts: Parts, pieces: tuple[IntArray, IntArray], ends: tuple[IntArray, IntArray]
+    ) -> None:
+        """Widen the ends of cells by exchanges between the slices of a block."""
+        met = _meeting(parts, *self.reach.pairs(block), len(self.reach.first))
+        if not len(met.cell):
+            return
+        low, high = (parts.add(each) for each in pieces)
+        for given, taken in permutations(range(self.pooled.shape[1]), 2):
+            there, back, supply = self._rooms(block, given, taken)
+            rest = np.maximum(supply[met.key] - met.touched(back), 0)
+            for side, minus, plus in ((0, given, taken), (1, taken, given)):
+                piece = met.piece[side]
+                units = np.where(piece >= 0, there[met.pair[side]], 0)
+                room = parts.people[piece] - pieces[1][piece, plus]
+                more = np.minimum(met.add(side, np.minimum(units, room)), rest)
+                less = np.minimum(met.add(side, np.minimum(units, pieces[0][piece, minus])), rest)
+                np.maximum.at(ends[1][:, plus], met.cell, high[met.cell, plus] + more)
+                np.minimum.at(ends[0][:, minus], met.cell, low[met.cell, minus] - less)
+
+    def _rooms(self, block: int, given: int, taken: int) -> tuple[IntArray, IntArray, IntArray]:
+        """How many votes each pair can exchange one way and back, and how many back in all, by key."""
+        at = block, given, taken
+        if at not in self._room:
+            first, second, key = self.reach.pairs(block)
+            there = np.minimum(self.pooled[first, given], self.pooled[second, taken])
+            back = np.minimum(self.pooled[first, taken], self.pooled[second, given])
+            self._room[at] = there, back, _sums(key, back, int(key.max()) + 1)
+        return self._room[at]
+
+
+def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
+    order = np.argsort(parts.twins, kind="stable")
+    many = np.bincount(parts.twins, minlength=classes)
+    start = np.cumsum(many) - many
+    have = parts.cell * classes + parts.twins  # ascending, as pieces are
+    alone = bool((np.diff(parts.cell) > 0).all())  # cells of one piece have no pair inside
+    pairs, pieces = [], []
+    for mine, other in ((first, second), (second, first)):
+        pair = np.flatnonzero(many[mine])
+        count = many[mine[pair]]
+        nth = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        pair = np.repeat(pair, count)
+        piece = order[nth + start[mine[pair]]]
+        pairs.append(pair)
+        if alone:
+            pieces.append((piece, piece))
+            continue
+        both = parts.cell[piece] * classes + other[pair]
+        place = np.minimum(np.searchsorted(have, both), len(have) - 1)
+        pieces.append((piece, np.where(have[place] == both, -1, piece)))
+    groups = [key[pair] * parts.cells + parts.cell[piece] for pair, (piece, _) in zip(pairs, pieces, strict=True)]
+    head, group = grouped(np.concatenate(groups))
+    cut = len(pairs[0])
+    return _Meeting(
+        pair=(pairs[0], pairs[1]),
+        piece=(pieces[0][1], pieces[1][1]),
+        group=(group[:cut], group[cut:]),
+        cell=np.concatenate([parts.cell[piece] for piece, _ in pieces])[head],
+        key=key[np.concatenate(pairs)][head],
+    )
+
+
+def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, IntArray]:
+    """Ends that say nothing of cells with a profile that may not be changed."""
+    nothing = np.iinfo(np.int64).max // 2
+    return np.where(tied[:, None], nothing, ends[0]), np.where(tied[:, None], -nothing, ends[1])
+
+
+def _sums(place: IntArray, values: IntArray, count: int) -> IntArray:
+    return np.bincount(place, values, minlength=count).astype(np.int64)

@@ -1,0 +1,204 @@
+"""The TOML file that describes a TopDown release: people, areas, attributes, budget, and what tables must satisfy."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, PlainValidator, ValidationError
+from pydantic import model_validator as model_rule
+from pydantic_core import PydanticCustomError
+
+from safemargin.errors import InputError
+from safemargin.model.spine import TOTAL, Attributes, Query
+from safemargin.project import PHRASES
+from safemargin.project.sections import File, Name, Names, Section, twice_in
+
+
+def _share(value: object) -> Fraction:
+    """A number as it is written: 1, 0.25 or "104/4099"."""
+    if isinstance(value, int | str | Fraction) and not isinstance(value, bool):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            pass
+    raise PydanticCustomError("rule", 'must be a number or a fraction in quotes, as in 0.25 or "104/4099"')
+
+
+RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_error", "at_least", "at_most"}
+"""Columns of the files that are written."""
+
+Share = Annotated[Fraction, PlainValidator(_share)]
+Shares = Mapping[Name, Share]
+
+
+class PeopleSection(Section):
+    """The file of people: it stays inside."""
+
+    file: File = Field(description="CSV, Parquet or JSON lines, a row per person")
+    count: Name | None = Field(default=None, description="column with the number of people a row stands for")
+
+
+class SpineSection(Section):
+    """The areas."""
+
+    levels: Names = Field(description="columns with the areas, from wide to narrow")
+    root: Name = Field(default="all", description="what everything together is called")
+    file: File | None = Field(default=None, description="all areas, also empty ones; default: those in the data")
+
+
+class BudgetSection(Section):
+    """The budget and how it is split."""
+
+    rho: Share = Field(description="loss in zero-concentrated differential privacy")
+    delta: Share = Field(default=Fraction(1, 10**10), description="for the conversion to epsilon")
+    levels: Shares = Field(description="share of every level")
+    queries: Shares = Field(default={}, description="share of every query, on levels without a split of their own")
+    at: Mapping[Name, Shares] = Field(default={}, description="shares of the queries of one level")
+
+
+class MarginSection(Section):
+    """A margin of the areas of one level."""
+
+    level: Name = Field(description="one of the levels")
+    query: Name = Field(default=TOTAL, description="total, detailed, or attributes joined by *")
+
+
+class FileSection(MarginSection):
+    """Limits of a margin, from a file."""
+
+    file: File = Field(description="tidy file of the level, the attributes and the limits or counts")
+
+
+class TablesSection(Section):
+    """How tables of whole people are made."""
+
+    passes: Names | None = Field(default=None, description="margins that are settled one after the other")
+
+
+class TopDownProject(Section):
+    """A TopDown release as its user describes it."""
+
+    title: str = Field(default="", description="what the release is called")
+    data: PeopleSection
+    spine: SpineSection
+    attributes: Mapping[Name, Names] = Field(min_length=1, description="categories by column")
+    budget: BudgetSection
+    invariants: Annotated[tuple[MarginSection, ...], Field(strict=False)] = ()
+    zeros: Annotated[tuple[Mapping[Name, Names], ...], Field(strict=False)] = ()
+    bounds: Annotated[tuple[FileSection, ...], Field(strict=False)] = ()
+    earlier: Annotated[tuple[FileSection, ...], Field(strict=False)] = ()
+    tables: TablesSection = TablesSection()
+
+    @classmethod
+    def load(cls, path: Path) -> "TopDownProject":
+        """The release that a TOML file describes; its paths are relative to its folder."""
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: is not UTF-8; save the file as UTF-8") from None
+        try:
+            values = tomllib.loads(text, parse_float=Fraction)
+            return cls.model_validate(values, context={"folder": path.parent})
+        except ValidationError as error:
+            raise InputError(f"{path}: {_explained(error)}") from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        except ValueError as error:
+            raise InputError(f"{path}: is not valid TOML: {error}") from None
+
+    @property
+    def kinds(self) -> Attributes:
+        """What people are counted by."""
+        return Attributes(tuple(self.attributes), tuple(self.attributes.values()))
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All levels, that of everything first."""
+        return (self.spine.root, *self.spine.levels)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """Share of the budget by level."""
+        return tuple(self.budget.levels[level] for level in self.levels)
+
+    @property
+    def queries(self) -> tuple[dict[Query, Fraction], ...]:
+        """Share of every query, by level."""
+        found = []
+        for level in self.levels:
+            given = self.budget.at.get(level, self.budget.queries)
+            named = [(self.kinds.query(text), share) for text, share in given.items()]
+            if len({query for query, _ in named}) < len(named):
+                raise InputError(f"budget: {level}: two queries count the same; add up their shares")
+            found.append(dict(named))
+        return tuple(found)
+
+    @property
+    def passes(self) -> tuple[Query, ...]:
+        """Margins to settle in turn: as stated, or those with bounds (or else the people of an area), then all."""
+        if self.tables.passes is not None:
+            return tuple(map(self.kinds.query, self.tables.passes))
+        limited = [self.kinds.query(section.query).axes for section in (*self.bounds, *self.earlier)]
+        first = Query(tuple(sorted({axis for axes in limited for axis in axes})))
+        return tuple(dict.fromkeys((first, self.kinds.detailed)))
+
+    def place(self, section: MarginSection) -> tuple[int, Query]:
+        """The level and the margin that a section speaks about."""
+        return self.levels.index(section.level), self.kinds.query(section.query)
+
+    @model_rule(mode="after")
+    def _sections_agree(self) -> Self:
+        names = (*self.levels, *self.attributes)
+        if (twice := twice_in(name.lower() for name in names)) is not None:
+            raise InputError(f"{twice!r} is the name of two levels or attributes")
+        for name in names:
+            if "*" in name:
+                raise InputError(f"{name!r} cannot be the name of a level or attribute: * joins attributes")
+            if name.lower() in RESERVED:
+                raise InputError(f"{name!r} cannot be the name of a level or attribute: published files use it")
+        for name, categories in self.attributes.items():
+            if (twice := twice_in(categories)) is not None:
+                raise InputError(f"attributes.{name}: lists {twice!r} twice")
+        if not 0 < self.budget.delta < 1:
+            raise InputError(f"budget.delta = {float(self.budget.delta):g}: must lie between 0 and 1")
+        self._check_levels("budget.levels", self.budget.levels)
+        self._check_levels("budget.at", self.budget.at)
+        for level in self.levels:
+            if level not in self.budget.levels:
+                raise InputError(f"budget.levels.{level} is missing: every level needs a share, which may be 0")
+        for where, sections in (("invariants", self.invariants), ("bounds", self.bounds), ("earlier", self.earlier)):
+            self._check_levels(where, [section.level for section in sections])
+            for section in sections:
+                self.kinds.query(section.query)
+        for zero in self.zeros:
+            for name, categories in zero.items():
+                if name not in self.attributes:
+                    raise InputError(f"zeros: there is no attribute {name!r}; there are {', '.join(self.attributes)}")
+                unknown = next((one for one in categories if one not in self.attributes[name]), None)
+                if unknown is not None:
+                    raise InputError(f"zeros.{name}: {unknown!r} is not one of its categories")
+        return self
+
+    def _check_levels(self, where: str, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.levels:
+                raise InputError(f"{where}: there is no level {name!r}; the levels are {', '.join(self.levels)}")
+
+
+def _explained(error: ValidationError) -> str:
+    """The first problem."""
+    problem = error.errors(include_url=False)[0]
+    place = ".".join(str(step) for step in problem["loc"])
+    kind = problem["type"]
+    if kind == "missing":
+        return f"{place} is missing"
+    if kind == "extra_forbidden":
+        return f"{place}: unknown key"
+    phrase = PHRASES[kind].format(**problem.get("ctx", {})) if kind in PHRASES else problem["msg"]
+    value = problem["input"]
+    shown = "" if isinstance(value, Mapping) else f" = {value!r}"
+    return f"{place}{shown}: {phrase}"

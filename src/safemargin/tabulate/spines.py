@@ -1,0 +1,183 @@
+"""People counted by area and attributes, the tree of areas, and limits by area, as TopDown needs them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from safemargin.errors import InputError, TooLargeError
+from safemargin.model.arrays import BoolArray, IntArray, frozen
+from safemargin.model.design import MOST, Design, Limit
+from safemargin.model.spine import Spine, build_spine
+from safemargin.project.topdown import FileSection, TopDownProject
+from safemargin.tabulate.duck import DuckSource, connected
+from safemargin.tabulate.engines import open_source
+from safemargin.tabulate.profiles import check_columns
+
+MOST_CELLS = 20_000_000
+"""Counts of the smallest areas that are held in memory."""
+
+
+def read_design(project: TopDownProject) -> Design:
+    """Everything that is public about a release: areas, budget and constraints."""
+    spine, kinds = read_spine(project), project.kinds
+    cells = kinds.cells(kinds.detailed)
+    if len(spine.names[-1]) * cells > MOST_CELLS:
+        raise TooLargeError(
+            f"attributes: {cells:,} cells in each of {len(spine.names[-1]):,} areas are more than {MOST_CELLS:,}; "
+            "use fewer categories"
+        )
+    exact = [(0, kinds.query("total")), *map(project.place, project.invariants)]
+    return Design(
+        spine,
+        kinds,
+        project.budget.rho,
+        float(project.budget.delta),
+        project.shares,
+        project.queries,
+        tuple(dict.fromkeys(exact)),
+        _impossible(project),
+        tuple(_limit(project, spine, section, ("at_least", "at_most")) for section in project.bounds),
+        tuple(_limit(project, spine, section, ("count", "count")) for section in project.earlier),
+        project.passes,
+    )
+
+
+def read_spine(project: TopDownProject) -> Spine:
+    """The tree of areas, from the file that lists them or from the people."""
+    path, levels = project.spine.file or project.data.file, project.spine.levels
+    source = _source(path)
+    check_columns(path, source.columns, levels)
+    wanted = ", ".join(_text(source, name) for name in levels)
+    with connected(path) as database:
+        paths = database.execute(f"select distinct {wanted} from {source.scan}").fetchall()
+    try:
+        return build_spine(project.levels, project.spine.root, paths)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def count_people(project: TopDownProject, spine: Spine, path: Path | None = None) -> IntArray:
+    """Counts of the smallest areas, a row for each, a column for each cell.
+
+    `path` may be another file with the same columns, of people or, with a column `count`, of their numbers.
+    """
+    kinds, count = project.kinds, project.data.count
+    if path is not None and "count" in _source(path).columns:
+        count = "count"
+    path = path or project.data.file
+    source = _source(path)
+    columns = (spine.levels[-1], *kinds.names)
+    check_columns(path, source.columns, (*columns, *([count] if count else [])))
+    fields = ", ".join(f"{_text(source, name)} as k{place}" for place, name in enumerate(columns))
+    with connected(path) as database:
+        number = "count(*)"
+        if count is not None:
+            number = _checked_sum(database, source, count)
+        database.execute(f"create temp table people as select {fields}, {number} as n from {source.scan} group by all")
+        places = _placed(database, path, columns, (spine.names[-1], *kinds.categories))
+        found = database.execute(f"select {places[0]}, n::bigint as n from people {places[1]}").fetchnumpy()
+    codes = [np.asarray(found[f"p{place}"], dtype=np.int64) for place in range(len(columns))]
+    flat = np.ravel_multi_index(codes, (len(spine.names[-1]), *kinds.sizes))
+    counts = np.zeros(len(spine.names[-1]) * kinds.cells(kinds.detailed), dtype=np.int64)
+    np.add.at(counts, flat, np.asarray(found["n"], dtype=np.int64))
+    return counts.reshape(len(spine.names[-1]), -1)
+
+
+def _source(path: Path) -> DuckSource:
+    source = open_source(path)
+    if not isinstance(source, DuckSource):
+        raise InputError(f"{path}: must be a CSV, Parquet or JSON lines file")
+    return source
+
+
+def _text(source: DuckSource, name: str) -> str:
+    return f"coalesce({source.fields[name]}::varchar, '')"
+
+
+def _checked_sum(database: duckdb.DuckDBPyConnection, source: DuckSource, column: str) -> str:
+    number = f"try_cast({source.fields[column]} as double)"
+    wrong = f"{number} is null or {number} < 0 or {number} <> floor({number}) or {number} > {MOST}"
+    bad = database.execute(
+        f"select {source.fields[column]}::varchar from {source.scan} where {wrong} limit 1"
+    ).fetchall()
+    if bad:
+        raise InputError(f"{source.path}: column {column!r} holds {bad[0][0]!r}, which is not a number of people")
+    return f"sum({number})"
+
+
+def _placed(
+    database: duckdb.DuckDBPyConnection, path: Path, columns: Sequence[str], labels: Sequence[tuple[str, ...]]
+) -> tuple[str, str]:
+    """SQL of the places of the values `k0`, `k1`... of `people` among their labels; unknown values are refused."""
+    selected, joined = [], []
+    for place, (column, names) in enumerate(zip(columns, labels, strict=True)):
+        database.register(
+            f"labels{place}", {"label": np.array(names, dtype=object), "place": np.arange(len(names), dtype=np.int64)}
+        )
+        unknown = database.execute(
+            f"select k{place} from people anti join labels{place} on k{place} = label order by 1 limit 1"
+        ).fetchall()
+        if unknown:
+            what = "areas" if place == 0 else "attributes"
+            raise InputError(f"{path}: {column} = {unknown[0][0]!r} is not one of the {what} that are listed")
+        selected.append(f"labels{place}.place as p{place}")
+        joined.append(f"join labels{place} on k{place} = labels{place}.label")
+    return ", ".join(selected), " ".join(joined)
+
+
+def _impossible(project: TopDownProject) -> BoolArray:
+    """Cells that hold nobody."""
+    kinds = project.kinds
+    found = np.zeros(kinds.sizes, dtype=bool)
+    for zero in project.zeros:
+        index = [
+            [categories.index(one) for one in zero[name]] if name in zero else list(range(len(categories)))
+            for name, categories in zip(kinds.names, kinds.categories, strict=True)
+        ]
+        found[np.ix_(*index)] = True
+    return found.reshape(-1)
+
+
+def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tuple[str, str]) -> tuple[int, Limit]:
+    """Limits from a tidy file; what it does not list is free."""
+    level, query = project.place(section)
+    kinds, path = project.kinds, section.file
+    source = _source(path)
+    columns = (section.level, *(kinds.names[axis] for axis in query.axes))
+    if level == 0:
+        columns = columns[1:]
+    check_columns(path, source.columns, columns)
+    present = [end for end in ends if end in source.columns]
+    if not present:
+        raise InputError(f"{path}: has no column {' or '.join(dict.fromkeys(ends))}")
+    fields = [f"{_text(source, name)} as k{place}" for place, name in enumerate(columns)]
+    fields += [f"{source.fields[end]}::varchar as {end}" for end in dict.fromkeys(present)]
+    labels = [spine.names[level]] if level else []
+    labels += [kinds.categories[axis] for axis in query.axes]
+    with connected(path) as database:
+        database.execute(f"create temp table people as select {', '.join(fields)} from {source.scan}")
+        selected, joined = _placed(database, path, columns, labels)
+        shown = ", ".join(filter(None, [selected, *dict.fromkeys(present)]))
+        rows = database.execute(f"select {shown} from people {joined}").fetchall()
+    shape = (len(spine.names[level]), *(kinds.sizes[axis] for axis in query.axes))
+    low, high = np.zeros(shape, dtype=np.int64), np.full(shape, MOST)
+    for row in rows:
+        cell = row[: len(columns)] if level else (0, *row[: len(columns)])
+        said = dict(zip(dict.fromkeys(present), row[len(columns) :], strict=True))
+        if (least := said.get(ends[0])) not in (None, ""):
+            low[cell] = _whole(path, ends[0], str(least))
+        if (most := said.get(ends[1])) not in (None, ""):
+            high[cell] = _whole(path, ends[1], str(most))
+        if low[cell] > high[cell]:
+            where = ", ".join(f"{name} {label[at]}" for name, label, at in zip(columns, labels, row, strict=False))
+            raise InputError(f"{path}: {where}: at least {low[cell]} and at most {high[cell]} cannot both hold")
+    count = len(spine.names[level])
+    return level, Limit(query, frozen(low.reshape(count, -1)), frozen(high.reshape(count, -1)))
+
+
+def _whole(path: Path, column: str, text: str) -> int:
+    if not text.isdigit():
+        raise InputError(f"{path}: {column} = {text!r}: must be a whole number that is not negative")
+    return int(text)

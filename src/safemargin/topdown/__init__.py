@@ -1,0 +1,185 @@
+"""A TopDown release from its TOML file to its folder, and the check that its tables follow from its public files."""
+
+import hashlib
+import json
+import math
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.errors import InputError, OutputError
+from safemargin.mechanisms.topdown.least_squares import expected_errors
+from safemargin.model.accuracy import Accuracy, Expected
+from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.design import Design
+from safemargin.project.topdown import TopDownProject
+from safemargin.tabulate.spines import count_people, read_design
+from safemargin.topdown.accuracy import UNBIASED, WHOLE, accuracy
+from safemargin.topdown.folder import Folder, read_numbers, write_text
+from safemargin.topdown.promise import derivation, summary
+from safemargin.topdown.steps import Progress, check, estimate, public_files, publish_measurements, silent
+
+STATE = "inside/state.json"
+PROMISE, MANIFEST = "promise.json", "manifest.json"
+SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
+"""All that the second step reads, below the public folder."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run leaves: the public folder, what it promises, and how far it is from the truth."""
+
+    title: str
+    published: Path
+    design: Design
+    promise: Mapping[str, object]
+    accuracy: Accuracy
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """Counts that were computed again from public files, how many differ, and files whose hash is not as stated."""
+
+    counts: int
+    different: int
+    changed_files: tuple[str, ...]
+
+
+def run(
+    config: Path, folder: Path, *, beside: Mapping[str, Path] | None = None, progress: Progress = silent
+) -> Outcome:
+    """Measure, estimate and settle; a run that was interrupted goes on where it stopped, with the noise it drew.
+
+    `beside` names files of people that another method made, whose errors are told too.
+    """
+    project = TopDownProject.load(config)
+    mark = _claimed(folder, config, project)
+    progress("counting", 0, 1)
+    try:
+        design = read_design(project)
+        counts = design.spine.counts(count_people(project, design.spine))
+        public = Folder(folder / "published")
+        check(public, design, counts)
+    except InputError as error:
+        text = str(error)
+        raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
+    write_text(folder / STATE, mark)
+    publish_measurements(public, design, counts, progress)
+    estimate(public, progress)
+    from_data = project.spine.file is None
+    promise = summary(design, from_data)
+    write_text(public.path / PROMISE, json.dumps(derivation(design, from_data), indent=1, ensure_ascii=False) + "\n")
+    _write_manifest(public.path, project, promise)
+    spine = design.spine
+    methods: dict[str, list[IntArray | FloatArray]] = {
+        UNBIASED: [_estimates(public, design, level) for level in range(len(spine.levels))],
+        WHOLE: [public.read_table(design, level) for level in range(len(spine.levels))],
+    }
+    for name, path in (beside or {}).items():
+        methods[name] = list(spine.counts(count_people(project, spine, path)))
+    found = accuracy(design, counts, methods)
+    return Outcome(project.title or config.stem, public.path, design, promise, found)
+
+
+def plan(config: Path) -> tuple[Expected, ...]:
+    """What a release would measure and how precise its estimates would be. Counts of people are not looked at."""
+    project = TopDownProject.load(config)
+    design = read_design(project)
+    kinds = design.attributes
+    found = []
+    for level, (name, errors) in enumerate(zip(design.spine.levels, expected_errors(design), strict=True)):
+        measured = design.measured(level)
+        for query, error in errors.items():
+            share = design.shares[level] * design.queries[level].get(query, Fraction(0))
+            noise = math.sqrt(measured[query]) if query in measured else None
+            mean = math.sqrt(float((error**2).mean()))
+            found.append(Expected(name, kinds.title(query), str(share), noise, mean))
+    return tuple(found)
+
+
+def recompute(published: Path, progress: Progress = silent) -> Recomputed:
+    """The second step once more, from copies of nothing but its public sources, held against what was published."""
+    public = Folder(published)
+    design = public.read_design()
+    with tempfile.TemporaryDirectory() as name:
+        again = Folder(Path(name))
+        for source in SOURCES:
+            path = published / source
+            if path.is_dir():
+                shutil.copytree(path, again.path / source)
+            elif path.exists():
+                shutil.copy(path, again.path / source)
+        estimate(again, progress)
+        counts, different = 0, 0
+        for level in range(len(design.spine.levels)):
+            before, now = public.read_table(design, level), again.read_table(design, level)
+            counts += before.size
+            different += int((before != now).sum())
+            estimates = _estimates(public, design, level), _estimates(again, design, level)
+            different += int((np.abs(estimates[0] - estimates[1]) > 1e-6 * (1 + np.abs(estimates[0]))).sum())
+    return Recomputed(counts, different, _changed(published))
+
+
+def _estimates(public: Folder, design: Design, level: int) -> FloatArray:
+    path = public.place("estimates", level, design.spine.levels[level])
+    shape = (len(design.spine.names[level]), -1)
+    return np.asarray(read_numbers(path, "estimate")["estimate"], dtype=np.float64).reshape(shape)
+
+
+def _claimed(folder: Path, config: Path, project: TopDownProject) -> str:
+    """What marks a folder as ours; refused if it is not empty and has no such mark, or another."""
+    files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
+    files += [section.file for section in (*project.bounds, *project.earlier)]
+    mark = json.dumps({"schema": 1, "inputs": [[path.name, _hash(path)] for path in files]}, indent=1) + "\n"
+    path = folder / STATE
+    try:
+        if path.exists():
+            if path.read_text(encoding="utf-8") != mark:
+                raise OutputError(f"{folder}: holds a run on other input; name another folder")
+        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise OutputError(f"{folder}: is not empty and holds no run to go on with; name another folder")
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{folder}: cannot be read ({error})") from None
+    return mark
+
+
+def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[str, object]) -> None:
+    """Hashes of all files, and what each step read and wrote."""
+    path = published / MANIFEST
+    names = [str(file.relative_to(published)) for file in public_files(published) if file != path]
+    sources = [name for name in names if name.split("/")[0] in SOURCES]
+    made = [name for name in names if name not in sources and name != PROMISE]
+    document = {
+        "schema": 1,
+        "title": project.title,
+        "promise": promise,
+        "steps": [
+            {"step": "measure", "reads": ["people"], "writes": sources},
+            {"step": "estimate", "reads": sources, "writes": made},
+        ],
+        "files": {name: _hash(published / name) for name in names},
+    }
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def _changed(published: Path) -> tuple[str, ...]:
+    try:
+        stated = json.loads((published / MANIFEST).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{published / MANIFEST}: is not the manifest of a TopDown release ({error})") from None
+    return tuple(
+        name for name, mark in stated.items() if not (published / name).is_file() or _hash(published / name) != mark
+    )
+
+
+def _hash(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -1,0 +1,77 @@
+"""Errors of the estimate, of the whole tables and of other ways to publish, by level and by size of area."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from safemargin.mechanisms.geometric import Geometric
+from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, SizeError
+from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.design import Design
+
+UNBIASED, WHOLE, FLAT = "unbiased estimate", "whole tables", "flat geometric noise"
+
+Squares = tuple[FloatArray, FloatArray]
+"""Of one method on one level: squared errors of the people of every area, and mean squared errors of its counts."""
+
+
+def accuracy(
+    design: Design,
+    counts: Sequence[IntArray],
+    methods: Mapping[str, Sequence[IntArray | FloatArray]],
+) -> Accuracy:
+    """Errors of methods (their counts by level, a row per area) beside those that flat noise is expected to have."""
+    found = {
+        name: [_squares(mine, true) for mine, true in zip(tables, counts, strict=True)]
+        for name, tables in methods.items()
+    }
+    ours = {name: found.pop(name) for name in (UNBIASED, WHOLE) if name in found}
+    found = {**ours, FLAT: _flat(design), **found}
+    levels = tuple(
+        LevelError(name, level, len(people), kind, math.sqrt(float(values.mean())))
+        for name, squares in found.items()
+        for level, (people, cells) in zip(design.spine.levels, squares, strict=True)
+        for kind, values in ((PEOPLE, people), (CELLS, cells))
+    )
+    size = np.concatenate([true.sum(axis=1) for true in counts])
+    sizes = []
+    for name, squares in found.items():
+        people = np.concatenate([people for people, _ in squares])
+        for least, most in _classes(int(size.max(initial=0))):
+            here = (size >= least) & (size <= most)
+            if here.any():
+                error = math.sqrt(float(people[here].mean()))
+                sizes.append(SizeError(name, least, most, int(here.sum()), error))
+    return Accuracy(levels, tuple(sizes))
+
+
+def flat_geometric(design: Design) -> Geometric:
+    """Noise on every count of the smallest areas alone, at the same loss in zero-concentrated differential privacy.
+
+    A loss of epsilon in pure differential privacy is `epsilon ** 2 / 2` there. Moving a person changes two counts.
+    """
+    return Geometric(math.sqrt(2 * float(design.rho)) / 2)
+
+
+def _flat(design: Design) -> list[Squares]:
+    """Expected squares: the noise of the smallest areas adds up."""
+    spine, cells = design.spine, design.attributes.cells(design.attributes.detailed)
+    below = spine.counts(np.ones((len(spine.names[-1]), 1), dtype=np.int64))
+    variance = flat_geometric(design).variance
+    noise = [areas[:, 0].astype(np.float64) * variance for areas in below]
+    return [(each * np.float64(cells), each) for each in noise]
+
+
+def _squares(mine: IntArray | FloatArray, true: IntArray) -> Squares:
+    people = (mine.sum(axis=1) - true.sum(axis=1)).astype(np.float64) ** 2
+    cells = ((mine - true).astype(np.float64) ** 2).mean(axis=1)
+    return people, cells
+
+
+def _classes(largest: int) -> list[tuple[int, int]]:
+    """Classes of size: nobody, then one per power of ten."""
+    found = [(0, 0)]
+    while found[-1][1] < largest:
+        found.append((found[-1][1] + 1, (found[-1][1] + 1) * 10 - 1))
+    return found

@@ -1,0 +1,88 @@
+"""What a TopDown release promises, and why, as JSON that other programs read."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from safemargin.model.design import Design
+from safemargin.model.spine import Query
+
+UNIT, RECORDS = "person", "persons"
+NEIGHBOURS = "data sets of equally many people that agree on the invariants and differ in one person's record"
+
+
+def summary(design: Design, areas_from_data: bool) -> dict[str, object]:
+    """The promise in the words of a report, with everything that it leaves out."""
+    kinds, levels = design.attributes, design.spine.levels
+    invariants = ["number of all people"]
+    invariants += [f"{kinds.title(query)} of every {levels[level]}" for level, query in design.exact if level]
+    invariants += [_inhabited(design)] * areas_from_data
+    return {
+        "mechanism": "TopDown with discrete Gaussian noise",
+        "measure": "zero-concentrated differential privacy",
+        "rho": str(design.rho),
+        "epsilon": design.epsilon,
+        "delta": design.delta,
+        "neighbours": NEIGHBOURS,
+        "invariants": invariants,
+        "public_bounds": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.bounds],
+        "earlier_tables": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.earlier],
+    }
+
+
+def derivation(design: Design, areas_from_data: bool) -> dict[str, object]:
+    """The promise as a tree: each node has its rule and what it rests on. Budgets are fractions."""
+    flavour = _flavour(design, areas_from_data)
+    leaves = [
+        _node(
+            f"{design.attributes.title(query)} of every {design.spine.levels[level]} with noise of variance {variance}",
+            1 / variance,
+            "discrete Gaussian noise: one changed record changes two counts of a margin by one",
+            flavour,
+        )
+        for level in range(len(design.spine.levels))
+        for query, variance in design.measured(level).items()
+    ]
+    free = _node("exact counts", Fraction(0), "invariants are free (Proposition 1)", flavour)
+    measured = _node("noisy and exact margins", design.rho, "composition", flavour, [*leaves, free])
+    found = _node("TopDown", design.rho, "post-processing", flavour, [measured])
+    statement = (
+        f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from what is exact. "
+        f"Holds for {NEIGHBOURS}."
+    )
+    remarks = ["bounds, earlier tables and cells that hold nobody are taken for public facts about every data set"]
+    return {"schema": 1, **found, "statement": statement, "remarks": remarks}
+
+
+def _node(
+    mechanism: str,
+    budget: Fraction,
+    rule: str,
+    flavour: Mapping[str, object],
+    premises: list[dict[str, object]] | None = None,
+) -> dict[str, object]:
+    found = {"mechanism": mechanism, **flavour, "budget": {"rho_squared": str(budget)}, "rule": rule}
+    return {**found, "premises": premises} if premises else found
+
+
+def _flavour(design: Design, areas_from_data: bool) -> dict[str, object]:
+    """Everything but the budget: the same for all nodes."""
+    levels, kinds = design.spine.levels[1:], design.attributes
+    invariants: list[object] = [_counts(design, level, query) for level, query in design.exact]
+    invariants += [_inhabited(design)] * areas_from_data
+    nested = [[narrow, wide] for wide, narrow in zip(levels, levels[1:], strict=False)]
+    records = [{"kind": RECORDS, "variables": [*levels, *kinds.names], "free": True}]
+    return {
+        "invariants": invariants,
+        "population": {"name": f"{UNIT} records", "records": records, "determines": nested},
+        "change": {"distance": "hamming", "unit": UNIT},
+        "measure": "zcdp",
+    }
+
+
+def _counts(design: Design, level: int, query: Query) -> dict[str, object]:
+    area = [design.spine.levels[level]] if level else []
+    return {"counts": RECORDS, "by": [*area, *(design.attributes.names[axis] for axis in query.axes)]}
+
+
+def _inhabited(design: Design) -> str:
+    return f"which areas of level {design.spine.levels[-1]} have people"

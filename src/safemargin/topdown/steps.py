@@ -1,0 +1,117 @@
+"""The two steps of TopDown on files. Only the first is given counts of people; the second reads public files alone."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.errors import InputError
+from safemargin.mechanisms.topdown.least_squares import fit
+from safemargin.mechanisms.topdown.measure import measure
+from safemargin.mechanisms.topdown.tidy import all_reach, tidy
+from safemargin.model.arrays import IntArray
+from safemargin.model.design import Design, check_truth, limits
+from safemargin.model.spine import Query
+from safemargin.topdown.folder import Folder, write_cells
+
+Progress = Callable[[str, int, int], None]
+"""What is done, how much of it, and of how much."""
+
+
+def silent(words: str, done: int, total: int) -> None:
+    """For callers who do not wait."""
+
+
+def publish_measurements(
+    folder: Folder, design: Design, counts: Sequence[IntArray], progress: Progress = silent
+) -> None:
+    """Write the design, exact counts and noisy ones. A level that has its files keeps them: noise is drawn once."""
+    spine, kinds = design.spine, design.attributes
+    folder.write_design(design)
+    for (level, query), values in _exact(design, counts).items():
+        path = folder.place("exact", level, spine.levels[level], kinds.title(query))
+        write_cells(path, spine, level, kinds, query, {"count": values}, "exact")
+    total = sum(
+        len(spine.names[level]) * kinds.cells(query)
+        for level in range(len(spine.levels))
+        for query in design.measured(level)
+    )
+    drawn = 0
+    for level, name in enumerate(spine.levels):
+
+        def step(more: int, words: str = f"measuring {name}") -> None:
+            nonlocal drawn
+            drawn += more
+            progress(words, drawn, total)
+
+        variances = design.measured(level)
+        for query, variance in variances.items():
+            path = folder.place("noisy", level, name, kinds.title(query))
+            if path.exists():
+                step(len(spine.names[level]) * kinds.cells(query))
+                continue
+            values = measure(kinds.margin(counts[level], query), variance, step)
+            columns = {"noisy_count": values, "variance": np.full(values.shape, float(variance))}
+            write_cells(path, spine, level, kinds, query, columns, "noisy")
+
+
+def check(folder: Folder, design: Design, counts: Sequence[IntArray]) -> None:
+    """Refuse what cannot be carried out, before anything is written."""
+    check_truth(design, limits(design, _exact(design, counts)), tuple(counts))
+    _check_names(folder, design)
+
+
+def _exact(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, Query], IntArray]:
+    return {(level, query): design.attributes.margin(counts[level], query) for level, query in design.exact}
+
+
+def _check_names(folder: Folder, design: Design) -> None:
+    """Names may hold letters that files cannot; then two may become one."""
+    seen: set[Path] = set()
+    for level, name in enumerate(design.spine.levels):
+        for query in design.measured(level):
+            path = folder.place("noisy", level, name, design.attributes.title(query))
+            if path in seen:
+                raise InputError(f"attributes: two queries of {name} would be written to {path.name}; rename one")
+            seen.add(path)
+
+
+def estimate(folder: Folder, progress: Progress = silent) -> None:
+    """Unbiased estimates and whole tables of every level from the public files; levels that are there are kept."""
+    design = folder.read_design()
+    measured = folder.read_measured(design)
+    spine, kinds = design.spine, design.attributes
+    found = fit(design, measured)
+    for level, name in enumerate(spine.levels):
+        path = folder.place("estimates", level, name)
+        if not path.exists():
+            values = found.estimate(level)
+            error = found.standard_error(level, kinds.detailed)
+            columns = {"estimate": values, "standard_error": np.broadcast_to(error[:, None], values.shape)}
+            write_cells(path, spine, level, kinds, kinds.detailed, columns, "unbiased estimate")
+    constraints = limits(design, measured.exact)
+    reachable = all_reach(design, constraints)
+    families = len(design.passes) * (1 + sum(len(names) for names in spine.names[:-1]))
+    done = 0
+    above: IntArray | None = None
+    for level, name in enumerate(spine.levels):
+        here = len(design.passes) * (len(spine.names[level - 1]) if level else 1)
+        path = folder.place("tables", level, name)
+        if path.exists():
+            above = folder.read_table(design, level)
+            done += here
+            progress(f"settling {name}", done, families)
+            continue
+
+        def step(more: int, words: str = f"settling {name}") -> None:
+            nonlocal done
+            done += more
+            progress(words, done, families)
+
+        above = tidy(design, constraints[level], reachable[level], found, level, above, step)
+        write_cells(path, spine, level, kinds, kinds.detailed, {"count": above}, "whole table")
+
+
+def public_files(folder: Path) -> list[Path]:
+    """All files of a folder, drafts of an interrupted run left out."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))

@@ -1,0 +1,93 @@
+"""Binomial and Poisson laws with full relative accuracy, however large the numbers and small the chances."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import betainc, gammaln, xlogy
+
+from safemargin.model.arrays import FloatArray
+
+HALF_LOG_TWO_PI = 0.5 * float(np.log(2 * np.pi))
+EXACT_UP_TO = 15
+_SMALL = np.arange(1, EXACT_UP_TO + 1, dtype=np.float64)
+_STIRLING = np.concatenate([[0.0], gammaln(_SMALL + 1) - (_SMALL + 0.5) * np.log(_SMALL) + _SMALL - HALF_LOG_TWO_PI])
+
+
+def stirling_error(n: Any) -> FloatArray:
+    """log n! less Stirling's formula."""
+    n = np.asarray(n, dtype=np.float64)
+    big = np.maximum(n, EXACT_UP_TO + 1.0)
+    square = big * big
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square) / big
+    return np.asarray(np.where(n <= EXACT_UP_TO, _STIRLING[np.minimum(n, EXACT_UP_TO).astype(np.int64)], series))
+
+
+def deviance(x: Any, mean: Any) -> FloatArray:
+    """x log(x / mean) + mean - x, without loss where the two are close (Loader 2000)."""
+    x, mean = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(mean, dtype=np.float64))
+    total = x + mean
+    with np.errstate(invalid="ignore", divide="ignore"):
+        v = np.where(total > 0, (x - mean) / total, 0.0)
+        far = xlogy(x, np.where(mean > 0, x / np.where(mean > 0, mean, 1.0), 1.0)) + mean - x
+    square = v * v
+    series = np.zeros_like(v)
+    for odd in range(17, 1, -2):
+        series = (series + 1 / odd) * square
+    return np.asarray(np.where(square < 0.01, (x - mean) * v + 2 * x * v * series, far))
+
+
+def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:
+    """log of the chance of k among n, each with chance p.
+
+    >>> float(np.exp(log_binomial(499, 999, 0.9)))  # doctest: +ELLIPSIS
+    1.98522331223...e-224
+    """
+    k, n, p = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (k, n, p)))
+    inside = (k > 0) & (k < n)
+    some, least = np.where(inside, k, 1.0), np.where(inside, n, 2.0)
+    rest = least - some
+    found = (
+        stirling_error(least)
+        - stirling_error(some)
+        - stirling_error(rest)
+        - deviance(some, least * p)
+        - deviance(rest, least * (1 - p))
+        + 0.5 * np.log(least / (2 * np.pi * some * rest))
+    )
+    with np.errstate(divide="ignore"):
+        found = np.where((k == 0) & (n >= 0), n * np.log1p(-p), found)
+        found = np.where((k == n) & (n > 0), n * np.log(p), found)
+    return np.where((k < 0) | (k > n), -np.inf, found)
+
+
+def log_poisson(k: Any, mean: Any) -> FloatArray:
+    """log of the Poisson chance of k."""
+    k, mean = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(mean, dtype=np.float64))
+    some = np.maximum(k, 1.0)
+    found = -stirling_error(some) - deviance(some, mean) - 0.5 * np.log(2 * np.pi * some)
+    return np.where(k < 0, -np.inf, np.where(k == 0, -mean, found))
+
+
+def log_upper_tail(k: Any, n: Any, p: Any) -> FloatArray:
+    """log of the chance of at least k among n.
+
+    Where the tail is below what floating point holds, its first terms are summed instead.
+    """
+    k, n, p = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (k, n, p)))
+    inside = (k > 0) & (k <= n)
+    some, least = np.where(inside, k, 1.0), np.where(inside, n, 1.0)
+    tail = betainc(some, least - some + 1, p)
+    with np.errstate(divide="ignore"):
+        found = np.log(tail)
+    tiny = inside & (tail < 1e-280)
+    if tiny.any():
+        ratio = (n - k) / (k + 1) * p / (1 - p)
+        terms = np.ones_like(k)
+        total = np.ones_like(k)
+        for step in range(1, 400):
+            terms = terms * np.where(tiny, (n - k - step + 1) / (k + step) * p / (1 - p), 0.0)
+            total = total + terms
+            if not (np.abs(terms[tiny]) > 1e-17 * total[tiny]).any():
+                break
+        found = np.where(tiny & (ratio < 1), log_binomial(k, n, p) + np.log(total), found)
+    return np.where(k <= 0, 0.0, np.where(k > n, -np.inf, found))

@@ -1,0 +1,120 @@
+"""Publishing all counts of votes: the exact delta as one sum over binomial terms.
+
+With votes of kinds i and j in question, all that tells them apart is how many of the s votes of either kind are i.
+Turning votes of other kinds into i or j at random is a step after publication, so delta falls as the share of i or j
+grows: the two rarest kinds are the worst pair, at every epsilon.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb, exp, expm1, floor, log
+
+import numpy as np
+
+from safemargin.errors import InputError
+from safemargin.model.arrays import FloatArray
+from safemargin.voting.binomial import log_binomial, log_upper_tail
+from safemargin.voting.chances import Worst
+
+SAMPLE = 120
+MOST_TERMS = 1_500
+FAR = 42.0
+"""Terms smaller than the largest by exp of this are left out."""
+
+
+def _log_terms(s: FloatArray, voters: int, first: float, second: float, epsilon: float) -> FloatArray:
+    """log of what elections with s votes of the two kinds contribute."""
+    both = first + second
+    share = first / both
+    odds = exp(epsilon) * share
+    bar = np.floor(s * odds / (1 - share + odds)) + 1
+    own = log_binomial(bar - 1, s - 1, share)
+    if epsilon > 0:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            less = log_upper_tail(bar, s - 1, share) + log(expm1(epsilon)) - own
+            left = np.log1p(-np.exp(np.minimum(less, 0.0)))
+            own = np.where((less < 0) & (own > -np.inf), own + left, -np.inf)
+    size = log_binomial(s - 1, voters - 1, min(both, 1.0)) if both < 1 else np.where(s == voters, 0.0, -np.inf)
+    return size + own
+
+
+def log_pair(voters: int, first: float, second: float, epsilon: float = 0.0) -> float:
+    """log of delta for votes whose kinds have these shares: the first instead of the second."""
+    if first + second > 1 - 1e-15:
+        return float(_log_terms(np.array([float(voters)]), voters, first, second, epsilon)[0])
+    low, high = 1, voters
+    while high - low > MOST_TERMS:
+        at = np.unique(np.linspace(low, high, SAMPLE).astype(np.int64))
+        terms = _log_terms(at.astype(np.float64), voters, first, second, epsilon)
+        mode = 1 + (voters - 1) * (first + second)
+        near = (
+            np.flatnonzero(terms > terms.max() - FAR)
+            if terms.max() > -np.inf
+            else np.array([np.argmin(abs(at - mode))])
+        )
+        tighter = int(at[max(near[0] - 1, 0)]), int(at[min(near[-1] + 1, len(at) - 1)])
+        if tighter[1] - tighter[0] > 0.8 * (high - low):
+            break
+        low, high = tighter
+    terms = _log_terms(np.arange(low, high + 1, dtype=np.float64), voters, first, second, epsilon)
+    top = float(terms.max())
+    return top + log(float(np.exp(terms - top).sum())) if top > -np.inf else -np.inf
+
+
+def rarest(shares: Sequence[float]) -> tuple[int, int]:
+    """Places of the two smallest shares."""
+    order = sorted(range(len(shares)), key=lambda place: (shares[place], place))
+    return order[0], order[1]
+
+
+def counts_worst(voters: int, shares: Sequence[float], epsilon: float = 0.0) -> Worst:
+    """Delta of publishing the counts of all kinds; `voters` are those whose votes are not known.
+
+    >>> round(counts_worst(5, [1 / 3] * 3).delta, 6)
+    0.432099
+    """
+    first, second = rarest(shares)
+    orders = ((first, second), (second, first)) if epsilon > 0 else ((first, second),)  # at 0 both are the same
+    ways = [(log_pair(voters, shares[i], shares[j], epsilon), (i, j)) for i, j in orders]
+    log_delta, pair = max(ways, key=lambda way: (way[0], -way[1][0]))
+    return Worst(exp(log_delta) if log_delta > -745 else 0.0, log_delta, pair, ())
+
+
+def counts_fraction(voters: int, shares: Sequence[Fraction]) -> Fraction:
+    """Delta at epsilon 0 as a fraction."""
+    first, second = (shares[place] for place in rarest([float(share) for share in shares]))
+    both = first + second
+    share = first / both
+    total = Fraction(0)
+    for s in range(1, voters + 1):
+        size = comb(voters - 1, s - 1) * both ** (s - 1) * (1 - both) ** (voters - s)
+        k = floor(s * share)
+        total += size * comb(s - 1, k) * share**k * (1 - share) ** (s - 1 - k)
+    return total
+
+
+def tail_bound(voters: int, first: float, second: float, epsilon: float) -> float:
+    """Theorem 1's two binomial tails, above the exact value."""
+    _check_bound(voters, min(first, second), epsilon)
+    others = voters - 1
+    epsilon = min(epsilon, 2 * log(2))
+    up = exp(log_upper_tail(floor(first * others * exp(epsilon / 2) - 1) + 1, others, first))
+    bar = second * others * exp(-epsilon / 2)
+    below = int(np.ceil(bar)) - 1
+    down = exp(log_upper_tail(others - below, others, 1 - second)) if below >= 0 else 0.0
+    return up + down
+
+
+def chernoff_bound(voters: int, first: float, second: float, epsilon: float) -> float:
+    """Theorem 1 with the constants of its proof, above the tails."""
+    _check_bound(voters, min(first, second), epsilon)
+    epsilon = min(epsilon, 2 * log(2))
+    mean, other = first * (voters - 1), second * (voters - 1)
+    beta = expm1(epsilon / 2) - 1 / mean
+    return exp(-mean * beta**2 / 3) + exp(-other * expm1(-epsilon / 2) ** 2 / 2)
+
+
+def _check_bound(voters: int, share: float, epsilon: float) -> None:
+    least = 2 * log(1 + 1 / (share * (voters - 1)))
+    if epsilon <= least:
+        raise InputError(f"epsilon = {epsilon:g}: the bound of Theorem 1 needs more than {least:.4g} here")

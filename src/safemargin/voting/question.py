@@ -1,0 +1,165 @@
+"""A question as a user puts it: words for rule, candidates, belief and known votes, made into elections."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+
+from safemargin.errors import InputError
+from safemargin.voting.ballots import letters
+from safemargin.voting.belief import Belief, Box, from_counts, uniform
+from safemargin.voting.boxes import worst_in
+from safemargin.voting.election import Election
+from safemargin.voting.lattice import Progress, nothing
+from safemargin.voting.private import Answer, least_epsilon, private, worst_of
+from safemargin.voting.reading import Ballots, read_ballots, read_belief
+from safemargin.voting.rules import AllTies, Rule, rule_named
+from safemargin.voting.sampling import DRAWS
+from safemargin.voting.stability import smallest_electorate
+
+ALL_TIES = "all"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, before anything is computed."""
+
+    rule: str
+    candidates: str | None = None
+    voters: int | None = None
+    beliefs: tuple[str, ...] = ("uniform",)
+    publish: str = "winner"
+    epsilon: float = 0.0
+    curve: tuple[float, ...] = ()
+    ties: str | None = None
+    known: Path | None = None
+    votes: Path | None = None
+    engine: str | None = None
+    rational: bool = False
+    draws: int = DRAWS
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A question made ready: elections, one per belief, and the votes that were cast if there are some."""
+
+    question: Question
+    rule: Rule
+    names: tuple[str, ...]
+    elections: tuple[Election, ...]
+    boxes: tuple[Box, ...]
+    winner: str | None = None
+
+    def answer(self, progress: Progress = nothing) -> Answer:
+        """The largest delta over all beliefs."""
+        asked = self.question
+        how = {"engine": asked.engine, "draws": asked.draws, "seed": asked.seed, "rational": asked.rational}
+
+        def one(election: Election) -> Answer:
+            return private(election, asked.publish, asked.epsilon, curve=asked.curve, progress=progress, **how)  # type: ignore[arg-type]
+
+        answers = [one(election) for election in self.elections]
+        answers += [worst_in(box, self._template(box), asked.publish, asked.epsilon) for box in self.boxes]
+        return worst_of(answers)
+
+    def least_epsilon(self, target: float) -> float:
+        """The least epsilon with delta at most `target`, whichever belief is held."""
+        return max((least_epsilon(each, self.question.publish, target) for each in self.elections), default=inf)
+
+    def smallest(self, target: float) -> int:
+        """The least number of voters from which on delta is at most `target`, whichever belief is held."""
+        asked = self.question
+
+        def delta_of(voters: int) -> float:
+            if any(sum(election.known.values()) >= voters for election in self.elections):
+                return 1.0
+            elections = [replace(election, voters=voters) for election in self.elections]
+            return max(private(each, asked.publish, asked.epsilon, draws=asked.draws).delta for each in elections)
+
+        if not self.elections:
+            raise InputError("--delta: give a belief, not intervals")
+        return smallest_electorate(delta_of, target)
+
+    def _template(self, box: Box) -> Election:
+        total = sum(box.low)
+        start = Belief(box.votes, tuple(low / total for low in box.low), box.words)
+        voters = self.question.voters
+        assert voters is not None
+        known = self.elections[0].known if self.elections else {}
+        return Election(self.rule, voters, start, known, self.names)
+
+
+def make_ready(question: Question) -> Setting:
+    """Read the files that a question names and check that all fits together."""
+    ballots = read_ballots(question.votes) if question.votes is not None else None
+    names = _named(question, ballots)
+    found: list[Belief | Box] = []
+    for word in question.beliefs:
+        if word in ("uniform", "result"):
+            continue
+        belief, read = read_belief(Path(word), names)
+        names = names or read
+        found.append(belief)
+    if names is None:
+        raise InputError("--candidates: say how many candidates there are, or name them, as in a,b,c")
+    names = _in_order(names, question.ties)
+    if names != (ballots.names if ballots else names) and ballots is not None:
+        ballots = _renumbered(ballots, names)
+    if found and question.ties not in (None, ALL_TIES):
+        found = [read_belief(Path(word), names)[0] for word in question.beliefs if word not in ("uniform", "result")]
+    rule = rule_named(question.rule, len(names))
+    rule = AllTies(len(names), rule) if question.ties == ALL_TIES else rule
+    for word in question.beliefs:
+        if word == "uniform":
+            found.append(uniform(rule))
+        elif word == "result":
+            found.append(_as_cast(ballots))
+    voters = question.voters if question.voters is not None or ballots is None else ballots.voters
+    if voters is None:
+        raise InputError("--voters: say how many people vote")
+    known = read_ballots(question.known, names).counts if question.known is not None else {}
+    elections = tuple(Election(rule, voters, belief, known, names) for belief in found if isinstance(belief, Belief))
+    boxes = tuple(belief for belief in found if isinstance(belief, Box))
+    winner = None
+    if ballots is not None:
+        cast = rule.winner(tuple(ballots.counts), tuple(ballots.counts.values()))
+        winner = rule.outcome_name(cast, names)
+    return Setting(replace(question, voters=voters), rule, names, elections, boxes, winner)
+
+
+def _named(question: Question, ballots: Ballots | None) -> tuple[str, ...] | None:
+    if ballots is not None:
+        return ballots.names
+    text = question.candidates
+    if text is None:
+        return None
+    if text.isdigit():
+        return letters(int(text))
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
+    if len(set(names)) < len(names):
+        raise InputError(f"--candidates {text!r}: names somebody twice")
+    return names
+
+
+def _in_order(names: tuple[str, ...], ties: str | None) -> tuple[str, ...]:
+    """Candidates in the order in which ties are broken."""
+    if ties in (None, ALL_TIES):
+        return names
+    assert ties is not None
+    order = tuple(part.strip() for part in ties.split(","))
+    if sorted(order) != sorted(names):
+        raise InputError(f"--ties {ties!r}: must name every candidate once ({', '.join(names)}), or be 'all'")
+    return order
+
+
+def _renumbered(ballots: Ballots, names: Sequence[str]) -> Ballots:
+    place = {name: number for number, name in enumerate(names)}
+    counts = {tuple(place[ballots.names[c]] for c in vote): count for vote, count in ballots.counts.items()}
+    return Ballots(tuple(names), counts)
+
+
+def _as_cast(ballots: Ballots | None) -> Belief:
+    if ballots is None:
+        raise InputError("--belief result: needs the votes that were cast; name their file with --votes")
+    return from_counts(ballots.counts, tuple(ballots.counts), "everybody else votes independently, as in the result")

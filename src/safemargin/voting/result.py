@@ -1,0 +1,75 @@
+"""What the exact result of a release, the count of every option over everybody, tells about one person."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log10
+
+from safemargin.voting.counts import counts_worst
+
+SMALL = 1e-6
+"""The delta at which the result is described: one in a million."""
+MOST_POINTS = 12
+LARGE = 20.0
+"""An epsilon that promises nothing."""
+
+
+@dataclass(frozen=True)
+class ResultPrivacy:
+    """Pairs of epsilon and delta that publishing the counts of `options` keeps, and the two options told apart best."""
+
+    voters: int
+    options: tuple[str, ...]
+    belief: str
+    shares: tuple[Fraction, ...]
+    curve: tuple[tuple[float, float], ...]
+    epsilon: float
+    delta: float
+    pair: tuple[str, str]
+
+
+def result_privacy(options: Sequence[str], counts: Sequence[int], belief: str = "result") -> ResultPrivacy | None:
+    """How private the result is against somebody who believes in its shares, or that all options are equally likely.
+
+    None where fewer than two options could be chosen, or nobody answered.
+    """
+    voters = sum(counts)
+    if len(options) < 2 or voters == 0:
+        return None
+    if belief == "result":
+        shares = tuple((count + Fraction(1, 2)) / (voters + Fraction(len(options), 2)) for count in counts)
+        words = "everybody else chose independently, each option as often as the result says"
+    else:
+        shares = (Fraction(1, len(options)),) * len(options)
+        words = "everybody else chose independently, every option being equally likely"
+    numbers = [float(share) for share in shares]
+    start = counts_worst(voters, numbers)
+    curve = [(0.0, start.delta)]
+    curve += _towards(voters, numbers, 2 / (voters * min(numbers)) ** 0.5)
+    small = [(epsilon, delta) for epsilon, delta in curve if delta <= SMALL]
+    epsilon, delta = min(small) if small else curve[0]
+    x, y = start.pair
+    return ResultPrivacy(
+        voters, tuple(options), words, shares, tuple(curve), epsilon, delta, (str(options[x]), str(options[y]))
+    )
+
+
+def _towards(voters: int, shares: Sequence[float], step: float) -> list[tuple[float, float]]:
+    """Points of the curve on the way to one in a million: delta falls like a normal tail, so few are enough."""
+    found: list[tuple[float, float]] = []
+    epsilon = step
+    while len(found) < MOST_POINTS and (not found or found[-1][1] > SMALL) and epsilon < LARGE:
+        epsilon = _two_digits(epsilon)
+        found.append((epsilon, counts_worst(voters, shares, epsilon).delta))
+        epsilon *= 1.5
+    return found
+
+
+def _two_digits(value: float) -> float:
+    """The value rounded up to two digits.
+
+    >>> _two_digits(0.01234)
+    0.013
+    """
+    unit = 10.0 ** (ceil(log10(value)) - 2)
+    return float(f"{ceil(value / unit - 1e-9) * unit:.2g}")

@@ -1,0 +1,62 @@
+"""What single exchanges show of a cell is attained by some table of whole people, whatever is published."""
+
+import numpy as np
+import pytest
+
+from safemargin.bounds.levels import levels
+from safemargin.bounds.linear import Program
+from safemargin.bounds.propagate import propagate
+from safemargin.bounds.reach import Surroundings
+from safemargin.bounds.rounding import Rounder
+from safemargin.bounds.system import System, system
+from safemargin.model.arrays import frozen
+from safemargin.model.domain import Axis, Schema
+from safemargin.model.margins import knowing, printed
+from safemargin.model.table import Table, Tally
+from safemargin.model.target import Target
+
+NAMES, SHAPE = ("site", "grade", "term"), (3, 3, 2)
+
+
+def village(seed: int, options: int) -> tuple[Table, System]:
+    """A few people by three axes; a table of two of them and the third are published, two sites as one."""
+    rng = np.random.default_rng(seed)
+    people = rng.integers(0, 5, SHAPE)
+    votes = np.array([rng.multinomial(size, np.full(options, 1 / options)) for size in people[people > 0]])
+    codes = frozen(np.argwhere(people > 0), len(SHAPE))
+    axes = tuple(Axis(name, tuple(f"{name}{c}" for c in range(size))) for name, size in zip(NAMES, SHAPE, strict=True))
+    tally, roll = Tally(NAMES, codes, frozen(votes, options)), Tally(NAMES, codes, frozen(people[people > 0], 1))
+    table = Table(Schema(axes, tuple("xyz"[:options])), (tally,), (roll,))
+    merged = (frozenset({"site0", "site1"}), frozenset({"site2"}))
+    alone = {axis.name: tuple(frozenset({category}) for category in axis.categories) for axis in axes}
+    tables = [printed(table, ("site",), {"site": merged})]
+    if seed % 2:
+        tables.append(printed(table, ("site", "grade"), {"site": merged, "grade": alone["grade"]}))
+    else:
+        tables.append(printed(table, ("grade",), {"grade": alone["grade"]}))
+    tables.append(printed(table, ("term",), {"term": alone["term"]}))
+    return table, system(tuple(tables), knowing(table, "joint"), 0)
+
+
+@pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3)])
+def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> None:
+    table, known = village(seed, options)
+    rounder = Rounder(known)
+    limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
+    counts = table.margin(NAMES).counts[:, : known.free].ravel()
+    assert known.admits(counts)
+    program = Program(known, *propagate(known))
+    around = Surroundings(rounder.reach, counts)
+    wider = 0
+    for level in levels(known, rounder, limits):
+        *_, (least, most) = around.ends(level.pieces(rounder.reach))
+        now = level.add(known.listed(counts))
+        for cell in range(len(level.first)):
+            for option in range(known.free):
+                assert least[cell, option] <= now[cell, option] <= most[cell, option]
+                wider += int(most[cell, option] > least[cell, option])
+                cost = np.zeros((len(known.codes), known.free))
+                cost[level.cell_of == cell, option] = 1.0
+                assert most[cell, option] <= program.maximise_integer(cost.ravel(), 20.0).value + 1e-6
+                assert least[cell, option] >= -program.maximise_integer(-cost.ravel(), 20.0).value - 1e-6
+    assert wider

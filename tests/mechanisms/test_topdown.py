@@ -1,0 +1,446 @@
+"""TopDown's parts: budget, noise, least squares, and whole tables that keep every constraint."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from safemargin.errors import InputError
+from safemargin.mechanisms.topdown.family import Family, Forms
+from safemargin.mechanisms.topdown.least_squares import fit
+from safemargin.mechanisms.topdown.measure import gaussian, measure
+from safemargin.mechanisms.topdown.nonnegative import Infeasible, nonnegative
+from safemargin.mechanisms.topdown.reach import Reach, reach
+from safemargin.mechanisms.topdown.tidy import all_reach, tidy
+from safemargin.mechanisms.topdown.whole import whole
+from safemargin.model.arrays import IntArray
+from safemargin.model.design import MOST, Design, Limit, Measured, check_truth, limits
+from safemargin.model.spine import Attributes, Query, build_spine
+from safemargin.randomness import numpy_generator
+from spines import (
+    DETAILED,
+    KINDS,
+    TOTAL,
+    dense_fit,
+    designed,
+    exact_counts,
+    people,
+    rounded_noise,
+    summing,
+    uneven_spine,
+)
+
+ALARM = 1e-8
+"""False-alarm rate of one statistical check; each test makes fewer than a hundred, so it alarms below 1e-6."""
+
+SEX_AGE = KINDS.query("sex*age")
+
+
+def settled(design: Design, measured: Measured) -> list[IntArray]:
+    found, constraints = fit(design, measured), limits(design, measured.exact)
+    reachable = all_reach(design, constraints)
+    tables: list[IntArray] = []
+    for level in range(len(design.spine.levels)):
+        above = tables[-1] if tables else None
+        tables.append(tidy(design, constraints[level], reachable[level], found, level, above))
+    return tables
+
+
+def test_parts_that_lie_in_two_areas_are_refused() -> None:
+    with pytest.raises(InputError, match="is not a tree: county 'Orange' lies in 'CA' and in 'FL'"):
+        build_spine(["land", "state", "county"], "land", [("CA", "Orange"), ("FL", "Orange")])
+    with pytest.raises(InputError, match="an area of 'CA' has no county"):
+        build_spine(["land", "state", "county"], "land", [("CA", "")])
+
+
+def test_a_spine_lies_in_order_whatever_the_order_of_its_rows() -> None:
+    paths = [("b", "b2"), ("a", "a1"), ("b", "b1"), ("c", "c1")]
+    spine = build_spine(["land", "state", "town"], "land", paths)
+    assert spine.names == (("land",), ("a", "b", "c"), ("a1", "b1", "b2", "c1"))
+    assert [each.tolist() for each in spine.counts(np.array([[1], [2], [3], [4]]))] == [
+        [[10]],
+        [[1], [5], [4]],
+        [[1], [2], [3], [4]],
+    ]
+
+
+def test_shares_must_add_up_to_one() -> None:
+    with pytest.raises(InputError, match=r"budget.queries of land: the shares add up to 5/4 \(1.25\), not to 1"):
+        designed(uneven_spine(), split={"total": "3/4", "detailed": "1/2"})
+    with pytest.raises(InputError, match="a share is negative"):
+        designed(uneven_spine(), split={"total": "-1/2", "detailed": "3/2"})
+    with pytest.raises(InputError, match="give the query 'detailed' a share"):
+        designed(uneven_spine(), split={"total": "1"})
+
+
+@pytest.mark.parametrize(("rho", "said"), [("1e400", "too small"), ("1e-300", "too large")])
+def test_noise_that_cannot_be_drawn_is_refused(rho: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"budget: land: total: noise of variance .* is {said} to be drawn"):
+        designed(uneven_spine(), rho=Fraction(rho))
+
+
+def test_variances_spend_the_budget_to_the_last_fraction() -> None:
+    design = designed(uneven_spine(), rho=Fraction(339, 542))
+    spent = sum(1 / variance for level in range(4) for variance in design.measured(level).values())
+    assert spent == Fraction(339, 542)
+
+
+def test_sigmas_of_the_census_follow_from_its_shares() -> None:
+    """US persons of the 2020 redistricting file: rationals of the signed certificate and the production configuration
+    (uscensusbureau/DAS_2020_Redistricting_Production_Code). `hhinstlevels` groups an attribute; another margin with
+    its share stands for it here.
+    """
+    kinds = Attributes(
+        ("hhgq", "votingage", "hispanic", "cenrace"),
+        tuple(tuple(map(str, range(size))) for size in (8, 2, 2, 63)),
+    )
+    titles = ["total", "cenrace", "hispanic", "votingage", "hhgq*votingage", "hhgq", "hispanic*cenrace"]
+    titles += ["votingage*cenrace", "votingage*hispanic", "votingage*hispanic*cenrace", "detailed"]
+    parts = [
+        [0, 52, 26, 26, 26, 26, 130, 130, 26, 442, 3213],
+        [3773, 6, 6, 6, 6, 6, 12, 12, 6, 34, 230],
+        [3126, 10, 10, 10, 10, 10, 28, 28, 10, 101, 754],
+        [1567, 8, 5, 5, 5, 5, 1933, 20, 5, 67, 482],
+        [1705, 3, 3, 3, 3, 3, 1055, 9, 3, 24, 1288],
+        [5, 9, 5, 5, 5, 5, 21, 21, 5, 71, 3945],
+    ]
+    names = ["us", "state", "county", "tract", "group", "block"]
+    design = Design(
+        build_spine(names, "us", [tuple(names[1:])]),
+        kinds,
+        1 / Fraction(339, 542) ** 2,
+        1e-10,
+        tuple(Fraction(share, 4099) for share in (104, 1440, 447, 687, 1256, 165)),
+        tuple(
+            {kinds.query(title): Fraction(part, sum(row)) for title, part in zip(titles, row, strict=True)}
+            for row in parts
+        ),
+        ((0, Query(())),),
+        np.zeros(2016, dtype=bool),
+        (),
+        (),
+        (kinds.detailed,),
+    )
+    assert design.rho == Fraction(293764, 114921)
+    assert design.epsilon == pytest.approx(17.9002, abs=5e-5)
+
+    def sigma(level: int, title: str) -> float:
+        return math.sqrt(design.measured(level)[kinds.query(title)])
+
+    stated = {(1, "total"): 1.10, (2, "total"): 2.17, (3, "total"): 2.47, (4, "total"): 1.75, (5, "total"): 89.2}
+    stated |= {(5, "detailed"): 3.18, (3, "hispanic*cenrace"): 2.23, (4, "hispanic*cenrace"): 2.23}
+    for (level, title), value in stated.items():
+        assert sigma(level, title) == pytest.approx(value, rel=0.005)
+
+
+def test_moving_a_person_changes_every_margin_by_at_most_two_in_squares() -> None:
+    """By listing all data sets of three people in two states with two attributes of two values."""
+    kinds = Attributes(("state", "a", "b"), (("0", "1"),) * 3)
+    records = list(product(range(2), repeat=3))
+    queries = [Query(axes) for axes in ((), (0,), (1,), (0, 1), (1, 2), (0, 1, 2))]
+    counted = {}
+    for data in combinations_with_replacement(range(8), 3):
+        table = np.bincount(data, minlength=8)[None, :]
+        counted[data] = [kinds.margin(table, query)[0] for query in queries]
+    worst = [0] * len(queries)
+    for one, other in product(counted, repeat=2):
+        moved = sum(abs(np.bincount(one, minlength=8) - np.bincount(other, minlength=8))) // 2
+        for place, (left, right) in enumerate(zip(counted[one], counted[other], strict=True)):
+            square = int(((left - right) ** 2).sum())
+            assert square <= 2 * moved**2, (records, one, other)
+            if moved == 1:
+                worst[place] = max(worst[place], square)
+    assert worst == [0, 2, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 20), Fraction(2), Fraction(114921, 293764 * 7), Fraction(10**6, 3)])
+def test_opendp_proves_no_more_loss_than_is_charged(variance: Fraction) -> None:
+    proved = float(gaussian(variance).map(math.sqrt(2)))  # type: ignore[no-untyped-call]
+    assert proved == pytest.approx(float(1 / variance), rel=1e-12)
+    assert proved <= float(1 / variance) * (1 + 1e-14)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(5)])
+def test_noise_is_discrete_gaussian(variance: Fraction) -> None:
+    """Chi-square against the exact law; false alarms below 1e-6."""
+    draws = 60_000
+    noise = measure(np.full(draws, 1000), variance) - 1000
+    span = np.arange(-60, 61)
+    law = np.exp(-(span**2) / (2 * float(variance)))
+    law /= law.sum()
+    inner = law * draws >= 50
+    edge = int(span[inner].max())
+    observed = [int((noise == value).sum()) for value in range(-edge, edge + 1)] + [int((abs(noise) > edge).sum())]
+    expected = np.append(law[inner], 1 - law[inner].sum()) * draws
+    assert chisquare(observed, expected).pvalue > ALARM
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "exact",
+    [((0, "total"),), ((0, "total"), (1, "total"), (2, "sex")), ((0, "sex*age"), (3, "tenure")), ((3, "total"),)],
+)
+def test_estimates_are_those_of_dense_least_squares(seed: int, exact: tuple[tuple[int, str], ...]) -> None:
+    spine = uneven_spine(seed, depth=3)
+    design = designed(spine, exact, split={"total": "1/8", "sex*age": "1/4", "tenure": "1/8", "detailed": "1/2"})
+    measured = rounded_noise(design, people(spine, seed), seed)
+    found = fit(design, measured)
+    best, covariance, sums = dense_fit(design, measured)
+    for level in range(len(spine.levels)):
+        assert found.estimate(level) == pytest.approx(sums[level] @ best, abs=1e-6)
+        for query in (TOTAL, SEX_AGE, KINDS.query("tenure"), DETAILED):
+            rows = np.kron(sums[level], summing(query))
+            error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0))
+            cells = KINDS.cells(query)
+            assert np.repeat(found.standard_error(level, query), cells) == pytest.approx(error, abs=1e-5)
+
+
+def test_levels_without_a_share_are_estimated_from_their_parts() -> None:
+    spine = uneven_spine(2)
+    design = designed(spine)
+    part = replace(design, shares=(Fraction(0), Fraction(1, 2), Fraction(0), Fraction(1, 2)))
+    measured = rounded_noise(part, people(spine, 2), 2)
+    assert measured.noisy[0] == measured.noisy[2] == {}
+    best, _, sums = dense_fit(part, measured)
+    assert fit(part, measured).estimate(2) == pytest.approx(sums[2] @ best, abs=1e-6)
+
+
+@pytest.mark.statistical
+def test_estimates_are_unbiased_and_as_precise_as_they_say() -> None:
+    """Means and squares of 300 draws lie within six standard errors of their own; false alarms below 1e-6."""
+    spine = uneven_spine(3, depth=2)
+    design, counts, draws = designed(spine), people(spine, 3), 300
+    errors = []
+    for _ in range(draws):
+        noisy = tuple(
+            {query: measure(KINDS.margin(counts[level], query), each) for query, each in design.measured(level).items()}
+            for level in range(3)
+        )
+        found = fit(design, Measured(noisy, exact_counts(design, counts)))
+        errors.append(found.estimate(2) - counts[2])
+    stated = found.standard_error(2, DETAILED)[:, None]
+    assert np.abs(np.mean(errors, axis=0) / stated).max() < 6 / math.sqrt(draws)
+    square = np.mean([(error / stated) ** 2 for error in errors])
+    assert abs(square - 1) < 6 * math.sqrt(2 / draws)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whole_tables_keep_everything(seed: int) -> None:
+    spine = uneven_spine(seed)
+    counts = people(spine, seed)
+    counts = spine.counts(counts[-1] * (np.arange(12) != 5))  # nobody is (f, old, rent)
+    tenure = KINDS.query("tenure")
+    held = KINDS.margin(counts[-1], tenure)
+    bound = Limit(tenure, np.minimum(held, 1), np.where(held == 0, 0, MOST))
+    exact = ((0, "total"), (1, "sex"))
+    design = designed(spine, exact, bounds=((3, bound),), impossible=[5], passes=("sex*tenure", "detailed"))
+    measured = rounded_noise(design, counts, seed)
+    check_truth(design, limits(design, measured.exact), counts)
+    tables = settled(design, measured)
+    for level, table in enumerate(tables):
+        assert table.min() >= 0 and not table[:, 5].any()
+        if level:
+            assert (spine.sums(level, table) == tables[level - 1]).all()
+    sex = KINDS.query("sex")
+    assert (KINDS.margin(tables[1], sex) == KINDS.margin(counts[1], sex)).all()
+    assert (tables[0].sum() == counts[0].sum()).all()
+    mine = KINDS.margin(tables[3], tenure)
+    assert (mine >= bound.low).all() and (mine <= bound.high).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_totals_and_bounds_that_cross_never_leave_parts_without_a_solution(seed: int) -> None:
+    """Blocks with exact totals of which most hold nobody of some kinds, at much noise: what tracts may hold of a set of
+    kinds then follows from all their blocks together.
+    """
+    spine = uneven_spine(seed)
+    kinds = KINDS.query("age")
+    counts = people(spine, seed, mean=1.0)
+    some = numpy_generator(seed).random((len(spine.names[-1]), 3)) < 0.5
+    counts = spine.counts(counts[-1] * some[:, KINDS.groups(kinds, DETAILED)])
+    bound = Limit(kinds, np.zeros(some.shape, dtype=np.int64), np.where(some, MOST, 0))
+    exact = ((0, "total"), (3, "total"))
+    design = designed(spine, exact, rho=Fraction(1, 50), bounds=((3, bound),), passes=("age", "detailed"))
+    measured = rounded_noise(design, counts, seed)
+    constraints = limits(design, measured.exact)
+    assert any(each is not None for each in all_reach(design, constraints))
+    tables = settled(design, measured)
+    assert (tables[3].sum(axis=1) == counts[3].sum(axis=1)).all()
+    assert not KINDS.margin(tables[3], kinds)[~some].any()
+    assert (spine.sums(3, tables[3]) == tables[2]).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_reach_is_what_parts_attain(seed: int) -> None:
+    """By listing all whole counts of two parts with limits of three cells and of their sum, and of the area above."""
+    random = numpy_generator(seed)
+    spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
+    low = random.integers(0, 2, (2, 3))
+    high = low + random.integers(0, 3, (2, 3))
+    least = np.minimum(low.sum(axis=1) + random.integers(0, 2, 2), high.sum(axis=1))[:, None]
+    most = np.minimum(least + random.integers(0, 2, (2, 1)), high.sum(axis=1)[:, None])
+    top = high.sum(axis=0)[None, :] - random.integers(0, 2, (1, 3))
+    cell = Query((1,))
+    parts = [Limit(cell, low, high), Limit(Query(()), least, most)]
+    above = [Limit(cell, np.zeros((1, 3), dtype=np.int64), top)]
+    attained = {
+        tuple(map(sum, zip(*pair, strict=True)))
+        for pair in product(
+            *(
+                [
+                    cells
+                    for cells in product(*(range(a, b + 1) for a, b in zip(low[part], high[part], strict=True)))
+                    if least[part, 0] <= sum(cells) <= most[part, 0]
+                ]
+                for part in range(2)
+            )
+        )
+    }
+    attained = {cells for cells in attained if all(a <= b for a, b in zip(cells, top[0], strict=True))}
+    found = reach(spine, cell, 3, [above, parts])[0]
+    allowed = {
+        cells
+        for cells in product(*(range(int(each) + 1) for each in top[0]))
+        if found is None or _holds(found, np.array(cells))
+    }
+    assert attained == allowed
+
+
+def _holds(found: Reach, cells: IntArray) -> bool:
+    sums = found.sets @ cells
+    return bool((sums >= found.low[0]).all() and (sums <= found.high[0]).all())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exact_margins_that_cross_are_kept_too(seed: int) -> None:
+    """Sex and age of every region: not nested, so whole tables take an integer program."""
+    spine = uneven_spine(seed, depth=2)
+    counts = people(spine, seed, mean=20.0)
+    design = designed(spine, ((0, "total"), (1, "sex"), (1, "age")))
+    tables = settled(design, rounded_noise(design, counts, seed))
+    for title in ("sex", "age"):
+        query = KINDS.query(title)
+        assert (KINDS.margin(tables[1], query) == KINDS.margin(counts[1], query)).all()
+    assert (spine.sums(2, tables[2]) == tables[1]).all()
+
+
+def test_tables_agree_with_what_was_published_before() -> None:
+    spine = uneven_spine(4)
+    counts = people(spine, 4)
+    first = settled(designed(spine), rounded_noise(designed(spine), counts, 1))
+    earlier = tuple((level, Limit(SEX_AGE, kept, kept)) for level, kept in enumerate(map(_sex_age, first)))
+    design = designed(spine, earlier=earlier, passes=("sex*age", "detailed"))
+    second = settled(design, rounded_noise(design, counts, 2))
+    for one, other in zip(first, second, strict=True):
+        assert (_sex_age(one) == _sex_age(other)).all()
+    assert any((one != other).any() for one, other in zip(first, second, strict=True))
+
+
+def _sex_age(table: IntArray) -> IntArray:
+    return KINDS.margin(table, SEX_AGE)
+
+
+def test_without_noise_the_truth_comes_out() -> None:
+    spine = uneven_spine(5)
+    design, counts = designed(spine, rho=Fraction(10**10)), people(spine, 5)
+    measured = rounded_noise(design, counts, 5)
+    for table, true in zip(settled(design, measured), counts, strict=True):
+        assert (table == true).all()
+
+
+def test_constraints_that_contradict_each_other_are_named() -> None:
+    spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
+    counts = spine.counts(np.ones((2, 12), dtype=np.int64))
+    crowded = Limit(TOTAL, np.array([[20], [20]]), np.array([[MOST], [MOST]]))
+    design = designed(spine, bounds=((1, crowded),))
+    with pytest.raises(InputError, match="land 'land': all people: at least 40 and at most 24"):
+        limits(design, exact_counts(design, counts))
+    sex = KINDS.query("sex")
+    few = Limit(sex, np.zeros((2, 2), dtype=np.int64), np.array([[3, 3], [MOST, MOST]]))
+    design = designed(spine, exact=((0, "total"), (1, "total")), bounds=((1, few),))
+    with pytest.raises(InputError, match="town 'a': all people: at least 12 and at most 6 .*its sex counts"):
+        limits(design, exact_counts(design, counts))
+
+
+def test_bounds_that_are_not_true_of_the_data_are_refused() -> None:
+    spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
+    counts = spine.counts(np.ones((2, 12), dtype=np.int64))
+    wrong = Limit(TOTAL, np.array([[0], [0]]), np.array([[MOST], [11]]))
+    design = designed(spine, bounds=((1, wrong),))
+    with pytest.raises(InputError, match="bounds: town 'b': all people: the data do not lie in 0 to 11"):
+        check_truth(design, limits(design, {}), counts)
+    design = designed(spine, impossible=[0])
+    with pytest.raises(InputError, match="zeros: sex f, age young, tenure own is said to be impossible, but town 'a'"):
+        check_truth(design, limits(design, {}), counts)
+
+
+def small_family(seed: int) -> Family:
+    """Two parts of an area with the counts of sex and tenure, and known totals."""
+    random = numpy_generator(seed)
+    kinds = Attributes(("sex", "tenure"), (("f", "m"), ("own", "rent")))
+    true = random.poisson(2, size=(2, 4)).astype(np.int64)
+    totals = true.sum(axis=1, keepdims=True)
+    target = true + random.normal(0, 1.5, true.shape)
+    forms = Forms(kinds, kinds.detailed)
+    weights = {kinds.detailed: np.ones(2)}
+    return forms.family(true.sum(axis=0), [Limit(Query(()), totals, totals)], None, np.zeros(4, bool), target, weights)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whole_counts_are_the_nearest_that_keep_all(seed: int) -> None:
+    """Against listing all neighbours of the real solution."""
+    family = small_family(seed)
+    values = nonnegative(family)
+    assert family.is_met(values)
+    found = whole(family, values)
+    floor = np.floor(values + 1e-7)
+    best = min(
+        np.abs(floor + np.array(step) - values).sum()
+        for step in product((0, 1), repeat=8)
+        if (family.matrix @ (floor + np.array(step)) == family.least).all()
+    )
+    assert np.abs(found - values).sum() == pytest.approx(best, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nonnegative_values_are_the_nearest(seed: int) -> None:
+    """No move that keeps all sums comes nearer: the gradient is along the constraints or into the negative."""
+    family = small_family(seed)
+    values = nonnegative(family)
+    gap = np.linalg.norm(values - family.target)
+    turn = np.array([1.0, -1, 0, 0, -1, 1, 0, 0])
+    swaps = [np.roll(turn.reshape(2, 4), shift, axis=1).reshape(-1) for shift in range(4)]
+    for swap in (*swaps, *(-one for one in swaps)):
+        step = values + 1e-3 * swap
+        if step.min() >= 0:
+            assert np.linalg.norm(step - family.target) >= gap - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_leaving_out_what_must_be_zero_changes_nothing(seed: int) -> None:
+    """An area has nobody in two of twelve cells; a margin that should stay put pulls at the others."""
+    random = numpy_generator(seed)
+    true = random.poisson(2, size=(3, 12)).astype(np.int64)
+    true[:, [2, 7]] = 0
+    target = true + random.normal(0, 1.5, true.shape)
+    totals = true.sum(axis=1, keepdims=True)
+    weights = {DETAILED: np.ones(3), SEX_AGE: np.full(3, 5.0)}
+    family = Forms(KINDS, DETAILED).family(
+        true.sum(axis=0), [Limit(TOTAL, totals, totals)], None, np.zeros(12, dtype=bool), target, weights
+    )
+    gone = np.tile(true.sum(axis=0) == 0, 3)
+    assert nonnegative(family)[~gone] == pytest.approx(nonnegative(family.without(gone)), abs=1e-5)
+
+
+def test_a_family_without_a_solution_is_refused() -> None:
+    family = small_family(1)
+    more = family.least + (np.arange(len(family.least)) == 0)
+    with pytest.raises(Infeasible, match="no counts satisfy all constraints"):
+        nonnegative(replace(family, least=more, most=more))
+    with pytest.raises(Infeasible, match="no whole counts satisfy all constraints"):
+        whole(replace(family, least=more, most=more), np.maximum(family.target, 0))

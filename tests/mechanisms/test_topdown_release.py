@@ -1,0 +1,408 @@
+"""TopDown releases as a whole: folders, provenance, going on after an interruption, and what is refused."""
+
+import inspect
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from commands import Run, in_process
+from safemargin.errors import InputError, OutputError
+from safemargin.model.accuracy import CELLS, PEOPLE
+from safemargin.model.arrays import IntArray
+from safemargin.project.topdown import TopDownProject
+from safemargin.tabulate.spines import count_people, read_design
+from safemargin.topdown import recompute, run, steps
+from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE
+from safemargin.topdown.country import write_country
+from safemargin.topdown.folder import Folder
+
+PEOPLE_CSV = """\
+state,town,sex,age
+N,n1,f,young
+N,n1,f,old
+N,n2,m,old
+S,s1,m,young
+S,s1,m,young
+S,s1,f,old
+"""
+
+CONFIG = """\
+[data]
+file = "people.csv"
+
+[spine]
+levels = ["state", "town"]
+file = "towns.csv"
+
+[attributes]
+sex = ["f", "m"]
+age = ["young", "old"]
+
+[budget]
+rho = 0.5
+levels = { all = "1/3", state = "1/3", town = "1/3" }
+queries = { total = 0.25, sex = 0.25, detailed = 0.5 }
+
+[[invariants]]
+level = "state"
+"""
+
+
+@pytest.fixture
+def run_cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
+
+
+def land(folder: Path, *, config: str = CONFIG, people: str = PEOPLE_CSV, more: str = "") -> Path:
+    """A tiny project: two states, four towns, one of them empty."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "people.csv").write_text(people)
+    (folder / "towns.csv").write_text("state,town\nN,n1\nN,n2\nS,s1\nS,s2\n")
+    (folder / "topdown.toml").write_text(config + more)
+    return folder / "topdown.toml"
+
+
+@pytest.fixture(scope="module")
+def country(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_country(tmp_path_factory.mktemp("country"), people=20_000, blocks=300)
+
+
+@pytest.fixture(scope="module")
+def released(country: Path) -> Path:
+    run(country, country.parent / "release")
+    return country.parent / "release"
+
+
+def tables(published: Path) -> list[IntArray]:
+    folder = Folder(published)
+    design = folder.read_design()
+    return [folder.read_table(design, level) for level in range(len(design.spine.levels))]
+
+
+def test_the_country_keeps_all_its_constraints(country: Path, released: Path) -> None:
+    project = TopDownProject.load(country)
+    design = read_design(project)
+    spine, kinds = design.spine, design.attributes
+    true = spine.counts(count_people(project, spine))
+    found = tables(released / "published")
+    assert found[0].sum() == true[0].sum() == 20_000
+    assert (found[1].sum(axis=1) == true[1].sum(axis=1)).all(), "regions are exact"
+    for level in range(1, len(found)):
+        assert found[level].min() >= 0 and (spine.sums(level, found[level]) == found[level - 1]).all()
+        assert not found[level][:, design.impossible].any()
+    ((level, homes),) = design.bounds
+    communal = kinds.margin(found[level], homes.query)
+    assert (communal >= homes.low).all() and (communal <= homes.high).all()
+    assert (homes.high[:, 2] == 0).sum() > 200 and (homes.low[:, 2] == 1).sum() > 3
+
+
+def test_files_are_labelled_and_tidy(released: Path) -> None:
+    published = released / "published"
+    with duckdb.connect() as database:
+        names = "tract, sex, age, tenure, estimate, standard_error, status"
+        seen = database.execute(f"select {names} from '{published}/estimates/3-tract.parquet' limit 1").fetchall()
+        assert seen[0][0] == "T000000" and seen[0][-1] == "unbiased estimate" and seen[0][-2] > 0
+        statuses = {
+            "tables/4-block": "whole table",
+            "noisy/4-block-total": "noisy",
+            "noisy/3-tract-sex.age": "noisy",
+            "exact/1-region-total": "exact",
+        }
+        for name, status in statuses.items():
+            found = database.execute(f"select distinct status from '{published}/{name}.parquet'").fetchall()
+            assert found == [(status,)]
+    manifest = json.loads((published / "manifest.json").read_text())
+    measured, estimated = manifest["steps"]
+    assert measured["reads"] == ["people"] and "people" not in estimated["reads"]
+    assert set(estimated["reads"]) == set(measured["writes"]), "the second step reads what the first one wrote, no more"
+    assert {name.split("/")[0] for name in estimated["writes"]} == {"estimates", "tables"}
+    assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"], "promise.json"}
+    assert manifest["promise"]["rho"] == "1" and "total of every region" in manifest["promise"]["invariants"]
+
+
+def test_the_promise_is_a_tree_whose_budgets_add_up(released: Path) -> None:
+    promise = json.loads((released / "published/promise.json").read_text())
+    assert promise["rule"] == "post-processing" and promise["budget"] == {"rho_squared": "1"}
+    (measured,) = promise["premises"]
+    assert measured["rule"] == "composition" and len(measured["premises"]) == 13
+    budgets = [Fraction(each["budget"]["rho_squared"]) for each in measured["premises"]]
+    assert sum(budgets) == Fraction(measured["budget"]["rho_squared"]) == 1 and budgets[-1] == 0
+    assert all(each["rule"] and each["measure"] == "zcdp" for each in measured["premises"])
+    assert promise["invariants"] == [{"counts": "persons", "by": []}, {"counts": "persons", "by": ["region"]}]
+    assert ["block", "tract"] in promise["population"]["determines"]
+
+
+def test_the_second_step_is_given_public_files_only() -> None:
+    assert list(inspect.signature(steps.estimate).parameters) == ["folder", "progress"]
+
+
+def test_anybody_can_compute_the_tables_again(released: Path, tmp_path: Path) -> None:
+    """In another place, with no people in reach."""
+    shutil.copytree(released / "published", tmp_path / "copy")
+    found = recompute(tmp_path / "copy")
+    assert (found.different, found.changed_files) == (0, ()) and found.counts > 7_000
+
+
+def test_a_table_that_does_not_follow_is_found(run_cli: Run, tmp_path: Path) -> None:
+    config = land(tmp_path)
+    run(config, tmp_path / "out")
+    published = tmp_path / "out/published"
+    path = published / "tables/2-town.parquet"
+    with duckdb.connect() as database:
+        more = "count + (town = 's1')::bigint as count"
+        database.execute(f"create table t as select * replace ({more}) from '{path}'")
+        database.execute(f"copy t to '{path}' (format parquet)")
+    ran = run_cli("topdown", published)
+    assert ran.code == 1 and "4 differ" in ran.out and "tables/2-town.parquet: is not as the manifest says" in ran.out
+    assert run_cli("topdown", published, "--json").document["different"] == 4
+
+
+def test_other_people_with_the_same_measurements_give_the_same_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data that agree on what is exact: after equal noisy counts nothing depends on them any more."""
+    kept: dict[tuple[int, Fraction, int], IntArray] = {}
+
+    def replayed(counts: IntArray, variance: Fraction, step: object) -> IntArray:
+        return kept.setdefault(
+            (counts.size, variance, len(counts)), counts + np.arange(counts.size).reshape(counts.shape) % 3
+        )
+
+    monkeypatch.setattr(steps, "measure", replayed)
+    other = PEOPLE_CSV.replace("N,n1,f,young", "N,n2,m,old").replace("S,s1,f,old", "S,s2,m,young")
+    assert other != PEOPLE_CSV
+    run(land(tmp_path / "one"), tmp_path / "one/out")
+    run(land(tmp_path / "two", people=other), tmp_path / "two/out")
+    for kind in ("exact", "noisy", "estimates", "tables"):
+        first, second = tmp_path / "one/out/published" / kind, tmp_path / "two/out/published" / kind
+        assert [path.name for path in sorted(first.iterdir())] == [path.name for path in sorted(second.iterdir())]
+        for path in first.iterdir():
+            assert path.read_bytes() == (second / path.name).read_bytes(), path.name
+
+
+def test_an_interrupted_run_goes_on_with_its_noise(tmp_path: Path) -> None:
+    config = write_country(tmp_path, people=3_000, blocks=120)
+    out = tmp_path / "out"
+
+    class Stop(Exception):
+        pass
+
+    def stop_at(words: str) -> object:
+        def progress(said: str, done: int, total: int) -> None:
+            if said == words:
+                raise Stop
+
+        return progress
+
+    with pytest.raises(Stop):
+        run(config, out, progress=stop_at("measuring tract"))  # type: ignore[arg-type]
+    drawn = {path: path.read_bytes() for path in out.rglob("noisy/*.parquet")}
+    assert any("2-district" in path.name for path in drawn) and not any("4-block" in path.name for path in drawn)
+    with pytest.raises(Stop):
+        run(config, out, progress=stop_at("settling block"))  # type: ignore[arg-type]
+    settled = {path: path.read_bytes() for path in out.rglob("tables/*.parquet")}
+    assert len(settled) == 4
+    run(config, out)
+    for path, content in (drawn | settled).items():
+        assert path.read_bytes() == content, path.name
+    assert recompute(out / "published").different == 0
+    noisy = {path: path.read_bytes() for path in out.rglob("noisy/*.parquet")}
+    run(config, out)
+    assert noisy == {path: path.read_bytes() for path in out.rglob("noisy/*.parquet")}, "a finished run stays as it is"
+
+
+def test_a_folder_of_other_input_is_left_alone(tmp_path: Path) -> None:
+    config = land(tmp_path)
+    run(config, tmp_path / "out")
+    (tmp_path / "people.csv").write_text(PEOPLE_CSV + "S,s2,f,old\n")
+    with pytest.raises(OutputError, match="holds a run on other input"):
+        run(config, tmp_path / "out")
+    with pytest.raises(OutputError, match="is not empty and holds no run"):
+        run(config, tmp_path)
+
+
+def test_errors_are_told_beside_another_method(country: Path, released: Path) -> None:
+    found = run(country, released, beside={"itself": country.parent / "people.parquet"}).accuracy
+    with duckdb.connect() as database:
+        source = (
+            f"select block, sex, age, tenure, count(*) as count from '{country.parent}/people.parquet' group by all"
+        )
+        database.execute(f"copy ({source}) to '{country.parent}/counted.parquet' (format parquet)")
+    again = run(country, released, beside={"itself": country.parent / "counted.parquet"}).accuracy
+    assert again == found
+    errors = {(each.method, each.level, each.kind): each.error for each in found.levels}
+    assert errors["itself", "block", PEOPLE] == errors["itself", "block", CELLS] == 0
+    assert errors[WHOLE, "country", PEOPLE] == errors[WHOLE, "region", PEOPLE] == 0
+    assert errors[UNBIASED, "region", PEOPLE] == pytest.approx(0, abs=1e-6)
+    assert errors[WHOLE, "block", CELLS] < errors[FLAT, "block", CELLS]
+    for level in ("country", "region", "district", "tract"):
+        assert errors[WHOLE, level, CELLS] < errors[FLAT, level, CELLS] / 2
+    assert {each.method for each in found.sizes} == {WHOLE, UNBIASED, FLAT, "itself"}
+    assert sum(each.areas for each in found.sizes if each.method == FLAT) == sum(
+        each.areas for each in found.levels if each.method == FLAT and each.kind == PEOPLE
+    )
+
+
+def test_areas_without_people_are_there_when_a_file_lists_them(tmp_path: Path) -> None:
+    outcome = run(land(tmp_path), tmp_path / "out")
+    assert outcome.design.spine.names[2] == ("n1", "n2", "s1", "s2")
+    assert "which areas" not in str(outcome.promise["invariants"])
+    config = land(tmp_path, config=CONFIG.replace('file = "towns.csv"\n', ""))
+    outcome = run(config, tmp_path / "seen")
+    assert outcome.design.spine.names[2] == ("n1", "n2", "s1")
+    assert "which areas of level town have people" in str(outcome.promise["invariants"])
+
+
+def test_rows_may_stand_for_several_people(tmp_path: Path) -> None:
+    text = "town,sex,age,n\nn1,f,old,3\nn1,f,old,2.0\ns1,m,young,4\n"
+    config = land(tmp_path, people=text, config=CONFIG.replace('"people.csv"', '"people.csv"\ncount = "n"'))
+    project = TopDownProject.load(config)
+    counts = count_people(project, read_design(project).spine)
+    assert counts.tolist() == [[0, 5, 0, 0], [0, 0, 0, 0], [0, 0, 4, 0], [0, 0, 0, 0]]
+    (tmp_path / "people.csv").write_text("town,sex,age,n\nn1,f,old,2.5\n")
+    with pytest.raises(InputError, match=r"people.csv: column 'n' holds '2.5', which is not a number of people"):
+        count_people(project, read_design(project).spine)
+
+
+def test_earlier_tables_are_agreed_with(tmp_path: Path) -> None:
+    first = run(land(tmp_path / "first"), tmp_path / "first/out")
+    folder = "../first/out/published/tables"
+    earlier = "".join(
+        f'\n[[earlier]]\nlevel = "{level}"\nquery = "detailed"\nfile = "{folder}/{place}-{level}.parquet"\n'
+        for place, level in ((1, "state"), (2, "town"))
+    )
+    people = PEOPLE_CSV.replace("N,n1,f,young", "N,n2,m,old")
+    second = run(land(tmp_path / "second", people=people, more=earlier), tmp_path / "second/out")
+    for one, other in zip(tables(first.published), tables(second.published), strict=True):
+        assert (one == other).all()
+    assert second.promise["earlier_tables"] == ["detailed of state", "detailed of town"]
+
+
+BOUND = "[[bounds]]\nlevel = 'town'\nfile = "
+REFUSED = [
+    ('town = "1/3"', 'town = "1/2"', "budget.levels: the shares add up to 7/6 (1.16667), not to 1"),
+    ("total = 0.25", "total = 0.3", "budget.queries of all: the shares add up to 21/20 (1.05), not to 1"),
+    ("detailed = 0.5", "ages = 0.5", "query 'ages': must be total, detailed or attributes joined by '*' (sex, age)"),
+    (', town = "1/3"', "", "budget.levels.town is missing: every level needs a share, which may be 0"),
+    ("rho = 0.5", "rho = 0", "budget.rho = 0: must be positive"),
+    ("rho = 0.5", "rho = nan", "is not valid TOML"),
+    ("rho = 0.5", 'rho = "a"', "budget.rho = 'a': must be a number or a fraction in quotes"),
+    ('"state"\n', '"county"\n', "invariants: there is no level 'county'; the levels are all, state, town"),
+    ('"young", "old"]', '"young"]', "people.csv: age = 'old' is not one of the attributes that are listed"),
+    ('"towns.csv"', '"one.csv"', "people.csv: town = 'n2' is not one of the areas that are listed"),
+    (
+        '"towns.csv"',
+        '"twice.csv"',
+        "is not a tree: town 'n1' lies in 'N' and in 'S'; give every area a code of its own",
+    ),
+    ("[[inv", '[[zeros]]\nsex = ["x"]\n[[inv', "zeros.sex: 'x' is not one of its categories"),
+    ("[[inv", '[[zeros]]\nsex = ["f"]\n[[inv', "zeros: sex f, age young is said to be impossible, but town 'n1' has"),
+    ("[[inv", f"{BOUND}'full.csv'\n[[inv", "cannot hold together: all 'all': all people: at least 12 and at most 6"),
+    ("[[inv", f"{BOUND}'false.csv'\n[[inv", "bounds: town 's1': all people: the data do not lie in 0 to 2"),
+    ("[[inv", f"{BOUND}'crossed.csv'\n[[inv", "crossed.csv: town s1: at least 3 and at most 2 cannot both hold"),
+    ('sex = ["f", "m"]', 'count = ["f"]', "'count' cannot be the name of a level or attribute: published files use it"),
+    ('sex = ["f", "m"]', 'Age = ["f"]', "'age' is the name of two levels or attributes"),
+    ('sex = ["f", "m"]', '"s*x" = ["f"]', "'s*x' cannot be the name of a level or attribute: * joins attributes"),
+    ("[budget]", "[budget]\ncolour = 1", "budget.colour: unknown key"),
+    ('"people.csv"', '"nobody.csv"', "nobody.csv: cannot be read: No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "message"), REFUSED)
+def test_bad_input_is_refused_in_one_line(before: str, after: str, message: str, tmp_path: Path, run_cli: Run) -> None:
+    config = land(tmp_path, config=CONFIG.replace(before, after))
+    assert config.read_text() != CONFIG
+    (tmp_path / "one.csv").write_text("state,town\nN,n1\n")
+    (tmp_path / "twice.csv").write_text("state,town\nN,n1\nN,n2\nS,n1\n")
+    (tmp_path / "full.csv").write_text("town,at_least\nn1,9\n")
+    (tmp_path / "false.csv").write_text("town,at_most\ns1,2\n")
+    (tmp_path / "crossed.csv").write_text("town,at_least,at_most\ns1,3,2\n")
+    ran = run_cli("topdown", config, "--out", tmp_path / "out")
+    assert (ran.code, ran.out) == (2, "") and ran.err.count("\n") == 1
+    assert message in ran.err
+    assert not (tmp_path / "out").exists(), "nothing is written before everything is checked"
+
+
+def test_command(run_cli: Run, tmp_path: Path) -> None:
+    assert run_cli("topdown").code == 2
+    assert run_cli("topdown", "--demo", tmp_path / "land", "--people", 2000, "--blocks", 60).code == 0
+    ran = run_cli("topdown", tmp_path / "land/topdown.toml", "--json")
+    document = ran.document
+    assert document["published"] == str(tmp_path / "land/topdown-release/published")
+    shares = [Fraction(each["share"]) for each in document["budget"]]  # type: ignore[attr-defined]
+    assert sum(shares) == 1
+    page = Path(str(document["report"])).read_text()
+    assert page.count("<figure") == 2 and "Do not publish it" in page and "flat geometric noise" in page
+    again = run_cli("topdown", tmp_path / "land/topdown.toml", "--beside", "nobody")
+    assert again.code == 2 and "say a name and a file" in again.err
+    ran = run_cli("topdown", tmp_path / "land/topdown.toml")
+    assert "Root mean square error: people of an area" in ran.out and "whole tables" in ran.out
+
+
+def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released: Path, run_cli: Run) -> None:
+    ran = run_cli("topdown", country, "--plan", "--json")
+    expected = {(each["level"], each["query"]): each for each in ran.document["queries"]}  # type: ignore[attr-defined]
+    with duckdb.connect() as database:
+        for level, name in ((0, "country"), (2, "district"), (4, "block")):
+            path = released / f"published/estimates/{level}-{name}.parquet"
+            told = database.execute(f"select sqrt(avg(standard_error ** 2)) from '{path}'").fetchall()[0][0]
+            assert expected[name, "detailed"]["standard_error"] == pytest.approx(told, rel=1e-9)
+    assert expected["country", "total"] == {
+        "level": "country", "query": "total", "share": "0", "noise": None, "standard_error": 0.0
+    }  # fmt: skip
+    assert expected["block", "sex*age"]["standard_error"] > expected["tract", "sex*age"]["standard_error"] > 0
+    shown = run_cli("topdown", country, "--plan").out
+    assert "95 % within" in shown and "district" in shown
+
+
+ADULT = """\
+[data]
+file = "adult.parquet"
+
+[spine]
+levels = ["continent", "country"]
+
+[attributes]
+sex = ["Female", "Male"]
+race = ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"]
+income = ["<=50K", ">50K"]
+
+[budget]
+rho = 1
+levels = { all = "1/4", continent = "1/4", country = "1/2" }
+queries = { total = "1/4", "sex*income" = "1/4", detailed = "1/2" }
+
+[[invariants]]
+level = "continent"
+query = "sex"
+"""
+
+
+@pytest.mark.data
+def test_adult(data_sets: Path, tmp_path: Path) -> None:
+    """The census extract by country of birth: 48,842 people, nine in ten of them in one area."""
+    with duckdb.connect() as database:
+        country = "native_country as country"
+        home = "country in ('United-States', 'Canada', 'Outlying-US(Guam-USVI-etc)', 'Puerto-Rico')"
+        names = f"case when {home} then 'north' when country < 'I' then 'A-H' else 'I-Z' end as continent, *"
+        people = f"select {country}, sex, race, income from '{data_sets}/adult_uci.parquet'"
+        source = f"select {names} from ({people})"
+        database.execute(f"copy ({source}) to '{tmp_path}/adult.parquet' (format parquet)")
+    (tmp_path / "topdown.toml").write_text(ADULT)
+    outcome = run(tmp_path / "topdown.toml", tmp_path / "out")
+    design = outcome.design
+    project = TopDownProject.load(tmp_path / "topdown.toml")
+    true = design.spine.counts(count_people(project, design.spine))
+    found = tables(outcome.published)
+    sex = design.attributes.query("sex")
+    assert true[0].sum() == found[0].sum() == 48_842
+    assert (design.attributes.margin(found[1], sex) == design.attributes.margin(true[1], sex)).all()
+    errors = {(each.method, each.level, each.kind): each.error for each in outcome.accuracy.levels}
+    assert errors[WHOLE, "all", CELLS] < errors[FLAT, "all", CELLS] / 2
+    assert errors[WHOLE, "country", CELLS] < errors[FLAT, "country", CELLS]
+    assert recompute(outcome.published).different == 0

@@ -1,0 +1,60 @@
+"""A TopDown release in pictures and words."""
+
+import io
+
+import altair
+import pytest
+from rich.console import Console
+
+from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, SizeError
+from safemargin.report.areas import areas_document, areas_page, levels_chart, show_areas, sizes_chart
+from safemargin.report.charts import CONFIG, Spec
+from safemargin.topdown.promise import derivation, summary
+from spines import designed, uneven_spine
+
+METHODS = ("whole tables", "swapping <5 %>")
+ACCURACY = Accuracy(
+    tuple(
+        LevelError(method, level, areas, kind, error)
+        for method in METHODS
+        for level, areas, error in (("land", 1, 0.0), ("region", 3, 12.345), ("tract", 2000, 1234.5))
+        for kind in (PEOPLE, CELLS)
+    ),
+    tuple(SizeError(method, least, most, 5, 2.5) for method in METHODS for least, most in ((0, 0), (1000, 9999))),
+)
+DESIGN = designed(uneven_spine(), exact=((0, "total"), (1, "sex")))
+PROMISE = summary(DESIGN, areas_from_data=True)
+
+
+@pytest.mark.parametrize("spec", [levels_chart(ACCURACY), sizes_chart(ACCURACY)])
+def test_pictures_are_valid(spec: Spec) -> None:
+    altair.Chart.from_dict({**spec, "config": CONFIG}, validate=True)
+
+
+def test_the_page_says_everything_and_trusts_nothing() -> None:
+    page = areas_page("Land <script>", DESIGN, PROMISE, ACCURACY)
+    assert "Land &lt;script&gt;" in page and "<script" not in page
+    assert "swapping &lt;5 %&gt;" in page and page.count("<figure") == 2
+    assert "exact: sex of every region" in page and "exact: which areas of level block have people" in page
+    assert "1,234" in page and "1k+" in page
+
+
+def test_words_and_document() -> None:
+    text = io.StringIO()
+    show_areas(Console(file=text, width=120), DESIGN, PROMISE, ACCURACY, "there")
+    assert "swapping <5 %>" in text.getvalue() and "Written to there." in text.getvalue()
+    document = areas_document(DESIGN, PROMISE, ACCURACY, "there/published", "there/report.html")
+    assert document["errors_by_level"][2] == {
+        "method": "whole tables", "level": "region", "areas": 3, "counts": PEOPLE, "rmse": 12.345
+    }  # fmt: skip
+    assert document["promise"]["rho"] == "1/2" and len(document["budget"]) == 12
+
+
+def test_areas_of_the_data_are_one_more_invariant() -> None:
+    with_areas, without = (derivation(DESIGN, areas_from_data=each) for each in (True, False))
+    assert with_areas["invariants"] == [
+        {"counts": "persons", "by": []},
+        {"counts": "persons", "by": ["region", "sex"]},
+        "which areas of level block have people",
+    ]
+    assert without["invariants"] == with_areas["invariants"][:2]  # type: ignore[index]

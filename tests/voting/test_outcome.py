@@ -1,0 +1,132 @@
+"""The command, and what a release says about its result."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import Run, in_process
+from safemargin.project import Project
+from safemargin.report.results import curve_chart, result_words
+from safemargin.voting.result import result_privacy
+
+UNIFORM = ("--rule", "borda", "--candidates", "3", "--voters", "50", "--belief", "uniform")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
+
+
+def test_json(run: Run) -> None:
+    found = run("outcome", *UNIFORM, "--epsilon", "0", "--json").document
+    assert found["delta"] == pytest.approx(0.12246269191113174, abs=1e-9)
+    assert (found["epsilon"], found["exact"], found["engine"]) == (0.0, True, "convolution")
+    assert found["worst_pair"] == ["a>b>c", "b>c>a"]
+    low, high = found["interval"]  # type: ignore[misc]
+    assert low <= found["delta"] <= high
+
+
+def test_histogram_and_partial_tallies(run: Run) -> None:
+    deltas = [run("outcome", *UNIFORM, "--publish", what, "--json").document["delta"] for what in ("histogram", "tops")]
+    assert deltas == [pytest.approx(0.194459, abs=1e-6), pytest.approx(0.138026, abs=1e-6)]
+
+
+def test_belief_from_a_file(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "belief.csv"
+    rows = zip("a>b>c a>c>b b>a>c b>c>a c>a>b c>b>a".split(), (0.3, 0.2, 0.15, 0.15, 0.1, 0.1), strict=True)
+    path.write_text("ranking,probability\n" + "".join(f"{ranking},{share}\n" for ranking, share in rows))
+    found = run("outcome", "--rule", "plurality", "--voters", 50, "--belief", path, "--curve", "--json").document
+    assert found["delta"] == pytest.approx(0.03216546152476787, abs=1e-9)
+    assert found["pure_epsilon"] == pytest.approx(1.0581, abs=1e-4)
+    both = run("outcome", "--rule", "plurality", "--voters", 50, "--belief", path, "--belief", "uniform", "--json")
+    assert both.document["delta"] == pytest.approx(0.108785, abs=1e-6)
+
+
+def test_words_and_page(run: Run, tmp_path: Path) -> None:
+    said = run("outcome", *UNIFORM, "--class", "--rational", "--out", tmp_path / "page.html")
+    assert said.code == 0 and "Somebody who votes a>b>c rather than b>c>a is most exposed" in " ".join(said.out.split())
+    assert "As a fraction" in said.out and "1/sqrt(voters)" in said.out
+    page = (tmp_path / "page.html").read_text()
+    assert "<svg" in page and "taken for granted" in page
+
+
+def test_smallest_electorate(run: Run) -> None:
+    found = run("outcome", "--rule", "majority", "--candidates", 2, "--voters", 9, "--delta", "0.01", "--json").document
+    assert found["smallest_electorate"] == 6366
+
+
+def test_ties(run: Run) -> None:
+    plain = run("outcome", "--rule", "stv", "--candidates", 3, "--voters", 8, "--json").document
+    turned = run("outcome", "--rule", "stv", "--candidates", 3, "--voters", 8, "--ties", "c,b,a", "--json").document
+    every = run("outcome", "--rule", "stv", "--candidates", 3, "--voters", 8, "--ties", "all", "--json").document
+    assert turned["delta"] == pytest.approx(plain["delta"]) and plain["results"] == ["a"]
+    assert every["results"] == ["a", "a=b", "a=c"]
+    assert turned["candidates"] == ["c", "b", "a"]
+
+
+def test_votes_and_known_votes(run: Run, tmp_path: Path) -> None:
+    cast = tmp_path / "cast.csv"
+    cast.write_text("ranking,count\nann>bob,6\nbob>ann,4\ncem,3\n")
+    found = run("outcome", "--rule", "stv", "--votes", cast, "--json").document
+    assert (found["winner"], found["voters"], found["candidates"]) == ("ann", 13, ["ann", "bob", "cem"])
+    some = tmp_path / "known.csv"
+    some.write_text("ranking,count\nann>bob,5\n")
+    knowing = run("outcome", "--rule", "stv", "--votes", cast, "--known", some, "--json").document
+    assert knowing["delta"] != found["delta"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--voters", "5"), "--candidates: say how many"),
+        (("--candidates", "3"), "--voters: say how many"),
+        (("--candidates", "3", "--voters", "0"), "there must be at least 1"),
+        (("--candidates", "a,a", "--voters", "5"), "names somebody twice"),
+        (("--candidates", "3", "--voters", "5", "--epsilon", "-1"), "must be at least 0"),
+        (("--candidates", "3", "--voters", "5", "--publish", "names"), "must be one of winner"),
+        (("--candidates", "3", "--voters", "5", "--belief", "none.csv"), "none.csv: there is no such file"),
+        (("--candidates", "3", "--voters", "5", "--belief", "result"), "name their file with --votes"),
+        (("--candidates", "3", "--voters", "5", "--ties", "a,b"), "must name every candidate once"),
+    ],
+)
+def test_wrong_questions(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    said = run("outcome", *arguments)
+    assert said.code == 2 and words in said.err and said.err.count("\n") == 1
+
+
+def project(folder: Path, more: str = "") -> Path:
+    rows = [("North" if n % 2 else "South", ("yes", "no", "yes", "yes", "blank")[n % 5]) for n in range(400)]
+    (folder / "v.csv").write_text("site,vote\n" + "".join(f"{site},{vote}\n" for site, vote in rows))
+    path = folder / "project.toml"
+    path.write_text(f'[data]\nfile = "v.csv"\nballot = "vote"\n[axes.site]\n{more}')
+    return path
+
+
+def test_project_and_release(run: Run, tmp_path: Path) -> None:
+    path = project(tmp_path)
+    alone = run("outcome", path, "--json").document
+    released = run("release", path, "--out", tmp_path / "out", "--json").document["outcome"]
+    assert released == {key: value for key, value in alone.items() if key != "schema"}
+    expected = result_privacy(("blank", "no", "yes"), (80, 80, 240))
+    assert expected is not None and alone["delta"] == expected.delta and alone["words"] == result_words(expected)
+    page = (tmp_path / "out/inside/report.html").read_text()
+    assert "What the result itself tells" in page and "Publishing this result exactly is (" in page
+    kept = json.loads((tmp_path / "out/inside/plan.json").read_text())
+    assert kept["outcome"] == released
+    assert "-private against an adversary who believes" in " ".join(run("outcome", path).out.split())
+
+
+def test_project_with_another_belief(tmp_path: Path) -> None:
+    loaded = Project.load(project(tmp_path, '[outcome]\nbelief = "uniform"\n'))
+    assert loaded.outcome.belief == "uniform"
+    even = result_privacy(("a", "b"), (10, 20), "uniform")
+    assert even is not None and "equally likely" in even.belief
+    assert result_privacy(("yes",), (10,)) is None
+
+
+def test_the_curve_is_drawn_as_far_as_it_matters() -> None:
+    near = curve_chart([(0.0, 0.1), (0.5, 0.05), (1.0, 0.0), (2.0, 0.0)])
+    assert [value["delta"] for value in near["data"]["values"]] == [0.1, 0.05, 0.0]
+    far = curve_chart([(0.0, 0.1), (0.1, 1e-4), (0.2, 1e-9), (0.5, 0.0)])
+    assert far["layer"][0]["encoding"]["y"]["scale"]["type"] == "log" and len(far["data"]["values"]) == 3

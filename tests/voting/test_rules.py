@@ -1,0 +1,187 @@
+"""Rules, axioms, ties, incomplete votes, and files."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from safemargin.errors import InputError
+from safemargin.voting.axioms import failing
+from safemargin.voting.ballots import rankings
+from safemargin.voting.belief import Belief, Box, from_counts, polled, uniform
+from safemargin.voting.boxes import worst_in
+from safemargin.voting.crossings import hyperplanes
+from safemargin.voting.election import Election
+from safemargin.voting.enumeration import all_counts
+from safemargin.voting.private import private
+from safemargin.voting.reading import read_ballots, read_belief
+from safemargin.voting.rules import AllTies, rule_named
+
+RULES = "plurality veto borda stv maximin copeland bucklin bucklin-simple ranked-pairs schulze kemeny".split()
+
+
+def test_veto_is_two_approval_of_three() -> None:
+    votes = rankings(3)
+    for counts in all_counts(5, 6):
+        for row in counts[::7]:
+            assert rule_named("veto", 3).winner(votes, row) == rule_named("approval-2", 3).winner(votes, row)
+
+
+def test_rules_of_margins_agree_where_no_margin_is_zero_or_equal() -> None:
+    votes, checked = rankings(3), 0
+    maximin, others = rule_named("maximin", 3), [rule_named(r, 3) for r in ("schulze", "ranked-pairs", "kemeny")]
+    for counts in all_counts(9, 6):
+        margins = counts @ maximin.statistics(votes)
+        sizes = np.abs(margins[:, [0, 1, 3]])
+        clear = (np.sort(sizes, axis=1)[:, 0] > 0) & (np.diff(np.sort(sizes, axis=1), axis=1) > 0).all(axis=1)
+        expected = maximin.winners(margins[clear])
+        for rule in others:
+            assert (rule.winners(counts[clear] @ rule.statistics(votes)) == expected).all()
+        checked += int(clear.sum())
+    assert checked > 100
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_only_the_order_of_the_sums_counts(name: str) -> None:
+    """The winner stays the same if all sums are stretched and moved together, and follows the signs of differences."""
+    rule = rule_named(name, 3)
+    (counts,) = all_counts(6, 6)
+    sums = counts @ rule.statistics(rankings(3))
+    winners = rule.winners(sums)
+    assert (rule.winners(3 * sums + 5) == winners).all()
+    signs = np.sign(counts @ hyperplanes(rule.statistics(rankings(3))).T)
+    seen: dict[bytes, int] = {}
+    for row, winner in zip(signs, winners.tolist(), strict=True):
+        assert seen.setdefault(row.tobytes(), winner) == winner
+
+
+def test_axioms() -> None:
+    example = failing(rule_named("stv", 3), "monotonicity", 7)
+    assert example is not None
+    assert (example.voters, example.counts, example.winner) == (7, (0, 2, 2, 0, 1, 2), 0)
+    assert example.change == ((2, 0, 1), (0, 2, 1)) and example.winner_then == 1
+    assert failing(rule_named("stv", 3), "monotonicity", 6) is None
+    for rule, then in (("bucklin", 1), ("bucklin-simple", 0)):
+        found = failing(rule_named(rule, 3), "canceling-out")
+        assert found is not None and found.voters == 1 and (found.winner, found.winner_then) == (2, then)
+    for name in ("plurality", "veto", "borda", "maximin", "copeland", "schulze", "kemeny", "ranked-pairs"):
+        for axiom in ("monotonicity", "canceling-out"):
+            assert failing(rule_named(name, 3), axiom, 7) is None
+
+
+def test_all_winners_of_a_tie() -> None:
+    rule = AllTies(3, rule_named("plurality", 3))
+    assert rule.winner(rankings(3), [1, 0, 1, 0, 0, 0]) == 0b011
+    assert rule.outcome_name(0b011, ("a", "b", "c")) == "a=b"
+    assert (
+        private(Election(rule, 4, uniform(rule))).delta
+        >= private(Election(rule_named("plurality", 3), 4, uniform(rule_named("plurality", 3)))).delta
+    )
+
+
+def test_incomplete_votes() -> None:
+    votes = [(0,), (1, 2), (2, 1, 0)]
+    assert rule_named("borda", 3).statistics(votes).tolist() == [[4, 1, 1], [0, 4, 2], [0, 2, 4]]
+    assert rule_named("approval-2", 3).statistics(votes).tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]
+    assert rule_named("stv", 3).winner(votes, [2, 1, 2]) == 2
+    assert rule_named("stv", 5).winner([(0,), (1, 2), (2, 1, 0)], [2, 1, 2]) == 2
+    assert rule_named("bucklin", 3).winner([(0,), (1,), (2,)], [1, 2, 1]) == 1
+    assert rule_named("maximin", 3).winner(votes, [1, 1, 1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "words"),
+    [
+        ("dictator", 3, "rule 'dictator': unknown"),
+        ("approval-3", 3, "approval-3"),
+        ("majority", 3, "has two candidates"),
+        ("majority:2", 2, "must lie between 0 and 1"),
+        ("positional:1,x,0", 3, "'x' is not a number"),
+        ("positional:0,1,2", 3, "a later place"),
+        ("positional:1,0", 3, "one number per place"),
+        ("kemeny", 9, "at most 6"),
+        ("borda", 1, "at least 2"),
+    ],
+)
+def test_wrong_rules(name: str, size: int, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        rule_named(name, size)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ranking,probability\na>b,0.5\nb>a,0.6\n", "sum to 1.1, not to 1"),
+        ("ranking,probability\na>a,1\n", "names 'a' twice"),
+        ("ranking,probability\na>d,1\n", "unknown candidate 'd'"),
+        ("ranking,probability\na>,1\n", "empty place"),
+        ("ranking,probability\na>b,1.5\nb>a,-0.5\n", "below 0"),
+        ("ranking,probability\na>b,half\n", "'half' is not a number"),
+        ("ranking,probability\na>b,0.5\na>b,0.5\n", "occurs twice"),
+        ("vote,probability\na>b,1\n", "column 'ranking' is missing"),
+        ("ranking,weight\na>b,1\n", "needs a column 'probability'"),
+        ("ranking,low,high\na>b,0.1,0.2\nb>a,0.1,0.3\n", "no probabilities within"),
+    ],
+)
+def test_wrong_beliefs(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "belief.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_belief(path, ("a", "b", "c"))
+
+
+def test_beliefs_from_polls_and_intervals(tmp_path: Path) -> None:
+    path = tmp_path / "poll.csv"
+    path.write_text("ranking,count\na>b,30\nb>a,20\n")
+    belief, names = read_belief(path)
+    assert isinstance(belief, Belief) and names == ("a", "b")
+    assert belief.shares == (Fraction(61, 102), Fraction(41, 102))
+    box = polled({(0, 1): 30, (1, 0): 20}, ((0, 1), (1, 0)), "a poll")
+    assert all(low < share < high for low, share, high in zip(box.low, belief.shares, box.high, strict=True))
+    rule = rule_named("majority", 2)
+    found = worst_in(box, Election(rule, 21, belief), "winner", 0.0)
+    assert found.delta == pytest.approx(private(Election(rule, 21, uniform(rule))).delta, rel=1e-3) and not found.exact
+
+
+def test_the_worst_of_intervals_for_counts_is_exact() -> None:
+    low, high = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)), (Fraction(2, 5), Fraction(2, 5), Fraction(4, 5))
+    box = Box(((0, 1, 2), (1, 0, 2), (2, 0, 1)), low, high)
+    rule = rule_named("plurality", 3)
+    start = Election(rule, 30, Belief(box.votes, (Fraction(1, 3),) * 3))
+    found = worst_in(box, start, "histogram", 0.0)
+    worst = Belief(box.votes, (Fraction(1, 10), Fraction(1, 5), Fraction(7, 10)))
+    assert found.exact and found.delta == pytest.approx(private(Election(rule, 30, worst), "histogram").delta)
+
+
+NEW = """# FILE NAME: x.soi
+# ALTERNATIVE NAME 1: Ann
+# ALTERNATIVE NAME 2: Bob
+# ALTERNATIVE NAME 3: Cem
+5: 1,2
+3: 3
+2: 2,3,1
+"""
+OLD = "3\n1,Ann\n2,Bob\n3,Cem\n10,10,3\n5,1,2\n3,3\n2,2,3,1\n"
+
+
+@pytest.mark.parametrize("text", [NEW, OLD], ids=["new", "old"])
+def test_preflib(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.soi"
+    path.write_text(text)
+    ballots = read_ballots(path)
+    assert ballots.names == ("Ann", "Bob", "Cem") and ballots.voters == 10
+    assert ballots.counts == {(0, 1): 5, (2,): 3, (1, 2, 0): 2}
+    votes, counts = tuple(ballots.counts), tuple(ballots.counts.values())
+    assert rule_named("stv", 3).winner(votes, counts) == 0
+    assert from_counts(ballots.counts, votes, "").shares[0] == Fraction(11, 23)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("2: 1,1", "names '1' twice"), ("2: 9", "unknown candidate '9'"), ("2: {1,2}", "one place")]
+)
+def test_wrong_preflib(tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "x.toi"
+    path.write_text(NEW + line + "\n")
+    with pytest.raises(InputError, match=words):
+        read_ballots(path)
