@@ -286,5 +286,20 @@ def test_our_own_release_states_its_promise_in_the_same_form(run: Run, tmp_path:
     assert ran.code == 0 and ran.document["overall"] == "equal"
 
 
+def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
+    """Both promises are read and held against each other; errors stand side by side."""
+    country, swapped, release = (tmp_path / name for name in ("country", "swapped", "release"))
+    assert run("topdown", "--demo", country, "--people", 600, "--blocks", 12).code == 0
+    places = ("--swap", "district,tract,block", "--match", "region", "--form", "records")
+    assert run("swap", country / "people.parquet", *places, "--rate", "0.1", "--out", swapped).code == 0
+    beside = f"swapping={swapped / 'published/swapped.parquet'}"
+    ran = run("topdown", country / "topdown.toml", "--out", release, "--beside", beside)
+    assert ran.code == 0 and "swapping" in ran.out
+    files = swapped / "published/promise.json", release / "published/promise.json"
+    found = run("guarantee", "compare", *files, "--json").document
+    standings = [entry["standing"] for entry in found["blocks"].values()]  # type: ignore[attr-defined]
+    assert standings == ["equal", "weaker", "equal", "stronger", "incomparable"]
+
+
 def test_picture_is_valid() -> None:
     altair.Chart.from_dict({"config": CONFIG, **rate_chart(0.05, 28_735)}, validate=True)

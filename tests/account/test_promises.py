@@ -49,7 +49,7 @@ def test_table_4_is_read_as_it_is_written() -> None:
         ({"measure": "secret"}, "x: measure = 'secret': must be one of pure, zcdp"),
         ({"budget": {"epsilon": -1}}, "x: budget.epsilon = -1: must not be negative"),
         ({"budget": {"epsilon": "many"}}, "x: budget.epsilon = 'many': is not a number"),
-        ({"measure": "zcdp", "budget": {"epsilon": 1}}, "x: budget: a zcdp promise needs 'zcdp'"),
+        ({"measure": "zcdp", "budget": {"epsilon": 1}}, "x: budget: a zcdp promise needs 'rho_squared'"),
         ({"measure": "approximate", "budget": {"epsilon": 1}}, "x: budget.delta = 0"),
         ({"invariants": [3]}, r"x: invariants\[0\]: must be an object"),
         ({"invariants": [{"counts": "people", "at_least": 0}]}, r"invariants\[0\].at_least = 0"),

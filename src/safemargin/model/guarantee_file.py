@@ -121,7 +121,7 @@ def _budget(guarantee: Guarantee) -> dict[str, object] | None:
         return None
     amount = _number(guarantee.budget)
     if guarantee.measure is Measure.ZCDP:
-        return {"zcdp": amount}
+        return {"rho_squared": amount}
     return {"epsilon": amount, **({"delta": guarantee.delta} if guarantee.measure is Measure.APPROXIMATE else {})}
 
 
@@ -167,7 +167,7 @@ def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> t
     if stated is None or measure is Measure.NONE:
         return None, 0.0
     budget = _object(stated, f"{where}: budget")
-    wanted = "zcdp" if measure is Measure.ZCDP else "epsilon"
+    wanted = "rho_squared" if measure is Measure.ZCDP else "epsilon"
     if wanted not in budget:
         raise InputError(f"{where}: budget: a {measure} promise needs {wanted!r}")
     amount = _amount(budget[wanted], f"{where}: budget.{wanted}")
