@@ -21,7 +21,7 @@ LAYERS = [  # lowest first; parts in one row may not import each other
     {"account", "ledger", "noise"},
     {"voting", "decide"},
     {"publish", "perturb", "spread"},
-    {"audit"},
+    {"audit", "swap"},
     {"verify", "compare"},
     {"explain"},
     {"report"},

@@ -67,6 +67,9 @@ def test_json(run: Run, project: str) -> None:
         "safemargin",
     ]
     assert methods["global DP, epsilon 2"]["loss"] == 2 and methods["global DP, epsilon 2"]["draws"] == 5
+    (promise,) = methods["global DP, epsilon 2"]["promises"]
+    assert promise["epsilon"] == 2 and promise["change"] == {"distance": "add_remove", "unit": "person"}
+    assert methods["nothing done"]["promises"] == []
     assert methods["nothing done"]["mean_error"] == 0
     assert methods["safemargin"]["binding"]["exact"] and methods["safemargin"]["people_exposed"] == 0
     assert {one["onlooker"] for each in methods.values() for one in each["onlookers"]} == {"neighbour"}
@@ -78,7 +81,9 @@ def test_words_and_page(run: Run, folder: Path) -> None:
     ran = run("compare", "staff.toml", "--epsilon", "1", "--draws", 2, "--out", "page.html", "--seed-free")
     assert ran.code == 0
     assert "592 people; 12 counts in the tables of 2 axes" in ran.out and "Properties, by method" in ran.out
-    assert "<title>Staff: ways to publish</title>" in (folder / "page.html").read_text(encoding="utf-8")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "<title>Staff: ways to publish</title>" in page
+    assert "Promises about odds" in page and "one person record more or less" in page
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from safemargin.account import one_count_suffices
 from safemargin.errors import OutputError
 from safemargin.mechanisms.geometric import Geometric
 from safemargin.model.arrays import frozen
+from safemargin.model.guarantee_file import document
 from safemargin.model.margins import as_published, merged_margin, printed, protected_margin
 from safemargin.model.plan import Action, Plan
 from safemargin.model.published import PublishedTable
@@ -136,7 +137,7 @@ def release_files(
         certificate = {**public, **asdict(release.certificate), "files": hashes}
         files["certificate.json"] = _json(certificate)
         hashes["certificate.json"] = hashlib.sha256(files["certificate.json"]).hexdigest()
-    guarantees = [asdict(guarantee) for guarantee in release.guarantees]
+    guarantees = [document(guarantee) for guarantee in release.guarantees]
     statement = release.certificate.statement if release.certificate else ""
     files["manifest.json"] = _json({**public, "statement": statement, "guarantees": guarantees, "files": hashes})
     return files

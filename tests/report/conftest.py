@@ -14,6 +14,7 @@ from safemargin.model.plan import Action, Certificate, Decision, Plan, Refusal
 from safemargin.model.published import UNBOUNDED, Group, PublishedTable
 from safemargin.model.release import Release
 from safemargin.model.target import Target
+from safemargin.model.universe import named
 
 AXES = {
     "district": tuple(f"D{n:02d}" for n in range(1, 61)),
@@ -125,7 +126,7 @@ def build(options: tuple[str, ...] = OPTIONS, cells: int = 2_000) -> Story:
         "two integer tables that disagree in every cell",
         {"cells": cells, "options": len(options)},
     )
-    guarantees = (Guarantee("geometric", "moving one vote changes the odds by at most e^0.5.", 0.5, ("total",)),)
+    guarantees = (Guarantee("geometric", "moving one vote changes the odds by at most e^0.5.", 0.5, (named("total"),)),)
     analyst = Onlooker("census analyst", (table("age", decided[58:65], ()),), knows_rule=True)
     release = Release((table("", [everyone], options), *axes), TARGET, guarantees, certificate, ("census analyst",))
     refusal = Refusal("publishing D58 by itself", {"district": "D58", "age": "75+"}, "Harbour", 31, 30, 31)

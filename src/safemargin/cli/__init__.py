@@ -23,6 +23,8 @@ COMMANDS = {
     "bound": "tables",
     "audit": "tables",
     "withhold": "withholding",
+    "swap": "swapping",
+    "guarantee": "guarantees",
     "fiber": "fibers",
     "topdown": "topdown",
     "verify": "proofs",

@@ -110,6 +110,7 @@ def _measured(case: Case, method: Method, found: Errors, seen: tuple[Learnt, ...
         binding=found.binding,
         loss=method.loss,
         learnt=seen,
+        promises=method.promises,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from safemargin.compare.method import Case, Method, Tables
 from safemargin.mechanisms.geometric import Geometric
 from safemargin.model.arrays import IntArray, frozen
+from safemargin.model.guarantee import about_a_person
 from safemargin.model.published import UNBOUNDED, PublishedTable
 from safemargin.model.release import Release
 
@@ -20,6 +21,7 @@ def global_dp(case: Case) -> list[Method]:
 
 def _with(case: Case, epsilon: float) -> Method:
     noise = Geometric(epsilon / len(case.exact))
+    words = f"one person more or less changes the odds of anything printed by at most e^{epsilon:g}"
     return Method(
         name=f"global DP, epsilon {epsilon:g}",
         family="global DP",
@@ -29,7 +31,8 @@ def _with(case: Case, epsilon: float) -> Method:
         is_random=True,
         loss=epsilon,
         expected=noise.mean_size,
-        guarantee=f"one person more or less changes the odds of anything printed by at most e^{epsilon:g}",
+        guarantee=words,
+        promises=(about_a_person(f"global DP, epsilon {epsilon:g}", words, epsilon),),
         auxiliary=f"whatever else somebody knows, one person changes the odds by at most e^{epsilon:g}",
     )
 

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from safemargin.decide import population
 from safemargin.decide.split import Split, split
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.margins import as_published, merged_margin
 from safemargin.model.onlooker import Onlooker
 from safemargin.model.published import PublishedTable
@@ -73,8 +74,8 @@ class Method:
 
     `draw(n)` gives `n` independent results as printed; all are equal unless it `is_random`. `known` is what an onlooker
     makes of one of them, knowing the rule or not. `loss` is the epsilon of differential privacy, `expected` the mean
-    size of the noise on a count as its law says. `guarantee` is what is promised about regular cells. A method that is
-    `refused` prints nothing; one that `must_be_safe` is refused if an attack succeeds.
+    size of the noise on a count as its law says. `guarantee` is what is promised about regular cells, `promises` what
+    is about odds. A method that is `refused` prints nothing; one that `must_be_safe` is refused if an attack succeeds.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Method:
     loss: float | None = None
     expected: float | None = None
     guarantee: str = ""
+    promises: tuple[Guarantee, ...] = ()
     auxiliary: str = SUBTRACTION
     refused: str = ""
     must_be_safe: bool = False

@@ -24,6 +24,7 @@ def ours(case: Case) -> list[Method]:
             is_random=noised,
             loss=max((each.epsilon or 0.0 for each in plan.guarantees), default=None),
             guarantee=plan.certificate.statement if certified else "",
+            promises=plan.guarantees,
             refused="" if certified else "no release that was tried meets the target: nothing is published",
             must_be_safe=True,
         )

@@ -8,6 +8,7 @@ from safemargin.decide.split import Split
 from safemargin.model.guarantee import Guarantee
 from safemargin.model.table import Table
 from safemargin.model.target import Target
+from safemargin.model.universe import Nested, Population, named
 
 
 def population(table: Table) -> int:
@@ -56,12 +57,13 @@ def promise(
         words.append("No epsilon covers that.")
     if table.knows_composition:
         words.append(_whom(table, candidate, noised))
-    invariants = ("tier 0", "every exact and merged count")
     return Guarantee(
         "two-sided geometric",
         " ".join(words),
         budget.loss,
-        invariants,
+        (named("tier 0"), named("every exact and merged count")),
+        Population("answers of the people on the roll", nested=(Nested("answer", "person"),)),
+        rule="noise of the sensitivity of an exchange",
         count=budget.epsilon,
         choice=budget.choice,
     )

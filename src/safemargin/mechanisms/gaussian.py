@@ -1,12 +1,12 @@
 """Discrete Gaussian noise on counts, drawn by OpenDP from system entropy; no seed can be given."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from safemargin.errors import InputError
 from safemargin.model.arrays import IntArray, frozen
-from safemargin.model.guarantee import Guarantee
+from safemargin.model.guarantee import ONE_PERSON, Guarantee, Measure
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement
@@ -71,7 +71,18 @@ class DiscreteGaussian:
             f"whose squares add up to at most {squares} costs {rho:.4g} of zero-concentrated privacy: it changes the "
             f"probability of any result by a factor of at most exp({epsilon:.4g}), except with probability {delta:g}."
         )
-        return Guarantee("discrete Gaussian noise", statement, epsilon, (), delta, rho)
+        noise = Guarantee(
+            "discrete Gaussian noise", "", rho, change=ONE_PERSON, measure=Measure.ZCDP, rule="discrete Gaussian noise"
+        )
+        return replace(
+            noise,
+            statement=statement,
+            budget=epsilon,
+            measure=Measure.APPROXIMATE,
+            delta=delta,
+            rule="zCDP to approximate (Canonne, Kamath and Steinke)",
+            premises=(noise,),
+        )
 
 
 def epsilon_of(rho: float, delta: float) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from safemargin.errors import InputError
 from safemargin.model.arrays import IntArray, frozen
 from safemargin.model.guarantee import Guarantee
+from safemargin.model.universe import named
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement
@@ -77,4 +78,4 @@ class Geometric:
         )
         if invariants:
             statement += f" This covers only exchanges that leave unchanged what is exact: {', '.join(invariants)}."
-        return Guarantee("two-sided geometric noise", statement, loss, invariants)
+        return Guarantee("two-sided geometric noise", statement, loss, tuple(map(named, invariants)))

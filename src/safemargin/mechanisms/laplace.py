@@ -8,7 +8,7 @@ import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.model.guarantee import Guarantee
+from safemargin.model.guarantee import Guarantee, about_a_person
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement
@@ -74,4 +74,4 @@ class Laplace:
             f"{math.sqrt(self.variance):.2g}). A change of these counts by at most {sensitivity} in total changes the "
             f"probability of any result by a factor of at most exp({loss:g})."
         )
-        return Guarantee("Laplace noise", statement, loss)
+        return about_a_person("Laplace noise", statement, loss)

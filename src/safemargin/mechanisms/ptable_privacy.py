@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.model.guarantee import Guarantee
+from safemargin.model.guarantee import Guarantee, about_a_person
 from safemargin.model.ptable import PTable
 
 
@@ -84,7 +84,7 @@ def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
         f"exp({epsilon:.4g}), except for results of probability {delta:.3g}."
     )
     if cells == 1:
-        return Guarantee("cell key", statement, epsilon, (), delta)
+        return about_a_person("cell key", statement, epsilon, delta)
     statement += (
         f" A person is counted in {cells} cells. Keys of margins are sums of keys of other cells, so nothing is "
         f"promised about all of them together; with independent keys it would be exp({cells * epsilon:.4g}) and "

@@ -12,7 +12,7 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.geometric import Geometric
 from safemargin.mechanisms.laplace import Laplace
 from safemargin.model.arrays import FloatArray, IntArray, frozen
-from safemargin.model.guarantee import Guarantee
+from safemargin.model.guarantee import Guarantee, about_a_person
 
 
 @dataclass(frozen=True)
@@ -114,4 +114,4 @@ def _promise(name: str, epsilon: float, bound: float, sensitivity: int, delta: f
         f"of these counts by at most {sensitivity} in total changes the probability of any result by a factor of at "
         f"most exp({loss:g}), except for results of probability {delta:.3g}."
     )
-    return Guarantee(f"truncated {name} noise", statement, loss, (), delta)
+    return about_a_person(f"truncated {name} noise", statement, loss, delta)

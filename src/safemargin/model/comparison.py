@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.target import Target
 
 
@@ -53,6 +54,7 @@ class Measured:
     loss: float | None
     learnt: tuple[Learnt, ...]
     is_published: bool = True
+    promises: tuple[Guarantee, ...] = ()
 
     @property
     def people_exposed(self) -> int:

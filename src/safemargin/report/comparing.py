@@ -8,10 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from safemargin.model.comparison import Answer, Comparison, Measured
+from safemargin.model.guarantee_file import document as promise_document
 from safemargin.report.charts import Spec, to_svg, tradeoff_chart
 from safemargin.report.document import SCHEMA, Document
 from safemargin.report.html import whole_page
 from safemargin.report.markup import Html, element, figure, joined, paragraphs, points, section, table
+from safemargin.report.promises import COLUMNS, side_by_side
 from safemargin.report.words import percent, plural
 
 PROPERTY_WORDS = {
@@ -60,7 +62,7 @@ def _entry(each: Measured) -> Document:
     plain = {
         name: value
         for name, value in asdict(each).items()
-        if name not in ("method", "family", "is_published", "learnt", "binding")
+        if name not in ("method", "family", "is_published", "learnt", "binding", "promises")
     }
     return {
         "method": each.method,
@@ -68,6 +70,7 @@ def _entry(each: Measured) -> Document:
         "published": each.is_published,
         **plain,
         "people_exposed": each.people_exposed,
+        "promises": [promise_document(promise) for promise in each.promises],
         "binding": asdict(each.binding),
         "onlookers": [
             {
@@ -123,12 +126,23 @@ def comparison_page(title: str, comparison: Comparison, draw: Callable[[Spec], s
             section("Error and exposure", figure(draw(tradeoff_chart(comparison)), caption), paragraphs(DP_WORDS)),
             section("Figures", table(["method", *FIGURES], [row for _, row in _figures(comparison)], FIGURES)),
             section("What onlookers learn", table(LEARNT, [row[1:] for row in _learnt(comparison)], LEARNT[2:])),
+            section("Promises about odds", table(COLUMNS, _promises(comparison)), paragraphs(PROMISE_WORDS)),
             section("Properties", *(_property(PROPERTY_WORDS[p], names, a) for p, a in comparison.properties.items())),
             section("Methods", points(f"{each.method}: {each.does}" for each in comparison.methods)),
         ]
     )
     return whole_page(title, head, body)
 
+
+def _promises(comparison: Comparison) -> list[list[str]]:
+    return side_by_side([promise for each in comparison.methods for promise in each.promises])
+
+
+PROMISE_WORDS = (
+    "These epsilons are on one scale only where all other columns agree: at the same number, a promise about exchanges "
+    "that leave exact counts as they are says less than one about anybody more or less. Methods without a row promise "
+    "nothing about odds."
+)
 
 LEARNT = ["method", "onlooker", "disclosed", "open", "contained", "people exposed"]
 

@@ -12,6 +12,7 @@ from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.exposure import METHODS, Cells, Exposure
 from safemargin.model.fiber import QUANTILES, Fiber
 from safemargin.model.findings import Attempt, Findings
+from safemargin.model.guarantee_file import document as guarantee_document
 from safemargin.model.plan import Plan
 from safemargin.model.possible import Possible
 from safemargin.model.release import Release
@@ -134,9 +135,7 @@ def release_document(
         ],
         "certificate": certificate_file,
         "refused": [{**asdict(refusal), "words": str(refusal)} for refusal in plan.refusals],
-        "guarantees": [
-            {**asdict(guarantee), "invariants": list(guarantee.invariants)} for guarantee in plan.guarantees
-        ],
+        "guarantees": [guarantee_document(guarantee) for guarantee in plan.guarantees],
         "irregular": [
             f"{decision.axis} {decision_label(decision, orders or {})}".strip() for decision in plan.irregular
         ],

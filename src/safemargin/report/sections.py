@@ -267,7 +267,7 @@ def certificate(story: Story) -> Html:
     held = story.plan.certificate
     promises = [
         f"{promise.mechanism}: {promise.statement}"
-        + (f" Unchanged by it: {', '.join(promise.invariants)}." if promise.invariants else "")
+        + (f" Unchanged by it: {', '.join(map(str, promise.invariants))}." if promise.invariants else "")
         for promise in story.plan.guarantees
     ]
     return section(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from safemargin.errors import InputError
 from safemargin.model.guarantee import Guarantee
+from safemargin.model.guarantee_file import guarantee_from
 from safemargin.model.target import Target
 
 
@@ -35,7 +36,6 @@ def read_manifest(path: Path) -> tuple[Target, str]:
 def read_promises(path: Path) -> tuple[Guarantee, ...]:
     """The promises about noise that a manifest states."""
     stated = json.loads(path.read_text(encoding="utf-8")).get("guarantees", [])
-    try:
-        return tuple(Guarantee(**{**each, "invariants": tuple(each.get("invariants", ()))}) for each in stated)
-    except (TypeError, AttributeError):
-        raise InputError(f"{path}: guarantees: is not a list of promises") from None
+    if not isinstance(stated, list):
+        raise InputError(f"{path}: guarantees: must be a list")
+    return tuple(guarantee_from(each, f"{path}: guarantees[{place}]") for place, each in enumerate(stated))

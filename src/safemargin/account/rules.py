@@ -1,0 +1,178 @@
+"""Rules that make promises from promises: each answer names its rule and keeps what it came from."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from safemargin.account.conversion import published_epsilon, pure_to_zcdp, tight_epsilon
+from safemargin.account.refinement import determined
+from safemargin.errors import InputError
+from safemargin.model.guarantee import Amount, Change, Distance, Guarantee, Measure
+from safemargin.model.universe import Invariant
+
+FACTORS: dict[tuple[Distance, Distance], int] = {
+    (Distance.ADD_REMOVE, Distance.HAMMING): 2,
+    (Distance.HAMMING, Distance.EXCHANGE): 2,
+    (Distance.HAMMING, Distance.FROZEN): 1,
+    (Distance.ADD_REMOVE, Distance.EXCHANGE): 4,
+    (Distance.ADD_REMOVE, Distance.FROZEN): 2,
+}
+"""How much larger the first distance can be than the second, where that is bounded for all data sets."""
+
+
+def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
+    """The promise of publishing all of `parts`, about the same records.
+
+    Each part is first carried to the common refinement of their invariants. Parts that are about other data sets, other
+    units or another measure are refused: say which conversion is meant.
+    """
+    if not parts:
+        raise InputError(f"{mechanism}: nothing to compose")
+    first = parts[0]
+    for part in parts:
+        for block, one, other in (
+            ("population", part.population.name, first.population.name),
+            ("change", str(part.change), str(first.change)),
+            ("measure", str(part.measure), str(first.measure)),
+        ):
+            if one != other:
+                raise InputError(
+                    f"{mechanism}: {part.mechanism} and {first.mechanism} differ in {block} ({one}; {other}); "
+                    "convert one of them first"
+                )
+        if part.budget is None or part.measure is Measure.NONE:
+            raise InputError(f"{mechanism}: {part.mechanism} promises nothing that could be added")
+    together = tuple(dict.fromkeys(each for part in parts for each in part.invariants))
+    carried = tuple(part if set(part.invariants) == set(together) else refine(part, together) for part in parts)
+    return replace(
+        first,
+        mechanism=mechanism,
+        statement="",
+        budget=_sum([part.budget for part in parts if part.budget is not None]),
+        delta=sum(part.delta for part in parts),
+        invariants=together,
+        varies="; ".join(dict.fromkeys(part.varies for part in parts if part.varies)),
+        rule="composition",
+        premises=carried,
+        remarks=(),
+    )
+
+
+def post_process(source: Guarantee, mechanism: str) -> Guarantee:
+    """The same promise for whatever is computed from what `source` published, and from nothing else."""
+    return replace(source, mechanism=mechanism, statement="", rule="post-processing", premises=(source,), remarks=())
+
+
+def publish_invariants(like: Guarantee, invariants: Sequence[Invariant], mechanism: str) -> Guarantee:
+    """Publishing statistics that are fixed costs nothing; refused if the promise does not fix them."""
+    for each in invariants:
+        if determined(each, like.invariants, like.population).answer is not True:
+            raise InputError(f"{mechanism}: {each} is not fixed by {like.mechanism}, so it is not free")
+    rule = "invariants are free (Proposition 1)"
+    budget = Fraction(0)
+    return replace(
+        like, mechanism=mechanism, statement="", budget=budget, rule=rule, premises=(), varies="", remarks=()
+    )
+
+
+def refine(source: Guarantee, invariants: Sequence[Invariant]) -> Guarantee:
+    """The promise on finer universes: among data sets that agree on more, it still holds (Proposition 5)."""
+    wanted = tuple(dict.fromkeys(invariants))
+    for each in source.invariants:
+        if determined(each, wanted, source.population).answer is not True:
+            raise InputError(f"{source.mechanism}: the finer invariants are not known to fix {each}")
+    return replace(
+        source, statement="", invariants=wanted, rule="finer universes (Proposition 5)", premises=(source,), remarks=()
+    )
+
+
+def multiply(source: Guarantee, times: int, unit: str) -> Guarantee:
+    """The promise to a `unit` whose data stand in up to `times` records."""
+    if times < 1:
+        raise InputError(f"{source.mechanism}: a unit stands in at least one record, not {times}")
+    return replace(
+        source,
+        statement="",
+        budget=scaled(source, times),
+        change=replace(source.change, unit=unit),
+        rule=f"units that stand in up to {times:,} records",
+        premises=(source,),
+        remarks=(),
+    )
+
+
+def change_unit(source: Guarantee, unit: str) -> Guarantee:
+    """The promise for another unit of record, by what the population declares about how they hang together."""
+    if unit == source.change.unit:
+        return source
+    for fact in source.population.nested:
+        if (fact.coarse, fact.fine) == (source.change.unit, unit):
+            return multiply(source, fact.up, unit)
+        if (fact.fine, fact.coarse) == (source.change.unit, unit) and fact.down is not None:
+            return multiply(source, fact.down, unit)
+    raise InputError(
+        f"{source.mechanism}: nothing is declared about how a {source.change.unit} record changes with a {unit} record"
+    )
+
+
+def change_distance(source: Guarantee, distance: Distance) -> Guarantee:
+    """The promise for another way to count changes."""
+    if distance is source.change.distance:
+        return source
+    factor = FACTORS.get((source.change.distance, distance))
+    if factor is None:
+        raise InputError(f"{source.mechanism}: a {source.change.distance} promise says nothing for {distance}")
+    return replace(
+        source,
+        statement="",
+        budget=scaled(source, factor),
+        change=Change(distance, source.change.unit),
+        rule=f"{distance} distance (factor {factor})",
+        premises=(source,),
+        remarks=(),
+    )
+
+
+def to_zcdp(source: Guarantee) -> Guarantee:
+    """A pure promise as a zero-concentrated one."""
+    if source.measure is Measure.ZCDP:
+        return source
+    if source.measure is not Measure.PURE or source.budget is None:
+        raise InputError(f"{source.mechanism}: only a pure promise gives a zero-concentrated one")
+    exact = isinstance(source.budget, Fraction)
+    budget: Amount = source.budget * source.budget / 2 if exact else pure_to_zcdp(float(source.budget))
+    return replace(
+        source, statement="", budget=budget, measure=Measure.ZCDP, rule="pure to zCDP", premises=(source,), remarks=()
+    )
+
+
+def to_approximate(source: Guarantee, delta: float, tight: bool = True) -> Guarantee:
+    """A promise shown as epsilon at a delta; to be done last, as such epsilons do not add up well."""
+    if source.budget is None or source.measure not in (Measure.PURE, Measure.ZCDP):
+        raise InputError(f"{source.mechanism}: only pure and zero-concentrated promises are converted")
+    if not 0 < delta < 1:
+        raise InputError(f"delta = {delta}: must lie between 0 and 1")
+    budget, rule = float(source.budget), "pure to approximate"
+    if source.measure is Measure.ZCDP:
+        budget = (tight_epsilon if tight else published_epsilon)(budget, delta)
+        rule = f"zCDP to approximate ({'Canonne, Kamath and Steinke' if tight else 'Bun and Steinke'})"
+    measure = Measure.APPROXIMATE
+    return replace(
+        source, statement="", budget=budget, measure=measure, delta=delta, rule=rule, premises=(source,), remarks=()
+    )
+
+
+def scaled(source: Guarantee, times: int) -> Amount | None:
+    """The budget for changes `times` as large: epsilon grows as they do, rho squared with their square."""
+    if source.budget is None:
+        return None
+    if source.measure is Measure.APPROXIMATE and times > 1:
+        raise InputError(f"{source.mechanism}: convert to epsilon at a delta last; it does not scale with changes")
+    return source.budget * (times**2 if source.measure is Measure.ZCDP else times)
+
+
+def _sum(budgets: Sequence[Amount]) -> Amount:
+    if all(isinstance(each, Fraction) for each in budgets):
+        return sum((Fraction(each) for each in budgets), Fraction(0))
+    return math.fsum(float(each) for each in budgets)

@@ -1,0 +1,218 @@
+"""The tables of a run of swapping in the database, and the roles of their columns."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from safemargin.errors import InputError, OutputError
+from safemargin.mechanisms.swapping import Cells, Exchange
+from safemargin.model.arrays import IntArray
+from safemargin.tabulate.duck import literal, quoted
+
+PEOPLE = "people"
+FIRST_ROWS = 200_000
+WORTH = 3
+"""Records per different record from which on equal ones are counted before anything else."""
+WHOLE = 1_000_000
+"""Rows of a table that is compared whole."""
+FORMATS = {"parquet": "format parquet", "csv": "format csv, header"}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What a column does: its values are exchanged, have to agree for that, or stay where they are."""
+
+    swap: tuple[str, ...]
+    match: tuple[str, ...]
+    hold: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.swap:
+            raise InputError("swap: name at least one column whose values are exchanged")
+        if not self.hold:
+            raise InputError("hold: at least one column must stay that is not matched on; else nothing would change")
+        seen: set[str] = set()
+        for name in (*self.swap, *self.match, *self.hold):
+            if name in seen:
+                raise InputError(f"column {name!r} has two roles; a column is swapped, matched or held")
+            seen.add(name)
+
+
+@dataclass(frozen=True)
+class TableError:
+    """What swapping did to the table of what is swapped by one held column."""
+
+    column: str
+    cells: int
+    mean: float
+    relative: float
+    """Mean over cells that hold somebody."""
+
+
+class Run:
+    """The tables of one run: `cell` before, `result` after."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles) -> None:
+        self.database, self.roles = database, roles
+        self.listed = False
+        self.plain: set[str] = set()
+        """Tables of numbers without absent values: they are joined by plain equality."""
+        self.match = [f"m{n}" for n in range(len(roles.match))]
+        self.hold = [f"h{n}" for n in range(len(roles.hold))]
+        self.swap = [f"s{n}" for n in range(len(roles.swap))]
+
+    def count(self, scan: str) -> None:
+        """The records, with equal ones counted if that makes them fewer; strata and swapped values numbered."""
+        named = [*zip(self.roles.match, self.match, strict=True), *zip(self.roles.hold, self.hold, strict=True)]
+        named += zip(self.roles.swap, self.swap, strict=True)
+        columns = ", ".join(f"{quoted(name)} as {key}" for name, key in named)
+        hashed = f"hash({', '.join(quoted(name) for name, _ in named)})"
+        for rows in (f"(select * from {scan} limit {FIRST_ROWS})", scan):  # the first rows may settle it
+            query = f"select approx_count_distinct({hashed}) * {WORTH} > count(*) from {rows}"
+            self.listed = bool(self.database.execute(query).fetchall()[0][0])
+            if not self.listed:
+                break
+        counted = "1::bigint as n" if self.listed else "count(*) as n"
+        grouped = "" if self.listed else " group by all"
+        self.database.execute(f"create temp table cell as select {columns}, {counted} from {scan}{grouped}")
+        self._number("strata", "m", self.match)
+        self._number("places", "s", self.swap)
+
+    def varies(self, stratum: int) -> bool:
+        """Whether two records of a stratum differ."""
+        rest = ", ".join((*self.hold, *self.swap))
+        inside = f"cell join strata on {self._same('strata', self.match)} where strata.m = {stratum}"
+        kinds = ", ".join(f"cell.{name}" for name in (*self.hold, *self.swap))
+        query = f"select count(*) from (select distinct {rest} from (select {kinds} from {inside}) limit 2)"
+        return int(self.database.execute(query).fetchall()[0][0]) > 1
+
+    def _number(self, table: str, key: str, columns: list[str]) -> None:
+        if not columns:
+            self.database.execute(f"create temp table {table} as select 0::bigint as {key}")
+            return
+        listed = ", ".join(columns)
+        distinct = f"(select distinct {listed} from cell)"
+        self.database.execute(
+            f"create temp table {table} as select {listed}, row_number() over () - 1 as {key} from {distinct}"
+        )
+        absent = " or ".join(f"{name} is null" for name in columns)
+        if not self.database.execute(f"select count(*) from {table} where {absent}").fetchall()[0][0]:
+            self.plain.add(table)
+
+    def cells(self) -> tuple[Cells, IntArray]:
+        """The cells in order of their strata, and the row that each has in the database."""
+        joins = f"join strata on {self._same('strata', self.match)} join places on {self._same('places', self.swap)}"
+        counted = "" if self.listed else ", cell.n as n"
+        query = f"select strata.m as m, places.s as s, cell.rowid as id{counted} from cell {joins} order by strata.m"
+        found = self.database.execute(query).fetchnumpy()
+        m, s, ids = (np.asarray(found[name], dtype=np.int64) for name in ("m", "s", "id"))
+        n = np.ones(len(m), dtype=np.int64) if self.listed else np.asarray(found["n"], dtype=np.int64)
+        return Cells(m, s, n), ids
+
+    def _same(self, table: str, columns: list[str]) -> str:
+        sign = "=" if table in self.plain else "is not distinct from"
+        return " and ".join(f"cell.{name} {sign} {table}.{name}" for name in columns) or "true"
+
+    def apply(self, cells: Cells, ids: IntArray, exchange: Exchange) -> int:
+        """Give the selected records their new values; how many of them are others than before."""
+        other = exchange.swapped != cells.swapped[exchange.cell]
+        rows, values = ids[exchange.cell[other]], exchange.swapped[other]
+        self.database.register("moves", {"id": rows, "s": values})
+        self.database.execute("create temp table moved as select id, s, count(*) as k from moves group by all")
+        self.database.unregister("moves")
+        listed = ", ".join((*self.match, *self.hold, *self.swap))
+        held = ", ".join(f"cell.{name}" for name in (*self.match, *self.hold))
+        moves = "moved join places on places.s = moved.s"
+        old, new = (", ".join(f"{table}.{name}" for name in self.swap) for table in ("cell", "places"))
+        if self.listed:  # a record moves once, or not at all
+            stayed = f"select {held}, {old}, n from cell where rowid not in (select id from moved)"
+            gone = f"select {held}, {new}, moved.k from {moves} join cell on cell.rowid = moved.id"
+            query = f"{stayed} union all {gone}"
+        else:
+            taken = "(select id, sum(k) as k from moved group by id)"
+            query = (
+                f"select {listed}, sum(n)::bigint as n from ("
+                f"select {held}, {old}, cell.n - coalesce(taken.k, 0) as n from cell "
+                f"left join {taken} taken on cell.rowid = taken.id where cell.n > coalesce(taken.k, 0) "
+                f"union all select {held}, {new}, moved.k from {moves} join cell on cell.rowid = moved.id) group by all"
+            )
+        self.database.execute(f"create temp table result as {query}")
+        return len(rows)
+
+    def check(self) -> None:
+        """Both invariants: what is held by stratum, and what is swapped by stratum.
+
+        Small tables are compared whole. In large ones the exchange is checked whole, and the tables by a checksum that
+        is linear in the counts.
+        """
+        small = self.database.execute(f"select count(*) <= {WHOLE} from cell").fetchall()[0][0]
+        for columns in ((*self.match, *self.hold), (*self.match, *self.swap)):
+            if self._differs(columns) if small else self._sum("cell", columns) != self._sum("result", columns):
+                raise AssertionError(f"swapping changed the table of {', '.join(columns)}; nothing was written")
+        if not small and self._moves_differ():
+            raise AssertionError("swapping moved a value between strata; nothing was written")
+
+    def _differs(self, columns: tuple[str, ...]) -> bool:
+        listed = ", ".join(columns)
+        signed = f"select {listed}, n from cell union all select {listed}, -n from result"
+        query = f"select count(*) from (select sum(n) as n from ({signed}) group by {listed} having sum(n) <> 0)"
+        return bool(self.database.execute(query).fetchall()[0][0])
+
+    def _sum(self, table: str, columns: tuple[str, ...]) -> tuple[int, ...]:
+        query = f"select sum(n), sum(hash({', '.join(columns)})::hugeint * n) from {table}"
+        return tuple(self.database.execute(query).fetchall()[0])
+
+    def _moves_differ(self) -> bool:
+        """Whether some stratum gives and gets different numbers of a swapped value."""
+        strata = ", ".join(f"cell.{name}" for name in self.match)
+        first = f"{strata}, " if strata else ""
+        given = ", ".join(f"cell.{name} as {name}" for name in self.swap)
+        got = ", ".join(f"places.{name} as {name}" for name in self.swap)
+        inside = "moved join cell on cell.rowid = moved.id"
+        signed = (
+            f"select {first}{given}, -k as k from {inside} "
+            f"union all select {first}{got}, k from {inside} join places on places.s = moved.s"
+        )
+        listed = ", ".join((*self.match, *self.swap))
+        query = f"select count(*) from (select sum(k) as k from ({signed}) group by {listed} having sum(k) <> 0)"
+        return bool(self.database.execute(query).fetchall()[0][0])
+
+    def errors(self) -> tuple[TableError, ...]:
+        """The tables of what is swapped by each held column, before and after."""
+        found = []
+        for name, key in zip(self.roles.hold, self.hold, strict=True):
+            listed = ", ".join((*self.swap, key))
+            sides = f"select {listed}, n as old, 0 as new from cell", f"select {listed}, 0 as old, n as new from result"
+            both = " union all ".join(sides)
+            cell = f"select sum(old)::bigint as old, sum(new)::bigint as new from ({both}) group by {listed}"
+            query = (
+                f"select count(*), avg(abs(new - old)), avg(abs(new - old) / old) filter (where old > 0) from ({cell})"
+            )
+            ((number, mean, relative),) = self.database.execute(query).fetchall()
+            found.append(TableError(name, number, float(mean), float(relative)))
+        return tuple(found)
+
+    def write(self, out: Path, form: str, file_format: str, household: str | None) -> None:
+        """The result as a table or as records, ordered by their values."""
+        names = [*self.roles.match, *self.roles.hold, *self.roles.swap]
+        keys = [*self.match, *self.hold, *self.swap]
+        shown = ", ".join(f"{key} as {quoted(name)}" for key, name in zip(keys, names, strict=True))
+        query = f"select {shown}, n as count from result order by all"
+        if self.listed:
+            query = f"select {shown}, sum(n)::bigint as count from result group by all order by all"
+        if form == "records":
+            each = "result" if self.listed else "(select *, unnest(range(n)) as copy from result)"
+            query = f"select {shown} from {each} order by all"
+            if household is not None:
+                listed = ", ".join(keys)
+                numbered = f"(select row_number() over (order by {listed}) as number, {listed} from {each})"
+                others = [(key, name) for key, name in zip(keys, names, strict=True) if key not in self.hold]
+                shown = ", ".join(f"{key} as {quoted(name)}" for key, name in others)
+                people = f"unnest({self.hold[0]}, recursive := true)"
+                query = f"select number as {quoted(household)}, {shown}, {people} from {numbered} order by all"
+        try:
+            self.database.execute(f"copy ({query}) to {literal(str(out))} ({FORMATS[file_format]})")
+        except duckdb.IOException as error:
+            raise OutputError(f"{out}: cannot be written ({error})") from None

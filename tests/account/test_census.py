@@ -1,0 +1,180 @@
+"""Census budgets from their configuration alone."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from safemargin.account.census import (
+    Level,
+    Product,
+    Query,
+    census_2020,
+    certificate,
+    characteristics_2020,
+    counterfactual,
+    redistricting_2020,
+)
+from safemargin.account.census_2020 import LEVELS, PERSONS, PUERTO_RICO_PERSONS, PUERTO_RICO_UNITS, UNITS, redistricting
+from safemargin.account.conversion import published_epsilon, tight_epsilon
+from safemargin.account.product_file import read_product
+from safemargin.errors import InputError
+from safemargin.model.guarantee import Guarantee
+from swap_truth import (
+    PERSON_ATTRIBUTES,
+    PERSON_WITHIN,
+    PUERTO_RICO_WITHIN,
+    SIGMAS,
+    TABLE_3,
+    TABLE_5,
+    UNIT_TEST_WITHIN,
+    UNIT_WITHIN,
+)
+
+
+def printed(found: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 2) for name, value in found.items()}
+
+
+def leaves(guarantee: Guarantee) -> list[Guarantee]:
+    return [leaf for each in guarantee.premises for leaf in leaves(each)] if guarantee.premises else [guarantee]
+
+
+def test_certificate_of_persons() -> None:
+    found = certificate(PERSONS)
+    assert PERSONS.rho_squared == Fraction(293764, 114921)
+    assert found.epsilon == pytest.approx(17849145 / 1041158, abs=1e-3) and round(found.epsilon, 2) == 17.14
+    assert round(found.published, 4) == 17.9002
+    assert printed(dict(found.attributes)) == PERSON_ATTRIBUTES
+    assert printed(dict(found.within)) == PERSON_WITHIN
+    for (level, query), sigma in SIGMAS.items():
+        assert PERSONS.sigma(level, query) == pytest.approx(sigma, abs=0.005 if sigma < 10 else 0.05)
+
+
+def test_certificate_of_units_and_puerto_rico() -> None:
+    found = certificate(UNITS)
+    assert UNITS.rho_squared == Fraction(11417641, 152349649)
+    assert found.epsilon == pytest.approx(1455307 / 588081, abs=1e-3) and round(found.published, 4) == 2.7022
+    assert printed(dict(found.within)) == UNIT_WITHIN
+    assert printed(dict(certificate(PUERTO_RICO_PERSONS).within)) == PUERTO_RICO_WITHIN
+    assert PUERTO_RICO_UNITS.rho_squared == UNITS.rho_squared
+
+
+def test_the_tree_adds_up_exactly() -> None:
+    """Persons and units composed: 2.6312 and 17.44, not 17.14 and 2.47 added; every query is a leaf."""
+    found = redistricting()
+    assert found.budget == PERSONS.rho_squared + UNITS.rho_squared
+    assert round(tight_epsilon(float(found.budget), 1e-10), 2) == 17.44
+    below = leaves(found)
+    assert sum((Fraction(leaf.budget or 0) for leaf in below), Fraction(0)) == found.budget
+    assert len(below) == 10 + 5 * 11 + 6 + 1
+    assert all(leaf.rule.startswith(("discrete Gaussian", "invariants are free")) for leaf in below)
+
+
+def test_published_totals() -> None:
+    assert redistricting_2020().rho == Fraction("2.63")
+    assert characteristics_2020().rho == Fraction("15.29")
+    whole = census_2020()
+    assert whole.rho == Fraction("55.371")
+    assert published_epsilon(55.371, 1e-10) == pytest.approx(126.78, abs=0.005)
+    assert any("imputation" in remark for remark in whole.remarks)
+    rules = {each.rule for each in _all(whole)}
+    assert {"composition", "post-processing", "invariants are free (Proposition 1)"} <= rules
+    assert all(each.rule != "stated" for each in _all(whole))
+
+
+def _all(guarantee: Guarantee) -> list[Guarantee]:
+    return [guarantee, *(below for each in guarantee.premises for below in _all(each))]
+
+
+def test_table_3_needs_the_unrounded_budgets() -> None:
+    for product, (epsilon, low, high) in ((UNITS, TABLE_3["PL household"]), (PERSONS, TABLE_3["PL person"])):
+        assert Fraction(low) <= product.rho_squared <= Fraction(high)
+        assert round(published_epsilon(float(product.rho_squared), 1e-10), 2) == epsilon
+    assert round(published_epsilon(0.07, 1e-10), 2) == 2.61
+    together = sum(published_epsilon(rho, 1e-10) for rho in (0.07494, 2.55623, 7.70, 4.96))
+    assert together == pytest.approx(81.27, abs=0.02)
+    assert published_epsilon(15.29, 1e-10) == pytest.approx(52.83, abs=0.02)
+
+
+def test_unit_test_of_the_census_code() -> None:
+    one = (Query("all", frozenset(), Fraction(1)),)
+    shares = (44, 44, 44, 44, 127, 721)
+    levels = tuple(Level(name, Fraction(share, 1024), one) for name, share in zip(LEVELS, shares, strict=True))
+    product = Product("test", "person", Fraction(343, 256), levels)
+    for level, (loose, tight) in UNIT_TEST_WITHIN.items():
+        budget = float(product.within_budget(level))
+        assert published_epsilon(budget, 1e-10) == pytest.approx(loose, abs=1e-12)
+        assert tight_epsilon(budget, 1e-10) == pytest.approx(tight, abs=1e-7)
+
+
+def test_table_5() -> None:
+    found = [each.epsilon or 0.0 for each in counterfactual()]
+    expected = [row[column] for column in (0, 1) for row in TABLE_5.values()]
+    assert [round(epsilon, 2) for epsilon in found] == expected
+
+
+def test_shares_must_sum_to_one() -> None:
+    one = (Query("all", frozenset(), Fraction(1)),)
+    with pytest.raises(InputError, match="p: levels: shares sum to 3/4, not to 1"):
+        Product("p", "person", Fraction(1), (Level("a", Fraction(3, 4), one),))
+    with pytest.raises(InputError, match="p: queries of a: shares sum to 1/2"):
+        half = (Query("all", frozenset(), Fraction(1, 2)),)
+        Product("p", "person", Fraction(1), (Level("a", Fraction(1), half),))
+    with pytest.raises(InputError, match="there is no level 'Parish'"):
+        PERSONS.within_budget("Parish")
+    with pytest.raises(InputError, match="no query tells 'income' apart"):
+        PERSONS.attribute_budget("income")
+    with pytest.raises(InputError, match="there is no query 'x' at level 'US'"):
+        PERSONS.variance("US", "x")
+
+
+PLAN = """
+name = "survey"
+scale = "3/2"
+[queries]
+total = []
+age = ["age"]
+[[levels]]
+name = "country"
+share = "1/4"
+queries = { age = 1 }
+[[levels]]
+name = "region"
+share = 0.75
+queries = { total = "1/3", age = "2/3" }
+"""
+
+
+def test_a_plan_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    product = read_product(path)
+    assert product.rho_squared == Fraction(4, 9) == product.guarantee().budget
+    assert product.attribute_budget("age") == Fraction(4, 9) * Fraction(3, 4)
+    assert product.variance("region", "age") == Fraction(9, 4) * 2
+    path.write_text(PLAN.replace("{ age = 1 }", "{ age = 1, total = 0 }"))
+    assert len(read_product(path).guarantee().premises[0].premises) == 1
+    with pytest.raises(InputError, match="'total' has no share at level 'country'"):
+        read_product(path).variance("country", "total")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('share = "1/4"', 'share = "1/5"', "survey: levels: shares sum to 19/20, not to 1"),
+        ('"2/3"', '"2/5"', "queries of region: shares sum to 11/15"),
+        ('scale = "3/2"', "", "scale = None: must be a number or a fraction"),
+        ('scale = "3/2"', 'scale = "0"', "scale = 0: must be positive"),
+        ("share = 0.75", 'share = "most"', r"levels\[1\].share = 'most'"),
+        ("{ age = 1 }", "{ sex = 1 }", r"levels\[0\].queries: 'sex' is not among the queries"),
+        ('age = ["age"]', 'age = "age"', "queries.age: must list the attributes"),
+        ('name = "survey"', "colour = 1", "unknown key 'colour'"),
+        ('name = "survey"', "name = ", "is not TOML"),
+    ],
+)
+def test_bad_plans_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        read_product(path)

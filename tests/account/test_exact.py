@@ -1,0 +1,262 @@
+"""The verifier against brute-forced losses: Theorem 1 holds in every case, variants of swapping break it."""
+
+import math
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safemargin.account.exact import (
+    Holds,
+    allowance,
+    check,
+    fold,
+    folded,
+    frozen_hamming,
+    hamming,
+    is_trivial,
+    neighbours,
+    per_unit,
+    product_law,
+    pure_distance,
+    telling_pair,
+    universe_loss,
+)
+from safemargin.account.refinement import classes
+from safemargin.account.renyi import discrete_gaussian, renyi_distance, renyi_metric
+from safemargin.account.swap_check import check_swapping
+from safemargin.errors import InputError, TooLargeError
+from safemargin.mechanisms.swap_law import Stratum, different_records, no_vacuous_swap, outcomes, stratum, swap_law
+from safemargin.mechanisms.swap_law import universe as tables_of
+from safemargin.mechanisms.swap_loss import odds_factor, tightness
+from swap_truth import EXACT, RATES
+
+near = cache(hamming)
+
+
+def margins(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    held, swapped = (tuple(map(int, side.split(","))) for side in text.split("|"))
+    return held, swapped
+
+
+@pytest.mark.parametrize("text", EXACT)
+def test_exact_losses_and_theorem_1(text: str) -> None:
+    """14 universes at 7 rates: the brute-forced losses, and the promise kept wherever it is finite (84 cases)."""
+    number, expected = EXACT[text]
+    data = tables_of(stratum(*margins(text)))
+    assert len(data) == number and neighbours({"u": data}, near) == 0
+    found = {each: outcomes(each) for each in data}
+    for rate, loss in zip(map(Fraction, RATES), expected, strict=True):
+        laws = {each: found[each].law([rate] * len(each)) for each in data}
+        assert all(sum(law.values()) == 1 for law in laws.values())
+        factor = odds_factor(rate, len(data[0]))
+        checked = check(laws, {"u": data}, near, lambda _, factor=factor: factor)
+        assert checked.verdict in (Holds.HOLDS, Holds.TIGHT)
+        assert checked.losses["u"].value == pytest.approx(loss, abs=6e-6)
+
+
+def test_a_rate_of_zero_loses_everything() -> None:
+    data = tables_of(stratum((2, 1), (2, 1)))
+    assert universe_loss({each: swap_law(each, Fraction(0)) for each in data}, hamming).value == math.inf
+
+
+def test_lower_bound_is_attained() -> None:
+    """Margins (1,1,2,2): half the log of 265/9 less the log odds, which no promise for six records can undercut."""
+    rate = Fraction(1, 10)
+    _, promised, exact = check_swapping((1, 1, 2, 2), (1, 1, 2, 2), rate)
+    assert exact == pytest.approx(math.log(265 / 9) / 2 + math.log(9), abs=1e-12)
+    assert exact == pytest.approx(tightness(rate, 6).lower, abs=1e-12) and exact < promised
+    _, _, four = check_swapping((1, 1, 1, 1), (1, 1, 1, 1), rate)
+    assert four == pytest.approx(math.log(9) / 2 + math.log(9), abs=1e-12)
+
+
+def test_tight_by_fractions() -> None:
+    found, promised, exact = check_swapping((1, 1), (1, 1), Fraction(9, 10))
+    assert found.verdict is Holds.TIGHT and exact == pytest.approx(promised) == pytest.approx(math.log(9))
+    data = tables_of(stratum((1, 1), (1, 1)))
+    laws = {each: swap_law(each, Fraction(9, 10)) for each in data}
+    almost = Fraction(9) - Fraction(1, 10**12)
+    assert check(laws, {"u": data}, hamming, lambda _: almost).verdict is Holds.VIOLATED
+    assert check(laws, {"u": data}, hamming, lambda _: Fraction(9) + Fraction(1, 10**12)).verdict is Holds.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "loss"),
+    [
+        ("2,1|2,1", "0.9", 3.39612),
+        ("2,2|2,2", "0.9", 4.38302),
+        ("2,1,1|2,1,1", "0.9", 3.77572),
+        ("2,1|2,1", "1", math.inf),
+    ],
+)
+def test_without_vacuous_swaps_the_theorem_fails(text: str, rate: str, loss: float) -> None:
+    found, promised, exact = check_swapping(*margins(text), Fraction(rate), "no-vacuous")
+    assert exact == pytest.approx(loss, abs=6e-6)
+    assert promised == math.inf or (found.verdict is Holds.VIOLATED and exact > promised)
+
+
+@pytest.mark.parametrize("variant", ["pairs", "one-swap"])
+def test_naive_swapping_loses_everything(variant: str) -> None:
+    found, _, exact = check_swapping((1, 1, 1), (1, 1, 1), Fraction(1, 2), variant)
+    assert (found.verdict, exact) == (Holds.VIOLATED, math.inf)
+    assert found.worst is not None and found.worst.pair is not None and found.worst.pair.ratio is None
+
+
+def test_a_draw_that_cannot_end_is_refused() -> None:
+    with pytest.raises(InputError, match="never end"):
+        swap_law(stratum((2, 1), (2, 1)), Fraction(1), different_records)
+    assert sum(swap_law(stratum((2, 1), (2, 1)), Fraction(1, 2), no_vacuous_swap).values()) == 1
+    with pytest.raises(TooLargeError, match="8 records have 40,320 permutations"):
+        check_swapping((8,), (8,), Fraction(1, 2))
+    with pytest.raises(InputError, match="fewer than two"):
+        check_swapping((1,), (1,), Fraction(1, 2))
+
+
+def test_rates_by_record_and_frozen_records() -> None:
+    """Records that are never selected: infinite by plain distance, like the rest alone if they are not to differ."""
+    data = tables_of(stratum((1, 1, 1, 1), (1, 1, 1, 1)))
+    by_held = {each: outcomes(each).law([Fraction(1 + held, 10) for held, _ in each]) for each in data}
+    assert universe_loss(by_held, near).value == pytest.approx(2.89037, abs=6e-6)
+    half = Fraction(1, 2)
+    laws = {each: outcomes(each).law([Fraction(0) if held == 0 else half for held, _ in each]) for each in data}
+    assert universe_loss(laws, near).value == math.inf
+    frozen = frozen_hamming(lambda record: isinstance(record, tuple) and record[0] == 0)
+    assert universe_loss(laws, frozen).value == pytest.approx(0.34657, abs=6e-6)
+
+
+def test_strata_combine_by_maximum() -> None:
+    one, two = tables_of(stratum((1, 1), (1, 1))), tables_of(stratum((2, 1), (2, 1)))
+    for rate in map(Fraction, ("0.1", "0.5", "0.9")):
+        single = [universe_loss({each: swap_law(each, rate) for each in data}, hamming).value for data in (one, two)]
+        laws = {(a, b): product_law([swap_law(a, rate), swap_law(b, rate)]) for a in one for b in two}
+        both = universe_loss(laws, lambda x, y: hamming(x[0], y[0]) + hamming(x[1], y[1]))
+        assert both.value == pytest.approx(max(single), abs=1e-12)
+
+
+def test_dropping_an_invariant_costs_everything() -> None:
+    data: list[Stratum] = [((0, 0), (1, 1)), ((0, 0), (1, 0))]
+    laws = {each: swap_law(each, Fraction(1, 2)) for each in data}
+    assert universe_loss(laws, hamming).value == math.inf
+
+
+def test_order_of_records_gives_all_away() -> None:
+    """Two orders of the same data are at distance nothing, so anything that tells them apart loses everything."""
+    laws = {("a", "b"): {"ab": Fraction(1)}, ("b", "a"): {"ba": Fraction(1)}}
+    assert universe_loss(laws, hamming).value == math.inf
+
+
+def test_products_with_infinity() -> None:
+    assert allowance(0.0, math.inf) == allowance(math.inf, 0.0) == math.inf
+    assert per_unit(math.inf, math.inf) == 0 and per_unit(0.0, 0.0) == 0 and per_unit(0.1, 0.0) == math.inf
+
+
+def test_indicator_universes_and_injective_invariants() -> None:
+    """At least one housing unit per block: universes by the vector of 0 and 1."""
+    data = [(a, b) for a in range(3) for b in range(3)]
+    found = classes(data, lambda x: tuple(int(count >= 1) for count in x))
+    assert sorted(found) == [(0, 0), (0, 1), (1, 0), (1, 1)] and sum(map(len, found.values())) == 9
+    assert is_trivial(classes(data, lambda x: x)) and not is_trivial(found)
+
+
+def test_invariants_in_the_distance_say_the_same() -> None:
+    """A thousand random mechanisms: the verdict does not depend on where the invariants stand."""
+    generator = np.random.default_rng(5)
+    for _ in range(1_000):
+        data = list(range(4))
+        raw = (
+            generator.integers(0 if generator.random() < 0.2 else 1, 5, size=(4, 3))
+            + np.eye(3, dtype=int)[[0, 1, 2, 0]]
+        )
+        laws = {n: {o: Fraction(int(w), int(row.sum())) for o, w in enumerate(row)} for n, row in enumerate(raw)}
+        universes = classes(data, lambda n: n % 2)
+        budget = Fraction(int(generator.integers(1, 5)))
+
+        def apart(one: int, other: int) -> float:
+            return abs(one - other)
+
+        whole, moved = fold(universes, apart, lambda _, budget=budget: budget)
+        one = check(laws, universes, apart, lambda _, budget=budget: budget)
+        other = check(laws, whole, moved, lambda _, budget=budget: budget)
+        assert one.verdict is other.verdict
+    with pytest.raises(InputError, match="varies over universes"):
+        fold(universes, apart, lambda name: Fraction(1) if name else Fraction(2))
+    assert folded(apart, lambda n: n % 2)(0, 1) == math.inf
+
+
+laws_of = st.lists(st.integers(1, 9), min_size=3, max_size=3).map(
+    lambda w: {n: Fraction(each, sum(w)) for n, each in enumerate(w)}
+)
+
+
+@settings(max_examples=20)
+@given(laws_of, laws_of, laws_of)
+def test_measures_are_metrics(one: dict[int, Fraction], two: dict[int, Fraction], three: dict[int, Fraction]) -> None:
+    for measure in (pure_distance, renyi_distance):
+        assert measure(one, three) <= measure(one, two) + measure(two, three) + 1e-7
+        assert measure(one, two) == pytest.approx(measure(two, one))
+    assert renyi_distance(one, two) <= pure_distance(one, two) / math.sqrt(2) + 1e-7
+    events = [[n for n in range(3) if mask >> n & 1] for mask in range(1, 8)]
+    ratios = [sum(one[n] for n in event) / sum(two[n] for n in event) for event in events]
+    assert pure_distance(one, two) == pytest.approx(max(abs(math.log(ratio)) for ratio in ratios))
+
+
+@pytest.mark.parametrize("variance", [0.05, 4.0])
+@pytest.mark.parametrize("shift", [1, 2])
+def test_renyi_metric_of_discrete_gaussians(variance: float, shift: int) -> None:
+    one, other = (discrete_gaussian(variance, at, 600) for at in (0, shift))
+    assert renyi_metric(one, other) == pytest.approx(shift / math.sqrt(2 * variance), abs=1e-9)
+
+
+def test_histogram_noise_in_rho_squared() -> None:
+    """Two states and two values, three people, variance 2: rho squared is a half."""
+    one, other = (discrete_gaussian(2.0, at, 300) for at in (0, 1))
+    assert 2 * renyi_metric(one, other) ** 2 == pytest.approx(0.5)
+
+
+def test_monotone_in_refinement() -> None:
+    """Proposition 3: finer universes never lose more."""
+    generator = np.random.default_rng(3)
+    for _ in range(200):
+        raw = generator.integers(1, 9, size=(6, 3))
+        laws = {n: {o: Fraction(int(w), int(row.sum())) for o, w in enumerate(row)} for n, row in enumerate(raw)}
+        whole = universe_loss(laws, lambda a, b: abs(a - b)).value
+        for members in classes(range(6), lambda n: n // 2).values():
+            part = universe_loss({n: laws[n] for n in members}, lambda a, b: abs(a - b)).value
+            assert part <= whole + 1e-12
+
+
+def test_an_invariant_is_free_or_costs_everything() -> None:
+    """Proposition 1, on three people in two states with two values: 80 neighbours differ in the count of a state."""
+    people = list(product((0, 1), (0, 1)))
+    data = list(combinations_with_replacement(people, 3))
+
+    def states(x: tuple[tuple[int, int], ...]) -> int:
+        return sum(state for state, _ in x)
+
+    everything = {"all": data}
+    assert sum(hamming(a, b) == 1 and states(a) != states(b) for a in data for b in data) == 80
+    pair = telling_pair(everything, hamming, states)
+    assert pair is not None and states(pair[0]) != states(pair[1])
+    exact = {each: {states(each): Fraction(1)} for each in data}
+    assert universe_loss(exact, hamming).value == math.inf
+    fixed = classes(data, states)
+    assert telling_pair(fixed, hamming, states) is None
+    assert all(universe_loss({x: exact[x] for x in members}, hamming).value == 0 for members in fixed.values())
+
+
+def test_budgets_carry_to_finer_universes() -> None:
+    """Proposition 5 on random mechanisms: what holds on universes holds on parts of them."""
+    generator = np.random.default_rng(9)
+    for _ in range(200):
+        raw = generator.integers(1, 9, size=(6, 3))
+        laws = {n: {o: Fraction(int(w), int(row.sum())) for o, w in enumerate(row)} for n, row in enumerate(raw)}
+        coarse, fine = classes(range(6), lambda n: n // 3), classes(range(6), lambda n: (n // 3, n % 2))
+        budgets = {
+            name: universe_loss({n: laws[n] for n in m}, lambda a, b: abs(a - b)).value for name, m in coarse.items()
+        }
+        found = check(laws, fine, lambda a, b: abs(a - b), lambda name, budgets=budgets: budgets[name[0]])
+        assert found.verdict in (Holds.HOLDS, Holds.TIGHT)

@@ -1,0 +1,266 @@
+"""Swapping of files, and the commands about promises, as users run them."""
+
+import json
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import altair
+import duckdb
+import pytest
+
+from commands import Run, in_process
+from safemargin.errors import InputError
+from safemargin.report.charts import CONFIG
+from safemargin.report.swapping import rate_chart
+from safemargin.swap import swap_file
+from swap_truth import TABLE_1
+
+PEOPLE = "\n".join(
+    ["state,size,county,tenure,age"]
+    + [f"s{n % 2},{n % 3},c{n * 7 % 5},{'owned' if n % 4 else 'rented'},{n * 13 % 80}" for n in range(600)]
+    + ["s9,1,c0,owned,44\n"]
+)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text(PEOPLE)
+    return path
+
+
+def rows(path: Path, columns: str) -> Counter[tuple[object, ...]]:
+    """Records as texts, whatever the file makes of them."""
+    return Counter(duckdb.sql(f"select columns(*)::varchar from (select {columns} from '{path}')").fetchall())
+
+
+@pytest.mark.parametrize("form", ["table", "records"])
+@pytest.mark.parametrize("hold", [("tenure",), ("tenure", "age")])
+def test_invariants_are_kept_and_the_rest_changes(
+    people: Path, tmp_path: Path, form: str, hold: tuple[str, ...]
+) -> None:
+    """Few different records are counted, many are listed; both are the same mechanism."""
+    out = tmp_path / "out.parquet"
+    found = swap_file(people, out, ["county"], ["state", "size"], hold, rate=Fraction(1, 2), form=form)
+    assert found.strata.largest == 100 and found.strata.single == 1 and found.changed > 50
+    every = ["state", "size", *hold, "county"]
+    after = Counter(
+        duckdb.sql(f"select {', '.join(every)} from '{out}'").fetchall()
+        if form == "records"
+        else [row[:-1] for row in duckdb.sql(f"select * from '{out}'").fetchall() for _ in range(row[-1])]
+    )
+    before = rows(people, ", ".join(every))
+    assert after != before and sum(after.values()) == 601
+
+    def margin(of: Counter[tuple[object, ...]], places: list[int]) -> Counter[tuple[object, ...]]:
+        total: Counter[tuple[object, ...]] = Counter()
+        for row, count in of.items():
+            total[tuple(row[n] for n in places)] += count
+        return total
+
+    held, swapped = list(range(len(every) - 1)), [0, 1, len(every) - 1]
+    assert margin(after, held) == margin(before, held) and margin(after, swapped) == margin(before, swapped)
+    assert margin(after, [2, len(every) - 1]) != margin(before, [2, len(every) - 1])
+    written = duckdb.sql(f"select * from '{out}'").fetchall()
+    assert written == sorted(written)
+
+
+def test_the_promise(people: Path, tmp_path: Path) -> None:
+    found = swap_file(people, tmp_path / "a.parquet", ["county"], ["state", "size"], ["tenure"], rate=Fraction(1, 20))
+    assert found.guarantee.epsilon == pytest.approx(7.5595, abs=1e-4)  # ln 101 + ln 19
+    assert [str(each) for each in found.guarantee.invariants] == [
+        "number of persons by state x size x tenure",
+        "number of persons by state x size x county",
+    ]
+    assert "1 record is alone" in found.guarantee.remarks[0]
+    low = swap_file(people, tmp_path / "b.parquet", ["county"], ["state", "size"], ["tenure"], epsilon=4.0)
+    high = swap_file(
+        people, tmp_path / "c.parquet", ["county"], ["state", "size"], ["tenure"], epsilon=4.0, higher=True
+    )
+    assert low.rate < high.rate and all(3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high))
+
+
+def test_strata_that_cannot_change(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("m,h,s\n" + "a,x,u\n" * 5 + "b,x,u\nb,y,u\nb,y,u\n")
+    found = swap_file(path, tmp_path / "a.parquet", ["s"], ["m"], rate=Fraction(1, 2))
+    assert (found.strata.largest, found.strata.exchanging, found.changed) == (3, 0, 0)
+    assert "without those, epsilon is 0" in found.guarantee.remarks[0]
+    path.write_text("m,h,s\n" + "a,x,u\n" * 5)
+    alike = swap_file(path, tmp_path / "b.parquet", ["s"], ["m"], rate=Fraction(1, 2))
+    assert alike.guarantee.epsilon == 0 and "nothing is protected" in alike.guarantee.remarks[0]
+
+
+def test_absent_values_and_no_match(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("h,s\n" + "".join(f"{n % 3 or ''},{n % 5 or ''}\n" for n in range(60)))
+    found = swap_file(path, tmp_path / "a.parquet", ["s"], rate=Fraction(1, 2), form="records")
+    assert found.strata.number == 1 and found.strata.largest == 60
+    assert rows(path, "h") == rows(tmp_path / "a.parquet", "h") and rows(path, "s") == rows(tmp_path / "a.parquet", "s")
+
+
+def test_households_stay_together(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    people = [(n // 3, n // 3 % 2, n // 3 * 7 % 5, n % 90, "fm"[n % 2]) for n in range(600)]
+    path.write_text("hh,state,block,age,sex\n" + "".join(",".join(map(str, row)) + "\n" for row in people))
+    out = tmp_path / "a.parquet"
+    options = {"rate": Fraction(1, 2), "household": "hh", "form": "records"}
+    found = swap_file(path, out, ["block"], ["state", "household_size"], **options)  # type: ignore[arg-type]
+    assert found.unit == "household" and found.strata.records == 200 and found.changed > 20
+    homes = "select list_sort(list(age || sex)) from '{}' group by hh"
+    before, after = (Counter(map(str, duckdb.sql(homes.format(file)).fetchall())) for file in (path, out))
+    assert before == after and rows(path, "state, block") == rows(out, "state, block")
+    assert not duckdb.sql(f"select hh from '{out}' group by hh having count(distinct block) > 1").fetchall()
+    path.write_text("hh,state,block,age\n1,0,1,30\n1,0,2,31\n")
+    with pytest.raises(InputError, match="column 'block' differs within household '1'"):
+        swap_file(path, out, ["block"], ["state"], **options)  # type: ignore[arg-type]
+
+
+def test_massachusetts_in_1940(tmp_path: Path) -> None:
+    """County and tenure of Table 1 in one stratum at 50 %: the mean error is that of the paper's own run."""
+    path = tmp_path / "households.parquet"
+    before = [owned_or_not / 1 for row in TABLE_1.values() for owned_or_not in row[:2]]
+    after = [owned_or_not for row in TABLE_1.values() for owned_or_not in row[2:]]
+    relative = sum(abs(a - b) / b for a, b in zip(after, before, strict=True)) / 28
+    assert relative == pytest.approx(0.13776, abs=5e-6)
+    cells = [(county, kind, row[n]) for county, row in TABLE_1.items() for n, kind in enumerate(("owned", "rented"))]
+    values = ", ".join(f"('{county}', '{kind}', {count})" for county, kind, count in cells)
+    listed = f"select county, tenure, 'MA' as state from (values {values}) t(county, tenure, n), range(n)"
+    duckdb.execute(f"copy ({listed}) to '{path}' (format parquet)")
+    out = tmp_path / "out.parquet"
+    found = swap_file(path, out, ["county"], ["state"], rate=Fraction(1, 2), unit="household")
+    assert found.strata.largest == 1_144_424
+    assert found.errors[0].cells == 28 and 0.13 < found.errors[0].relative < 0.145
+
+
+@pytest.mark.data
+def test_adult(data_sets: Path, tmp_path: Path) -> None:
+    path, out = data_sets / "adult_uci.parquet", tmp_path / "adult.parquet"
+    hold = ["education", "occupation", "income"]
+    found = swap_file(path, out, ["native_country"], ["sex", "race"], hold, rate=Fraction(1, 20))
+    assert (found.strata.records, found.strata.number, found.strata.largest) == (48_842, 10, 28_735)
+    assert found.guarantee.epsilon == pytest.approx(13.2103, abs=1e-4)
+    assert 2_100 < found.selected < 2_800
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--swap", "", "--rate", "0.1"], "swap: name at least one column"),
+        (["--swap", "county", "--match", "county", "--rate", "0.1"], "column 'county' has two roles"),
+        (
+            ["--swap", "county", "--match", "state,size,tenure,age", "--rate", "0.1"],
+            "hold: at least one column must stay",
+        ),
+        (["--swap", "parish", "--rate", "0.1"], "there is no column 'parish'"),
+        (["--swap", "county", "--rate", "0"], "rate = 0: has no finite epsilon"),
+        (["--swap", "county", "--rate", "1"], "rate = 1: has no finite epsilon"),
+        (["--swap", "county", "--rate", "2"], "rate = 2: must lie between 0 and 1"),
+        (["--swap", "county"], "--rate, --epsilon: give one of them"),
+        (["--swap", "county", "--epsilon", "0.5"], "no rate has less than 3.2"),
+        (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map"),
+        (["--swap", "county", "--rate", "0.1", "--household", "nobody"], "there is no column 'nobody'"),
+    ],
+)
+def test_bad_input_is_one_line(run: Run, people: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    ran = run("swap", people, *options, "--out", tmp_path / "out")
+    assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    options = ("--swap", "county", "--match", "state,size", "--rate", "1/20", "--format", "csv")
+    ran = run("swap", people, *options, "--out", folder, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.document["epsilon"] == pytest.approx(7.5595, abs=1e-4)
+    assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
+        "published/swapped.csv",
+        "published/promise.json",
+        "inside/report.html",
+    }
+    promise = json.loads((folder / "published/promise.json").read_text())
+    assert promise["varies"].startswith("swap rate 1/20") and "selected" not in json.dumps(promise)
+    assert "<svg" in (folder / "inside/report.html").read_text()
+    again = run("swap", people, *options, "--out", folder)
+    assert again.code == 2 and "not empty" in again.err
+    shown = run("guarantee", "show", folder / "published/promise.json")
+    assert shown.code == 0 and "permutation swapping (Theorem 1)" in shown.out
+    two = run("guarantee", "compose", *[folder / "published/promise.json"] * 2, "--json").document
+    assert two["epsilon"] == pytest.approx(2 * 7.5595, abs=1e-3)
+
+
+def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
+    ran = run("guarantee", "swap", "--rate", "0.05", "--largest-stratum", "13475623", "--json")
+    assert round(ran.document["epsilon"], 2) == 19.36  # type: ignore[call-overload]
+    back = run("guarantee", "swap", "--epsilon", "19.3608", "--largest-stratum", "13475623", "--json").document
+    assert back["epsilon"] == 19.3608 and back["rate"] == pytest.approx(0.05, abs=1e-5)
+    low, high = run("guarantee", "swap", "--epsilon", "3", "--largest-stratum", "10", "--json").document["rates"]  # type: ignore[misc]
+    assert (round(low, 6), round(high, 6)) == (0.353862, 0.952574)
+    page = tmp_path / "curve.html"
+    assert run("guarantee", "swap", "--rate", "0.05", "--largest-stratum", "10", "--out", page).code == 0
+    assert "<svg" in page.read_text()
+    refused = run("guarantee", "swap", "--epsilon", "1", "--largest-stratum", "10")
+    assert refused.code == 2 and "no rate has less than 1.19895" in refused.err
+    assert run("guarantee", "swap", "--rate", "0.5", "--largest-stratum", "1").code == 2
+    assert "nothing is exchanged" in run("guarantee", "swap", "--rate", "0.5", "--largest-stratum", "0").out
+    assert run("guarantee", "swap", "--rate", "1", "--largest-stratum", "5", "--json").document["epsilon"] == "infinite"
+
+
+def test_guarantee_convert(run: Run) -> None:
+    found = run("guarantee", "convert", "--rho2", "2.63", "--delta", "1e-10", "--json").document
+    assert found["epsilon"] == pytest.approx(18.1938, abs=5e-5)
+    assert found["epsilon_tight"] == pytest.approx(17.4306, abs=5e-5)
+    twice = run("guarantee", "convert", "--rho2", "55.371", "--times", "2", "--json").document
+    assert twice["epsilon"] == pytest.approx(364.31, abs=0.005)
+    back = run("guarantee", "convert", "--epsilon", "126.7843", "--json").document
+    assert back["rho_squared"] == pytest.approx(55.371, abs=1e-4)
+    assert run("guarantee", "convert", "--rho2", "1", "--rho", "1").code == 2
+    assert run("guarantee", "convert", "--rho2", "-1").code == 2
+    assert run("guarantee", "convert", "--rho2", "1", "--delta", "2").code == 2
+
+
+def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
+    found = run("guarantee", "census", "--json").document
+    for name, entry in (("das", found["all"]["guarantee"]), ("swap", found["swapping"][0])):  # type: ignore[index]
+        (tmp_path / f"{name}.json").write_text(json.dumps(entry))
+    assert found["all"]["rho_squared_exact"] == "55371/1000"  # type: ignore[index]
+    told = run("guarantee", "census").out
+    assert "17.14" in told and "17.44" in told and "126.78" in told
+    compared = run("guarantee", "compare", tmp_path / "swap.json", tmp_path / "das.json", "--json").document
+    assert compared["overall"] == "incomparable"
+    standings = [entry["standing"] for entry in compared["blocks"].values()]  # type: ignore[attr-defined]
+    assert standings == ["equal", "incomparable", "stronger", "stronger", "incomparable"]
+    words = run("guarantee", "compare", tmp_path / "swap.json", tmp_path / "das.json").out
+    assert "cannot be ranked" in words and "Do not rank them by these numbers" in " ".join(words.split())
+    good = run("guarantee", "check", "--held", "1,1,2,2", "--swapped", "1,1,2,2", "--rate", "0.1", "--json")
+    assert good.code == 0 and good.document["verdict"] == "holds"
+    broken = run("guarantee", "check", "--held", "1,1,1", "--swapped", "1,1,1", "--rate", "0.1", "--variant", "pairs")
+    assert broken.code == 1 and "possible from the first only" in broken.out
+    assert run("guarantee", "check", "--held", "1,1", "--swapped", "1,x", "--rate", "0.1").code == 2
+    assert run("guarantee", "check", "--held", "1,1", "--swapped", "3", "--rate", "0.1").code == 2
+    assert run("guarantee", "check", "--held", "1,1", "--swapped", "1,1", "--rate", "0.1", "--variant", "z").code == 2
+
+
+def test_our_own_release_states_its_promise_in_the_same_form(run: Run, tmp_path: Path) -> None:
+    """A manifest is read as a promise, and a promise about answers is not ranked with one about records."""
+    manifest = tmp_path / "manifest.json"
+    promise = {
+        "mechanism": "two-sided geometric",
+        "epsilon": 1.0,
+        "invariants": ["tier 0", "every exact and merged count"],
+        "change": {"distance": "exchange", "unit": "answer"},
+    }
+    manifest.write_text(json.dumps({"schema": 1, "guarantees": [promise]}))
+    ran = run("guarantee", "compare", manifest, manifest, "--json")
+    assert ran.code == 0 and ran.document["overall"] == "equal"
+
+
+def test_picture_is_valid() -> None:
+    altair.Chart.from_dict({"config": CONFIG, **rate_chart(0.05, 28_735)}, validate=True)
