@@ -41,6 +41,11 @@ def test_belief_from_a_file(run: Run, tmp_path: Path) -> None:
     assert found["pure_epsilon"] == pytest.approx(1.0581, abs=1e-4)
     both = run("outcome", "--rule", "plurality", "--voters", 50, "--belief", path, "--belief", "uniform", "--json")
     assert both.document["delta"] == pytest.approx(0.108785, abs=1e-6)
+    path.write_text("ranking,probability\nann>bob,0.3\nbob>ann,0.7\n")
+    for size in ((), ("--candidates", 2), ("--candidates", "ann,bob")):
+        found = run("outcome", "--voters", 4, "--belief", path, *size, "--json").document
+        assert found["candidates"] == ["ann", "bob"] and found["delta"] == pytest.approx(0.441)
+    assert "unknown candidate 'ann'" in run("outcome", "--voters", 4, "--belief", path, "--candidates", 3).err
 
 
 def test_words_and_page(run: Run, tmp_path: Path) -> None:
