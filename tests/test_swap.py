@@ -7,13 +7,16 @@ from pathlib import Path
 
 import altair
 import duckdb
+import numpy as np
 import pytest
 
 from commands import Run, in_process
 from safemargin.errors import InputError
+from safemargin.mechanisms.swapping import Exchange, swap
 from safemargin.report.charts import CONFIG
 from safemargin.report.swapping import rate_chart
-from safemargin.swap import swap_file
+from safemargin.swap import swap_file, tables
+from safemargin.tabulate.duck import connected
 from swap_truth import TABLE_1
 
 PEOPLE = "\n".join(
@@ -95,6 +98,27 @@ def test_strata_that_cannot_change(tmp_path: Path) -> None:
     path.write_text("m,h,s\n" + "a,x,u\n" * 5)
     alike = swap_file(path, tmp_path / "b.parquet", ["s"], ["m"], rate=Fraction(1, 2))
     assert alike.guarantee.epsilon == 0 and "nothing is protected" in alike.guarantee.remarks[0]
+
+
+@pytest.mark.parametrize("whole", [0, 10**6])
+def test_a_table_that_changed_is_not_written(people: Path, monkeypatch: pytest.MonkeyPatch, whole: int) -> None:
+    """Both ways to compare find one record that is too many, one that is elsewhere, and pass what is right."""
+    monkeypatch.setattr(tables, "WHOLE", whole)
+    for damage in ("", "update result set n = n + 1 where rowid = 3", "update result set s0 = 'c9' where rowid = 3"):
+        with connected(people) as database:
+            run = tables.Run(database, tables.Roles(("county",), ("state", "size"), ("tenure",)))
+            run.count(f"read_csv('{people}', all_varchar = true)")
+            cells, ids = run.cells()
+            run.apply(cells, ids, swap(cells, Fraction(1, 2)))
+            if not damage:
+                run.check()
+                continue
+            database.execute(damage)
+            with pytest.raises(AssertionError, match="nothing was written"):
+                run.check()
+    wrong = Exchange(np.array([0]), np.array([int(cells.swapped[0]) + 1]), 0)
+    with connected(people) as database, pytest.raises(AssertionError, match="moved a value between strata"):
+        tables.Run(database, run.roles).apply(cells, ids, wrong)
 
 
 def test_absent_values_and_no_match(tmp_path: Path) -> None:

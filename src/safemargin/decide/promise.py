@@ -57,11 +57,12 @@ def promise(
         words.append("No epsilon covers that.")
     if table.knows_composition:
         words.append(_whom(table, candidate, noised))
+    invariants = (named("tier 0"), named("every exact and merged count"))
     return Guarantee(
         "two-sided geometric",
         " ".join(words),
         budget.loss,
-        (named("tier 0"), named("every exact and merged count")),
+        invariants,
         Population("answers of the people on the roll", nested=(Nested("answer", "person"),)),
         rule="noise of the sensitivity of an exchange",
         count=budget.epsilon,

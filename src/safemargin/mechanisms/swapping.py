@@ -113,7 +113,8 @@ def swap(cells: Cells, rate: Fraction, progress: Progress | None = None) -> Exch
     picked, redrawn = _select(sizes, ends, rate, progress)
     bounds = np.searchsorted(picked, ends)
     order = derange(np.diff(bounds, prepend=0))
-    cell = np.searchsorted(np.cumsum(cells.counts), picked, side="right")
+    alone = len(cells.counts) == (int(ends[-1]) if len(ends) else 0)  # one record per cell
+    cell = picked if alone else np.searchsorted(np.cumsum(cells.counts), picked, side="right")
     return Exchange(cell, cells.swapped[cell[order]], redrawn)
 
 

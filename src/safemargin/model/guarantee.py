@@ -68,8 +68,9 @@ class Guarantee:
     laws of the output are at most `d` times the budget apart by `measure`. `budget` is epsilon (`PURE`, `APPROXIMATE`)
     or rho squared (`ZCDP`); None means that there is no such promise. Where it depends on the universe, `varies` says
     on what, and `budget` is that of the universe at hand. `rule` is why it holds, from the `premises`.
-    `count` is the epsilon of noise on each count, and `choice` that of drawing which groups are noised; without it, who
-    is noised follows from the answers.
+
+    For noise on counts, `count` is the epsilon on each of them, and `choice` that of drawing which groups are noised;
+    without it, who is noised follows from the answers.
     """
 
     mechanism: str

@@ -49,8 +49,9 @@ def document(guarantee: Guarantee) -> dict[str, object]:
         "budget": _budget(guarantee),
         "rule": guarantee.rule,
     }
-    if guarantee.count is not None:
-        found |= {"count": guarantee.count, "choice": guarantee.choice}
+    for key, value in (("count", guarantee.count), ("choice", guarantee.choice)):
+        if value is not None:
+            found[key] = value
     if guarantee.varies:
         found["varies"] = guarantee.varies
     if guarantee.remarks:
@@ -110,13 +111,9 @@ def guarantee_from(found: object, where: str) -> Guarantee:
             for n, each in enumerate(_list(entry.get("premises", []), f"{where}: premises"))
         ),
         remarks=_names(entry.get("remarks", []), f"{where}: remarks"),
-        count=_epsilon(entry, "count", where),
-        choice=_epsilon(entry, "choice", where),
+        count=_optional(entry.get("count"), f"{where}: count"),
+        choice=_optional(entry.get("choice"), f"{where}: choice"),
     )
-
-
-def _epsilon(entry: Mapping[str, object], key: str, where: str) -> float | None:
-    return None if entry.get(key) is None else float(_amount(entry[key], f"{where}: {key}"))
 
 
 def _budget(guarantee: Guarantee) -> dict[str, object] | None:
@@ -192,6 +189,10 @@ def _amount(value: object, where: str) -> Amount:
     if not found >= 0:
         raise InputError(f"{where} = {value!r}: must not be negative")
     return found
+
+
+def _optional(value: object, where: str) -> float | None:
+    return None if value is None else float(_amount(value, where))
 
 
 def _read_invariant(found: object, where: str) -> Invariant:

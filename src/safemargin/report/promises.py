@@ -177,8 +177,9 @@ def show_certificate(console: Console, found: Certificate) -> None:
     product = found.product
     console.print(
         Text(
-            f"{product.name}: rho² = {product.rho_squared} = {float(product.rho_squared):.6f}, epsilon {found.epsilon:.2f} "
-            f"at delta {found.delta:g} per {product.unit} ({found.published:.2f} by the looser formula)"
+            f"{product.name}: rho² = {product.rho_squared} = {float(product.rho_squared):.6f}, "
+            f"epsilon {found.epsilon:.2f} at delta {found.delta:g} per {product.unit} "
+            f"({found.published:.2f} by the looser formula)"
         )
     )
     listed = ", ".join(f"{name} {value:.2f}" for name, value in found.attributes.items())

@@ -36,6 +36,6 @@ def read_manifest(path: Path) -> tuple[Target, str]:
 def read_promises(path: Path) -> tuple[Guarantee, ...]:
     """The promises about noise that a manifest states."""
     stated = json.loads(path.read_text(encoding="utf-8")).get("guarantees", [])
-    if not isinstance(stated, list):
-        raise InputError(f"{path}: guarantees: must be a list")
-    return tuple(guarantee_from(each, f"{path}: guarantees[{place}]") for place, each in enumerate(stated))
+    if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
+        raise InputError(f"{path}: guarantees: is not a list of promises")
+    return tuple(guarantee_from(each, f"{path}: guarantees[{n}]") for n, each in enumerate(stated))
