@@ -30,10 +30,10 @@ CASES: list[tuple[str, int, str, Callable[[Election], Chances]]] = [
 REACH = [("plurality", 10, 1_000_000), ("borda", 3, 2_000), ("stv", 3, 2_000), ("majority", 2, 10_000_000)]
 
 
-def timed(work: Callable[[], Chances]) -> tuple[float, float]:
+def timed(work: Callable[[Election], Chances], election: Election) -> tuple[float, float]:
     """CPU seconds and delta."""
     start = time.process_time()
-    delta = work().worst().delta
+    delta = work(election).worst().delta
     return time.process_time() - start, delta
 
 
@@ -41,8 +41,8 @@ def main() -> None:
     for name, voters, engine, run in CASES:
         rule = rule_named(name, 3)
         election = Election(rule, voters, uniform(rule))
-        slow, expected = timed(lambda: enumerated(election.kinds, nothing))
-        fast, delta = timed(lambda: run(election))
+        slow, expected = timed(lambda e: enumerated(e.kinds, nothing), election)
+        fast, delta = timed(run, election)
         assert abs(delta - expected) < 1e-12
         print(f"{name} n={voters} {engine}: {fast:.3f} s, enumeration {slow:.2f} s, ratio {slow / max(fast, 1e-4):.0f}")
     if len(sys.argv) > 1:

@@ -17,7 +17,7 @@ from safemargin.voting.private import Answer, private
 from safemargin.voting.reading import preflib_order
 from safemargin.voting.rules import rule_named
 
-RULES = "plurality approval-3 borda stv maximin copeland bucklin ranked-pairs schulze".split()
+RULES = "plurality veto approval-3 borda stv maximin copeland bucklin bucklin-simple ranked-pairs schulze".split()
 MEASURED = "plurality borda".split()
 
 

@@ -20,7 +20,7 @@ LAYERS = [  # lowest first; parts in one row may not import each other
     {"tabulate", "bounds", "mechanisms", "collect", "aggregate"},
     {"account", "ledger", "noise"},
     {"voting", "decide"},
-    {"publish", "perturb", "spread"},
+    {"publish", "perturb"},
     {"audit", "swap"},
     {"verify", "compare"},
     {"explain"},
@@ -34,7 +34,7 @@ RANK = {part: rank for rank, row in enumerate(LAYERS) for part in row}
 FACE = {"__init__", "__main__"}
 """Files on top of every part: the public names, and `python -m safemargin`."""
 
-UNSEEN_BY_AUDIT = {"mechanisms", "account", "ledger", "decide", "publish", "perturb", "spread"}
+UNSEEN_BY_AUDIT = {"mechanisms", "account", "ledger", "decide", "publish", "perturb"}
 """An attacker has the release and what an onlooker knows, not the code that protects."""
 
 SOURCES_OF_BITS = ("random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom")

@@ -90,3 +90,19 @@ def test_survey(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "Federal-gov | Never-worked | Without-pay" in found.merged
     assert [found.actions[name] for name in ("marital_status", "race", "sex")] == [{"exact": n} for n in (7, 5, 2)]
     assert found.actions["workclass"] == {"exact": 6, "merged": 1} and found.actions["education"]["exact"] >= 13
+
+
+def test_real_outcomes(data_sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = example("outcomes", monkeypatch)
+    found = outcomes.elections(str(data_sets / "preflib_ranked_elections_dev.parquet"))
+    counts = found["2009 Burlington Mayoral Election"]
+    votes, voters = tuple(counts), sum(counts.values())
+    assert (len(found), voters) == (14, 8_976)
+    winners = [outcomes.rule_named(rule, 6).winner(votes, tuple(counts.values())) + 1 for rule in outcomes.RULES]
+    assert dict(zip(outcomes.RULES, winners, strict=True)) == {
+        **dict.fromkeys(outcomes.RULES, 2),  # who beats everybody else in a duel
+        **{"plurality": 5, "stv": 1, "veto": winners[1]},
+    }
+    held = outcomes.Election(outcomes.rule_named("plurality", 6), voters, outcomes.from_counts(counts, votes, ""))
+    assert outcomes.private(held).delta == pytest.approx(1.3e-7, rel=0.05)
+    assert outcomes.private(held, "histogram").delta == pytest.approx(0.44, rel=0.02)

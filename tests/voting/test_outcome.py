@@ -41,6 +41,11 @@ def test_belief_from_a_file(run: Run, tmp_path: Path) -> None:
     assert found["pure_epsilon"] == pytest.approx(1.0581, abs=1e-4)
     both = run("outcome", "--rule", "plurality", "--voters", 50, "--belief", path, "--belief", "uniform", "--json")
     assert both.document["delta"] == pytest.approx(0.108785, abs=1e-6)
+    path.write_text("ranking,probability\nann>bob,0.3\nbob>ann,0.7\n")
+    for size in ((), ("--candidates", 2), ("--candidates", "ann,bob")):
+        found = run("outcome", "--voters", 4, "--belief", path, *size, "--json").document
+        assert found["candidates"] == ["ann", "bob"] and found["delta"] == pytest.approx(0.441)
+    assert "unknown candidate 'ann'" in run("outcome", "--voters", 4, "--belief", path, "--candidates", 3).err
 
 
 def test_words_and_page(run: Run, tmp_path: Path) -> None:
@@ -54,6 +59,20 @@ def test_words_and_page(run: Run, tmp_path: Path) -> None:
 def test_smallest_electorate(run: Run) -> None:
     found = run("outcome", "--rule", "majority", "--candidates", 2, "--voters", 9, "--delta", "0.01", "--json").document
     assert found["smallest_electorate"] == 6366
+    least = found["least_epsilon"]
+    again = run("outcome", "--rule", "majority", "--candidates", 2, "--voters", 9, "--epsilon", least, "--json")
+    assert again.document["delta"] == pytest.approx(0.01, rel=1e-5)
+
+
+def test_intervals_and_polls(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "intervals.csv"
+    path.write_text("ranking,low,high\na>b,0.4,0.6\nb>a,0.4,0.6\n")
+    found = run("outcome", "--rule", "majority", "--voters", 5, "--belief", path, "--json").document
+    assert found["delta"] == pytest.approx(0.375, rel=1e-3) and not found["exact"]
+    assert "searched" in found["notes"][0]  # type: ignore[index]
+    path.write_text("ranking,count\na>b,50\nb>a,50\n")
+    fitted = run("outcome", "--rule", "majority", "--voters", 5, "--belief", path, "--json").document
+    assert fitted["delta"] == pytest.approx(0.375) and "half a vote more" in str(fitted["belief"])
 
 
 def test_ties(run: Run) -> None:

@@ -32,7 +32,7 @@ def outcome(
     epsilon: Annotated[float, typer.Option(help="How far chances may differ by a factor.")] = 0.0,
     curve: Annotated[bool, typer.Option("--curve", help="Also print delta for other epsilons.")] = False,
     wanted: Annotated[
-        float | None, typer.Option("--delta", help="Find the smallest electorate for this delta.")
+        float | None, typer.Option("--delta", help="Find the smallest electorate and the least epsilon.")
     ] = None,
     votes: Annotated[Path | None, typer.Option(help="Votes cast (CSV or PrefLib): who won.")] = None,
     known: Annotated[Path | None, typer.Option(help="Votes that the adversary knows (CSV).")] = None,
@@ -60,8 +60,8 @@ def outcome(
     with progress_bar("computing") as progress:
         answer = setting.answer(progress)
         stability = classify(setting.elections[0]) if classed and setting.elections else None
-        least = setting.smallest(wanted) if wanted is not None else None
-    document = answer_document(answer, rule, stability, least)
+        sought = None if wanted is None else (wanted, setting.smallest(wanted), setting.least_epsilon(wanted))
+    document = answer_document(answer, rule, stability, sought)
     if setting.winner is not None:
         document["winner"] = setting.winner
     if page is not None:

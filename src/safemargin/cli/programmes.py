@@ -13,6 +13,7 @@ from safemargin.noise.averaging import CONFIDENCE
 from safemargin.noise.plan import Wishes, plan_noise
 from safemargin.noise.programme import load_programme
 from safemargin.noise.redundancy import redundancies
+from safemargin.perturb.programme import perturb_programme
 from safemargin.publish import WRITERS, check_folder, file_name, rows_of, write_folder
 from safemargin.report.planning import (
     plan_document,
@@ -22,7 +23,6 @@ from safemargin.report.planning import (
     show_redundancies,
 )
 from safemargin.report.words import plural
-from safemargin.spread import spread
 
 File = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
 
@@ -94,7 +94,7 @@ def publish(
             raise InputError(f"{programme}: no noise within 10 survives (see noise plan); give --variance and --bound")
         variance, bound = best.variance, best.bound
     with notes.status("publishing"):
-        found = spread(listed, records, identity, secret, ptable(request(bound, variance))[0])
+        found = perturb_programme(listed, records, identity, secret, ptable(request(bound, variance))[0])
         orders: dict[str, tuple[str, ...]] = {}
         files = {
             f"published/{file_name(table.name)}.csv": WRITERS["csv"](rows_of(table, orders)) for table in found.tables

@@ -39,9 +39,12 @@ def pair_words(answer: Answer) -> str:
 
 
 def answer_document(
-    answer: Answer, rule: str, stability: Stability | None = None, least: int | None = None
+    answer: Answer,
+    rule: str,
+    stability: Stability | None = None,
+    wanted: tuple[float, int, float] | None = None,
 ) -> Document:
-    """The JSON of `outcome`."""
+    """The JSON of `outcome`; `wanted` is a delta, the smallest electorate for it and the least epsilon."""
     found: Document = {
         "schema": SCHEMA,
         "delta": answer.delta,
@@ -68,8 +71,10 @@ def answer_document(
         found["pure_epsilon"] = pure if pure is not None and isfinite(pure) else None
     if stability is not None:
         found["class"] = {"kind": stability.kind, "rate": stability.rate, "words": stability.words}
-    if least is not None:
-        found["smallest_electorate"] = least
+    if wanted is not None:
+        delta, voters, epsilon = wanted
+        found["wanted_delta"], found["smallest_electorate"] = delta, voters
+        found["least_epsilon"] = epsilon if isfinite(epsilon) else None
     return found
 
 
@@ -91,7 +96,10 @@ def show_answer(console: Console, document: Document) -> None:
     if "class" in document:
         say(f"As the electorate grows: {document['class']['words']} ({document['class']['kind']}).")
     if "smallest_electorate" in document:
-        say(f"Smallest electorate with the wanted delta: {document['smallest_electorate']:,}.")
+        say(f"Smallest electorate with delta {document['wanted_delta']:g}: {document['smallest_electorate']:,}.")
+    if document.get("least_epsilon") is not None:
+        voters, epsilon = document["voters"], document["least_epsilon"]
+        say(f"With {voters:,} voters, delta {document['wanted_delta']:g} needs epsilon {epsilon:.6g}.")
     for epsilon, delta in document.get("curve", ()):
         say(f"  epsilon {epsilon:<6g} delta {small(delta)}")
     if document.get("pure_epsilon") is not None:

@@ -12,7 +12,7 @@ from safemargin.voting.boxes import worst_in
 from safemargin.voting.election import Election
 from safemargin.voting.lattice import Progress, nothing
 from safemargin.voting.private import Answer, least_epsilon, private, worst_of
-from safemargin.voting.reading import Ballots, read_ballots, read_belief
+from safemargin.voting.reading import Ballots, names_in, read_ballots, read_belief
 from safemargin.voting.rules import AllTies, Rule, rule_named
 from safemargin.voting.sampling import DRAWS
 from safemargin.voting.stability import smallest_electorate
@@ -93,7 +93,7 @@ class Setting:
 def make_ready(question: Question) -> Setting:
     """Read the files that a question names and check that all fits together."""
     ballots = read_ballots(question.votes) if question.votes is not None else None
-    names = _named(question, ballots)
+    names = _named(question, ballots) or _named_in_files(question)
     found: list[Belief | Box] = []
     for word in question.beliefs:
         if word in ("uniform", "result"):
@@ -135,11 +135,19 @@ def _named(question: Question, ballots: Ballots | None) -> tuple[str, ...] | Non
     if text is None:
         return None
     if text.isdigit():
-        return letters(int(text))
+        named = _named_in_files(question)  # which may have other names than letters
+        return named if named is not None and len(named) == int(text) else letters(int(text))
     names = tuple(part.strip() for part in text.split(",") if part.strip())
     if len(set(names)) < len(names):
         raise InputError(f"--candidates {text!r}: names somebody twice")
     return names
+
+
+def _named_in_files(question: Question) -> tuple[str, ...] | None:
+    """Candidates of all belief files, in the order of the alphabet."""
+    files = [Path(word) for word in question.beliefs if word not in ("uniform", "result")]
+    found = {name for path in files for name in names_in(path)}
+    return tuple(sorted(found)) if found else None
 
 
 def _in_order(names: tuple[str, ...], ties: str | None) -> tuple[str, ...]:

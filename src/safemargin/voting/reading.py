@@ -54,6 +54,11 @@ def _names(rows: Sequence[tuple[str, dict[str, str]]]) -> tuple[str, ...]:
     return tuple(sorted({part.strip() for _, row in rows for part in (row["ranking"] or "").split(">")} - {""}))
 
 
+def names_in(path: Path) -> tuple[str, ...]:
+    """Candidates that a CSV file names."""
+    return _names(_rows(path))
+
+
 def read_belief(path: Path, names: tuple[str, ...] | None = None) -> tuple[Belief | Box, tuple[str, ...]]:
     """What a file says: `probability` of each ranking, or `low` and `high`, or `count` of a poll or an earlier result.
 

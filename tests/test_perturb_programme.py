@@ -12,8 +12,8 @@ from safemargin.errors import InputError, TooLargeError
 from safemargin.mechanisms.ptable import ptable, request
 from safemargin.model.published import PublishedTable
 from safemargin.noise.programme import Programme, parse_programme
+from safemargin.perturb.programme import NoisyProgramme, perturb_programme
 from safemargin.randomness import numpy_generator
-from safemargin.spread import Spread, spread
 from safemargin.tabulate.tidy import read_tidy
 
 PROGRAMME = """
@@ -53,8 +53,8 @@ def write(folder: Path, rows: list[str]) -> Path:
     return path
 
 
-def spread_in(folder: Path, programme: str = PROGRAMME) -> Spread:
-    return spread(parse_programme(programme), folder / "people.csv", "id", folder / "secret.key", NOISE)
+def spread_in(folder: Path, programme: str = PROGRAMME) -> NoisyProgramme:
+    return perturb_programme(parse_programme(programme), folder / "people.csv", "id", folder / "secret.key", NOISE)
 
 
 def cells(table: PublishedTable) -> dict[tuple[str, ...], int]:
@@ -163,7 +163,7 @@ def test_what_is_refused(folder: Path, programme: str, rows: list[str], said: st
 
 
 def test_secrets_and_sizes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safemargin.spread.MOST_CELLS", 10)
+    monkeypatch.setattr("safemargin.perturb.programme.MOST_CELLS", 10)
     with pytest.raises(TooLargeError, match="more than 10"):
         spread_in(folder)
     (folder / "secret.key").write_bytes(b"short")

@@ -28,14 +28,16 @@ MOST_CELLS = 5_000_000
 
 
 @dataclass(frozen=True)
-class Spread:
+class NoisyProgramme:
     """The noisy statistics of a programme; what they were noised with stays inside."""
 
     tables: tuple[PublishedTable, ...]
     people: int
 
 
-def spread(programme: Programme, records: Path, identity: str, secret: Path, noise: PTable) -> Spread:
+def perturb_programme(
+    programme: Programme, records: Path, identity: str, secret: Path, noise: PTable
+) -> NoisyProgramme:
     """Count every statistic of a programme and noise it by who is in each cell."""
     sheet = read_sheet(records)
     printed = published_statistics(programme)
@@ -61,7 +63,7 @@ def spread(programme: Programme, records: Path, identity: str, secret: Path, noi
         counts, high, low = _margin(codes[first][:, axes], sums, [len(each) for each in names])
         shown = counts + noise_of(noise, counts, HASHED.sums(high, low))
         tables.append(_table(programme.label(statistic), [columns[place] for place in axes], names, shown))
-    return Spread(tuple(tables), len(codes))
+    return NoisyProgramme(tuple(tables), len(codes))
 
 
 def _ids(sheet: Sheet, column: str) -> Sequence[str]:
