@@ -8,7 +8,7 @@ from rich.text import Text
 
 from safemargin.mechanisms.swap_loss import best_rate, curve, rates_for, swap_epsilon, tightness
 from safemargin.model.guarantee_file import document
-from safemargin.report.charts import WIDTH, WORDS, Spec, to_svg
+from safemargin.report.charts import STACK_WIDTH, WORDS, Spec, to_svg
 from safemargin.report.document import SCHEMA, Document
 from safemargin.report.html import whole_page
 from safemargin.report.markup import element, figure, joined, paragraphs, points, section, table, tiles
@@ -131,7 +131,7 @@ def swap_page(title: str, found: Swapped, draw: Callable[[Spec], str] = to_svg) 
     ]
     rows = [(each.column, each.cells, f"{each.mean:.3g}", percent(each.relative)) for each in found.errors]
     columns = ("by", "cells", "mean error of a count", "mean relative error")
-    picture = figure(draw(rate_chart(float(found.rate), found.strata.largest)), "Epsilon against the swap rate")
+    picture = figure(draw(rate_chart(float(found.rate), found.strata.largest)), CAPTION, fits=True)
     body = joined(
         [
             section("This run", tiles(figures)),
@@ -149,9 +149,11 @@ def rate_page(rate: float, largest: int, draw: Callable[[Spec], str] = to_svg) -
     epsilon = swap_epsilon(rate, largest)
     words = f"epsilon {epsilon:.4g} with {largest:,} records in the largest stratum"
     head = element("header", element("h1", title), paragraphs(words))
-    picture = figure(draw(rate_chart(rate, largest)), "Epsilon against the swap rate")
+    picture = figure(draw(rate_chart(rate, largest)), CAPTION, fits=True)
     return whole_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS))]))
 
+
+CAPTION = "Epsilon by rate and size of the largest stratum; the circle is the rate at hand"
 
 CURVE_WORDS = (
     "One line per size of the largest stratum; the diamond is its smallest epsilon. A smaller stratum has a smaller "
@@ -190,7 +192,7 @@ def rate_chart(rate: float, largest: int, others: Sequence[int] = REFERENCE) -> 
         "type": "nominal",
         "sort": order,
         "scale": {"domain": order, "range": COLOURS[: len(order)]},
-        "legend": {"title": "largest stratum", "labelFontSize": 12, "labelLimit": 0},
+        "legend": {"title": "largest stratum", "labelFontSize": 12, "labelLimit": 0, "orient": "bottom", "columns": 3},
     }
     layers: list[Spec] = [
         {
@@ -213,6 +215,10 @@ def rate_chart(rate: float, largest: int, others: Sequence[int] = REFERENCE) -> 
                 "mark": {"type": "point", "filled": False, "size": 220, "strokeWidth": 2, "color": "#888"},
                 "encoding": {"x": x, "y": y},
             },
-            {"data": here, "mark": {**WORDS, "dx": 12}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
+            {
+                "data": here,
+                "mark": {**WORDS, "dx": 10, "dy": -10},
+                "encoding": {"x": x, "y": y, "text": {"field": "words"}},
+            },
         ]
-    return {"width": WIDTH - 260, "height": 320, "layer": layers}
+    return {"width": STACK_WIDTH, "height": 320, "layer": layers}
