@@ -192,7 +192,14 @@ def rate_chart(rate: float, largest: int, others: Sequence[int] = REFERENCE) -> 
         "type": "nominal",
         "sort": order,
         "scale": {"domain": order, "range": COLOURS[: len(order)]},
-        "legend": {"title": "largest stratum", "labelFontSize": 12, "labelLimit": 0, "orient": "bottom", "columns": 3},
+        "legend": {
+            "title": "largest stratum",
+            "labelFontSize": 12,
+            "labelLimit": 0,
+            "orient": "bottom",
+            "columns": 3,
+            "columnPadding": 40,
+        },
     }
     layers: list[Spec] = [
         {
