@@ -29,6 +29,8 @@ MOST_TRANSFERS = 6_000
 MOST_DIMENSIONS = 3
 MOST_KINDS = 800
 MOST_EPSILON = 64.0
+MOST_SLACK = 1e-6
+"""Of delta: with more than this left open by rounding, an answer is not called exact."""
 
 
 @dataclass(frozen=True)
@@ -217,11 +219,14 @@ def _winner(
     chances = run(kinds, grid, progress, full)
     answer = _answer(election, "winner", epsilon, chances.worst(epsilon), name, kinds.votes)
     slack = chances.rounding + 1e-12 * answer.delta
+    if slack > MOST_SLACK * answer.delta:
+        notes.append("rounding leaves some of the digits open; see the interval")
     interval = (max(answer.delta - slack, 0.0), min(answer.delta + slack, 1.0))
-    told = tuple(notes) if asked or name in ("FFT", "enumeration") else ()
+    told = tuple(notes) if asked or name in ("FFT", "enumeration") or slack > MOST_SLACK * answer.delta else ()
     points = tuple((each, chances.worst(each).delta) for each in curve)
     pure = chances.pure_epsilon if full and name != "FFT" else None
-    return replace(answer, interval=interval, notes=told, curve=points, pure_epsilon=pure)
+    exact = slack <= MOST_SLACK * answer.delta
+    return replace(answer, exact=exact, interval=interval, notes=told, curve=points, pure_epsilon=pure)
 
 
 @dataclass(frozen=True)
