@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf, log
 
+import numpy as np
+
 from safemargin.errors import InputError, TooLargeError
 from safemargin.voting import closed, pluralities, transfers
 from safemargin.voting.ballots import ranking_text
@@ -27,7 +29,7 @@ MOST_WAYS = 4e6
 MOST_CELLS = 4e7
 MOST_TRANSFERS = 6_000
 MOST_DIMENSIONS = 3
-MOST_KINDS = 800
+MOST_KINDS = 130
 MOST_EPSILON = 64.0
 MOST_SLACK = 1e-6
 """Of delta: with more than this left open by rounding, an answer is not called exact."""
@@ -154,11 +156,19 @@ def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> Answe
 def chances_of(election: Election, progress: Progress = nothing) -> Chances:
     """Chances of every winner for every vote, by the first engine that computes them."""
     kinds = election.kinds
-    grid = grid_of(kinds)
+    grid = _grid(kinds)
     for engine in ENGINES.values():
         if engine.run is not None and engine.refusal(kinds, grid) is None:
             return engine.run(kinds, grid, progress, True)
     raise TooLargeError(f"voters = {election.voters:,}: too many for every engine that computes chances")
+
+
+def _grid(kinds: Kinds) -> Grid:
+    """The grid of sums; where there are very many, one point per kind of vote, too large for every engine."""
+    if max(kinds.adds.shape) <= MOST_KINDS:
+        return grid_of(kinds)
+    ones = np.eye(len(kinds), dtype=np.int64)
+    return Grid(ones, kinds.adds[0], kinds.adds, 1)
 
 
 def least_epsilon(election: Election, publish: str, target: float) -> float:
@@ -198,7 +208,7 @@ def _winner(
     if len(kinds) < 2:
         answer = _answer(election, "winner", epsilon, Worst(0.0, -inf, (0, 0), ()), "closed form", kinds.votes)
         return replace(answer, curve=tuple((each, 0.0) for each in curve), pure_epsilon=0.0)
-    grid = grid_of(kinds) if len(kinds) <= MOST_KINDS else Grid(kinds.adds, kinds.adds[0], kinds.adds, 1)
+    grid = _grid(kinds)
     full = epsilon > 0 or bool(curve)
     notes: list[str] = []
     order = [asked, *(name for name in ENGINES if name != asked)] if asked else list(ENGINES)
@@ -214,7 +224,9 @@ def _winner(
         worst = Worst(found.delta, log(found.delta) if found.delta else -inf, found.pair, found.results)
         answer = _answer(election, "winner", epsilon, worst, name, kinds.votes)
         if len(kinds) > MOST_VOTES:
-            notes.append(f"the worst pair was looked for among the {MOST_VOTES} likeliest of {len(kinds):,} votes")
+            notes.append(
+                f"the worst pair was looked for among {MOST_VOTES} likely votes of {len(kinds):,}; others may be worse"
+            )
         return replace(answer, exact=False, interval=(found.low, found.high), notes=tuple(notes))
     chances = run(kinds, grid, progress, full)
     answer = _answer(election, "winner", epsilon, chances.worst(epsilon), name, kinds.votes)
