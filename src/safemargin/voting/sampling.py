@@ -49,13 +49,13 @@ class Moments:
         return cls(np.zeros((results, votes)), np.zeros((results, results, votes, votes)))
 
     def add(self, weights: FloatArray, results: IntArray) -> None:
-        """Count a block of draws: for each, a weight and a result per vote."""
+        """Count a block of draws: for each, a weight per vote, and a result per vote or one for all votes."""
         self.draws += len(weights)
         seen = np.unique(results).tolist()
         parts = {result: weights * (results == result) for result in seen}
         for r in seen:
             self.first[r] += parts[r].sum(axis=0)
-            for other in seen:
+            for other in seen if results.shape[1] > 1 else [r]:
                 self.second[r, other] += parts[r].T @ parts[other]
 
     def gap(self, results: tuple[int, ...], factor: float) -> tuple[FloatArray, FloatArray]:
@@ -93,7 +93,7 @@ def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progr
             sums = counts @ kinds.adds + kinds.offset
             if many:  # one of all voters, at random, is the person: their vote is likely where it is cast often
                 weights = ratio[:, None] * counts[:, votes] / ((kinds.others + 1) * kinds.weights[votes])
-                moments.add(weights, np.repeat(kinds.rule.winners(sums)[:, None], len(votes), axis=1))
+                moments.add(weights, kinds.rule.winners(sums)[:, None])
             else:  # every vote of the person is added to the same others
                 results = np.stack([kinds.rule.winners(sums + kinds.adds[vote]) for vote in votes], axis=1)
                 moments.add(np.repeat(ratio[:, None], len(votes), axis=1), results)
