@@ -95,6 +95,13 @@ def test_votes_and_known_votes(run: Run, tmp_path: Path) -> None:
     assert knowing["delta"] != found["delta"]
 
 
+def test_leaked_votes(run: Run) -> None:
+    asked = ("outcome", "--rule", "plurality", "--candidates", 3, "--voters", 6, "--json")
+    deltas = [run(*asked, "--leaked", count).document["delta"] for count in (0, 2, 5)]
+    assert deltas[0] == run(*asked).document["delta"] and deltas[0] < deltas[1] < deltas[2] == 1  # type: ignore[operator]
+    assert "name the votes with --known" in run(*asked, "--leaked", 400).err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

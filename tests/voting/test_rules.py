@@ -14,6 +14,7 @@ from safemargin.voting.boxes import worst_in
 from safemargin.voting.crossings import hyperplanes
 from safemargin.voting.election import Election
 from safemargin.voting.enumeration import all_counts
+from safemargin.voting.local import share_held, witness
 from safemargin.voting.private import private
 from safemargin.voting.reading import read_ballots, read_belief
 from safemargin.voting.rules import AllTies, rule_named
@@ -68,6 +69,13 @@ def test_axioms() -> None:
     for name in ("plurality", "veto", "borda", "maximin", "copeland", "schulze", "kemeny", "ranked-pairs"):
         for axiom in ("monotonicity", "canceling-out"):
             assert failing(rule_named(name, 3), axiom, 7) is None
+
+
+@pytest.mark.parametrize("name", ["plurality", "veto", "borda", "maximin", "copeland"])
+def test_local_stability(name: str) -> None:
+    rule = rule_named(name, 3) if name != "plurality" else rule_named("approval-1", 3)
+    assert share_held(rule, witness(rule)) == 1.0
+    assert 0.3 < share_held(rule, witness(rule, printed=True)) < 0.7
 
 
 def test_all_winners_of_a_tie() -> None:

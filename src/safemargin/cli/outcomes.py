@@ -36,6 +36,7 @@ def outcome(
     ] = None,
     votes: Annotated[Path | None, typer.Option(help="Votes cast (CSV or PrefLib): who won.")] = None,
     known: Annotated[Path | None, typer.Option(help="Votes that the adversary knows (CSV).")] = None,
+    leaked: Annotated[int, typer.Option(help="Suppose that so many more votes are known, the worst ones.")] = 0,
     ties: Annotated[str | None, typer.Option(help="Order in which ties are broken: b,a,c; or all.")] = None,
     engine: Annotated[str | None, typer.Option(help="Use this engine, if it can.")] = None,
     rational: Annotated[bool, typer.Option("--rational", help="Also print delta as a fraction.")] = False,
@@ -54,7 +55,7 @@ def outcome(
     beliefs = tuple(belief or (["result"] if votes else ["uniform"]))
     points = CURVE if curve or page is not None else ()
     question = Question(
-        rule, candidates, voters, beliefs, publish, epsilon, points, ties, known, votes, engine, rational, draws
+        rule, candidates, voters, beliefs, publish, epsilon, points, ties, known, votes, leaked, engine, rational, draws
     )
     setting = make_ready(question)
     with progress_bar("computing") as progress:

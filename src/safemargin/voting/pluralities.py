@@ -26,6 +26,8 @@ FREQUENCIES = 128
 STEEP = 600.0
 AGREE = 1e-6
 """How well half the terms must agree with all: the error of a sum over steps then is below its square."""
+LOST = 1e-16
+"""Relative rounding per voter."""
 SMOOTH = 6
 """With fewer others the terms have a bend where heights become possible, and steps must be smaller."""
 
@@ -314,4 +316,5 @@ def overtaken(kinds: Kinds, progress: Progress, full: bool = True) -> Chances:
                 logs[i] = wins + np.log1p(-np.minimum(np.exp(short[:, x] - wins), 1.0))
                 logs[i, x] = np.logaddexp.reduce([wins[x], *short[:, x]])
         logs = np.where(np.isnan(logs), -inf, logs)
-    return Chances(logs, gaps, shift)
+    slack = (AGREE**2 + LOST * kinds.others) * float(np.maximum(gaps, 0.0).sum(axis=2).max(initial=0.0))
+    return Chances(logs, gaps, shift, slack)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf, log
 
+import numpy as np
+
 from safemargin.errors import InputError, TooLargeError
 from safemargin.voting import closed, pluralities, transfers
 from safemargin.voting.ballots import ranking_text
@@ -27,8 +29,10 @@ MOST_WAYS = 4e6
 MOST_CELLS = 4e7
 MOST_TRANSFERS = 6_000
 MOST_DIMENSIONS = 3
-MOST_KINDS = 800
+MOST_KINDS = 130
 MOST_EPSILON = 64.0
+MOST_SLACK = 1e-6
+"""Of delta: with more than this left open by rounding, an answer is not called exact."""
 
 
 @dataclass(frozen=True)
@@ -152,11 +156,19 @@ def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> Answe
 def chances_of(election: Election, progress: Progress = nothing) -> Chances:
     """Chances of every winner for every vote, by the first engine that computes them."""
     kinds = election.kinds
-    grid = grid_of(kinds)
+    grid = _grid(kinds)
     for engine in ENGINES.values():
         if engine.run is not None and engine.refusal(kinds, grid) is None:
             return engine.run(kinds, grid, progress, True)
     raise TooLargeError(f"voters = {election.voters:,}: too many for every engine that computes chances")
+
+
+def _grid(kinds: Kinds) -> Grid:
+    """The grid of sums; where there are very many, one point per kind of vote, too large for every engine."""
+    if max(kinds.adds.shape) <= MOST_KINDS:
+        return grid_of(kinds)
+    ones = np.eye(len(kinds), dtype=np.int64)
+    return Grid(ones, kinds.adds[0], kinds.adds, 1)
 
 
 def least_epsilon(election: Election, publish: str, target: float) -> float:
@@ -196,7 +208,7 @@ def _winner(
     if len(kinds) < 2:
         answer = _answer(election, "winner", epsilon, Worst(0.0, -inf, (0, 0), ()), "closed form", kinds.votes)
         return replace(answer, curve=tuple((each, 0.0) for each in curve), pure_epsilon=0.0)
-    grid = grid_of(kinds) if len(kinds) <= MOST_KINDS else Grid(kinds.adds, kinds.adds[0], kinds.adds, 1)
+    grid = _grid(kinds)
     full = epsilon > 0 or bool(curve)
     notes: list[str] = []
     order = [asked, *(name for name in ENGINES if name != asked)] if asked else list(ENGINES)
@@ -212,16 +224,21 @@ def _winner(
         worst = Worst(found.delta, log(found.delta) if found.delta else -inf, found.pair, found.results)
         answer = _answer(election, "winner", epsilon, worst, name, kinds.votes)
         if len(kinds) > MOST_VOTES:
-            notes.append(f"the worst pair was looked for among the {MOST_VOTES} likeliest of {len(kinds):,} votes")
+            notes.append(
+                f"the worst pair was looked for among {MOST_VOTES} likely votes of {len(kinds):,}; others may be worse"
+            )
         return replace(answer, exact=False, interval=(found.low, found.high), notes=tuple(notes))
     chances = run(kinds, grid, progress, full)
     answer = _answer(election, "winner", epsilon, chances.worst(epsilon), name, kinds.votes)
     slack = chances.rounding + 1e-12 * answer.delta
+    if slack > MOST_SLACK * answer.delta:
+        notes.append("rounding leaves some of the digits open; see the interval")
     interval = (max(answer.delta - slack, 0.0), min(answer.delta + slack, 1.0))
-    told = tuple(notes) if asked or name in ("FFT", "enumeration") else ()
+    told = tuple(notes) if asked or name in ("FFT", "enumeration") or slack > MOST_SLACK * answer.delta else ()
     points = tuple((each, chances.worst(each).delta) for each in curve)
     pure = chances.pure_epsilon if full and name != "FFT" else None
-    return replace(answer, interval=interval, notes=told, curve=points, pure_epsilon=pure)
+    exact = slack <= MOST_SLACK * answer.delta
+    return replace(answer, exact=exact, interval=interval, notes=told, curve=points, pure_epsilon=pure)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 from math import inf
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from safemargin.voting.ballots import letters
 from safemargin.voting.belief import Belief, Box, from_counts, uniform
 from safemargin.voting.boxes import worst_in
 from safemargin.voting.election import Election
+from safemargin.voting.enumeration import ways
 from safemargin.voting.lattice import Progress, nothing
 from safemargin.voting.private import Answer, least_epsilon, private, worst_of
 from safemargin.voting.reading import Ballots, names_in, read_ballots, read_belief
@@ -18,6 +20,7 @@ from safemargin.voting.sampling import DRAWS
 from safemargin.voting.stability import smallest_electorate
 
 ALL_TIES = "all"
+MOST_LEAKS = 500
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Question:
     ties: str | None = None
     known: Path | None = None
     votes: Path | None = None
+    leaked: int = 0
     engine: str | None = None
     rational: bool = False
     draws: int = DRAWS
@@ -59,7 +63,7 @@ class Setting:
         def one(election: Election) -> Answer:
             return private(election, asked.publish, asked.epsilon, curve=asked.curve, progress=progress, **how)  # type: ignore[arg-type]
 
-        answers = [one(election) for election in self.elections]
+        answers = [one(each) for election in self.elections for each in _leaking(election, asked.leaked)]
         answers += [worst_in(box, self._template(box), asked.publish, asked.epsilon) for box in self.boxes]
         return worst_of(answers)
 
@@ -88,6 +92,20 @@ class Setting:
         assert voters is not None
         known = self.elections[0].known if self.elections else {}
         return Election(self.rule, voters, start, known, self.names)
+
+
+def _leaking(election: Election, count: int) -> list[Election]:
+    """The election with `count` votes more known, in every way they can have been cast."""
+    votes = election.kinds.votes
+    if count < 0 or ways(count, len(votes)) > MOST_LEAKS:
+        raise InputError(f"--leaked {count}: must be from 0 to what can be tried; name the votes with --known")
+    found = []
+    for some in combinations_with_replacement(votes, count):
+        known = dict(election.known)
+        for vote in some:
+            known[vote] = known.get(vote, 0) + 1
+        found.append(replace(election, known=known))
+    return found
 
 
 def make_ready(question: Question) -> Setting:

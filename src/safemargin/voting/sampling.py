@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.randomness import numpy_generator
+from safemargin.randomness import Generator, numpy_generator
 from safemargin.voting.crossings import crossings, results_at
 from safemargin.voting.election import Kinds
 from safemargin.voting.lattice import Progress
@@ -19,6 +19,8 @@ NEGLIGIBLE = 20.0
 MOST_SETS = 64
 MOST_VOTES = 64
 """Votes among which the worst pair is looked for, the likeliest ones."""
+OFTEN = 20.0
+"""Expected votes of a kind from which on the person is taken to be any voter."""
 CONFIDENCE = 0.95
 
 
@@ -35,60 +37,80 @@ class Estimate:
 
 @dataclass
 class Moments:
-    """Sums over draws, by result: of the weights of every vote, and of their products."""
+    """Sums over draws: of the weight of every vote by result, and of products of two by both their results."""
 
     first: FloatArray
     second: FloatArray
     draws: int = 0
 
+    @classmethod
+    def empty(cls, results: int, votes: int) -> "Moments":
+        """Nothing drawn yet."""
+        return cls(np.zeros((results, votes)), np.zeros((results, results, votes, votes)))
+
     def add(self, weights: FloatArray, results: IntArray) -> None:
-        """Count a block of draws: a row of weights and a result each."""
+        """Count a block of draws: for each, a weight per vote, and a result per vote or one for all votes."""
         self.draws += len(weights)
-        for result in np.unique(results):
-            mine = weights[results == result]
-            self.first[int(result)] += mine.sum(axis=0)
-            self.second[int(result)] += mine.T @ mine
+        seen = np.unique(results).tolist()
+        parts = {result: weights * (results == result) for result in seen}
+        for r in seen:
+            self.first[r] += parts[r].sum(axis=0)
+            for other in seen if results.shape[1] > 1 else [r]:
+                self.second[r, other] += parts[r].T @ parts[other]
 
     def gap(self, results: tuple[int, ...], factor: float) -> tuple[FloatArray, FloatArray]:
         """Chance of `results` with each vote less `factor` times that with each other: mean and standard error."""
-        first, second = self.first[list(results)].sum(axis=0), self.second[list(results)].sum(axis=0)
+        some = list(results)
+        first, second = self.first[some].sum(axis=0), self.second[np.ix_(some, some)].sum(axis=(0, 1))
         mean = (first[:, None] - factor * first[None, :]) / self.draws
         own = np.diag(second)
         square = (own[:, None] + factor**2 * own[None, :] - 2 * factor * second) / self.draws
         return mean, np.sqrt(np.maximum(square - mean**2, 0.0) / self.draws)
 
 
+def looked_at(kinds: Kinds) -> IntArray:
+    """The votes among which the worst pair is looked for: the likeliest, spread out where many are equally likely."""
+    spread = (np.arange(len(kinds)) * 2654435761) % 2**32
+    return np.sort(np.lexsort((spread, -kinds.weights))[:MOST_VOTES])
+
+
 def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progress) -> Estimate:
     """Choose the worst votes and results on one half of the draws, measure on the other."""
     found = crossings(kinds, 2)
-    votes = np.sort(np.argsort(-kinds.weights, kind="stable")[:MOST_VOTES])
+    votes = looked_at(kinds)
     places = [kinds.weights]
     places += [c.shares for c in found if c.rate > 0 and kinds.others * (c.rate - found[0].rate) < NEGLIGIBLE][:4]
     usual = int(results_at(kinds, kinds.weights)[0])
+    many = (kinds.others + 1) * float(kinds.weights[votes].min()) >= OFTEN
     generator = numpy_generator(seed)
-    logs = np.log(np.array(places))
     halves = []
     for half in range(2):
-        size, kinds_count = kinds.rule.outcomes, len(votes)
-        moments = Moments(np.zeros((size, kinds_count)), np.zeros((size, kinds_count, kinds_count)))
+        moments = Moments.empty(kinds.rule.outcomes, len(votes))
         for start in range(0, draws // 2, BLOCK):
             progress(half * (draws // 2) + start, draws)
             count = min(BLOCK, draws // 2 - start)
-            which = generator.integers(len(places), size=count)
-            counts = np.concatenate(
-                [
-                    generator.multinomial(kinds.others + 1, place, size=int((which == number).sum()))
-                    for number, place in enumerate(places)
-                ]
-            )
-            spread = counts @ logs.T
-            ratio = np.exp(spread[:, 0] - np.logaddexp.reduce(spread, axis=1)) * len(places)
-            weights = ratio[:, None] * counts[:, votes] / ((kinds.others + 1) * kinds.weights[votes])
-            moments.add(weights, kinds.rule.winners(counts @ kinds.adds + kinds.offset))
+            counts, ratio = _drawn(places, kinds.others + many, count, generator)
+            sums = counts @ kinds.adds + kinds.offset
+            if many:  # one of all voters, at random, is the person: their vote is likely where it is cast often
+                weights = ratio[:, None] * counts[:, votes] / ((kinds.others + 1) * kinds.weights[votes])
+                moments.add(weights, kinds.rule.winners(sums)[:, None])
+            else:  # every vote of the person is added to the same others
+                results = np.stack([kinds.rule.winners(sums + kinds.adds[vote]) for vote in votes], axis=1)
+                moments.add(np.repeat(ratio[:, None], len(votes), axis=1), results)
         halves.append(moments)
     estimate = _estimate(halves[0], halves[1], epsilon, usual)
     x, y = estimate.pair
     return replace(estimate, pair=(int(votes[x]), int(votes[y])))
+
+
+def _drawn(places: list[FloatArray], voters: int, count: int, generator: Generator) -> tuple[IntArray, FloatArray]:
+    """Counts of votes from a mixture of beliefs, and how much likelier the first belief makes them than the mixture."""
+    which = generator.integers(len(places), size=count)
+    rows = [generator.multinomial(voters, place, size=int((which == n).sum())) for n, place in enumerate(places)]
+    counts = np.concatenate(rows)
+    logs = counts @ np.log(np.array(places)).T
+    ratio: FloatArray = np.exp(logs[:, 0] - np.logaddexp.reduce(logs, axis=1)) * len(places)
+    return counts, ratio
 
 
 def _sets(moments: Moments, usual: int) -> list[tuple[int, ...]]:
