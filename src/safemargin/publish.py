@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -160,8 +161,9 @@ def check_folder(folder: Path) -> None:
         raise OutputError(f"{folder}: cannot be read ({error.strerror})") from error
 
 
-def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write all files into a new or empty folder, or nothing at all."""
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A draft that becomes a new or empty folder when all went well, and else leaves nothing behind."""
     check_folder(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -169,16 +171,22 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from error
     try:
-        for name, content in files.items():
-            path = draft / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        yield draft
         draft.chmod(0o755)
         os.replace(draft, folder)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write all files into a new or empty folder, or nothing at all."""
+    with new_folder(folder) as draft:
+        for name, content in files.items():
+            path = draft / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
 
 
 def _json(document: object) -> bytes:

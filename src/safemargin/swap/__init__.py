@@ -5,9 +5,6 @@ table, or records in the order of their values: the order of the input would tel
 """
 
 import math
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,12 +12,12 @@ from pathlib import Path
 
 import duckdb
 
-from safemargin.errors import InputError, OutputError
+from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rates_for, swap_epsilon
 from safemargin.mechanisms.swapping import Strata, strata, swap
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import Population, Records, counts
-from safemargin.publish import check_folder
+from safemargin.publish import new_folder
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run, TableError
 from safemargin.tabulate.duck import DuckSource, connected, quoted
 from safemargin.tabulate.engines import open_source
@@ -122,24 +119,12 @@ def swap_folder(path: Path, folder: Path, write: Callable[[Swapped, Path], None]
 
     `write` adds what is said about the run to the two folders.
     """
-    check_folder(folder)
     name = f"swapped.{options.get('file_format', 'parquet')}"
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from error
-    try:
+    with new_folder(folder) as draft:
         for part in ("published", "inside"):
             (draft / part).mkdir()
         found = swap_file(path, draft / "published" / name, **options)  # type: ignore[arg-type]
         write(found, draft)
-        draft.chmod(0o755)
-        os.replace(draft, folder)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return found
 
 
