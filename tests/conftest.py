@@ -10,6 +10,8 @@ from hypothesis import settings
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
 
+os.environ["COLUMNS"] = "120"  # whatever terminal there is, and in processes that run tests side by side too
+
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
 
