@@ -7,7 +7,7 @@ import pytest
 
 from safemargin.errors import InputError
 from safemargin.tabulate.axes import read_hierarchy
-from safemargin.tabulate.combined import read_any_sheet, read_combined
+from safemargin.tabulate.combined import NoTotalWarning, read_any_sheet, read_combined
 from safemargin.tabulate.frequency import read_frequencies
 from safemargin.tabulate.hierarchy import read_hrc, tree
 from safemargin.tabulate.published import read_published
@@ -59,6 +59,38 @@ def test_a_tab_file_without_header(tmp_path: Path) -> None:
     found = read_combined(read_any_sheet(path), {})
     assert [each.name for each in found.trees] == ["axis1", "axis2"]
     assert found.withheld.tolist() == [False, False, True, True, True, True]
+
+
+def test_a_tab_file_with_header(tmp_path: Path) -> None:
+    text = "town;kind;value;freq;cost;status;lower;upper\nTotal;Total;9;9;9;S;0;0\na;Total;4;4;4;U;1;1\na;x;4;4;4;X;1;1\n"
+    path = written(tmp_path / "t.tab", text.replace("X", "M"))
+    found = read_combined(read_any_sheet(path), {})
+    assert [each.name for each in found.trees] == ["town", "kind"]
+    assert found.withheld.tolist() == [False, True, True]
+    with pytest.raises(InputError, match=r"t.tab: line 4: status = 'X'"):
+        read_combined(read_any_sheet(written(path, text)), {})
+
+
+@pytest.mark.parametrize("total", ["Total", "Tot", "TOT", "tot", "ALL", "all", "_T", ""])
+def test_a_sum_is_known_by_its_name(total: str, tmp_path: Path) -> None:
+    text = f"a,Freq,sdcStatus\n{total},9,s\nx,4,u\ny,5,x\n"
+    found = read_combined(read_any_sheet(written(tmp_path / "t.csv", text)), {})
+    assert found.trees[0].labels == (total, "x", "y")
+    if total:
+        table = read_frequencies(written(tmp_path / "f.csv", f"a,n\nx,4\ny,5\n{total},9\n"), {})
+        assert table.counts.tolist() == [9, 4, 5]
+
+
+def test_an_axis_without_a_sum_is_warned_of(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "a,Freq,sdcStatus\nInsgesamt,9,s\nx,4,u\ny,5,x\n")
+    with pytest.warns(NoTotalWarning, match=r"t.csv: axis 'a' has no total"):
+        read_combined(read_any_sheet(path), {})
+
+
+def test_a_hierarchy_may_start_with_the_total(tmp_path: Path) -> None:
+    with_root = written(tmp_path / "r.hrc", "Total\n@N\n@@a\n@@b\n@S\n")
+    without = written(tmp_path / "h.hrc", "N\n@a\n@b\nS\n")
+    assert tree("region", (), [with_root]) == tree("region", (), [without])
 
 
 def test_margins_of_what_is_shown_tell_nothing(tmp_path: Path) -> None:
