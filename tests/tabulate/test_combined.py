@@ -62,7 +62,8 @@ def test_a_tab_file_without_header(tmp_path: Path) -> None:
 
 
 def test_a_tab_file_with_header(tmp_path: Path) -> None:
-    text = "town;kind;value;freq;cost;status;lower;upper\nTotal;Total;9;9;9;S;0;0\na;Total;4;4;4;U;1;1\na;x;4;4;4;X;1;1\n"
+    head = "town;kind;value;freq;cost;status;lower;upper\n"
+    text = f"{head}Total;Total;9;9;9;S;0;0\na;Total;4;4;4;U;1;1\na;x;4;4;4;X;1;1\n"
     path = written(tmp_path / "t.tab", text.replace("X", "M"))
     found = read_combined(read_any_sheet(path), {})
     assert [each.name for each in found.trees] == ["town", "kind"]
