@@ -101,6 +101,30 @@ def test_margins_of_what_is_shown_tell_nothing(tmp_path: Path) -> None:
     assert len(read_published([true])) == 4
 
 
+def test_one_column_of_numbers_holds_the_counts(tmp_path: Path) -> None:
+    """As pandas writes a table of one axis: the column has the name of whatever was counted."""
+    wide = written(tmp_path / "wide.csv", "x,p,q,All\na,5,,5\nb,6,7,13\nAll,11,7,18\n")
+    one = written(tmp_path / "one.csv", "x,badge\na,9\nb,13\n")
+    part = written(tmp_path / "part.csv", "x,p\na,5\nb,6\n")
+    assert [table.axes for table in read_published([wide, one])] == [("x", "columns"), ("x",)]
+    assert [table.axes for table in read_published([wide, part])] == [("x", "columns")] * 2
+    kinds = written(tmp_path / "kinds.csv", "kind,count\np,11\nq,11\n")
+    assert [table.axes for table in read_published([part, kinds])] == [("x", "kind"), ("kind",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x,p,q\na,1.5,2\nb,3,4\n", r"t.csv: line 2: p = '1.5': is not a whole number"),
+        ("x,p,q\na,1,2\nb,3,-4\n", r"t.csv: line 3: q = '-4': is negative"),
+        ("x,p,q\na,1,2\na,3,4\n", r"t.csv: line 3: the row a is there twice"),
+    ],
+)
+def test_wrong_cross_tables(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        read_published([written(tmp_path / "t.csv", text)])
+
+
 def test_listed_sums_are_checked(tmp_path: Path) -> None:
     text = "region,sex,n\na,f,3\nb,f,4\nN,f,7\nTotal,f,7\n"
     hierarchy = written(tmp_path / "h.hrc", "N\n@a\n@b\nS\n@c\n")
