@@ -88,6 +88,14 @@ def test_an_axis_without_a_sum_is_warned_of(tmp_path: Path) -> None:
         read_combined(read_any_sheet(path), {})
 
 
+def test_a_withheld_count_may_be_na(tmp_path: Path) -> None:
+    text = "a,Freq,sdcStatus\nTotal,9,s\nx,NA,u\ny,,x\n"
+    found = read_combined(read_any_sheet(written(tmp_path / "t.csv", text)), {})
+    assert found.counts.tolist() == [9, -1, -1] and found.least == 1
+    with pytest.raises(InputError, match=r"line 2: Freq = 'NA': is not a number"):
+        read_combined(read_any_sheet(written(tmp_path / "t.csv", text.replace("9", "NA"))), {})
+
+
 def test_a_hierarchy_may_start_with_the_total(tmp_path: Path) -> None:
     with_root = written(tmp_path / "r.hrc", "Total\n@N\n@@a\n@@b\n@S\n")
     without = written(tmp_path / "h.hrc", "N\n@a\n@b\nS\n")

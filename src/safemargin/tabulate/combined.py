@@ -39,6 +39,8 @@ WORDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "status": (UNSAFE | {"withheld"}, SAFE | {"exact", "merged", ""}),
 }
 """What a column may say of a count that is withheld, and of one that is published."""
+NO_COUNT = ("", "NA", "NaN", "nan")
+"""What R and pandas write where a count was taken out."""
 TAB = ("value", "freq", "cost", "status", "lower", "upper")
 Hierarchies = Mapping[str, Sequence[Path]]
 """Files with the hierarchies of each axis that has any."""
@@ -199,7 +201,7 @@ def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) 
 def _counts(sheet: Sheet, column: str, withheld: BoolArray) -> IntArray:
     counts = np.full(len(sheet.rows), -1, dtype=np.int64)
     for row, text in enumerate(sheet.columns[column]):
-        if withheld[row] and not text.strip():
+        if withheld[row] and text.strip() in NO_COUNT:
             continue
         try:
             counts[row] = whole_number(text)
