@@ -117,9 +117,13 @@ def test_three_singletons_in_a_row(tmp_path: Path) -> None:
         "1,Total,10,s\n1,A,1,u\n1,B,1,u\n1,H,7,s\n1,M,1,u\n1,W,0,s\n2,Total,11,s\n2,A,1,u\n2,B,0,s\n2,H,0,s\n2,M,2,u\n"
         "2,W,8,s\n"
     )
-    _, findings = found_in(read_published([path]))
+    tables = read_published([path])
+    _, findings = found_in(tables)
     exact = {tuple(finding.cell.values()): finding.lower for finding in findings}
     assert exact.items() >= {("1", "A"): 1, ("1", "B"): 1, ("1", "M"): 1}.items()
+    assert (
+        max(one.people_exposed for one in audit(Release(tables, Target())).attempts) == 6
+    )  # those of A and M, and of B in row 1
 
 
 @pytest.mark.parametrize(("last", "recovered"), [("FALSE", {"K": 3}), ("TRUE", {})])

@@ -7,7 +7,7 @@ import pytest
 
 from safemargin.errors import InputError
 from safemargin.tabulate.axes import read_hierarchy
-from safemargin.tabulate.combined import read_any_sheet, read_combined
+from safemargin.tabulate.combined import NoTotalWarning, read_any_sheet, read_combined
 from safemargin.tabulate.frequency import read_frequencies
 from safemargin.tabulate.hierarchy import read_hrc, tree
 from safemargin.tabulate.published import read_published
@@ -61,11 +61,76 @@ def test_a_tab_file_without_header(tmp_path: Path) -> None:
     assert found.withheld.tolist() == [False, False, True, True, True, True]
 
 
+def test_a_tab_file_with_header(tmp_path: Path) -> None:
+    head = "town;kind;value;freq;cost;status;lower;upper\n"
+    text = f"{head}Total;Total;9;9;9;S;0;0\na;Total;4;4;4;U;1;1\na;x;4;4;4;X;1;1\n"
+    path = written(tmp_path / "t.tab", text.replace("X", "M"))
+    found = read_combined(read_any_sheet(path), {})
+    assert [each.name for each in found.trees] == ["town", "kind"]
+    assert found.withheld.tolist() == [False, True, True]
+    with pytest.raises(InputError, match=r"t.tab: line 4: status = 'X'"):
+        read_combined(read_any_sheet(written(path, text)), {})
+
+
+@pytest.mark.parametrize("total", ["Total", "Tot", "TOT", "tot", "ALL", "all", "_T", ""])
+def test_a_sum_is_known_by_its_name(total: str, tmp_path: Path) -> None:
+    text = f"a,Freq,sdcStatus\n{total},9,s\nx,4,u\ny,5,x\n"
+    found = read_combined(read_any_sheet(written(tmp_path / "t.csv", text)), {})
+    assert found.trees[0].labels == (total, "x", "y")
+    if total:
+        table = read_frequencies(written(tmp_path / "f.csv", f"a,n\nx,4\ny,5\n{total},9\n"), {})
+        assert table.counts.tolist() == [9, 4, 5]
+
+
+def test_an_axis_without_a_sum_is_warned_of(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "a,Freq,sdcStatus\nInsgesamt,9,s\nx,4,u\ny,5,x\n")
+    with pytest.warns(NoTotalWarning, match=r"t.csv: axis 'a' has no total"):
+        read_combined(read_any_sheet(path), {})
+
+
+def test_a_withheld_count_may_be_na(tmp_path: Path) -> None:
+    text = "a,Freq,sdcStatus\nTotal,9,s\nx,NA,u\ny,,x\n"
+    found = read_combined(read_any_sheet(written(tmp_path / "t.csv", text)), {})
+    assert found.counts.tolist() == [9, -1, -1] and found.least == 1
+    with pytest.raises(InputError, match=r"line 2: Freq = 'NA': is not a number"):
+        read_combined(read_any_sheet(written(tmp_path / "t.csv", text.replace("9", "NA"))), {})
+
+
+def test_a_hierarchy_may_start_with_the_total(tmp_path: Path) -> None:
+    with_root = written(tmp_path / "r.hrc", "Total\n@N\n@@a\n@@b\n@S\n")
+    without = written(tmp_path / "h.hrc", "N\n@a\n@b\nS\n")
+    assert tree("region", (), [with_root]) == tree("region", (), [without])
+
+
 def test_margins_of_what_is_shown_tell_nothing(tmp_path: Path) -> None:
     shown = written(tmp_path / "shown.csv", "x,p,q,All\na,5,,5\nb,6,7,13\nAll,11,7,18\n")
     true = written(tmp_path / "true.csv", "x,p,q,All\na,5,,9\nb,6,7,13\nAll,11,11,22\n")
     assert [table.axes for table in read_published([shown])] == [("x", "columns")]
     assert len(read_published([true])) == 4
+
+
+def test_one_column_of_numbers_holds_the_counts(tmp_path: Path) -> None:
+    """As pandas writes a table of one axis: the column has the name of whatever was counted."""
+    wide = written(tmp_path / "wide.csv", "x,p,q,All\na,5,,5\nb,6,7,13\nAll,11,7,18\n")
+    one = written(tmp_path / "one.csv", "x,badge\na,9\nb,13\n")
+    part = written(tmp_path / "part.csv", "x,p\na,5\nb,6\n")
+    assert [table.axes for table in read_published([wide, one])] == [("x", "columns"), ("x",)]
+    assert [table.axes for table in read_published([wide, part])] == [("x", "columns")] * 2
+    kinds = written(tmp_path / "kinds.csv", "kind,count\np,11\nq,11\n")
+    assert [table.axes for table in read_published([part, kinds])] == [("x", "kind"), ("kind",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x,p,q\na,1.5,2\nb,3,4\n", r"t.csv: line 2: p = '1.5': is not a whole number"),
+        ("x,p,q\na,1,2\nb,3,-4\n", r"t.csv: line 3: q = '-4': is negative"),
+        ("x,p,q\na,1,2\na,3,4\n", r"t.csv: line 3: the row a is there twice"),
+    ],
+)
+def test_wrong_cross_tables(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        read_published([written(tmp_path / "t.csv", text)])
 
 
 def test_listed_sums_are_checked(tmp_path: Path) -> None:

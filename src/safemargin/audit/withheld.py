@@ -20,20 +20,31 @@ def withheld(situation: Situation) -> Attempt:
     matrix = sparse.csr_array(known.rows[rows])
     targets = Targets(matrix, np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
     settled = settle(known, targets)
-    findings = []
+    findings, inside = [], []
     for at, row in enumerate(rows):
         lower, upper = int(settled.lower[at]), int(settled.upper[at])
         if upper - lower <= situation.release.target.tau:
             table, place = known.sources[row]
             words = f"the withheld count is {lower}" + (f" to {upper}" if upper > lower else "")
             findings.append(Finding("withheld", table.cell(place), None, upper, lower, upper, words))
-    people = max((finding.upper for finding in findings), default=0)
+            inside.append((lower, frozenset(matrix.indices[matrix.indptr[at] : matrix.indptr[at + 1]].tolist())))
     summary = (
         f"{len(findings):,} of {len(rows):,} withheld counts follow from what is printed"
         if findings
         else f"none of {len(rows):,} withheld counts follows from what is printed"
     )
-    return Attempt("withheld", summary, len(rows), tuple(findings), people)
+    return Attempt("withheld", summary, len(rows), tuple(findings), _people(inside))
+
+
+def _people(groups: list[tuple[int, frozenset[int]]]) -> int:
+    """How many people the groups hold at least: counts and inner cells of each; those that overlap are counted once."""
+    taken: set[int] = set()
+    people = 0
+    for count, cells in sorted(groups, key=lambda group: -group[0]):
+        if taken.isdisjoint(cells):
+            taken |= cells
+            people += count
+    return people
 
 
 def _withheld_rows(known: System) -> list[int]:

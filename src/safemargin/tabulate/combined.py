@@ -11,6 +11,7 @@ A status that the tool does not have is refused.
 """
 
 import csv
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -27,7 +28,8 @@ from safemargin.tabulate.files import numbered_lines
 from safemargin.tabulate.hierarchy import TOTAL, tree
 from safemargin.tabulate.tidy import Sheet, read_sheet
 
-TOTALS = (TOTAL, "total", "TOTAL", "tot", "All")
+TOTALS = (TOTAL.lower(), "tot", "all", "_t")
+"""What tools call a sum over all categories, in capitals or not."""
 COUNTS = ("count", "freq", "frequency", "n", "values", "value", "people")
 UNSAFE = frozenset(["U", "M", *(str(code) for code in (3, 4, 5, 6, 7, 8, 9, 11, 12))])
 SAFE = frozenset(["S", "P", "E", *(str(code) for code in (1, 2, 10, 13, 14))])
@@ -37,9 +39,15 @@ WORDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "status": (UNSAFE | {"withheld"}, SAFE | {"exact", "merged", ""}),
 }
 """What a column may say of a count that is withheld, and of one that is published."""
+NO_COUNT = ("", "NA", "NaN", "nan")
+"""What R and pandas write where a count was taken out."""
 TAB = ("value", "freq", "cost", "status", "lower", "upper")
 Hierarchies = Mapping[str, Sequence[Path]]
 """Files with the hierarchies of each axis that has any."""
+
+
+class NoTotalWarning(UserWarning):
+    """A table with gaps has no sum over an axis, or gives it a name that is not known."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +106,23 @@ def is_combined(sheet: Sheet) -> bool:
     if "sdcStatus" in names or "suppressed" in names or {"freq", "cost", "status"} <= names:
         return True
     texts = (sheet.columns[name] for name in names - {"count", "status"})
-    return "status" in names and any(label in TOTALS for label in chain.from_iterable(texts))
+    return "status" in names and any(label.lower() in TOTALS for label in chain.from_iterable(texts))
 
 
 def read_any_sheet(path: Path) -> Sheet:
-    """The columns of a file; a `.tab` of tau-ARGUS has no header, so its axes get the names `axis1`, `axis2` and on."""
+    """The columns of a file; a `.tab` of tau-ARGUS without a header has axes by the names `axis1`, `axis2` and on."""
     if path.suffix.lower() != ".tab":
         return read_sheet(path)
     records = [record for record in csv.reader(numbered_lines(path), delimiter=";") if record]
     width = len(records[0]) - len(TAB) if records else 0
     if width < 1 or any(len(record) != width + len(TAB) for record in records):
         raise InputError(f"{path}: a .tab file has codes;value;freq;cost;status;lower;upper in every line")
-    names = [*(f"axis{place}" for place in range(1, width + 1)), *TAB]
-    columns = {name: [record[at].strip() for record in records] for at, name in enumerate(names)}
-    return Sheet(path, columns, range(1, len(records) + 1))
+    head = [text.strip() for text in records[0]]
+    has_head = head[-3].lower() == TAB[-3]
+    names = [*(head[:width] if has_head else (f"axis{place}" for place in range(1, width + 1))), *TAB]
+    rows = records[1:] if has_head else records
+    columns = {name: [record[at].strip() for record in rows] for at, name in enumerate(names)}
+    return Sheet(path, columns, range(1 + has_head, len(records) + 1))
 
 
 def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = None) -> Combined:
@@ -156,6 +167,11 @@ def count_column(names: Sequence[str]) -> str | None:
     return next((by_name[name] for name in COUNTS if name in by_name), None)
 
 
+def total_among(labels: Sequence[str]) -> str | None:
+    """The label that stands for the sum over all others, by its name."""
+    return next((label for word in TOTALS for label in labels if label.lower() == word), None)
+
+
 def _withheld(sheet: Sheet, flag: str) -> BoolArray:
     withheld, published = WORDS[flag]
     said = [text.strip() for text in sheet.columns[flag]]
@@ -167,7 +183,13 @@ def _withheld(sheet: Sheet, flag: str) -> BoolArray:
 
 def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) -> Tree:
     seen = tuple(dict.fromkeys(texts))
-    total = next((label for label in TOTALS if label in seen), TOTAL)
+    total = total_among(seen)
+    if total is None and "" in seen:
+        total = ""
+    if total is None:
+        words = f"{sheet.path}: axis {name!r} has no total (Total, Tot, All, _T or an empty field): none is used"
+        warnings.warn(words, NoTotalWarning, stacklevel=2)
+        total = TOTAL
     if files:
         return tree(name, (), files, total)
     categories = tuple(label for label in seen if label != total)
@@ -179,7 +201,7 @@ def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) 
 def _counts(sheet: Sheet, column: str, withheld: BoolArray) -> IntArray:
     counts = np.full(len(sheet.rows), -1, dtype=np.int64)
     for row, text in enumerate(sheet.columns[column]):
-        if withheld[row] and not text.strip():
+        if withheld[row] and text.strip() in NO_COUNT:
             continue
         try:
             counts[row] = whole_number(text)

@@ -1,7 +1,7 @@
 """Wide tables as pandas and ACRO write them: a column per category, `All` for margins, nothing where suppressed.
 
 The name of the axis across is not in such a file. It is taken from the `session_summary.csv` that ACRO leaves beside
-it, from another table that has the same categories, or is `columns`.
+it, from another table that has the same categories, or is `columns`. One column that none of them names holds counts.
 """
 
 import csv
@@ -14,7 +14,7 @@ from safemargin.errors import InputError
 from safemargin.model.arrays import frozen
 from safemargin.model.domain import RESERVED
 from safemargin.model.published import UNBOUNDED, PublishedTable
-from safemargin.tabulate.counts import is_finite, whole_number
+from safemargin.tabulate.counts import BadText, is_finite, whole_number
 from safemargin.tabulate.tidy import Sheet
 
 MARGIN = "All"
@@ -39,6 +39,12 @@ def _first_number(sheet: Sheet) -> int:
     return max(texts, default=-1) + 1
 
 
+def columns_of(sheet: Sheet) -> tuple[str, ...]:
+    """The categories across, if there are several."""
+    names = tuple(name for name in tuple(sheet.columns)[_first_number(sheet) :] if name != MARGIN)
+    return names if len(names) > 1 else ()
+
+
 def read_crosstab(sheet: Sheet, others: Mapping[str, Sequence[str]] | None = None) -> tuple[PublishedTable, ...]:
     """The inner table, and its margins unless they only add up what is shown.
 
@@ -52,8 +58,17 @@ def read_crosstab(sheet: Sheet, others: Mapping[str, Sequence[str]] | None = Non
     for row, before in enumerate(labels):
         for name in across:
             text = sheet.columns[name][row].strip()
-            cells[*before, name] = whole_number(text) if text else None
-    axes = (*down, _across(sheet.path, down, [name for name in across if name != MARGIN], others or {}))
+            if (*before, name) in cells:
+                raise InputError(f"{sheet.path}: {sheet.place(row)}: the row {', '.join(before)} is there twice")
+            try:
+                cells[*before, name] = whole_number(text) if text else None
+            except BadText as error:
+                raise sheet.fault(row, name, str(error)) from None
+    categories = [name for name in across if name != MARGIN]
+    axis = _across(sheet.path, down, categories, others or {})
+    axes = (*down, axis or ACROSS)
+    if axis is None and len(across) == len(categories) == 1:
+        axes, cells = down, {cell[:-1]: count for cell, count in cells.items()}
     inner = {cell: count for cell, count in cells.items() if MARGIN not in cell}
     if not inner:
         raise InputError(f"{sheet.path}: holds no counts beside margins")
@@ -84,7 +99,9 @@ def _only_shown(inner: Mapping[tuple[str, ...], int | None], margins: Mapping[tu
     return True
 
 
-def _across(path: Path, down: Sequence[str], categories: Sequence[str], others: Mapping[str, Sequence[str]]) -> str:
+def _across(
+    path: Path, down: Sequence[str], categories: Sequence[str], others: Mapping[str, Sequence[str]]
+) -> str | None:
     summary = path.parent / "session_summary.csv"
     if summary.is_file():
         with summary.open(encoding="utf-8", newline="") as lines:
@@ -97,7 +114,7 @@ def _across(path: Path, down: Sequence[str], categories: Sequence[str], others: 
     for axis, listed in others.items():
         if axis not in down and set(categories) <= set(listed):
             return axis
-    return ACROSS
+    return None
 
 
 def _table(path: Path, axes: tuple[str, ...], cells: Mapping[tuple[str, ...], int | None]) -> PublishedTable:

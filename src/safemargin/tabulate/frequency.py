@@ -8,9 +8,9 @@ import numpy as np
 from safemargin.errors import InputError
 from safemargin.model.lattice import Lattice, Tree, lattice
 from safemargin.model.linked import Earlier, Linked, inner_places, link
-from safemargin.tabulate.combined import TOTALS, WORDS, Hierarchies, count_column, read_any_sheet, read_combined
+from safemargin.tabulate.combined import WORDS, Hierarchies, count_column, read_any_sheet, read_combined, total_among
 from safemargin.tabulate.counts import BadText, whole_number
-from safemargin.tabulate.hierarchy import cut, tree
+from safemargin.tabulate.hierarchy import TOTAL, cut, tree
 from safemargin.tabulate.profiles import check_columns
 from safemargin.tabulate.tidy import Sheet, read_sheet
 
@@ -118,7 +118,7 @@ def _table(
 
 def _tree(name: str, column: Sequence[str], files: Sequence[Path]) -> Tree:
     seen = tuple(dict.fromkeys(column))
-    total = next((label for label in TOTALS if label in seen), TOTALS[0])
+    total = total_among(seen) or TOTAL
     return cut(tree(name, tuple(label for label in seen if label != total), files, total), seen)
 
 

@@ -57,6 +57,8 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
     splits: dict[tuple[int, tuple[int, ...]], None] = {}
     for path in paths:
         codes = read_hrc(path)
+        if codes[0] == (0, total) and all(depth > 0 for depth, _ in codes[1:]):
+            codes = [(depth - 1, code) for depth, code in codes[1:]]
         known = {code for _, code in codes}
         missing = next((category for category in categories if category not in known), None)
         if missing is not None:

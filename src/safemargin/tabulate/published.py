@@ -6,7 +6,7 @@ from pathlib import Path
 from safemargin.errors import InputError
 from safemargin.model.published import PublishedTable
 from safemargin.tabulate.combined import Hierarchies, is_combined, read_any_sheet, read_combined
-from safemargin.tabulate.crosstab import is_crosstab, read_crosstab
+from safemargin.tabulate.crosstab import ACROSS, columns_of, is_crosstab, read_crosstab
 from safemargin.tabulate.tidy import Sheet, read_tidy
 
 
@@ -42,6 +42,7 @@ def read_published(
     }
     for path in wide:
         others |= {name: sheets[path].columns[name] for name in tuple(sheets[path].columns)[:1]}
+    others.setdefault(ACROSS, [name for path in wide for name in columns_of(sheets[path])])
     for path in wide:
         found[path] = read_crosstab(sheets[path], others)
     tables = tuple(table for path in paths for table in found[path])
