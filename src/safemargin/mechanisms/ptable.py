@@ -78,21 +78,23 @@ class Request:
 
 
 def request(bound: int, variance: float | str | Fraction, js: int = 0) -> Request:
-    """A request whose variance is the decimal that was written.
+    """A request whose variance is the decimal or quotient that was written.
 
-    >>> request(2, 1.05).variance
-    Fraction(21, 20)
+    >>> request(2, 1.05).variance, request(4, "20/3").variance
+    (Fraction(21, 20), Fraction(20, 3))
     """
-    if isinstance(variance, float) and not math.isfinite(variance):
-        raise InputError(f"variance = {variance}: must be a positive number")
     try:
         exact = variance if isinstance(variance, Fraction) else Fraction(str(variance))
-    except (ValueError, ZeroDivisionError):
+        float(exact)
+    except (ValueError, ZeroDivisionError, OverflowError):
         raise InputError(f"variance = {variance!r}: must be a positive number") from None
-    if exact != round(exact, DECIMALS) and not isinstance(variance, Fraction):
-        raise InputError(
-            f"variance = {variance}: has more than {DECIMALS} decimals; nearest is {shown(round(exact, DECIMALS))}"
-        )
+    if isinstance(variance, Fraction) or ("/" in str(variance) and exact.denominator < 10**DECIMALS):
+        return Request(bound, exact, js)
+    if exact != round(exact, DECIMALS):
+        step = Fraction(1, 10**DECIMALS)
+        most = Fraction(max(bound, 1) * (max(bound, 1) + 1), 3) // step * step
+        nearest = max(min(round(exact, DECIMALS), most), step)
+        raise InputError(f"variance = {variance}: has more than {DECIMALS} decimals; nearest is {shown(nearest)}")
     return Request(bound, exact, js)
 
 
