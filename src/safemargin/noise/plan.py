@@ -138,7 +138,7 @@ def epsilon_band(small_areas: int, ratios: Sequence[float], wishes: Wishes) -> B
 def told_risk(variance: float, bound: int, split: Mapping[str, Mapping[int, int]]) -> float:
     """Chance that the counts of a programme beside their parts tell the bound, by the variable that tells most.
 
-    More than eight parts tell less than eight; they are taken for eight. With a bound of 1 they tell more: any gap does.
+    More than eight parts tell less than eight; they are taken for eight. With a bound of 1 any gap tells it.
     """
     risks = [0.0]
     most = ENOUGH_PARTS if bound > 1 else MOST_PARTS
