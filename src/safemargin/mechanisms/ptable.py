@@ -134,6 +134,18 @@ def fallen_short(table: PTable, wanted: Request) -> tuple[Missed, ...]:
     )
 
 
+def without_js(table: PTable) -> PTable | None:
+    """The table with the bound and the variance of this one's last row under which small counts are printed.
+
+    None if this one prints them too, or if its last row has no noise, or more than such a table can.
+    """
+    variance = table.rows[-1].variance
+    most = Fraction(table.bound * (table.bound + 1), 3)
+    if not table.js or not 1 <= table.bound <= MOST or not 0 < variance < most * (1 + Fraction(1, 10**6)):
+        return None
+    return ptable(Request(table.bound, min(variance, most)))[0]
+
+
 def shown(value: Fraction) -> str:
     """A fraction as a short decimal, or as a quotient where it has none."""
     if Fraction(round(value * 10**DECIMALS), 10**DECIMALS) == value:
