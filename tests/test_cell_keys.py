@@ -260,6 +260,7 @@ def test_whole_number_keys(run: Run, tmp_path: Path) -> None:
         ("--by area --record-key key --count id", "column 'id': 'x': a count is a whole number"),
         ("--by area --record-key key --weight id", "column 'id': 'x': a weight is a number"),
         ("--record-key key", "name the axes with --by"),
+        ("--by sex,sex --record-key key", "--by sex,sex: names an axis twice"),
         ("--by area --record-key key --hierarchy place=x.hrc", "--hierarchy place: there is no such axis"),
         ("--by area --record-key key --out full", "the output folder is not empty"),
     ],

@@ -98,6 +98,13 @@ class Areas:
     def __post_init__(self) -> None:
         if self.counts.shape != (len(self.names), len(self.columns)):
             raise InputError("areas: one name per row and one column per count")
+        parts, total = self.counts[:, :-1].sum(axis=1), self.counts[:, -1]
+        if len(self.columns) > 1 and (parts != total).any():
+            row = int(np.flatnonzero(parts != total)[0])
+            raise InputError(
+                f"{self.names[row]}: {' + '.join(self.columns[:-1])} = {parts[row]} but {self.columns[-1]} = {total[row]}; "
+                "the parts must add up"
+            )
 
 
 @dataclass(frozen=True)
