@@ -101,10 +101,8 @@ class Areas:
         parts, total = self.counts[:, :-1].sum(axis=1), self.counts[:, -1]
         if len(self.columns) > 1 and (parts != total).any():
             row = int(np.flatnonzero(parts != total)[0])
-            raise InputError(
-                f"{self.names[row]}: {' + '.join(self.columns[:-1])} = {parts[row]} but {self.columns[-1]} = {total[row]}; "
-                "the parts must add up"
-            )
+            added = f"{' + '.join(self.columns[:-1])} = {parts[row]}"
+            raise InputError(f"{self.names[row]}: {added} but {self.columns[-1]} = {total[row]}; the parts must add up")
 
 
 @dataclass(frozen=True)
