@@ -15,6 +15,7 @@ import pytest
 from cell_key_truth import CELLS, PERTURBED, PTABLES, WEIGHTED
 from commands import Run, in_process
 from safemargin.mechanisms.ptable import ptable, request
+from safemargin.mechanisms.ptable_privacy import epsilon_at
 from safemargin.perturb import perturb
 from safemargin.randomness import numpy_generator
 from safemargin.tabulate.keyed import Columns
@@ -71,6 +72,16 @@ def test_the_numbers_of_the_reference(run: Run) -> None:
     assert mine == pytest.approx(expected, abs=5e-7)
     assert document["variance"]["1"] == pytest.approx(1.302474, abs=1e-6)
     assert [each["words"] for each in document["missed"]] == ["count 1: the reference has variance 1.302474, not 2"]
+
+
+def test_the_price_of_js_of_a_table_that_is_read(run: Run, tmp_path: Path) -> None:
+    made = run(*"noise ptable --variance 2.1 --bound 5 --js 2 --form ons --out".split(), tmp_path / "ons.csv", "--json")
+    read = run("noise", "ptable", "--ptable", tmp_path / "ons.csv", "--json")
+    prices = [ran.document["privacy"]["epsilon_without_js"]["0.01"] for ran in (made, read)]  # type: ignore[index]
+    assert prices[0] == pytest.approx(epsilon_at(ptable(request(5, 2.1))[0], 0.01))
+    assert prices[1] == pytest.approx(prices[0], rel=0.05)  # keys round the variance
+    (tmp_path / "none.csv").write_text("i,j,p,v\n0,0,1,0\n1,0,1,-1\n2,2,1,0\n")
+    assert "Without js" not in run("noise", "ptable", "--biased", "--ptable", tmp_path / "none.csv").out
 
 
 def test_what_is_not_attainable_is_told(run: Run) -> None:
@@ -249,6 +260,7 @@ def test_whole_number_keys(run: Run, tmp_path: Path) -> None:
         ("--by area --record-key key --count id", "column 'id': 'x': a count is a whole number"),
         ("--by area --record-key key --weight id", "column 'id': 'x': a weight is a number"),
         ("--record-key key", "name the axes with --by"),
+        ("--by sex,sex --record-key key", "--by sex,sex: names an axis twice"),
         ("--by area --record-key key --hierarchy place=x.hrc", "--hierarchy place: there is no such axis"),
         ("--by area --record-key key --out full", "the output folder is not empty"),
     ],

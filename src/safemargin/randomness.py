@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from safemargin.errors import OutputError
+from safemargin.errors import InputError, OutputError
 
 Generator = np.random.Generator
 """A source of reproducible numbers, to be passed as an argument."""
@@ -31,6 +31,8 @@ def numpy_generator(seed: int | None) -> Generator:
     >>> bool(numpy_generator(7).random() == numpy_generator(7).random())
     True
     """
+    if seed is not None and seed < 0:
+        raise InputError(f"seed = {seed}: must not be negative; the nearest is 0")
     return np.random.default_rng(seed)
 
 

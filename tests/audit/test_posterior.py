@@ -69,5 +69,7 @@ def test_priors_must_make_sense() -> None:
             posterior(COIN, prior)
     with pytest.raises(InputError, match="7 is printed, but no count"):
         posterior(COIN, {1: 1.0}, printed=[7])
+    with pytest.raises(InputError, match="to = -1: no printed number is negative; nearest is 0"):
+        posterior(COIN, top=-1)
     with pytest.raises(InputError, match="small = 0"):
         posterior(COIN, small=0)

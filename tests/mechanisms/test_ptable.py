@@ -133,7 +133,10 @@ def test_near_the_ends_of_what_is_attainable(gap: str) -> None:
         (5, "-1", 0, "must be positive"),
         (5, "nan", 0, "must be a positive number"),
         (5, "two", 0, "variance = 'two'"),
+        (5, "1e400", 0, "must be a positive number"),
         (5, "2.0000000001", 0, "more than 9 decimals; nearest is 2"),
+        (5, "1e-10", 0, "more than 9 decimals; nearest is 0.000000001"),
+        (4, "6.66666666666", 0, "more than 9 decimals; nearest is 6.666666666$"),
         (5, "2", 6, "js = 6: is above the bound 5, .* nearest is 5"),
         (5, "2", -1, "js = -1: is negative; nearest is 0"),
         (0, "2", 0, "bound = 0: must be from 1 to 200; nearest is 1"),
@@ -143,6 +146,12 @@ def test_near_the_ends_of_what_is_attainable(gap: str) -> None:
 def test_what_makes_no_sense_is_refused(bound: int, variance: str, js: int, words: str) -> None:
     with pytest.raises(InputError, match=words):
         request(bound, variance, js)
+
+
+def test_the_nearest_variance_can_be_written() -> None:
+    table, _ = ptable(request(4, "20/3"))
+    assert table.rows[-1].probabilities == pytest.approx([1 / 9] * 9, abs=1e-12)
+    assert request(4, "6.666666666").variance < Fraction(20, 3)
 
 
 @pytest.mark.parametrize("variance", [math.nan, math.inf])

@@ -215,7 +215,7 @@ def test_exploit_command(run: Run) -> None:
         ("reveal --bound 0 --variance 1", "bound = 0: must be from 1 to 1000; the nearest is 1"),
         ("reveal --bound 3 --variance 0", "variance = 0: must be above 0"),
         ("reveal --bound 3 --variance nan", "variance = nan: must be above 0"),
-        ("reveal --bound 3 --parts 1", "parts = 1: must be at least 2; the nearest is 2"),
+        ("reveal --bound 3 --parts 1", "parts = 1: must be from 2 to 1000; the nearest is 2"),
         ("reveal --bound 3 --confidence 1", "confidence = 1: must be above 0 and below 1"),
         ("utility --areas 0", "areas = 0: must be at least 1"),
         ("utility --areas 5 --error 0", "error = 0: must be above 0"),
@@ -229,7 +229,13 @@ def test_exploit_command(run: Run) -> None:
         ("average --variance 2", "give --kt2 alone, or --k with --t"),
         ("average --kt2 0 --variance 2", "kt2 = 0: must be above 0"),
         ("average --k 3 --t 9 --variance 2", "adds up at least one count"),
-        ("average --kt2 0.1 --variance 2 --bound 1", "the nearest is 0.666667"),
+        ("average --kt2 0.1 --variance 2 --bound 1", "the nearest is 0.666666"),
+        ("average --k 100000000000000000000 --t 1000 --variance 2", "k = 100000000000000000000: must be from 1 to"),
+        ("average --kt2 0.1 --variance 2 --seed -1", "seed = -1: must not be negative; the nearest is 0"),
+        ("average --kt2 0.1 --variance 2 --samples -1", "samples = -1: must be from 1"),
+        ("reveal --bound 4 --variance 6.66667", "the nearest is 6.666666"),
+        ("reveal --bound 4 --parts 1001", "the nearest is 1000"),
+        ("tail --epsilon 1 --error 3 --counts -5", "counts = -5: must be at least 0; the nearest is 0"),
         ("variance --kt2 -1", "kt2 = -1: must be above 0"),
         ("reidentify --reconstructed 2 --matched 0", "the nearest is 1"),
         ("reconstruct --people 1", "people = 1: must be at least 2"),
@@ -248,3 +254,24 @@ def test_bounds_that_fit_are_the_nearest() -> None:
     with pytest.raises(InputError, match="the nearest bound is 4"):
         exploit([-4, 2], 0, 1)
     assert exploit([-4, 2], 0, 4).lower[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "chance"),
+    [
+        ("--kt2 1e-300 --variance 2", 1.0),
+        ("--kt2 1e-20 --variance 2", 1.0),
+        ("--kt2 1e300 --variance 2", 0.0),
+        ("--kt2 0.1 --variance 1e9", math.erf(0.5 / math.sqrt(2e8))),
+    ],
+)
+def test_what_is_too_large_to_simulate_has_a_chance_still(run: Run, command: str, chance: float) -> None:
+    document = run("noise", "average", *command.split(), "--json").document
+    assert document["value"] == pytest.approx(chance, abs=1e-12)
+    assert document["details"]["simulated"] is None  # type: ignore[index]
+
+
+def test_many_parts_are_added_up_fast() -> None:
+    assert reveal_chance(1, 0.5, 8) < reveal_chance(1, 0.5, 1000) < 1
+    sums = sum_law(bounded_law(2, 1.5), 41)
+    assert reveal_chance(2, 1.5, 40) == pytest.approx(sums[:41].sum() + sums[-41:].sum(), rel=1e-9)

@@ -96,6 +96,8 @@ def test_bad_calls() -> None:
         BoundedNoise(12, 5)
     with pytest.raises(InputError, match="one name per row"):
         Areas(("a", "b"), ("T",), np.array([[5]]))
+    with pytest.raises(InputError, match="b: F \\+ M = 5 but T = 6; the parts must add up"):
+        Areas(("a", "b"), ("F", "M", "T"), np.array([[1, 1, 2], [2, 3, 6]]))
 
 
 def test_the_picture_is_vega_lite() -> None:
@@ -127,8 +129,9 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "name one column for each of T" in run(*given, "--printed", "U,T", "--epsilon", "1").err
     path.write_text("T\n-3\n")
     assert "a true count is negative" in run(*given, "--epsilon", "1").err
-    path.write_text("T\n1.5\n")
-    assert "is not a whole number" in run(*given, "--epsilon", "1").err
+    for text in ("1.5", "inf", "nan", "1e30"):
+        path.write_text(f"T\n{text}\n")
+        assert f"line 2: T = '{text}': is not a whole number" in run(*given, "--epsilon", "1").err
     path.write_text("T,x\n,1\n")
     assert "no row has a count" in run(*given, "--epsilon", "1").err
 

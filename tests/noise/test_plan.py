@@ -9,6 +9,7 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.errors import InputError
+from safemargin.noise.law import bounded_law, sum_law
 from safemargin.noise.plan import NoisePlan, Wishes, epsilon_band, judge, plan_noise, told_risk
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
@@ -145,3 +146,9 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert page.read_text().startswith("<!doctype html>")
     assert run("noise", "plan", path).out.startswith("Use cell keys")
     assert "area error = -1" in run("noise", "plan", path, "--area-error", "-1").err
+
+
+def test_many_parts_tell_a_bound_of_one() -> None:
+    """Noise of at most 1 is told by any gap, and the more parts the likelier is one."""
+    eight, many = (told_risk(0.01, 1, {"AGE": {parts: 1}}) for parts in (8, 500))
+    assert eight == pytest.approx(1 - sum_law(bounded_law(1, 0.01), 9)[9]) and many > 0.7 > eight

@@ -162,6 +162,12 @@ def large_programme(tables: int = 100, variables: int = 30) -> Programme:
     return Programme("", tuple(known), tuple(listed))
 
 
+def test_a_table_of_thirty_axes_is_refused_at_once() -> None:
+    variables = tuple(Variable(f"v{at}", (f"v{at}",), (2,)) for at in range(30))
+    with pytest.raises(TooLargeError, match="205,891,132,094,649 pairs"):
+        tuples(Programme("", variables, (PlannedTable("1", tuple((v, 1) for v in range(30))),)))
+
+
 @pytest.mark.parametrize("same_noise", [True, False])
 def test_a_hundred_tables_take_seconds(same_noise: bool) -> None:
     start = time.process_time()

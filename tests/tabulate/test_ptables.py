@@ -113,6 +113,11 @@ def test_a_rule_that_is_biased_on_purpose(tmp_path: Path) -> None:
         ("pcv,ckey,pvalue\n1,0,0\n1,0,0\n", "line 3: pcv = 1, ckey = 0: is negative or listed twice"),
         ("pcv,ckey,pvalue\n1,99999,0\n", "at most 10000 and 65535"),
         ("count,noise,parts,total\n0,0,1,1\n1,-1,1,3\n1,1,1,3\n", "count 1: the parts add up to 2, not 3"),
+        ("count,noise,parts,total\n0,0,1,1\n1,-1,1,2\n1,-1,1,2\n1,1,1,2\n", "line 4: count 1 has noise -1 twice"),
+        ("count,noise,parts,total\n0,0,1,1\n1,-1,1,9\n1,1,1,2\n", "line 4: count 1 has total 2, and 9 before"),
+        ("count,noise,parts,total\n0,0,1,1\n1,-2,1,2\n1,2,1,2\n", "table.csv: count 1: noise -2 makes it negative"),
+        ("i,j,p,v\n", "table.csv: has no rows"),
+        (f"pcv,ckey,pvalue\n1,0,0\n1,1,{10**30}\n", "line 3: pvalue = 1000.*: noise is at most 10000"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, text: str, words: str) -> None:

@@ -21,6 +21,8 @@ def posterior(
     """
     if small < 1:
         raise InputError(f"small = {small}: must be at least 1; nearest is 1")
+    if top is not None and top < 0:
+        raise InputError(f"to = {top}: no printed number is negative; nearest is 0")
     weights = None if prior is None else _normalised(prior)
     seen: dict[int, int] = {}
     for number in printed or ():

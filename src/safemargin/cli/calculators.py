@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from safemargin.cli.terminal import Json, out, print_json
 from safemargin.errors import InputError
 from safemargin.noise.averaging import (
     CONFIDENCE,
+    MOST_COUNTS,
     chebyshev_success,
     epsilon_of,
     gaussian_success,
@@ -18,6 +20,7 @@ from safemargin.noise.averaging import (
     variance_needed,
     variance_of,
 )
+from safemargin.noise.checks import LARGEST_BOUND, at_least
 from safemargin.noise.limits import (
     CENSUS_SHARE,
     composed_noise,
@@ -160,6 +163,7 @@ def average(
 
     Example: safemargin noise average --kt2 0.1 --variance 2
     """
+    said = k is not None or bound is not None
     k, t, ratio = _representations(k, t, ratio)
     if (variance is None) == (epsilon is None):
         raise InputError("give one of --variance and --epsilon")
@@ -169,7 +173,9 @@ def average(
     words = f"The mean is the true count with chance {chance:.1%} (Gaussian), at least {least:.1%} (Chebyshev)."
     details: dict[str, object] = {"chebyshev": least, "simulated": None}
     limit = None if epsilon is not None else bound or max(10, math.ceil(4 * math.sqrt(spread)))
-    if samples:
+    if samples and not said and (k > MOST_COUNTS or (limit or 0) > LARGEST_BOUND):
+        words += "\nNone were simulated: there would be too many counts, or values of the noise."
+    elif samples:
         generator = numpy_generator(seed)
         if epsilon is not None or limit is None:
             seen = simulate_epsilon(k, t, epsilon or 0.0, samples=samples, generator=generator)
@@ -195,8 +201,9 @@ def _representations(k: int | None, t: int | None, ratio: float | None) -> tuple
     if ratio is None or k is not None or t is not None:
         raise InputError("give --kt2 alone, or --k with --t")
     gaussian_success(ratio, 1.0)  # refuses what is no ratio
-    times = max(REPRESENTATIONS, math.ceil(1 / ratio))
-    return max(1, round(ratio * times**2)), times, ratio
+    exact = Fraction(ratio)
+    times = max(REPRESENTATIONS, math.ceil(1 / exact))
+    return max(1, round(exact * times**2)), times, ratio
 
 
 def variance(ratio: Ratio, confidence: Confidence = CONFIDENCE, as_json: Json = False) -> None:
@@ -243,6 +250,7 @@ def tail(
         error = count * relative
     elif count is not None or relative is not None:
         raise InputError("give --error alone, or --count with --relative")
+    at_least("counts", counts, 0)
     value = tail_chance(error, epsilon)
     words = f"Noise exceeds {error:g} with chance {value:.3%}: {value * counts:,.1f} of {counts:,} counts expected."
     answer(as_json, value, {"epsilon": epsilon, "error": error, "counts": counts}, words, {"expected": value * counts})

@@ -10,6 +10,7 @@ from safemargin.cli.terminal import Json, notes, out, print_json, write
 from safemargin.errors import InputError
 from safemargin.mechanisms.ptable import ptable, request
 from safemargin.noise.averaging import CONFIDENCE
+from safemargin.noise.checks import at_least
 from safemargin.noise.plan import Wishes, plan_noise
 from safemargin.noise.programme import load_programme
 from safemargin.noise.redundancy import redundancies
@@ -39,6 +40,7 @@ def redundancy(
 
     Example: safemargin noise redundancy programme.toml
     """
+    at_least("limit", limit, 0)
     with notes.status("counting"):
         found = redundancies(load_programme(programme), same_noise=not without_spsn)
     if as_json:

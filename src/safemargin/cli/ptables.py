@@ -11,9 +11,8 @@ from safemargin.cli.options import By, Hierarchy, axes, hierarchies
 from safemargin.cli.terminal import Json, free_folder, note, out, print_json, progress_bar, write
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.key_table import key_table
-from safemargin.mechanisms.ptable import Missed, Request, fallen_short, reference_ptable, request
+from safemargin.mechanisms.ptable import Missed, fallen_short, reference_ptable, request, without_js
 from safemargin.mechanisms.ptable import ptable as make_ptable
-from safemargin.mechanisms.ptable_privacy import epsilon_at
 from safemargin.model.ptable import KeyTable, PTable
 from safemargin.perturb import perturb as run_perturb
 from safemargin.publish import check_folder, write_folder
@@ -21,7 +20,6 @@ from safemargin.randomness import write_secret
 from safemargin.report.beliefs import beliefs_document, beliefs_page, show_beliefs
 from safemargin.report.document import SCHEMA
 from safemargin.report.ptables import (
-    DELTAS,
     perturbed_csv,
     perturbed_document,
     ptable_document,
@@ -62,22 +60,20 @@ def ptable(
 
     Example: safemargin noise ptable --variance 2 --bound 5 --js 0 --out ptable.csv
     """
-    table, missed, wanted = _table(variance, bound, js, compatible, free, given, biased)
+    table, missed = _table(variance, bound, js, compatible, free, given, biased)
     laws = table.table if isinstance(table, KeyTable) else table
     if file is not None:
         if form == "ons":
             write(file, ons_text(table if isinstance(table, KeyTable) else key_table(table, modulus)))
         else:
             write(file, ptable_text(laws, form))
-    price = None
-    if laws.js and wanted is not None:
-        price = epsilon_at(make_ptable(Request(wanted.bound, wanted.variance))[0], DELTAS[-1])
+    plain = without_js(laws)
     if as_json:
-        print_json(ptable_document(laws, missed, price))
+        print_json(ptable_document(laws, missed, plain))
         for each in missed:
             note(str(each))
     else:
-        show_ptable(out, laws, missed, price)
+        show_ptable(out, laws, missed, plain)
 
 
 def perturb(
@@ -114,7 +110,7 @@ def perturb(
         folder = free_folder(Path(f"{records.name.split('.')[0]}-noised"))
     if folder is not None:
         check_folder(folder)
-    table, missed, _ = _table(variance, bound, js, compatible, None, given, biased)
+    table, missed = _table(variance, bound, js, compatible, None, given, biased)
     for each in missed:
         note(str(each))
     columns = Columns(axes(by) or (), record_key, identity, count, weight)
@@ -164,7 +160,7 @@ def posterior(
     """
     if page is not None and (page.is_dir() or not page.parent.is_dir()):
         raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
-    made, missed, _ = _table(variance, bound, js, compatible, None, given, biased)
+    made, missed = _table(variance, bound, js, compatible, None, given, biased)
     for each in missed:
         note(str(each))
     laws = made.table if isinstance(made, KeyTable) else made
@@ -216,12 +212,12 @@ def _table(
     free: list[int] | None,
     given: Path | None,
     biased: bool,
-) -> tuple[PTable | KeyTable, tuple[Missed, ...], Request | None]:
+) -> tuple[PTable | KeyTable, tuple[Missed, ...]]:
     """The p-table that the options say: read, or made."""
     if given is not None:
         if variance is not None or bound is not None or js or compatible:
             raise InputError(f"--ptable {given}: says all of it; leave out --variance, --bound, --js and --compatible")
-        return read_ptable(given, biased=biased), (), None
+        return read_ptable(given, biased=biased), ()
     if variance is None or bound is None:
         raise InputError("say --variance and --bound, e.g. --variance 2 --bound 5, or --ptable FILE")
     wanted = request(bound, variance, js)
@@ -229,5 +225,5 @@ def _table(
         raise InputError("--free: is an option of --compatible; otherwise no count is held to be monotone")
     if compatible:
         table = reference_ptable(wanted, free or ())
-        return table, fallen_short(table, wanted), wanted
-    return (*make_ptable(wanted), wanted)
+        return table, fallen_short(table, wanted)
+    return make_ptable(wanted)

@@ -78,21 +78,23 @@ class Request:
 
 
 def request(bound: int, variance: float | str | Fraction, js: int = 0) -> Request:
-    """A request whose variance is the decimal that was written.
+    """A request whose variance is the decimal or quotient that was written.
 
-    >>> request(2, 1.05).variance
-    Fraction(21, 20)
+    >>> request(2, 1.05).variance, request(4, "20/3").variance
+    (Fraction(21, 20), Fraction(20, 3))
     """
-    if isinstance(variance, float) and not math.isfinite(variance):
-        raise InputError(f"variance = {variance}: must be a positive number")
     try:
         exact = variance if isinstance(variance, Fraction) else Fraction(str(variance))
-    except (ValueError, ZeroDivisionError):
+        float(exact)
+    except (ValueError, ZeroDivisionError, OverflowError):
         raise InputError(f"variance = {variance!r}: must be a positive number") from None
-    if exact != round(exact, DECIMALS) and not isinstance(variance, Fraction):
-        raise InputError(
-            f"variance = {variance}: has more than {DECIMALS} decimals; nearest is {shown(round(exact, DECIMALS))}"
-        )
+    if isinstance(variance, Fraction) or ("/" in str(variance) and exact.denominator < 10**DECIMALS):
+        return Request(bound, exact, js)
+    if exact != round(exact, DECIMALS):
+        step = Fraction(1, 10**DECIMALS)
+        most = Fraction(max(bound, 1) * (max(bound, 1) + 1), 3) // step * step
+        nearest = max(min(round(exact, DECIMALS), most), step)
+        raise InputError(f"variance = {variance}: has more than {DECIMALS} decimals; nearest is {shown(nearest)}")
     return Request(bound, exact, js)
 
 
@@ -130,6 +132,18 @@ def fallen_short(table: PTable, wanted: Request) -> tuple[Missed, ...]:
         for row in table.rows[1:]
         if abs(row.variance - wanted.variance) > Fraction(1, 10**5)
     )
+
+
+def without_js(table: PTable) -> PTable | None:
+    """The table with the bound and the variance of this one's last row under which small counts are printed.
+
+    None if this one prints them too, or if its last row has no noise, or more than such a table can.
+    """
+    variance = table.rows[-1].variance
+    most = Fraction(table.bound * (table.bound + 1), 3)
+    if not table.js or not 1 <= table.bound <= MOST or not 0 < variance < most * (1 + Fraction(1, 10**6)):
+        return None
+    return ptable(Request(table.bound, min(variance, most)))[0]
 
 
 def shown(value: Fraction) -> str:

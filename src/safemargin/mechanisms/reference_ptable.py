@@ -34,8 +34,8 @@ def reference_chances(count: int, noise: Sequence[int], variance: Fraction, mono
     least, most = attainable(noise)
     if variance <= least and least > 0:
         raise InputError(
-            f"count {count}: the reference needs a variance above {float(least):g}; leave out the compatible mode, "
-            f"which attains {float(least):g} itself"
+            f"count {count}: the reference needs a variance above {float(least):g}; without the compatible mode "
+            f"{float(least):g} itself is attained"
         )
     values = np.array(noise, dtype=float)
     chances = _constrained(values, None, monotone)

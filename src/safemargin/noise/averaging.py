@@ -15,6 +15,9 @@ from safemargin.noise.law import bounded_law
 from safemargin.randomness import Generator
 
 HALF = 0.5
+MOST_COUNTS = 10**15
+"""Counts that a simulated mean may add up."""
+
 CONFIDENCE = 0.68
 """What the paper allows an onlooker at most."""
 
@@ -87,7 +90,7 @@ class Simulated:
         n, z = self.samples, deviations
         middle = (self.rate + z * z / (2 * n)) / (1 + z * z / n)
         half = z / (1 + z * z / n) * math.sqrt(self.rate * (1 - self.rate) / n + z * z / (4 * n * n))
-        return middle - half, middle + half
+        return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def simulate(
@@ -97,7 +100,7 @@ def simulate(
 
     How often each value occurs among the draws is drawn at once, which has the same law as drawing them one by one.
     """
-    at_least("k", counts, 1)
+    at_least("k", counts, 1, MOST_COUNTS)
     at_least("t", representations, 1)
     at_least("samples", samples, 1, 10_000_000)
     drawn = generator.multinomial(counts, bounded_law(bound, variance), size=samples)
@@ -109,7 +112,7 @@ def simulate_epsilon(
     counts: int, representations: int, epsilon: float, *, samples: int, generator: Generator
 ) -> Simulated:
     """The same with two-sided geometric noise, whose sums are differences of negative binomial draws."""
-    at_least("k", counts, 1)
+    at_least("k", counts, 1, MOST_COUNTS)
     at_least("t", representations, 1)
     at_least("samples", samples, 1, 10_000_000)
     stop = -math.expm1(-positive("epsilon", epsilon))

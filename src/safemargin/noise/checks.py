@@ -75,8 +75,9 @@ def variance_within(variance: float, bound: int) -> float:
     positive("variance", variance)
     most = bound * (bound + 1) / 3
     if variance > most * (1 + 1e-12):
+        nearest = f"{bound * (bound + 1) * 10**6 // 3 / 10**6:.6f}".rstrip("0").rstrip(".")
         raise InputError(
-            f"variance = {variance:g}: noise within {bound} has at most {most:g}, where it is uniform; "
-            f"the nearest is {most:g}"
+            f"variance = {variance:.9g}: noise within {bound} has at most {most:g}, where it is uniform; "
+            f"the nearest is {nearest}"
         )
     return min(variance, most)

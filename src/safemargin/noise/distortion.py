@@ -98,6 +98,11 @@ class Areas:
     def __post_init__(self) -> None:
         if self.counts.shape != (len(self.names), len(self.columns)):
             raise InputError("areas: one name per row and one column per count")
+        parts, total = self.counts[:, :-1].sum(axis=1), self.counts[:, -1]
+        if len(self.columns) > 1 and (parts != total).any():
+            row = int(np.flatnonzero(parts != total)[0])
+            added = f"{' + '.join(self.columns[:-1])} = {parts[row]}"
+            raise InputError(f"{self.names[row]}: {added} but {self.columns[-1]} = {total[row]}; the parts must add up")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from safemargin.noise.checks import at_least, inside, positive
 from safemargin.noise.limits import utility_limit
 from safemargin.noise.programme import Programme
 from safemargin.noise.redundancy import Redundancy, redundancies, tuples
-from safemargin.noise.reveal import reveal_chance, reveal_risk
+from safemargin.noise.reveal import MOST_PARTS, reveal_chance, reveal_risk
 
 RELAXED = 0.8
 """How often averaging may be right where constraints are loosened a little."""
@@ -25,7 +25,7 @@ RELAXED = 0.8
 STEP = 0.25
 """Between variances that are tried."""
 
-MOST_PARTS = 8
+ENOUGH_PARTS = 8
 
 FATES = ("survives", "relaxed", "averaging", "bound told", "too wide", "impossible")
 """What may be said of noise of some variance within some bound: the first constraint that it misses."""
@@ -138,14 +138,15 @@ def epsilon_band(small_areas: int, ratios: Sequence[float], wishes: Wishes) -> B
 def told_risk(variance: float, bound: int, split: Mapping[str, Mapping[int, int]]) -> float:
     """Chance that the counts of a programme beside their parts tell the bound, by the variable that tells most.
 
-    More than eight parts tell less than eight; they are taken for eight.
+    More than eight parts tell less than eight; they are taken for eight. With a bound of 1 any gap tells it.
     """
     risks = [0.0]
+    most = ENOUGH_PARTS if bound > 1 else MOST_PARTS
     for counted in split.values():
         untold = 1.0
         for parts, often in counted.items():
             if parts > 1:
-                untold *= 1 - reveal_risk(_chance(bound, variance, min(parts, MOST_PARTS)), often)
+                untold *= 1 - reveal_risk(_chance(bound, variance, min(parts, most)), often)
         risks.append(1 - untold)
     return max(risks)
 

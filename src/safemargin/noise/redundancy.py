@@ -5,6 +5,7 @@ that is published, each time with noise of its own: `t` such representations add
 same participants have the same noise, a statistic that several tables print is one representation, else one per table.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,8 @@ def statistics_of(table: PlannedTable) -> Iterator[Statistic]:
 
 def published_statistics(programme: Programme) -> dict[Statistic, int]:
     """Every statistic, and how many tables print it."""
+    for table in programme.tables:
+        _check_pairs(math.prod((level + 1) * (level + 2) // 2 for _, level in table.axes))
     return dict(Counter(each for table in programme.tables for each in statistics_of(table)))
 
 
@@ -68,11 +71,7 @@ def redundancies(programme: Programme, *, same_noise: bool = True) -> tuple[Redu
     [('total', 4, 9, '9/16'), ('AGE', 2, 3, '3/4'), ('SEX', 2, 3, '3/4'), ('SEX x AGE', 1, 1, '1')]
     """
     printed = published_statistics(programme)
-    pairs = sum(_below(statistic) for statistic in printed)
-    if pairs > MOST_PAIRS:
-        raise TooLargeError(
-            f"the tables have {pairs:,} pairs of statistics, more than {MOST_PAIRS:,}; list fewer axes or levels"
-        )
+    _check_pairs(sum(_below(statistic) for statistic in printed))
     terms: dict[Statistic, list[tuple[Fraction, int]]] = defaultdict(list)
     for finer, tables in printed.items():
         for levels in product(*(range(level + 1) for _, level in finer)):
@@ -88,6 +87,13 @@ def redundancies(programme: Programme, *, same_noise: bool = True) -> tuple[Redu
         for each in printed
     ]
     return tuple(sorted(found, key=lambda each: (each.best_ratio, each.weighted, each.statistic)))
+
+
+def _check_pairs(pairs: int) -> None:
+    if pairs > MOST_PAIRS:
+        raise TooLargeError(
+            f"the tables have {pairs:,} pairs of statistics, more than {MOST_PAIRS:,}; list fewer axes or levels"
+        )
 
 
 def _below(statistic: Statistic) -> int:

@@ -2,8 +2,13 @@
 
 import math
 
+import numpy as np
+
 from safemargin.noise.checks import at_least, inside
-from safemargin.noise.law import bounded_law, sum_law
+from safemargin.noise.law import bounded_law
+
+MOST_PARTS = 1000
+"""Of a total, when they are added up one by one."""
 
 
 def reveal_chance(bound: int, variance: float | None = None, parts: int = 2) -> float:
@@ -16,11 +21,14 @@ def reveal_chance(bound: int, variance: float | None = None, parts: int = 2) -> 
     >>> f"{reveal_chance(5, 2.0):.1e}"
     '1.5e-07'
     """
-    at_least("parts", parts, 2)
+    at_least("parts", parts, 2, MOST_PARTS)
     terms = parts + 1
-    sums = sum_law(bounded_law(bound, variance), terms)
-    edge = bound * terms - terms * (bound - 1)  # sums this close to the end and closer
-    return float(sums[:edge].sum() + sums[-edge:].sum())
+    # Above the next smaller bound's reach are as many sums as there are terms, at either end of a symmetric law.
+    law = bounded_law(bound, variance)[:terms]
+    sums = law
+    for _ in range(parts):
+        sums = np.convolve(sums, law)[:terms]
+    return float(2 * sums.sum())
 
 
 def tuples_needed(chance: float, confidence: float = 0.68) -> int | None:

@@ -124,7 +124,7 @@ def _point(point: Point) -> Document:
 def plan_words(plan: NoisePlan) -> tuple[str, ...]:
     """The recommendation, a sentence or two per constraint."""
     wishes, risky = plan.wishes, plan.riskiest
-    sure = f"{wishes.confidence:.0%}"
+    sure = f"{100 * wishes.confidence:g}%"
     splits = max(((sum(by.values()), axis) for axis, by in plan.tuples.items()), default=(0, ""))
     return (
         _bounded_words(plan),

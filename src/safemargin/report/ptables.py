@@ -21,8 +21,8 @@ MOST_LISTED = 30
 MOST_NOISE = 6
 
 
-def ptable_document(table: PTable, missed: Sequence[Missed], price: float | None = None) -> Document:
-    """The document of `noise ptable --json`."""
+def ptable_document(table: PTable, missed: Sequence[Missed], plain: PTable | None = None) -> Document:
+    """The document of `noise ptable --json`; `plain` is the table without `js`."""
     found = readings(table)
     return {
         "schema": SCHEMA,
@@ -42,13 +42,13 @@ def ptable_document(table: PTable, missed: Sequence[Missed], price: float | None
             "neighbours": "one person more or less in a cell",
             "pairs": [{"count": each.count, "epsilon": each.epsilon, "delta": float(each.delta)} for each in found],
             "epsilon": {f"{delta:g}": epsilon_at(table, delta) for delta in DELTAS},
-            "epsilon_without_js": {f"{DELTAS[-1]:g}": price} if table.js else None,
+            "epsilon_without_js": {f"{DELTAS[-1]:g}": epsilon_at(plain, DELTAS[-1])} if plain else None,
             "delta": {f"{epsilon:g}": delta_at(table, epsilon) for epsilon in (0.5, 1.0, 2.0)},
         },
     }
 
 
-def show_ptable(console: Console, table: PTable, missed: Sequence[Missed], price: float | None = None) -> None:
+def show_ptable(console: Console, table: PTable, missed: Sequence[Missed], plain: PTable | None = None) -> None:
     """Probabilities in percent by count and noise, variances, and what they promise."""
     columns, rows = _wide(table) if table.bound > MOST_NOISE else _full(table)
     grid = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
@@ -61,11 +61,11 @@ def show_ptable(console: Console, table: PTable, missed: Sequence[Missed], price
         console.print(f"... and {len(table.rows) - MOST_LISTED:,} more rows")
     for each in missed:
         console.print(f"{each}.", soft_wrap=True)
-    for line in privacy_lines(table, price):
+    for line in privacy_lines(table, plain):
         console.print(line, soft_wrap=True)
 
 
-def privacy_lines(table: PTable, price: float | None = None) -> list[str]:
+def privacy_lines(table: PTable, plain: PTable | None = None) -> list[str]:
     """What one person more or less in a cell changes."""
     zero, *others = readings(table)
     lines = [
@@ -79,9 +79,8 @@ def privacy_lines(table: PTable, price: float | None = None) -> list[str]:
     lines.append(
         f"An empty cell stays empty, so a cell of 1 shows that it is not with probability {float(zero.delta):.3g}."
     )
-    if table.js:
-        without = "no epsilon is enough" if price is None else f"epsilon {price:.3f}"
-        lines.append(f"Without js = {table.js} it would be {without} at delta {DELTAS[-1]:g}.")
+    if plain is not None:
+        lines.append(f"Without js = {table.js} it would be {_loss(plain, DELTAS[-1])} at delta {DELTAS[-1]:g}.")
     return lines
 
 

@@ -30,6 +30,6 @@ def _whole(sheet: Sheet, row: int, column: str) -> int:
         number = float(sheet.columns[column][row])
     except ValueError:
         raise sheet.fault(row, column, "is not a number") from None
-    if number != int(number) or abs(number) > 2**53:
+    if not number.is_integer() or abs(number) > 2**53:
         raise sheet.fault(row, column, "is not a whole number")
     return int(number)

@@ -60,6 +60,8 @@ def read_cells(
         raise InputError(f"{path}: records with keys are read from CSV, Parquet and JSON files")
     if not columns.axes:
         raise InputError(f"{path}: name the axes with --by, e.g. --by sex,age")
+    if len(set(columns.axes)) < len(columns.axes):
+        raise InputError(f"{path}: --by {','.join(columns.axes)}: names an axis twice")
     check_columns(path, source.fields, tuple(name for name in _names(columns) if name is not None))
     with connected(path) as database:
         _check(database, source, columns, form)

@@ -27,6 +27,9 @@ DIGITS = 15
 NEAR = Fraction(1, 10**6)
 """How far a sum of probabilities may be from one, and a mean from zero: files are rounded to eight digits."""
 
+NOISE, LARGEST = ("v", "noise", "pvalue"), 10_000
+"""Columns that hold noise, and how large it may be."""
+
 ONS_LAST, ONS_REPEAT = 750, 250
 """ONS tables end at a count of 750; larger counts use the rows from 501 on again."""
 
@@ -40,7 +43,12 @@ def read_ptable(path: Path, *, biased: bool = False) -> PTable | KeyTable:
     read = next((reader for needed, reader in READERS if needed <= set(names)), None)
     if read is None:
         raise InputError(f"{path}: is not a p-table: columns must be i, v and p_int_ub or p, or pcv, ckey and pvalue")
-    found = read(path, lines)
+    if not lines:
+        raise InputError(f"{path}: has no rows; give all counts from 0 on")
+    try:
+        found = read(path, lines)
+    except InputError as error:
+        raise error if str(path) in str(error) else InputError(f"{path}: {error}") from None
     if not biased:
         for row in (found.table if isinstance(found, KeyTable) else found).rows:
             _check_mean(path, row)
@@ -149,10 +157,15 @@ def _read_ons(path: Path, lines: Lines) -> KeyTable:
 def _read_parts(path: Path, lines: Lines) -> PTable:
     """Whole-number weights."""
     rows: dict[int, dict[int, int]] = {}
+    totals: dict[int, int] = {}
     for line, record in lines:
-        row = rows.setdefault(_whole(path, line, record, "count"), {})
-        row[_whole(path, line, record, "noise")] = _whole(path, line, record, "parts")
-    totals = {_whole(path, line, record, "count"): _whole(path, line, record, "total") for line, record in lines}
+        count, noise, total = (_whole(path, line, record, name) for name in ("count", "noise", "total"))
+        row = rows.setdefault(count, {})
+        if noise in row:
+            raise InputError(f"{path}: line {line}: count {count} has noise {noise} twice")
+        if totals.setdefault(count, total) != total:
+            raise InputError(f"{path}: line {line}: count {count} has total {total}, and {totals[count]} before")
+        row[noise] = _whole(path, line, record, "parts")
     for count, row in rows.items():
         if sum(row.values()) != totals[count]:
             raise InputError(f"{path}: count {count}: the parts add up to {sum(row.values())}, not {totals[count]}")
@@ -231,10 +244,13 @@ WRITERS: Mapping[str, tuple[str, list[str], Callable[[Law], list[list[object]]]]
 def _whole(path: Path, line: int, record: Mapping[str, str], name: str) -> int:
     plain = record[name].strip()
     if plain.isascii() and plain.removeprefix("-").isdigit():
-        return int(plain)
-    value = _decimal(path, line, record, name)
+        value = Fraction(int(plain))
+    else:
+        value = _decimal(path, line, record, name)
     if value.denominator != 1:
         raise InputError(f"{path}: line {line}: {name} = {record[name]}: must be a whole number")
+    if name in NOISE and abs(value) > LARGEST:
+        raise InputError(f"{path}: line {line}: {name} = {record[name]}: noise is at most {LARGEST}")
     return int(value)
 
 
