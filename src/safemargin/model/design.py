@@ -1,6 +1,5 @@
 """What TopDown measures, how precisely, and what its tables must satisfy. All of it is public."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -81,12 +80,6 @@ class Design:
         share = self.shares[level]
         parts = self.queries[level].items()
         return {query: 1 / (self.rho * share * part) for query, part in parts if share * part > 0}
-
-    @property
-    def epsilon(self) -> float:
-        """The loss with probability `1 - delta`, by Bun and Steinke's conversion."""
-        rho = float(self.rho)
-        return rho + 2 * math.sqrt(rho * -math.log(self.delta))
 
 
 def _check_shares(what: str, shares: Sequence[Fraction]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
+from safemargin.account.conversion import published_epsilon
 from safemargin.model.design import Design
 from safemargin.model.spine import Query
 
@@ -20,7 +21,7 @@ def summary(design: Design, areas_from_data: bool) -> dict[str, object]:
         "mechanism": "TopDown with discrete Gaussian noise",
         "measure": "zero-concentrated differential privacy",
         "rho": str(design.rho),
-        "epsilon": design.epsilon,
+        "epsilon": published_epsilon(float(design.rho), design.delta),
         "delta": design.delta,
         "neighbours": NEIGHBOURS,
         "invariants": invariants,
