@@ -69,7 +69,8 @@ def _flavour(design: Design, areas_from_data: bool) -> dict[str, object]:
     """Everything but the budget: the same for all nodes."""
     levels, kinds = design.spine.levels[1:], design.attributes
     invariants: list[object] = [_counts(design, level, query) for level, query in design.exact]
-    invariants += [_inhabited(design)] * areas_from_data
+    if areas_from_data:
+        invariants.append({**_counts(design, design.spine.last, Query(())), "at_least": 1})
     nested = [[narrow, wide] for wide, narrow in zip(levels, levels[1:], strict=False)]
     records = [{"kind": RECORDS, "variables": [*levels, *kinds.names], "free": True}]
     return {
