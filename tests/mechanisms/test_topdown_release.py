@@ -14,6 +14,7 @@ from commands import Run, in_process
 from safemargin.errors import InputError, OutputError
 from safemargin.model.accuracy import CELLS, PEOPLE
 from safemargin.model.arrays import IntArray
+from safemargin.model.guarantee_file import read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
 from safemargin.topdown import recompute, run, steps
@@ -123,6 +124,14 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
     assert {name.split("/")[0] for name in estimated["writes"]} == {"estimates", "tables"}
     assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"], "promise.json"}
     assert manifest["promise"]["rho"] == "1" and "total of every region" in manifest["promise"]["invariants"]
+
+
+def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path) -> None:
+    published = released / "published"
+    assert read_guarantee(published / "manifest.json") == read_guarantee(published / "promise.json")
+    (tmp_path / "promise.json").write_text('{"files": {"promise.json": ""}}')
+    with pytest.raises(InputError, match="unknown key 'files'"):
+        read_guarantee(tmp_path / "promise.json")
 
 
 def test_the_promise_is_a_tree_whose_budgets_add_up(released: Path) -> None:
