@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.mechanisms.swap_loss import best_rate, curve, rates_for, swap_epsilon, tightness
+from safemargin.mechanisms.swap_loss import Rate, best_rate, curve, rates_for, swap_epsilon, tightness
 from safemargin.model.guarantee_file import document
 from safemargin.report.charts import STACK_WIDTH, WORDS, Spec, to_svg
 from safemargin.report.document import SCHEMA, Document
@@ -22,12 +22,12 @@ TOP = 24.0
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"]
 
 
-def rate_document(rate: float, largest: int) -> Document:
+def rate_document(rate: Rate, largest: int) -> Document:
     """What a swap rate promises."""
     epsilon = swap_epsilon(rate, largest)
     found: Document = {
         "schema": SCHEMA,
-        "rate": rate,
+        "rate": float(rate),
         "largest_stratum": largest,
         "epsilon": epsilon if math.isfinite(epsilon) else "infinite",
     }
@@ -40,7 +40,7 @@ def rate_document(rate: float, largest: int) -> Document:
     return found
 
 
-def show_rate(console: Console, rate: float, largest: int) -> None:
+def show_rate(console: Console, rate: Rate, largest: int) -> None:
     """What a swap rate promises, in words."""
     epsilon = swap_epsilon(rate, largest)
     if largest == 0:
@@ -48,12 +48,11 @@ def show_rate(console: Console, rate: float, largest: int) -> None:
         return
     best, least = best_rate(largest)
     if math.isinf(epsilon):
-        console.print(Text(f"epsilon is infinite at a rate of {rate:g}: choose one between 0 and 1."))
+        console.print(Text(f"epsilon is infinite at a rate of {float(rate):g}: choose one between 0 and 1."))
     else:
         lower = tightness(rate, largest).lower
-        console.print(
-            Text(f"epsilon {epsilon:.4f} at a swap rate of {rate:g} with {largest:,} records in the largest stratum")
-        )
+        stratum = f"{largest:,} records in the largest stratum"
+        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {float(rate):g} with {stratum}"))
         console.print(Text(f"Some data of this kind lose {lower:.4f}, so no analysis promises less."))
     console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {best:.6f}."))
 
