@@ -54,15 +54,26 @@ def show_rate(console: Console, rate: Rate, largest: int) -> None:
         stratum = f"{largest:,} records in the largest stratum"
         console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {float(rate):g} with {stratum}"))
         console.print(Text(f"Some data of this kind lose {lower:.4f}, so no analysis promises less."))
-    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {best:.6f}."))
+    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {_rate(best)}."))
 
 
 def show_rates(console: Console, epsilon: float, largest: int) -> None:
     """The two rates that promise an epsilon."""
     low, high = rates_for(epsilon, largest)
     console.print(
-        Text(f"epsilon {epsilon:g} with {largest:,} records in the largest stratum: rate {low:.6f} or {high:.6f}")
+        Text(f"epsilon {epsilon:g} with {largest:,} records in the largest stratum: rate {_rate(low)} or {_rate(high)}")
     )
+
+
+def _rate(rate: float) -> str:
+    """A rate that is not 0 or 1, so as not to look like one of them.
+
+    >>> _rate(0.05), _rate(3e-22), _rate(0.9999999960910615), _rate(1.0)
+    ('0.050000', '3e-22', '1 - 3.91e-09', 'just below 1')
+    """
+    if rate > 1 - 5e-7:
+        return f"1 - {1 - rate:.3g}" if rate < 1 else "just below 1"
+    return f"{rate:.6f}" if rate > 5e-7 else f"{rate:.3g}" if rate else "just above 0"
 
 
 def swapped_document(found: Swapped) -> Document:
