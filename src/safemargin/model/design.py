@@ -114,7 +114,7 @@ def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple
             high = np.minimum(np.add.reduceat(np.minimum(limit.high, MOST >> 20), starts, axis=0), MOST)
             open_above = np.add.reduceat((limit.high >= MOST).astype(np.int64), starts, axis=0) > 0
             _tighten(found[level - 1], Limit(limit.query, low, np.where(open_above, MOST, high)))
-    for level, here in enumerate(found):
+    for level, here in reversed(list(enumerate(found))):  # the smallest area that cannot be is the one to look at
         for limit in here.values():
             _check(design, level, limit, limit, "the bounds")
             for wider in here.values():
