@@ -88,6 +88,8 @@ def test_conversions() -> None:
         assert rho_squared_for(published_epsilon(rho, 1e-10), 1e-10) == pytest.approx(rho)
         assert rho_squared_for(tight_epsilon(rho, 1e-10), 1e-10, tight=True) == pytest.approx(rho, rel=1e-6)
         assert tight_epsilon(rho, 1e-10) < published_epsilon(rho, 1e-10)
+    for epsilon in (1e-3, 1e-12, 1e-30):
+        assert published_epsilon(rho_squared_for(epsilon, 1e-10), 1e-10) == pytest.approx(epsilon, rel=1e-9)
     assert ZCDP.rho == Fraction("55.371") and ZCDP.epsilon is None
     with pytest.raises(InputError, match="delta = 0"):
         published_epsilon(1.0, 0)

@@ -87,6 +87,20 @@ def test_no_rate_below_the_least_epsilon() -> None:
         rates_for(1.0, 10)
     with pytest.raises(InputError, match="every rate has epsilon 0"):
         rates_for(1.0, 0)
+    for text in ("nan", "inf"):
+        with pytest.raises(InputError, match=f"epsilon = {text}: must be a number"):
+            rates_for(float(text), 10)
+
+
+def test_numbers_beyond_floats() -> None:
+    assert rates_for(800.0, 10) == (0.0, 1.0)
+    assert swap_epsilon(Fraction(1, 10**400), 10) == pytest.approx(math.log(11) + 400 * math.log(10))
+    assert swap_epsilon(1 - Fraction(1, 10**22), 2) == pytest.approx(22 * math.log(10))
+    assert tightness(1 - Fraction(1, 10**22), 2).gap == pytest.approx(0, abs=1e-9)
+    for size in (39, 40, 41, 10**7, 10**35, 10**700):
+        found = tightness(Fraction(1, 2), size)
+        assert found.lower == pytest.approx((math.log(size) + math.log(size - 1)) / 2, rel=1e-12)
+        assert found.gap == pytest.approx(1.5 / size if size < 10**300 else 0, abs=1e-3)
 
 
 def test_lower_bounds() -> None:

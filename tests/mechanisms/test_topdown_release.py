@@ -14,6 +14,7 @@ from commands import Run, in_process
 from safemargin.errors import InputError, OutputError
 from safemargin.model.accuracy import CELLS, PEOPLE
 from safemargin.model.arrays import IntArray
+from safemargin.model.guarantee_file import read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
 from safemargin.topdown import recompute, run, steps
@@ -123,6 +124,14 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
     assert {name.split("/")[0] for name in estimated["writes"]} == {"estimates", "tables"}
     assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"], "promise.json"}
     assert manifest["promise"]["rho"] == "1" and "total of every region" in manifest["promise"]["invariants"]
+
+
+def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path) -> None:
+    published = released / "published"
+    assert read_guarantee(published / "manifest.json") == read_guarantee(published / "promise.json")
+    (tmp_path / "promise.json").write_text('{"files": {"promise.json": ""}}')
+    with pytest.raises(InputError, match="unknown key 'files'"):
+        read_guarantee(tmp_path / "promise.json")
 
 
 def test_the_promise_is_a_tree_whose_budgets_add_up(released: Path) -> None:
@@ -290,7 +299,8 @@ REFUSED = [
     ("detailed = 0.5", "ages = 0.5", "query 'ages': must be total, detailed or attributes joined by '*' (sex, age)"),
     (', town = "1/3"', "", "budget.levels.town is missing: every level needs a share, which may be 0"),
     ("rho = 0.5", "rho = 0", "budget.rho = 0: must be positive"),
-    ("rho = 0.5", "rho = nan", "is not valid TOML"),
+    ("rho = 0.5", "rho = nan", "budget.rho = nan: must be a number or a fraction in quotes"),
+    ("rho = 0.5", "rho = ", "is not valid TOML"),
     ("rho = 0.5", 'rho = "a"', "budget.rho = 'a': must be a number or a fraction in quotes"),
     ('"state"\n', '"county"\n', "invariants: there is no level 'county'; the levels are all, state, town"),
     ('"young", "old"]', '"young"]', "people.csv: age = 'old' is not one of the attributes that are listed"),
@@ -300,9 +310,10 @@ REFUSED = [
         '"twice.csv"',
         "is not a tree: town 'n1' lies in 'N' and in 'S'; give every area a code of its own",
     ),
+    ('"towns.csv"', '"moved.csv"', "is not a tree: town 'n2' lies in 'N' here, and in 'S' among the areas"),
     ("[[inv", '[[zeros]]\nsex = ["x"]\n[[inv', "zeros.sex: 'x' is not one of its categories"),
     ("[[inv", '[[zeros]]\nsex = ["f"]\n[[inv', "zeros: sex f, age young is said to be impossible, but town 'n1' has"),
-    ("[[inv", f"{BOUND}'full.csv'\n[[inv", "cannot hold together: all 'all': all people: at least 12 and at most 6"),
+    ("[[inv", f"{BOUND}'full.csv'\n[[inv", "cannot hold together: state 'N': all people: at least 9 and at most 3"),
     ("[[inv", f"{BOUND}'false.csv'\n[[inv", "bounds: town 's1': all people: the data do not lie in 0 to 2"),
     ("[[inv", f"{BOUND}'crossed.csv'\n[[inv", "crossed.csv: town s1: at least 3 and at most 2 cannot both hold"),
     ('sex = ["f", "m"]', 'count = ["f"]', "'count' cannot be the name of a level or attribute: published files use it"),
@@ -319,6 +330,7 @@ def test_bad_input_is_refused_in_one_line(before: str, after: str, message: str,
     assert config.read_text() != CONFIG
     (tmp_path / "one.csv").write_text("state,town\nN,n1\n")
     (tmp_path / "twice.csv").write_text("state,town\nN,n1\nN,n2\nS,n1\n")
+    (tmp_path / "moved.csv").write_text("state,town\nN,n1\nS,n2\nS,s1\nS,s2\n")
     (tmp_path / "full.csv").write_text("town,at_least\nn1,9\n")
     (tmp_path / "false.csv").write_text("town,at_most\ns1,2\n")
     (tmp_path / "crossed.csv").write_text("town,at_least,at_most\ns1,3,2\n")

@@ -55,6 +55,6 @@ def test_areas_of_the_data_are_one_more_invariant() -> None:
     assert with_areas["invariants"] == [
         {"counts": "persons", "by": []},
         {"counts": "persons", "by": ["region", "sex"]},
-        "which areas of level block have people",
+        {"counts": "persons", "by": ["block"], "at_least": 1},
     ]
     assert without["invariants"] == with_areas["invariants"][:2]  # type: ignore[index]

@@ -262,5 +262,7 @@ def tabulated() -> list[Guarantee]:
 
 
 def _check_shares(where: str, shares: Sequence[Fraction]) -> None:
-    if sum(shares, Fraction(0)) != 1 or any(share < 0 for share in shares):
+    if (least := min(shares, default=Fraction(0))) < 0:
+        raise InputError(f"{where}: share {least}: must not be negative")
+    if sum(shares, Fraction(0)) != 1:
         raise InputError(f"{where}: shares sum to {sum(shares, Fraction(0))}, not to 1")

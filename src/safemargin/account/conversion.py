@@ -40,7 +40,7 @@ def rho_squared_for(epsilon: float, delta: float, tight: bool = False) -> float:
     """
     _check(epsilon, delta)
     spread = -math.log(delta)
-    exact = (math.sqrt(spread + epsilon) - math.sqrt(spread)) ** 2
+    exact = (epsilon / (math.sqrt(spread + epsilon) + math.sqrt(spread))) ** 2
     if not tight:
         return exact
     low, high = exact, epsilon

@@ -28,12 +28,14 @@ def read_product(path: Path) -> Product:
     levels = found.get("levels", [])
     if not isinstance(levels, list) or not levels:
         raise InputError(f"{path}: levels: name at least one, from the whole down")
-    return Product(
-        _text(found.get("name", path.stem), f"{path}: name"),
-        _text(found.get("unit", "person"), f"{path}: unit"),
-        _fraction(found.get("scale"), f"{path}: scale"),
-        tuple(_level(each, attributes, f"{path}: levels[{n}]") for n, each in enumerate(levels)),
-    )
+    name = _text(found.get("name", path.stem), f"{path}: name")
+    unit = _text(found.get("unit", "person"), f"{path}: unit")
+    scale = _fraction(found.get("scale"), f"{path}: scale")
+    parts = tuple(_level(each, attributes, f"{path}: levels[{n}]") for n, each in enumerate(levels))
+    try:
+        return Product(name, unit, scale, parts)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _level(found: object, attributes: Mapping[str, object], where: str) -> Level:

@@ -56,9 +56,9 @@ def swap(
     """
     if (rate is None) == (epsilon is None):
         raise InputError("--rate, --epsilon: give one of them")
-    chosen = float(rate_of(rate)) if rate is not None else rates_for(epsilon or 0.0, largest)[0]
+    chosen = rate_of(rate) if rate is not None else rates_for(epsilon or 0.0, largest)[0]
     if page is not None:
-        write(page, rate_page(chosen, largest))
+        write(page, rate_page(float(chosen), largest))
     if as_json:
         print_json({**rate_document(chosen, largest), **({} if epsilon is None else {"epsilon": epsilon})})
     elif epsilon is None:

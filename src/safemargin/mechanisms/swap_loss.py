@@ -13,6 +13,9 @@ from safemargin.errors import InputError
 
 Rate = Fraction | float
 
+SETTLED = 40
+"""Items from which on derangements are k!/e to all digits."""
+
 
 def rate_of(text: str | float | Fraction) -> Fraction:
     """A swap rate as an exact number: `0.05` and `1/20` are the same.
@@ -51,7 +54,7 @@ def swap_epsilon(rate: Rate, largest: int) -> float:
     (19.36, inf, 0.0)
     """
     factor = odds_factor(rate_of(rate), largest)
-    return math.inf if factor is None else math.log(factor)
+    return math.inf if factor is None else _log(factor)
 
 
 def best_rate(largest: int) -> tuple[float, float]:
@@ -64,8 +67,8 @@ def best_rate(largest: int) -> tuple[float, float]:
     _check_largest(largest)
     if largest == 0:
         raise InputError("largest stratum = 0: nothing can be exchanged, so every rate has epsilon 0")
-    root = math.sqrt(largest + 1)
-    return root / (root + 1), math.log(largest + 1) / 2
+    least = math.log(largest + 1) / 2
+    return _rate(least), least
 
 
 def rates_for(epsilon: float, largest: int) -> tuple[float, float]:
@@ -75,11 +78,13 @@ def rates_for(epsilon: float, largest: int) -> tuple[float, float]:
     [0.353862, 0.952574]
     """
     _, least = best_rate(largest)
-    if not least <= epsilon < math.inf:
+    if not math.isfinite(epsilon):
+        raise InputError(f"epsilon = {epsilon}: must be a number")
+    if epsilon < least:
         raise InputError(
             f"epsilon = {epsilon:g}: with a largest stratum of {largest:,} records no rate has less than {least:.6g}"
         )
-    return 1 / (1 + math.exp(epsilon) / (largest + 1)), 1 / (1 + math.exp(-epsilon))
+    return _rate(math.log(largest + 1) - epsilon), _rate(epsilon)
 
 
 def moved(rate: Rate, size: int) -> float:
@@ -141,12 +146,19 @@ def tightness(rate: Rate, largest: int) -> Tightness:
     epsilon = swap_epsilon(rate, largest)
     if epsilon in (0, math.inf):
         return Tightness(epsilon, epsilon)
-    p = float(rate_of(rate))
-    log_odds = math.log(p) - math.log1p(-p)
+    p = rate_of(rate)
+    log_odds = _log(p / (1 - p))
     lower = abs(log_odds)
     if largest != 3:  # d(1) = 0: the second bound is undefined there
-        lower = max(lower, (log_derangements(largest) - log_derangements(largest - 2)) / 2 - log_odds)
+        lower = max(lower, _log_growth(largest) / 2 - log_odds)
     return Tightness(epsilon, min(lower, epsilon))
+
+
+def _log_growth(items: int) -> float:
+    """Logarithm of d(items) / d(items - 2); of large numbers the logarithms would be too alike to be subtracted."""
+    if items < SETTLED:
+        return log_derangements(items) - log_derangements(items - 2)
+    return math.log(items) + math.log(items - 1)
 
 
 def gap_bound(largest: int) -> float:
@@ -169,6 +181,18 @@ def curve(largest: int, points: int = 120) -> Iterator[tuple[float, float]]:
         odds = math.exp(-7 + place * 16 / points)
         rate = odds / (1 + odds)
         yield rate, max(math.log(odds), math.log(largest + 1) - math.log(odds)) if largest else 0.0
+
+
+def _rate(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else math.exp(log_odds)
+
+
+def _log(number: Fraction) -> float:
+    """The natural logarithm, also of what is too large or too small for a float."""
+    try:
+        return math.log(number)
+    except (OverflowError, ValueError):
+        return math.log(number.numerator) - math.log(number.denominator)
 
 
 def _check_largest(largest: int) -> None:

@@ -1,6 +1,5 @@
 """What TopDown measures, how precisely, and what its tables must satisfy. All of it is public."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -82,12 +81,6 @@ class Design:
         parts = self.queries[level].items()
         return {query: 1 / (self.rho * share * part) for query, part in parts if share * part > 0}
 
-    @property
-    def epsilon(self) -> float:
-        """The loss with probability `1 - delta`, by Bun and Steinke's conversion."""
-        rho = float(self.rho)
-        return rho + 2 * math.sqrt(rho * -math.log(self.delta))
-
 
 def _check_shares(what: str, shares: Sequence[Fraction]) -> None:
     if any(share < 0 for share in shares):
@@ -121,7 +114,7 @@ def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple
             high = np.minimum(np.add.reduceat(np.minimum(limit.high, MOST >> 20), starts, axis=0), MOST)
             open_above = np.add.reduceat((limit.high >= MOST).astype(np.int64), starts, axis=0) > 0
             _tighten(found[level - 1], Limit(limit.query, low, np.where(open_above, MOST, high)))
-    for level, here in enumerate(found):
+    for level, here in reversed(list(enumerate(found))):  # the smallest area that cannot be is the one to look at
         for limit in here.values():
             _check(design, level, limit, limit, "the bounds")
             for wider in here.values():

@@ -12,6 +12,7 @@ from safemargin.errors import InputError
 from safemargin.model.guarantee import Amount, Change, Distance, Guarantee, Measure
 from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records
 
+PROMISE = "promise.json"
 KEYS = {
     "schema",
     "mechanism",
@@ -77,7 +78,14 @@ def read_guarantee(path: Path) -> Guarantee:
         (found,) = found["guarantees"]
     elif isinstance(found, dict) and isinstance(found.get("guarantee"), dict):
         found = found["guarantee"]
+    elif isinstance(found, dict) and _lists_promise(found.get("files")) and path.name != PROMISE:
+        return read_guarantee(path.with_name(PROMISE))
     return guarantee_from(found, str(path))
+
+
+def _lists_promise(files: object) -> bool:
+    """Whether a manifest, as that of a TopDown release, has the promise in a file of its own."""
+    return isinstance(files, dict) and PROMISE in files
 
 
 def guarantee_from(found: object, where: str) -> Guarantee:

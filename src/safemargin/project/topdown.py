@@ -26,6 +26,14 @@ def _share(value: object) -> Fraction:
     raise PydanticCustomError("rule", 'must be a number or a fraction in quotes, as in 0.25 or "104/4099"')
 
 
+def _written(text: str) -> Fraction | float:
+    """A number with a point as it is written; infinity and the like are left for the check of their key."""
+    try:
+        return Fraction(text)
+    except ValueError:
+        return float(text)
+
+
 RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_error", "at_least", "at_most"}
 """Columns of the files that are written."""
 
@@ -101,7 +109,7 @@ class TopDownProject(Section):
         except UnicodeDecodeError:
             raise InputError(f"{path}: is not UTF-8; save the file as UTF-8") from None
         try:
-            values = tomllib.loads(text, parse_float=Fraction)
+            values = tomllib.loads(text, parse_float=_written)
             return cls.model_validate(values, context={"folder": path.parent})
         except ValidationError as error:
             raise InputError(f"{path}: {_explained(error)}") from None

@@ -17,6 +17,14 @@ from safemargin.report.words import plural
 
 COLOURS = ["#56b4e9", "#0072b2", "#888888", "#e69f00", "#cc79a7", "#009e73"]
 SHAPES = ["circle", "triangle-up", "cross", "square", "diamond", "triangle-down"]
+LEGEND: Spec = {
+    "title": None,
+    "labelFontSize": 12,
+    "labelLimit": 0,
+    "orient": "bottom",
+    "columns": 3,
+    "columnPadding": 40,  # a reader's font may be wider than the one that is measured with
+}
 Promise = Mapping[str, object]
 
 OURS = 3
@@ -187,7 +195,7 @@ def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object],
         "sort": list(order),
         "axis": {"title": title or None, "labelAngle": 0, "labelLimit": 0},
     }
-    method = {"field": "method", "type": "nominal", "legend": {"title": None, "labelFontSize": 12, "labelLimit": 0}}
+    method = {"field": "method", "type": "nominal", "legend": LEGEND}
     colour = {**method, "scale": {"domain": methods, "range": COLOURS[: len(methods)]}}
     shape = {**method, "scale": {"domain": methods, "range": SHAPES[: len(methods)]}}
     y = {"field": "error", "type": "quantitative", "scale": scale, "axis": axis}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.mechanisms.swap_loss import best_rate, curve, rates_for, swap_epsilon, tightness
+from safemargin.mechanisms.swap_loss import Rate, best_rate, curve, rates_for, swap_epsilon, tightness
 from safemargin.model.guarantee_file import document
 from safemargin.report.charts import STACK_WIDTH, WORDS, Spec, to_svg
 from safemargin.report.document import SCHEMA, Document
@@ -22,12 +22,12 @@ TOP = 24.0
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"]
 
 
-def rate_document(rate: float, largest: int) -> Document:
+def rate_document(rate: Rate, largest: int) -> Document:
     """What a swap rate promises."""
     epsilon = swap_epsilon(rate, largest)
     found: Document = {
         "schema": SCHEMA,
-        "rate": rate,
+        "rate": float(rate),
         "largest_stratum": largest,
         "epsilon": epsilon if math.isfinite(epsilon) else "infinite",
     }
@@ -40,7 +40,7 @@ def rate_document(rate: float, largest: int) -> Document:
     return found
 
 
-def show_rate(console: Console, rate: float, largest: int) -> None:
+def show_rate(console: Console, rate: Rate, largest: int) -> None:
     """What a swap rate promises, in words."""
     epsilon = swap_epsilon(rate, largest)
     if largest == 0:
@@ -48,22 +48,32 @@ def show_rate(console: Console, rate: float, largest: int) -> None:
         return
     best, least = best_rate(largest)
     if math.isinf(epsilon):
-        console.print(Text(f"epsilon is infinite at a rate of {rate:g}: choose one between 0 and 1."))
+        console.print(Text(f"epsilon is infinite at a rate of {float(rate):g}: choose one between 0 and 1."))
     else:
         lower = tightness(rate, largest).lower
-        console.print(
-            Text(f"epsilon {epsilon:.4f} at a swap rate of {rate:g} with {largest:,} records in the largest stratum")
-        )
+        stratum = f"{largest:,} records in the largest stratum"
+        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {float(rate):g} with {stratum}"))
         console.print(Text(f"Some data of this kind lose {lower:.4f}, so no analysis promises less."))
-    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {best:.6f}."))
+    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {_rate(best)}."))
 
 
 def show_rates(console: Console, epsilon: float, largest: int) -> None:
     """The two rates that promise an epsilon."""
     low, high = rates_for(epsilon, largest)
     console.print(
-        Text(f"epsilon {epsilon:g} with {largest:,} records in the largest stratum: rate {low:.6f} or {high:.6f}")
+        Text(f"epsilon {epsilon:g} with {largest:,} records in the largest stratum: rate {_rate(low)} or {_rate(high)}")
     )
+
+
+def _rate(rate: float) -> str:
+    """A rate that is not 0 or 1, so as not to look like one of them.
+
+    >>> _rate(0.05), _rate(3e-22), _rate(0.9999999960910615), _rate(1.0)
+    ('0.050000', '3e-22', '1 - 3.91e-09', 'just below 1')
+    """
+    if rate > 1 - 5e-7:
+        return f"1 - {1 - rate:.3g}" if rate < 1 else "just below 1"
+    return f"{rate:.6f}" if rate > 5e-7 else f"{rate:.3g}" if rate else "just above 0"
 
 
 def swapped_document(found: Swapped) -> Document:

@@ -66,6 +66,7 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
     kinds, count = project.kinds, project.data.count
     if path is not None and "count" in _source(path).columns:
         count = "count"
+    own = path is None
     path = path or project.data.file
     source = _source(path)
     columns = (spine.levels[-1], *kinds.names)
@@ -78,6 +79,8 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
         database.execute(f"create temp table people as select {fields}, {number} as n from {source.scan} group by all")
         places = _placed(database, path, columns, (spine.names[-1], *kinds.categories))
         found = database.execute(f"select {places[0]}, n::bigint as n from people {places[1]}").fetchnumpy()
+        if own:
+            _check_homes(database, source, spine)
     codes = [np.asarray(found[f"p{place}"], dtype=np.int64) for place in range(len(columns))]
     flat = np.ravel_multi_index(codes, (len(spine.names[-1]), *kinds.sizes))
     counts = np.zeros(len(spine.names[-1]) * kinds.cells(kinds.detailed), dtype=np.int64)
@@ -125,6 +128,26 @@ def _placed(
         selected.append(f"labels{place}.place as p{place}")
         joined.append(f"join labels{place} on k{place} = labels{place}.label")
     return ", ".join(selected), " ".join(joined)
+
+
+def _check_homes(database: duckdb.DuckDBPyConnection, source: DuckSource, spine: Spine) -> None:
+    """People must be in the wider areas that their smallest one is part of."""
+    place = np.arange(len(spine.names[-1]))
+    for level in range(spine.last, 1, -1):
+        place = spine.parents[level][place]
+        wide, narrow = spine.levels[level - 1], spine.levels[-1]
+        if wide not in source.columns:
+            continue
+        above = np.array(spine.names[level - 1], dtype=object)[place]
+        database.register("homes", {"narrow": np.array(spine.names[-1], dtype=object), "wide": above})
+        columns = f"{_text(source, narrow)} as narrow, {_text(source, wide)} as said"
+        stated = f"(select distinct {columns} from {source.scan})"
+        wrong = f"select narrow, said, wide from {stated} join homes using (narrow) where said <> wide"
+        for area, said, listed in database.execute(f"{wrong} order by all limit 1").fetchall():
+            raise InputError(
+                f"{source.path}: is not a tree: {narrow} {area!r} lies in {said!r} here, and in {listed!r} among the "
+                "areas that are listed"
+            )
 
 
 def _impossible(project: TopDownProject) -> BoolArray:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
+from safemargin.account.conversion import published_epsilon
 from safemargin.model.design import Design
 from safemargin.model.spine import Query
 
@@ -20,7 +21,7 @@ def summary(design: Design, areas_from_data: bool) -> dict[str, object]:
         "mechanism": "TopDown with discrete Gaussian noise",
         "measure": "zero-concentrated differential privacy",
         "rho": str(design.rho),
-        "epsilon": design.epsilon,
+        "epsilon": published_epsilon(float(design.rho), design.delta),
         "delta": design.delta,
         "neighbours": NEIGHBOURS,
         "invariants": invariants,
@@ -68,7 +69,8 @@ def _flavour(design: Design, areas_from_data: bool) -> dict[str, object]:
     """Everything but the budget: the same for all nodes."""
     levels, kinds = design.spine.levels[1:], design.attributes
     invariants: list[object] = [_counts(design, level, query) for level, query in design.exact]
-    invariants += [_inhabited(design)] * areas_from_data
+    if areas_from_data:
+        invariants.append({**_counts(design, design.spine.last, Query(())), "at_least": 1})
     nested = [[narrow, wide] for wide, narrow in zip(levels, levels[1:], strict=False)]
     records = [{"kind": RECORDS, "variables": [*levels, *kinds.names], "free": True}]
     return {
