@@ -143,3 +143,22 @@ def test_intervals_hold() -> None:
     found = [sampled(election.kinds, 0.0, 10_000, seed, nothing) for seed in range(100)]
     assert sum(each.low <= exact <= each.high for each in found) >= 80
     assert np.mean([each.delta for each in found]) == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "weights", [(1,) * 5, (1,) * 7, (30, 29, 15, 12, 8), (20, 20, 19, 19, 1, 1), (25, 20) + (5,) * 6]
+)
+def test_plurality_by_steps_of_heights(weights: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = tuple(Fraction(weight, sum(weights)) for weight in weights)
+    kinds = Election(rule_named("plurality", len(weights)), 30_000, Belief(favourites(len(weights)), shares)).kinds
+    few = overtaken(kinds, nothing, full=False)
+    monkeypatch.setattr("safemargin.voting.pluralities.STEPS", np.inf)  # every height
+    every = overtaken(kinds, nothing, full=False)
+    assert few.worst().log_delta == pytest.approx(every.worst().log_delta, abs=2e-12)
+
+
+def test_a_million_voters_with_few_candidates() -> None:
+    """With all candidates alike, four times the voters halve delta, up to terms that vanish."""
+    rule = rule_named("plurality", 5)
+    deltas = [private(Election(rule, voters, uniform(rule))).delta for voters in (250_000, 1_000_000)]
+    assert deltas[0] == pytest.approx(2 * deltas[1], rel=2e-3)
