@@ -162,3 +162,31 @@ def test_a_million_voters_with_few_candidates() -> None:
     rule = rule_named("plurality", 5)
     deltas = [private(Election(rule, voters, uniform(rule))).delta for voters in (250_000, 1_000_000)]
     assert deltas[0] == pytest.approx(2 * deltas[1], rel=2e-3)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("rule", "voters", "epsilon"), [("borda", 30, 0.0), ("borda", 30, 0.1), ("maximin", 21, 0.05)])
+def test_intervals_hold_for_votes_that_were_not_measured(
+    rule: str, voters: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more kinds of votes than are measured in pairs, the upper end is for all of them."""
+    monkeypatch.setattr("safemargin.voting.sampling.MOST_VOTES", 3)
+    election = Election(rule_named(rule, 3), voters, BIASED)
+    exact = private(election, "winner", epsilon).delta
+    found = [sampled(election.kinds, epsilon, 10_000, seed, nothing) for seed in range(40)]
+    assert sum(each.low <= exact <= each.high for each in found) >= 34
+    assert np.mean([each.high for each in found]) < 2.5 * exact
+
+
+def test_too_many_votes_for_an_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safemargin.voting.sampling.MOST_RESULTS", 1000)
+    rule = rule_named("borda", 5)
+    answer = private(Election(rule, 100, uniform(rule)), draws=2000)
+    assert answer.interval[1] == 1 and "lower bound" in answer.notes[-1]
+
+
+def test_many_kinds_of_votes_have_an_upper_end() -> None:
+    rule = rule_named("borda", 5)
+    answer = private(Election(rule, 300, uniform(rule)), draws=20_000)
+    assert answer.engine == "Monte Carlo" and not any("lower bound" in note for note in answer.notes)
+    assert answer.interval[0] <= answer.delta <= answer.interval[1] < 3 * answer.delta

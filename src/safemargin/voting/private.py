@@ -223,9 +223,9 @@ def _winner(
         found = sampled(kinds, epsilon, draws, seed, progress)
         worst = Worst(found.delta, log(found.delta) if found.delta else -inf, found.pair, found.results)
         answer = _answer(election, "winner", epsilon, worst, name, kinds.votes)
-        if len(kinds) > MOST_VOTES:
+        if not found.all_votes:
             notes.append(
-                f"the worst pair was looked for among {MOST_VOTES} likely votes of {len(kinds):,}; others may be worse"
+                f"the worst pair was looked for in {MOST_VOTES} likely votes of {len(kinds):,}; delta is a lower bound"
             )
         return replace(answer, exact=False, interval=(found.low, found.high), notes=tuple(notes))
     chances = run(kinds, grid, progress, full)
