@@ -31,6 +31,7 @@ MOST_TRANSFERS = 6_000
 MOST_DIMENSIONS = 3
 MOST_KINDS = 130
 MOST_EPSILON = 64.0
+LARGEST_EPSILON = 300.0
 MOST_SLACK = 1e-6
 """Of delta: with more than this left open by rounding, an answer is not called exact."""
 
@@ -70,8 +71,8 @@ def private(
     progress: Progress = nothing,
 ) -> Answer:
     """How private publishing the result of an election is, against somebody who believes what it says."""
-    if epsilon < 0:
-        raise InputError(f"epsilon = {epsilon}: must be at least 0")
+    if not 0 <= epsilon <= LARGEST_EPSILON:
+        raise InputError(f"epsilon = {epsilon}: must be at least 0, and at most {LARGEST_EPSILON:g}")
     if publish not in PUBLISHED:
         raise InputError(f"publish = {publish!r}: must be one of {', '.join(PUBLISHED)}")
     if engine is not None and engine not in ENGINES:
