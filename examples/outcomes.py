@@ -55,7 +55,7 @@ def main() -> None:
         winners = [rule_named(rule, size).winner(votes, tuple(counts.values())) + 1 for rule in RULES]
         belief = from_counts(counts, votes, "the result")
         held = {rule: Election(rule_named(rule, size), voters, belief) for rule in MEASURED}
-        answers = [private(each, draws=40_000) for each in held.values()]
+        answers = [private(each, draws=4_000) for each in held.values()]
         answers += [private(held["plurality"], what) for what in ("tops", "histogram")]
         short = name.replace("2007 Scotland ", "").replace(" Mayoral Election", "")
         row = [short, f"{voters:,}", str(size), *map(str, winners), *map(shown, answers)]

@@ -143,3 +143,50 @@ def test_intervals_hold() -> None:
     found = [sampled(election.kinds, 0.0, 10_000, seed, nothing) for seed in range(100)]
     assert sum(each.low <= exact <= each.high for each in found) >= 80
     assert np.mean([each.delta for each in found]) == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "weights", [(1,) * 5, (1,) * 7, (30, 29, 15, 12, 8), (20, 20, 19, 19, 1, 1), (25, 20) + (5,) * 6]
+)
+def test_plurality_by_steps_of_heights(weights: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = tuple(Fraction(weight, sum(weights)) for weight in weights)
+    kinds = Election(rule_named("plurality", len(weights)), 30_000, Belief(favourites(len(weights)), shares)).kinds
+    few = overtaken(kinds, nothing, full=False)
+    monkeypatch.setattr("safemargin.voting.pluralities.STEPS", np.inf)  # every height
+    every = overtaken(kinds, nothing, full=False)
+    assert few.worst().log_delta == pytest.approx(every.worst().log_delta, abs=2e-12)
+
+
+def test_a_million_voters_with_few_candidates() -> None:
+    """With all candidates alike, four times the voters halve delta, up to terms that vanish."""
+    rule = rule_named("plurality", 5)
+    deltas = [private(Election(rule, voters, uniform(rule))).delta for voters in (250_000, 1_000_000)]
+    assert deltas[0] == pytest.approx(2 * deltas[1], rel=2e-3)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("rule", "voters", "epsilon"), [("borda", 30, 0.0), ("borda", 30, 0.1), ("maximin", 21, 0.05)])
+def test_intervals_hold_for_votes_that_were_not_measured(
+    rule: str, voters: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more kinds of votes than are measured in pairs, the upper end is for all of them."""
+    monkeypatch.setattr("safemargin.voting.sampling.MOST_VOTES", 3)
+    election = Election(rule_named(rule, 3), voters, BIASED)
+    exact = private(election, "winner", epsilon).delta
+    found = [sampled(election.kinds, epsilon, 10_000, seed, nothing) for seed in range(40)]
+    assert sum(each.low <= exact <= each.high for each in found) >= 34
+    assert np.mean([each.high for each in found]) < 2.5 * exact
+
+
+def test_too_many_votes_for_an_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safemargin.voting.sampling.MOST_RESULTS", 1000)
+    rule = rule_named("borda", 5)
+    answer = private(Election(rule, 100, uniform(rule)), draws=2000)
+    assert answer.interval[1] == 1 and "lower bound" in answer.notes[-1]
+
+
+def test_many_kinds_of_votes_have_an_upper_end() -> None:
+    rule = rule_named("borda", 5)
+    answer = private(Election(rule, 300, uniform(rule)), draws=20_000)
+    assert answer.engine == "Monte Carlo" and not any("lower bound" in note for note in answer.notes)
+    assert answer.interval[0] <= answer.delta <= answer.interval[1] < 3 * answer.delta

@@ -110,6 +110,8 @@ def test_leaked_votes(run: Run) -> None:
         (("--candidates", "3", "--voters", "0"), "there must be at least 1"),
         (("--candidates", "a,a", "--voters", "5"), "names somebody twice"),
         (("--candidates", "3", "--voters", "5", "--epsilon", "-1"), "must be at least 0"),
+        (("--candidates", "3", "--voters", "5", "--epsilon", "nan"), "epsilon = nan: must be at least 0"),
+        (("--candidates", "3", "--voters", "5", "--epsilon", "1000"), "at most 300"),
         (("--candidates", "3", "--voters", "5", "--publish", "names"), "must be one of winner"),
         (("--candidates", "3", "--voters", "5", "--belief", "none.csv"), "none.csv: there is no such file"),
         (("--candidates", "3", "--voters", "5", "--belief", "result"), "name their file with --votes"),
@@ -119,6 +121,14 @@ def test_leaked_votes(run: Run) -> None:
 def test_wrong_questions(run: Run, arguments: tuple[str, ...], words: str) -> None:
     said = run("outcome", *arguments)
     assert said.code == 2 and words in said.err and said.err.count("\n") == 1
+
+
+def test_polls_count_whole_votes(run: Run, tmp_path: Path) -> None:
+    poll = tmp_path / "poll.csv"
+    for count in ("5.5", "-1", ""):
+        poll.write_text(f"ranking,count\na>b,{count}\nb>a,1\n")
+        said = run("outcome", "--voters", "5", "--belief", poll)
+        assert said.code == 2 and f"line 2: count {count!r} is not a whole number" in said.err
 
 
 def project(folder: Path, more: str = "") -> Path:

@@ -6,11 +6,13 @@ make up the rest. With independent Poisson counts in place of multinomial ones t
 cut-off series, found by a Fourier sum; the counts are tilted so that the race is typically close.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf, log
 from typing import Any
 
 import numpy as np
+from scipy import fft
 
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.voting.binomial import log_poisson, log_upper_tail
@@ -21,15 +23,18 @@ from safemargin.voting.rules.plurality import Plurality
 
 FAR = 46.0
 """What is smaller than the largest term by exp of this is left out."""
-FREQUENCIES = 128
-"""Of the Fourier sum, taken together."""
-STEEP = 600.0
-AGREE = 1e-6
-"""How well half the terms must agree with all: the error of a sum over steps then is below its square."""
+TOGETHER = 32
+"""Heights that are transformed at once."""
+STEPS = 40
+"""Of heights, per standard deviation."""
+LEVELS = (1, 2, 4, 8)
+"""Steps, and multiples of them, whose sums are extrapolated to steps of one."""
+AGREE = 1e-11
+"""How well the extrapolation from all levels must agree with that from one less, which is much less exact."""
+ERROR = 1e-12
+"""Relative error of a sum over steps."""
 LOST = 1e-16
 """Relative rounding per voter."""
-SMOOTH = 6
-"""With fewer others the terms have a bend where heights become possible, and steps must be smaller."""
 
 
 def fits(kinds: Kinds) -> bool:
@@ -111,17 +116,24 @@ class Race:
         held = np.exp(logs[near] - logs.max())
         held /= held.sum()
         spread = float(np.sqrt(max(held @ near**2 - float(held @ near) ** 2, 0.0)))
-        step = max(int(spread / 8), 1)
+        room = np.sum([each.caps for each in series], axis=0) if series else np.zeros_like(left)
+        within = np.flatnonzero((left <= room) & (left >= 0))
+        start, end = max(near[0], within.min(initial=len(logs))), min(near[-1], within.max(initial=-1))
+        if start > end:
+            return -inf
+        step = max(int(spread / STEPS), 1)
         while True:
-            rows = np.arange(near[0], near[-1] + 1, step)
-            found = logs[rows] + _log_coefficient([each.at(rows, step) for each in series], left[rows], logs[rows])
+            rows = np.arange(start, end + 1, step)
+            found = logs[rows] + _log_coefficient([each.at(rows) for each in series], left[rows])
             top = float(found.max(initial=-inf))
             if top == -inf and step == 1:
                 return -inf
             terms = np.exp(found - top) if top > -inf else np.zeros(1)
-            fine, coarse = float(terms.sum()), 2 * float(terms[::2].sum())
-            if step == 1 or abs(fine - coarse) < (AGREE if len(rest) > SMOOTH else AGREE**2) * fine:
-                return float(top + constant + log(fine * step))
+            if step == 1:
+                return float(top + constant + log(float(terms.sum())))
+            fine, coarse = _extrapolated(terms, step, LEVELS), _extrapolated(terms, step, LEVELS[:-1])
+            if abs(fine - coarse) < AGREE * fine:
+                return float(top + constant + log(fine))
             step = max(step // 2, 1)
 
     def _silent(self, winner: int, rival: int | None, rest: list[int], lower: IntArray, away: int, bar: int) -> float:
@@ -155,14 +167,13 @@ class Race:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A Poisson law cut off above `caps`, `step` apart: log weights from `low` on, and log mass below each cap."""
+    """A Poisson law cut off above `caps`: log weights from `low` on, and log mass below each cap."""
 
     mean: float
     low: int
     weights: FloatArray
     caps: IntArray
     log_mass: FloatArray
-    step: int = 1
 
     @classmethod
     def of(cls, mean: float, caps: IntArray) -> "Series":
@@ -177,60 +188,25 @@ class Series:
         mass = np.where(place < 0, -np.inf, below[np.maximum(place, 0)])
         return cls(mean, low, weights, caps, mass)
 
-    def at(self, rows: IntArray, step: int) -> "Series":
-        """For some of the caps only, `step` apart."""
-        return Series(self.mean, self.low, self.weights, self.caps[rows], self.log_mass[rows], step)
+    def at(self, rows: IntArray) -> "Series":
+        """For some of the caps only."""
+        return Series(self.mean, self.low, self.weights, self.caps[rows], self.log_mass[rows])
 
-    def transform(self, angles: FloatArray) -> Any:
-        """The Fourier transform of the law below each cap, divided by its mass: a row per cap.
-
-        Weights between two caps are one row of a matrix; rows are added up with their sum kept at one.
-        """
-        step, first = self.step, int(self.caps[0])
-        if step == 1 and self.weights.max() - self.log_mass.min() < STEEP:
-            return self._summed(angles)
-        before = max(-(-(first - self.low + 1) // step), 1)
-        start = first - before * step + 1
-        blocks = before + len(self.caps) - 1
-        padded = np.full(blocks * step, -np.inf)
-        begin, end = self.low - start, min(self.low - start + len(self.weights), len(padded))
-        if end > max(begin, 0):
-            padded[max(begin, 0) : end] = self.weights[max(-begin, 0) : end - begin]
-        rows = padded.reshape(blocks, step)
-        tops = rows.max(axis=1)
-        safe = np.where(tops > -np.inf, tops, 0.0)
-        within = np.exp(1j * np.outer(np.arange(step), angles))
-        parts = (np.exp(rows - safe[:, None]) @ within) * np.exp(
-            1j * np.outer(start + step * np.arange(blocks), angles)
-        )
-        sizes = np.log(np.maximum(np.exp(rows - safe[:, None]).sum(axis=1), 1e-300)) + tops
-        mass = np.logaddexp.accumulate(sizes)
-        held = np.zeros(len(angles), dtype=np.complex128)
-        found = np.zeros((len(self.caps), len(angles)), dtype=np.complex128)
-        for block in range(blocks):
-            if mass[block] > -np.inf:
-                keep = np.exp(mass[block - 1] - mass[block]) if block else 0.0
-                held = held * keep + parts[block] * np.exp(safe[block] - mass[block])
-            if block >= before - 1:
-                found[block - before + 1] = held
-        return found
-
-    def _summed(self, angles: FloatArray) -> Any:
-        """The same for every cap, where one scale holds all weights."""
-        last = int(np.clip(self.caps.max() - self.low, 0, len(self.weights) - 1))
-        sums = np.exp(1j * np.outer(np.arange(self.low, self.low + last + 1), angles))
-        sums *= np.exp(self.weights[: last + 1] - self.weights.max())[:, None]
-        np.cumsum(sums, axis=0, out=sums)
-        found = sums[np.clip(self.caps - self.low, 0, last)]
-        found *= np.exp(self.weights.max() - self.log_mass)[:, None]
-        return found
+    def spectra(self, rows: range, shifts: IntArray, period: int) -> Any:
+        """Fourier transforms of the law below the caps of `rows`, divided by its mass, each shifted back."""
+        held = np.zeros((len(rows), period))
+        for row, shift in zip(rows, shifts.tolist(), strict=True):
+            size = int(np.clip(self.caps[row] - self.low + 1, 0, len(self.weights)))
+            start = (self.low - shift) % period
+            law = np.exp(self.weights[:size] - self.log_mass[row])
+            fits = min(size, period - start)
+            held[row - rows.start, start : start + fits] = law[:fits]
+            held[row - rows.start, : size - fits] += law[fits:]
+        return fft.rfft(held)
 
 
-def _log_coefficient(series: list[Series], sums: IntArray, logs: FloatArray | None = None) -> FloatArray:
-    """log of the chance that the series sum to `sums`, each below its cap; one for every row of caps.
-
-    With `logs` of what it is multiplied by, rows are as exact as they matter.
-    """
+def _log_coefficient(series: list[Series], sums: IntArray) -> FloatArray:
+    """log of the chance that the series sum to `sums`, each below its cap; one for every row of caps."""
     if not series:
         return np.where(sums == 0, 0.0, -np.inf)
     mass = np.sum([each.log_mass for each in series], axis=0)
@@ -246,24 +222,42 @@ def _log_coefficient(series: list[Series], sums: IntArray, logs: FloatArray | No
     spread = sum(each.mean for each in series)
     period = 2 * int(np.sqrt(2 * spread * FAR) + FAR * 2 / 3 + 2) + 1
     period = min(period, 2 * (int(sums.max()) + sum(each.low + len(each.weights) for each in series)) + 1)
-    total = np.full(len(sums), 1.0)
-    quiet = 0
-    matter = np.ones(len(sums)) if logs is None else np.exp(logs - logs.max())
-    for start in range(1, period // 2 + 1, FREQUENCIES):
-        angles = 2 * np.pi * np.arange(start, min(start + FREQUENCIES, period // 2 + 1)) / period
-        product = np.exp(-1j * np.outer(sums, angles))
+    period = fft.next_fast_len(max(period, *(len(each.weights) for each in series)), real=True)
+    total = np.zeros(len(sums))
+    for start in range(0, len(sums), TOGETHER):
+        rows = range(start, min(start + TOGETHER, len(sums)))
+        product = series[0].spectra(rows, sums[start : rows.stop], period)
         done: dict[tuple[float, int], Any] = {}
-        for each in series:
+        for each in series[1:]:
             key = (each.mean, int(each.caps[0]))
             if key not in done:
-                done[key] = each.transform(angles)
+                done[key] = each.spectra(rows, np.zeros(len(rows), dtype=np.int64), period)
             product *= done[key]
-        total += 2 * product.real.sum(axis=1)
-        quiet = quiet + 1 if (np.abs(product).max(axis=1) * matter).max() < 1e-18 else 0
-        if quiet == 2:
-            break
+        total[start : rows.stop] = 2 * product.real.sum(axis=1) - product[:, 0].real
+        if period % 2 == 0:
+            total[start : rows.stop] -= product[:, -1].real
     with np.errstate(divide="ignore"):
         return np.log(np.where(possible, np.maximum(total / period, 0.0), 0.0))
+
+
+def _extrapolated(terms: FloatArray, step: int, levels: Sequence[int]) -> float:
+    """The sum over all heights, from terms `step` apart.
+
+    From where heights become possible on, terms are smooth but start at a bend. By Euler and Maclaurin, sums with half
+    the weight on both ends then are even powers of the step away from each other.
+    """
+    terms = np.pad(terms, (0, -(len(terms) - 1) % LEVELS[-1]))
+    squares = [float((step * level) ** 2) for level in levels]
+    ends = float(terms[0] + terms[-1]) / 2
+    total = ends
+    for level, square in zip(levels, squares, strict=True):
+        weight = 1.0
+        for other in squares:
+            if other != square:
+                weight *= (1 - other) / (square - other)
+        some = terms[::level]
+        total += weight * step * level * (float(some.sum()) - float(some[0] + some[-1]) / 2)
+    return total
 
 
 def _log_between(low: FloatArray, high: FloatArray, size: FloatArray, share: float) -> FloatArray:
@@ -316,5 +310,5 @@ def overtaken(kinds: Kinds, progress: Progress, full: bool = True) -> Chances:
                 logs[i] = wins + np.log1p(-np.minimum(np.exp(short[:, x] - wins), 1.0))
                 logs[i, x] = np.logaddexp.reduce([wins[x], *short[:, x]])
         logs = np.where(np.isnan(logs), -inf, logs)
-    slack = (AGREE**2 + LOST * kinds.others) * float(np.maximum(gaps, 0.0).sum(axis=2).max(initial=0.0))
+    slack = (ERROR + LOST * kinds.others) * float(np.maximum(gaps, 0.0).sum(axis=2).max(initial=0.0))
     return Chances(logs, gaps, shift, slack)

@@ -31,6 +31,7 @@ MOST_TRANSFERS = 6_000
 MOST_DIMENSIONS = 3
 MOST_KINDS = 130
 MOST_EPSILON = 64.0
+LARGEST_EPSILON = 300.0
 MOST_SLACK = 1e-6
 """Of delta: with more than this left open by rounding, an answer is not called exact."""
 
@@ -70,8 +71,8 @@ def private(
     progress: Progress = nothing,
 ) -> Answer:
     """How private publishing the result of an election is, against somebody who believes what it says."""
-    if epsilon < 0:
-        raise InputError(f"epsilon = {epsilon}: must be at least 0")
+    if not 0 <= epsilon <= LARGEST_EPSILON:
+        raise InputError(f"epsilon = {epsilon}: must be at least 0, and at most {LARGEST_EPSILON:g}")
     if publish not in PUBLISHED:
         raise InputError(f"publish = {publish!r}: must be one of {', '.join(PUBLISHED)}")
     if engine is not None and engine not in ENGINES:
@@ -223,9 +224,9 @@ def _winner(
         found = sampled(kinds, epsilon, draws, seed, progress)
         worst = Worst(found.delta, log(found.delta) if found.delta else -inf, found.pair, found.results)
         answer = _answer(election, "winner", epsilon, worst, name, kinds.votes)
-        if len(kinds) > MOST_VOTES:
+        if not found.all_votes:
             notes.append(
-                f"the worst pair was looked for among {MOST_VOTES} likely votes of {len(kinds):,}; others may be worse"
+                f"the worst pair was looked for in {MOST_VOTES} likely votes of {len(kinds):,}; delta is a lower bound"
             )
         return replace(answer, exact=False, interval=(found.low, found.high), notes=tuple(notes))
     chances = run(kinds, grid, progress, full)

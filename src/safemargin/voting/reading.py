@@ -83,7 +83,8 @@ def read_belief(path: Path, names: tuple[str, ...] | None = None) -> tuple[Belie
         words = f"the probabilities lie within the intervals of {path.name}"
         return Box(tuple(seen), tuple(numbers("low")), tuple(numbers("high")), words), names
     if "count" in columns:
-        counts = dict(zip(seen, (int(value) for value in numbers("count")), strict=True))
+        cast = [_count(row["count"] or "", where) for where, row in rows]
+        counts = dict(zip(seen, cast, strict=True))
         words = f"votes fall as in {path.name}, fitted with half a vote more for each"
         return from_counts(counts, tuple(seen), words), names
     raise InputError(f"{path}: needs a column 'probability', or 'low' and 'high', or 'count'")

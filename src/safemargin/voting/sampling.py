@@ -11,17 +11,25 @@ from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.randomness import Generator, numpy_generator
 from safemargin.voting.crossings import crossings, results_at
 from safemargin.voting.election import Kinds
+from safemargin.voting.extremes import FEWEST_DRAWS, MOST_RESULTS, Extremes
 from safemargin.voting.lattice import Progress
+from safemargin.voting.rules.positional import Positional
 
 DRAWS = 200_000
 BLOCK = 10_000
 NEGLIGIBLE = 20.0
 MOST_SETS = 64
 MOST_VOTES = 64
-"""Votes among which the worst pair is looked for, the likeliest ones."""
+"""Kinds of votes of which every pair is measured. Of more, those that stand out are, and the upper end is for all."""
+STAND_OUT = 24
 OFTEN = 20.0
 """Expected votes of a kind from which on the person is taken to be any voter."""
 CONFIDENCE = 0.95
+RARE = 3.7
+"""What is expected so often is drawn in 39 of 40 runs. A draw counts at most as much as there are places.
+
+Where scores decide, every tie of two candidates is drawn; ties of other rules are too many to be sure.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,8 @@ class Estimate:
     high: float
     pair: tuple[int, int]
     results: tuple[int, ...]
+    all_votes: bool = True
+    """Whether the upper end holds for every pair of votes; otherwise it is 1."""
 
 
 @dataclass
@@ -77,9 +87,10 @@ def looked_at(kinds: Kinds) -> IntArray:
 def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progress) -> Estimate:
     """Choose the worst votes and results on one half of the draws, measure on the other."""
     found = crossings(kinds, 2)
-    votes = looked_at(kinds)
     places = [kinds.weights]
     places += [c.shares for c in found if c.rate > 0 and kinds.others * (c.rate - found[0].rate) < NEGLIGIBLE][:4]
+    all_votes = _extremes(kinds, places, draws, seed) if len(kinds) > MOST_VOTES else None
+    votes = all_votes.standing_out(min(STAND_OUT, MOST_VOTES)) if all_votes else looked_at(kinds)
     usual = int(results_at(kinds, kinds.weights)[0])
     many = (kinds.others + 1) * float(kinds.weights[votes].min()) >= OFTEN
     generator = numpy_generator(seed)
@@ -90,7 +101,7 @@ def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progr
             progress(half * (draws // 2) + start, draws)
             count = min(BLOCK, draws // 2 - start)
             counts, ratio = _drawn(places, kinds.others + many, count, generator)
-            sums = counts @ kinds.adds + kinds.offset
+            sums = _sums(kinds, counts)
             if many:  # one of all voters, at random, is the person: their vote is likely where it is cast often
                 weights = ratio[:, None] * counts[:, votes] / ((kinds.others + 1) * kinds.weights[votes])
                 moments.add(weights, kinds.rule.winners(sums)[:, None])
@@ -100,7 +111,32 @@ def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progr
         halves.append(moments)
     estimate = _estimate(halves[0], halves[1], epsilon, usual)
     x, y = estimate.pair
-    return replace(estimate, pair=(int(votes[x]), int(votes[y])))
+    high = estimate.high
+    if len(kinds) > MOST_VOTES:
+        high = max(estimate.delta, all_votes.upper(epsilon, (1 - CONFIDENCE) / 2)) if all_votes else 1.0
+    if high == 0 or not isinstance(kinds.rule, Positional):  # ties may be missed that nobody drew
+        drawn = all_votes.draws if all_votes else draws
+        high = max(high, min(RARE * len(places) / drawn, 1.0))
+    hidden = len(kinds) > MOST_VOTES and all_votes is None
+    return replace(estimate, pair=(int(votes[x]), int(votes[y])), high=high, all_votes=not hidden)
+
+
+def _extremes(kinds: Kinds, places: list[FloatArray], draws: int, seed: int) -> Extremes | None:
+    """All votes added to the same elections; nothing if that takes too long."""
+    count = min(draws, MOST_RESULTS // (len(kinds) * kinds.adds.shape[1]))
+    if count < FEWEST_DRAWS:
+        return None
+    found, generator = Extremes.empty(kinds), numpy_generator(seed + 1)
+    for start in range(0, count, BLOCK):
+        counts, ratio = _drawn(places, kinds.others, min(BLOCK, count - start), generator)
+        found.add(_sums(kinds, counts), ratio)
+    return found
+
+
+def _sums(kinds: Kinds, counts: IntArray) -> IntArray:
+    """What all votes add up to, in floating point, which is quick and exact for whole numbers of this size."""
+    sums: IntArray = np.rint(counts.astype(np.float64) @ kinds.adds.astype(np.float64)).astype(np.int64)
+    return sums + kinds.offset
 
 
 def _drawn(places: list[FloatArray], voters: int, count: int, generator: Generator) -> tuple[IntArray, FloatArray]:
@@ -128,7 +164,7 @@ def _estimate(choosing: Moments, measuring: Moments, epsilon: float, usual: int)
         mean, _ = choosing.gap(results, factor)
         cases.append((float(mean.max()), results, np.unravel_index(int(mean.argmax()), mean.shape)))
     if not cases:
-        rare = 3.7 / (choosing.draws + measuring.draws)
+        rare = RARE / (choosing.draws + measuring.draws)
         return Estimate(0.0, 0.0, min(rare, 1.0), (0, 1), ())
     _, results, (x, y) = max(cases, key=lambda case: case[0])
     mean, error = measuring.gap(results, factor)
