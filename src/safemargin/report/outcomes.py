@@ -20,11 +20,11 @@ PUBLISHED_WORDS = {
 
 
 def answer_words(answer: Answer) -> str:
-    """The answer in one sentence."""
-    about = "" if answer.exact else "about "
+    """The answer in one sentence; where it was drawn or searched, with the upper end of its interval."""
+    delta = small(answer.delta) if answer.exact else f"at most {small(answer.interval[1])}"
     return (
         f"Publishing {PUBLISHED_WORDS[answer.publish]} exactly is "
-        f"({answer.epsilon:g}, {about}{small(answer.delta)})-private "
+        f"({answer.epsilon:g}, {delta})-private "
         f"against an adversary who believes that {answer.belief}."
     )
 
