@@ -15,6 +15,7 @@ from safemargin.mechanisms.key_table import apportioned, key_table
 from safemargin.mechanisms.max_entropy import attainable, largest_entropy
 from safemargin.mechanisms.ptable import Request, ptable, reference_ptable, request
 from safemargin.mechanisms.ptable_privacy import delta_at, epsilon_at, guarantee, readings
+from safemargin.model.guarantee import Measure
 from safemargin.model.ptable import KeyTable, Law, PTable
 
 NEAR = 2e-6
@@ -189,7 +190,11 @@ def test_epsilon_and_delta_are_those_of_the_definition(bound: int, variance: int
     promise = guarantee(table)
     assert promise.epsilon == max(each.epsilon for each in pairs[1:]) and promise.delta == edge
     twice = guarantee(table, cells=2)
-    assert twice.epsilon is None and "nothing is promised about all of them together" in twice.statement
+    assert (
+        twice.epsilon is None
+        and twice.measure is Measure.NONE
+        and "nothing is promised about all of them together" in twice.statement
+    )
     loss = epsilon_at(table, 0.1)
     assert loss is not None and delta_at(table, loss) <= 0.1 < delta_at(table, loss - 1e-6)
 

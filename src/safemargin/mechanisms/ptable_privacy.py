@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.model.guarantee import Guarantee, about_a_person
+from safemargin.model.guarantee import ONE_PERSON, Guarantee, Measure, about_a_person
 from safemargin.model.ptable import PTable
 
 
@@ -90,7 +90,7 @@ def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
         f"promised about all of them together; with independent keys it would be exp({cells * epsilon:.4g}) and "
         f"{min(1.0, cells * delta):.3g}."
     )
-    return Guarantee("cell key", statement)
+    return Guarantee("cell key", statement, change=ONE_PERSON, measure=Measure.NONE)
 
 
 def _from(table: PTable, first: int) -> list[Reading]:
