@@ -224,11 +224,15 @@ def _winner(
         found = sampled(kinds, epsilon, draws, seed, progress)
         worst = Worst(found.delta, log(found.delta) if found.delta else -inf, found.pair, found.results)
         answer = _answer(election, "winner", epsilon, worst, name, kinds.votes)
+        # Who wins follows from how many votes of each kind there are, so it tells no more than those counts.
+        counted = counts_worst(kinds.others + 1, kinds.weights.tolist(), epsilon).delta
         if not found.all_votes:
             notes.append(
-                f"the worst pair was looked for in {MOST_VOTES} likely votes of {len(kinds):,}; delta is a lower bound"
+                f"the worst pair was looked for in {MOST_VOTES} likely votes of {len(kinds):,}; "
+                "delta is a lower bound, and the upper end that of publishing all counts"
             )
-        return replace(answer, exact=False, interval=(found.low, found.high), notes=tuple(notes))
+        interval = found.low, max(min(found.high, counted), found.low)
+        return replace(answer, exact=False, interval=interval, notes=tuple(notes))
     chances = run(kinds, grid, progress, full)
     answer = _answer(election, "winner", epsilon, chances.worst(epsilon), name, kinds.votes)
     slack = chances.rounding + 1e-12 * answer.delta
