@@ -181,8 +181,9 @@ def test_intervals_hold_for_votes_that_were_not_measured(
 def test_too_many_votes_for_an_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("safemargin.voting.sampling.MOST_RESULTS", 1000)
     rule = rule_named("borda", 5)
-    answer = private(Election(rule, 100, uniform(rule)), draws=2000)
-    assert answer.interval[1] == 1 and "lower bound" in answer.notes[-1]
+    election = Election(rule, 100, uniform(rule))
+    answer = private(election, draws=2000)
+    assert answer.interval[1] == private(election, "histogram").delta < 1 and "lower bound" in answer.notes[-1]
 
 
 def test_many_kinds_of_votes_have_an_upper_end() -> None:
