@@ -179,7 +179,7 @@ def test_intervals_hold_for_votes_that_were_not_measured(
 
 
 def test_too_many_votes_for_an_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safemargin.voting.sampling.MOST_RESULTS", 1000)
+    monkeypatch.setattr("safemargin.voting.extremes.MOST_RESULTS", 1000)
     rule = rule_named("borda", 5)
     election = Election(rule, 100, uniform(rule))
     answer = private(election, draws=2000)

@@ -193,3 +193,17 @@ def test_wrong_preflib(tmp_path: Path, line: str, words: str) -> None:
     path.write_text(NEW + line + "\n")
     with pytest.raises(InputError, match=words):
         read_ballots(path)
+
+
+@pytest.mark.parametrize("name", ["maximin", "copeland", "ranked-pairs", "schulze", "stv", "bucklin", "bucklin-simple"])
+def test_a_settled_election_has_the_same_winner_whatever_is_added(name: str) -> None:
+    rng, rule = np.random.default_rng(7), rule_named(name, 4)
+    short = {vote[:size] for vote in rankings(4) for size in (1, 2, 4)}
+    votes = sorted(short)
+    adds = rule.statistics(votes)
+    shares = rng.dirichlet(np.full(len(votes), 0.2), size=400)
+    sums = np.stack([rng.multinomial(rng.integers(5, 60), share) for share in shares]) @ adds
+    settled = rule.settled(sums)
+    assert 20 < settled.sum() < 400
+    for add in adds:
+        assert (rule.winners(sums + add)[settled] == rule.winners(sums)[settled]).all()

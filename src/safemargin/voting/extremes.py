@@ -30,6 +30,7 @@ class Extremes:
     likely: FloatArray
     squares: FloatArray
     draws: int = 0
+    work: int = 0
 
     @classmethod
     def empty(cls, kinds: Kinds) -> "Extremes":
@@ -37,13 +38,18 @@ class Extremes:
         shape = len(kinds), kinds.rule.outcomes
         return cls(kinds, np.zeros(shape), np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1]))
 
-    def add(self, sums: IntArray, ratio: FloatArray) -> None:
-        """Count drawn elections: sums of the others, and how much each counts."""
+    def add(self, sums: IntArray, ratio: FloatArray) -> bool:
+        """Count drawn elections: sums of the others, and how much each counts; or say that it would take too long."""
+        open_ = ~self.kinds.rule.settled(sums)
+        self.work += int(open_.sum()) * sums.shape[1] * len(self.kinds)
+        if self.work > MOST_RESULTS:
+            return False
         outcomes = self.kinds.rule.outcomes
         usual = self.kinds.rule.winners(sums + self.kinds.adds[0])
         self.draws += len(sums)
         self.likely += np.bincount(usual, ratio, outcomes)
         self.squares += np.bincount(usual, ratio**2, outcomes)
+        sums, ratio, usual = sums[open_], ratio[open_], usual[open_]
         for vote in range(1, len(self.kinds)):
             results = self.kinds.rule.winners(sums + self.kinds.adds[vote])
             moved = results != usual
@@ -51,6 +57,7 @@ class Extremes:
                 weight, new, old = ratio[moved], results[moved], usual[moved]
                 self.first[vote] += np.bincount(new, weight, outcomes) - np.bincount(old, weight, outcomes)
                 self.second[vote] += np.bincount(new, weight**2, outcomes) + np.bincount(old, weight**2, outcomes)
+        return True
 
     def standing_out(self, most: int) -> IntArray:
         """Votes that make some result likelier or less likely than most others do."""

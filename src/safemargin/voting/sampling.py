@@ -11,7 +11,7 @@ from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.randomness import Generator, numpy_generator
 from safemargin.voting.crossings import crossings, results_at
 from safemargin.voting.election import Kinds
-from safemargin.voting.extremes import FEWEST_DRAWS, MOST_RESULTS, Extremes
+from safemargin.voting.extremes import FEWEST_DRAWS, Extremes
 from safemargin.voting.lattice import Progress
 from safemargin.voting.rules.positional import Positional
 
@@ -19,6 +19,8 @@ DRAWS = 200_000
 BLOCK = 10_000
 NEGLIGIBLE = 20.0
 MOST_SETS = 64
+MOST_COUNTS = 10_000_000
+"""Numbers that are held at once."""
 MOST_VOTES = 64
 """Kinds of votes of which every pair is measured. Of more, those that stand out are, and the upper end is for all."""
 STAND_OUT = 24
@@ -123,14 +125,13 @@ def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progr
 
 def _extremes(kinds: Kinds, places: list[FloatArray], draws: int, seed: int) -> Extremes | None:
     """All votes added to the same elections; nothing if that takes too long."""
-    count = min(draws, MOST_RESULTS // (len(kinds) * kinds.adds.shape[1]))
-    if count < FEWEST_DRAWS:
-        return None
     found, generator = Extremes.empty(kinds), numpy_generator(seed + 1)
-    for start in range(0, count, BLOCK):
-        counts, ratio = _drawn(places, kinds.others, min(BLOCK, count - start), generator)
-        found.add(_sums(kinds, counts), ratio)
-    return found
+    block = max(min(BLOCK, FEWEST_DRAWS // 4, MOST_COUNTS // (len(kinds) + kinds.adds.shape[1])), 1)
+    while found.draws < draws:
+        counts, ratio = _drawn(places, kinds.others, min(block, draws - found.draws), generator)
+        if not found.add(_sums(kinds, counts), ratio):
+            break
+    return found if found.draws >= min(draws, FEWEST_DRAWS) else None
 
 
 def _sums(kinds: Kinds, counts: IntArray) -> IntArray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking
 from safemargin.voting.rules.rule import Rule, first_best
 
@@ -42,4 +42,20 @@ class Bucklin(Rule):
             found[now] = np.argmax(over[now], axis=1) if self.simple else first_best(mentions[now])
         nobody = found < 0
         found[nobody] = first_best(sums[nobody, (count - 1) * count : count * count])
+        return found
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Where no majority is close up to the first place with one, and the winner there leads by two mentions."""
+        count, total = self.candidates, sums[:, -1:]
+        found, waiting = np.zeros(len(sums), dtype=bool), np.ones(len(sums), dtype=bool)
+        for place in range(count):
+            mentions = sums[:, place * count : (place + 1) * count]
+            never, always = mentions + 2 <= total + 1, mentions > total + 1
+            if self.simple:  # the first who has a majority, if it is sure who has one
+                wins = (never | always).all(axis=1) & always.any(axis=1)
+            else:
+                most = np.partition(mentions, count - 2, axis=1)
+                wins = always.any(axis=1) & (most[:, -1] - most[:, -2] > 2)
+            found |= waiting & wins
+            waiting &= never.all(axis=1)
         return found

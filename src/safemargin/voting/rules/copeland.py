@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking
-from safemargin.voting.rules.rule import Rule, first_best, margins, pairs
+from safemargin.voting.rules.rule import Rule, beats_all, first_best, margins, pairs
 
 
 @dataclass(frozen=True)
@@ -31,3 +31,7 @@ class Copeland(Rule):
             balance[:, a] += won
             balance[:, b] -= won
         return first_best(balance)
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Where somebody beats everybody else, and would whatever is added: they win."""
+        return beats_all(sums, self.candidates)

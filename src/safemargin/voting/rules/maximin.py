@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking
-from safemargin.voting.rules.rule import Rule, first_best, margins
+from safemargin.voting.rules.rule import Rule, beats_all, first_best, margins
 
 
 @dataclass(frozen=True)
@@ -27,3 +27,7 @@ class Maximin(Rule):
         return first_best(
             np.stack([sums[:, a * width : (a + 1) * width].min(axis=1) for a in range(self.candidates)], 1)
         )
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Where somebody beats everybody else, and would whatever is added: they win."""
+        return beats_all(sums, self.candidates)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking
-from safemargin.voting.rules.rule import Rule, margins, pairs
+from safemargin.voting.rules.rule import Rule, beats_all, margins, pairs
 
 
 @dataclass(frozen=True)
@@ -40,3 +40,7 @@ class RankedPairs(Rule):
         beaten = (above & ~np.eye(count, dtype=bool)).any(axis=1)
         found: IntArray = np.argmax(~beaten, axis=1).astype(np.int64)
         return found
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Where somebody beats everybody else, and would whatever is added: they win."""
+        return beats_all(sums, self.candidates)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking, rankings
 
 
@@ -30,6 +30,10 @@ class Rule(ABC):
     @abstractmethod
     def winners(self, sums: IntArray) -> IntArray:
         """Who wins, for each row of sums."""
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Rows whose winner is sure to stay the same whatever vote is added; rules say so where it is quick to tell."""
+        return np.zeros(len(sums), dtype=bool)
 
     def votes(self) -> tuple[Ranking, ...]:
         """One vote of each kind that the rule tells apart, equally many rankings behind each."""
@@ -67,6 +71,14 @@ def margins(votes: Sequence[Ranking], candidates: int) -> IntArray:
         places[row, list(vote)] = np.arange(len(vote))
     first, second = np.array(pairs(candidates), dtype=np.int64).reshape(-1, 2).T
     found: IntArray = np.sign(places[:, second] - places[:, first])
+    return found
+
+
+def beats_all(sums: IntArray, candidates: int) -> BoolArray:
+    """Rows of margins in which somebody beats everybody else by more than one vote, and so still does after another."""
+    width = candidates - 1
+    worst = [sums[:, a * width : (a + 1) * width].min(axis=1) for a in range(candidates)]
+    found: BoolArray = np.stack(worst).max(axis=0) > 1
     return found
 
 

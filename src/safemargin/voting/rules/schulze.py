@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking
-from safemargin.voting.rules.rule import Rule, margin_square, margins
+from safemargin.voting.rules.rule import Rule, beats_all, margin_square, margins
 
 
 @dataclass(frozen=True)
@@ -31,3 +31,7 @@ class Schulze(Rule):
         unbeaten = (strength >= strength.transpose(0, 2, 1)).all(axis=2)
         found: IntArray = np.argmax(unbeaten, axis=1).astype(np.int64)
         return found
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Where somebody beats everybody else, and would whatever is added: they win."""
+        return beats_all(sums, self.candidates)

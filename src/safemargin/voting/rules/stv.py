@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking
 from safemargin.voting.rules.rule import Rule
 
@@ -38,12 +38,20 @@ class Stv(Rule):
 
     def winners(self, sums: IntArray) -> IntArray:
         """Whoever is left; of the last two the first if they are equal."""
+        return self._counted(sums)[0]
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Where whoever is dropped has, every time, at least two votes fewer than anybody else."""
+        return self._counted(sums)[1]
+
+    def _counted(self, sums: IntArray) -> tuple[IntArray, BoolArray]:
+        """Who wins, and whether no drop was close."""
         everybody = tuple(range(self.candidates))
         offsets, start = {}, 0
         for standing in self._standing():
             offsets[standing] = start
             start += len(standing)
-        found = np.zeros(len(sums), dtype=np.int64)
+        found, sure = np.zeros(len(sums), dtype=np.int64), np.ones(len(sums), dtype=bool)
         waiting = [(everybody, np.arange(len(sums)))]
         while waiting:
             standing, rows = waiting.pop()
@@ -58,11 +66,13 @@ class Stv(Rule):
             )
             forward = self.drop_first and len(standing) > 2
             dropped = np.argmin(tops, axis=1) if forward else len(standing) - 1 - np.argmin(tops[:, ::-1], axis=1)
+            fewest = np.partition(tops, 1, axis=1)
+            sure[rows] &= fewest[:, 1] - fewest[:, 0] > 1
             for place in range(len(standing)):
                 mine = rows[dropped == place]
                 if len(mine):
                     waiting.append((standing[:place] + standing[place + 1 :], mine))
-        return found
+        return found, sure
 
     def winner(self, votes: Sequence[Ranking], counts: Sequence[int]) -> int:
         """Who wins, counted round by round: many candidates have too many sets for a table."""
