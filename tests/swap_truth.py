@@ -61,6 +61,7 @@ TABLE_3 = {"PL household": (2.70, "0.07455", "0.07509"), "PL person": (17.90, "2
 PERSON_ATTRIBUTES = {"hhgq": 7.24, "votingage": 7.57, "hispanic": 10.04, "cenrace": 10.08}
 PERSON_WITHIN = {"Block_Group": 2.93, "Tract": 9.38, "County": 11.70, "State": 13.05, "US": 16.89}
 PUERTO_RICO_WITHIN = {"Block_Group": 2.93, "Tract": 11.18, "County": 13.51, "State": 15.41}
+PUERTO_RICO_ATTRIBUTES = {"hhgq": 8.69, "votingage": 9.49, "hispanic": 11.65, "cenrace": 11.69}
 UNIT_WITHIN = {"Block_Group": 0.82, "Tract": 1.81, "County": 2.35, "State": 2.46, "US": 2.47}
 SIGMAS = {
     ("State", "total"): 1.10,

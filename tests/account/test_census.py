@@ -23,6 +23,7 @@ from safemargin.model.guarantee import Guarantee
 from swap_truth import (
     PERSON_ATTRIBUTES,
     PERSON_WITHIN,
+    PUERTO_RICO_ATTRIBUTES,
     PUERTO_RICO_WITHIN,
     SIGMAS,
     TABLE_3,
@@ -56,7 +57,10 @@ def test_certificate_of_units_and_puerto_rico() -> None:
     assert UNITS.rho_squared == Fraction(11417641, 152349649)
     assert found.epsilon == pytest.approx(1455307 / 588081, abs=1e-3) and round(found.published, 4) == 2.7022
     assert printed(dict(found.within)) == UNIT_WITHIN
-    assert printed(dict(certificate(PUERTO_RICO_PERSONS).within)) == PUERTO_RICO_WITHIN
+    island = certificate(PUERTO_RICO_PERSONS)
+    assert PUERTO_RICO_PERSONS.rho_squared == PERSONS.rho_squared and round(island.epsilon, 2) == 17.14
+    assert printed(dict(island.attributes)) == PUERTO_RICO_ATTRIBUTES
+    assert printed(dict(island.within)) == PUERTO_RICO_WITHIN
     assert PUERTO_RICO_UNITS.rho_squared == UNITS.rho_squared
 
 

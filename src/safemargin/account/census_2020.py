@@ -81,22 +81,16 @@ PUERTO_RICO_UNITS = _units(
     ),
 )
 
-PUERTO_RICO_LEVELS = {
-    "State": Fraction(689, 4099),
-    "County": Fraction(695, 4099),
-    "Tract": Fraction(772, 4099),
-    "Block_Group": Fraction(1778, 4099),
-    "Block": Fraction(165, 4099),
-}
-"""Shares of the levels for persons in Puerto Rico; those of the queries are not at hand."""
-
 PUERTO_RICO_PERSONS = Product(
-    "Puerto Rico persons (levels only)",
+    "Puerto Rico persons",
     "person",
     Fraction(339, 542),
-    tuple(
-        Level(name, share, (Query("all queries", frozenset(), Fraction(1)),))
-        for name, share in PUERTO_RICO_LEVELS.items()
+    (
+        _level("State", Fraction(689, 4099), 2052, (209, 209, 209, 209, 209, 212, 212, 209, 224, 150)),
+        _level("County", Fraction(695, 4099), 4097, (3126, 10, 10, 10, 10, 10, 28, 28, 10, 101, 754)),
+        _level("Tract", Fraction(772, 4099), 4102, (1467, 13, 7, 7, 7, 7, 1732, 30, 7, 100, 725)),
+        _level("Block_Group", Fraction(1778, 4099), 4103, (1876, 4, 4, 4, 4, 4, 749, 10, 4, 27, 1417)),
+        _level("Block", Fraction(165, 4099), 4097, (5, 9, 5, 5, 5, 5, 21, 21, 5, 71, 3945)),
     ),
 )
 
