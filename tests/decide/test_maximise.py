@@ -1,6 +1,6 @@
 """The chosen tables of several axes are compared with the best choice that exhaustion finds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -54,6 +54,16 @@ def lively_town(seed: int) -> tuple[Town, Target]:
     return lively, Target(
         beta=float(rng.choice([0.0, 0.02, 0.1])), kappa=int(rng.integers(1, 4)), tau=int(rng.integers(3))
     )
+
+
+def entwined_town(seed: int) -> tuple[Town, Target]:
+    """Everybody in q0 and r0 is in p0, with a few people more: tables are often in each other's way."""
+    rng = np.random.default_rng([seed, 64])
+    people = {("p0", "q1", "r1"): int(rng.integers(1, 5)), ("p0", "q0", "r0"): int(rng.integers(8, 12))}
+    people |= {("p1", q, r): int(rng.integers(6, 12)) for q, r in (("q0", "r1"), ("q1", "r0"), ("q1", "r1"))}
+    votes = {cell: (int(rng.binomial(size, 0.5)),) for cell, size in people.items()}
+    target = Target(beta=float(rng.choice([0.05, 0.1, 0.2])), kappa=int(rng.integers(1, 3)), tau=int(rng.integers(3)))
+    return Town(("p", "q", "r"), (("p0", "p1"), ("q0", "q1"), ("r0", "r1")), ("yes",), people, votes), target
 
 
 def limits_of(table: Table, target: Target) -> Limits:
@@ -164,10 +174,10 @@ def wanted_of(place: Town, seed: int) -> tuple[Wanted, ...]:
     return tuple(found)
 
 
-def run(seeds: range) -> dict[str, int]:
+def run(seeds: range, towns: Callable[[int], tuple[Town, Target]] = lively_town) -> dict[str, int]:
     seen = {"compared": 0, "conflicts": 0, "merged": 0, "given up": 0, "gap": 0}
     for seed in seeds:
-        place, target = lively_town(seed)
+        place, target = towns(seed)
         table = place.table()
         limits = limits_of(table, target)
         plan = decide(table, target)
@@ -203,10 +213,10 @@ def test_no_choice_is_better_than_the_one_that_is_made() -> None:
 
 @pytest.mark.slow
 def test_no_choice_is_better_in_hundreds_of_cases() -> None:
-    seen = run(range(1000, 1480))
-    # cells at a limit are merged before tables can be in each other's way, so few still are
-    assert seen["compared"] > 180 and seen["conflicts"] > 5 and seen["merged"] > 25
-    assert seen["gap"] == 0
+    seen, entwined = run(range(1000, 1480)), run(range(3000, 3240), entwined_town)
+    assert seen["compared"] > 180 and seen["merged"] > 25
+    assert entwined["compared"] > 120 and entwined["conflicts"] > 30
+    assert seen["gap"] == entwined["gap"] == 0
 
 
 def nested_town() -> Town:
@@ -239,8 +249,8 @@ def test_a_single_axis_is_kept_unless_it_may_be_given_up() -> None:
 
 def test_every_certified_choice_passes_the_audit_of_every_onlooker() -> None:
     published = 0
-    for seed in range(30):
-        place, target = lively_town(seed)
+    for seed, towns in product(range(30), (lively_town, entwined_town)):
+        place, target = towns(seed)
         table = place.table()
         watching = [knowing(table, composition, composition) for composition in ("joint", "sizes", "none")]
         plan = decide(table, target, watching)
@@ -253,7 +263,7 @@ def test_every_certified_choice_passes_the_audit_of_every_onlooker() -> None:
             if audit(before, onlooker).is_safe:
                 assert audit(release, onlooker).is_safe, (seed, onlooker.name)
         published += any(each.is_published for each in found.margins)
-    assert published > 1
+    assert published > 2
 
 
 def test_a_cell_that_is_refused_is_given_away() -> None:
