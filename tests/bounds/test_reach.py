@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from safemargin.bounds.levels import levels
+from safemargin.bounds.clearing import nudge
+from safemargin.bounds.levels import levels, open_cells, show
 from safemargin.bounds.linear import Program
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.reach import Surroundings
@@ -60,3 +61,17 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
                 assert most[cell, option] <= program.maximise_integer(cost.ravel(), 20.0).value + 1e-6
                 assert least[cell, option] >= -program.maximise_integer(-cost.ravel(), 20.0).value - 1e-6
     assert wider
+
+
+@pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 2)])
+def test_nudged_profiles_lead_to_tables_that_fit_and_show_more(seed: int, options: int) -> None:
+    table, known = village(seed, options)
+    rounder = Rounder(known)
+    limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
+    checked = levels(known, rounder, limits)
+    tables = [table.margin(NAMES).counts[:, : known.free].ravel()]
+    show(checked, known, tables[0])
+    before = open_cells(checked)
+    nudge(checked, rounder, tables, np.random.default_rng(seed))
+    assert all(known.admits(counts) for counts in tables)
+    assert len(tables) > 1 and open_cells(checked) < before

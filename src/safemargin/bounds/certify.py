@@ -6,32 +6,31 @@ are the cells of the joint table and of smaller sets of axes: a pair of axes can
 it, taken alone, is open.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from safemargin.bounds.clearing import FEW, lean, nudge, show_reach, wander, wanted, with_rest
 from safemargin.bounds.ends import decide_ends, worthwhile
 from safemargin.bounds.levels import Level, levels, open_cells, show
 from safemargin.bounds.linear import Program
 from safemargin.bounds.nearby import MOST_VARIABLES, nearby
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.reach import Surroundings
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.sharp import SEED, Progress
 from safemargin.bounds.system import System
 from safemargin.bounds.witness import STEPS, Family, Fit
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.target import Limits
-from safemargin.randomness import Generator, numpy_generator
+from safemargin.randomness import numpy_generator
 
 ROUNDS = 30
 SHUFFLES = 4
-FEW = 1_000
 FITS = 5
 PULL, STRONG_PULL = 2.0, 8.0
-LONG, IDLE, HANDFUL = 8, 12, 200
-"""Rounds in a row that may clear little or nothing, where a round is cheap; cells for which it is."""
+LONG = 8
+"""Rounds in a row that may clear little or nothing, where a round is cheap."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def certify(
     tables = [counts for counts in given if counts.shape == known.low.shape and known.admits(counts)]
     for counts in tables:
         show(checked, known, counts)
-    _reach(checked, rounder, tables)
+    show_reach(checked, rounder, tables)
     if not tables:
         tables = _shuffled(checked, known, rounder, rounder.guess() if rounder.possible else None, progress)
     linear = 0
@@ -164,29 +163,15 @@ def _shuffled(
         tables.append(counts)
         show(checked, known, counts)
         if turn in (0, SHUFFLES - 1):  # further tables clear larger cells at less cost, where one can be had
-            _reach(checked[:1] if turn == 0 and rounder.scaling is None else checked, rounder, [counts])
+            show_reach(checked[:1] if turn == 0 and rounder.scaling is None else checked, rounder, [counts])
         before, left = left, open_cells(checked)
         if left < FEW or (turn > 2 and left > 0.9 * before):  # fits clear few cells better
             break
-        want = _with_rest(known, _want(known, checked, generator))
+        want = with_rest(known, wanted(known, checked, generator))
         counts = rounder.exchanges.shuffle(counts, want, generator)
         if progress is not None:
             progress(turn + 1, SHUFFLES + ROUNDS)
     return tables
-
-
-def _wandered(checked: list[Level], rounder: Rounder, tables: list[IntArray], generator: Generator) -> None:
-    """Add tables that exchanges lead to, as long as they clear some of a handful of cells: cheaper than a fit each."""
-    known = rounder.known
-    counts, idle = tables[-1] if tables else None, 0
-    while counts is not None and idle < IDLE and 0 < (before := open_cells(checked)) < HANDFUL:
-        counts = rounder.exchanges.shuffle(counts, _with_rest(known, _want(known, checked, generator)), generator)
-        show(checked, known, counts)
-        _reach(checked, rounder, [counts])
-        idle += 1
-        if open_cells(checked) < before:
-            tables.append(counts)
-            idle = 0
 
 
 def _second_guess(rounder: Rounder, family: Family) -> FloatArray:
@@ -213,41 +198,33 @@ def _pulled(
         if not left or stuck > (3 if rounder.scaling is None else LONG) or (turn > 2 and not tables):
             break
         if rounder.scaling is not None:
-            _wandered(checked, rounder, tables, generator)
-            if not open_cells(checked):
-                break
-        want = PULL * (1 + stuck) * _want(known, checked, generator)
+            wander(checked, rounder, tables, generator)
+        if stuck:
+            nudge(checked, rounder, tables, generator)
+        if not open_cells(checked):
+            break
+        want = PULL * (1 + stuck) * wanted(known, checked, generator)
         if stuck and left < FEW:  # neighbours stand in each other's way: pull some of them only
             want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
         if rounder.scaling is not None:
-            values = rounder.scaling.fit(_lean(known, want))
+            values = rounder.scaling.fit(lean(known, want))
         else:
-            fit = family.fit(tilt=_lean(known, want), start=theta)
+            fit = family.fit(tilt=lean(known, want), start=theta)
             theta, values = fit.direction if fit.residual < 1 and not fit.impossible else None, fit.values
         counts = rounder.round(values)
         if counts is None and rounder.in_circles:
-            counts = nearby(known, values, *box, _lean(known, want))
+            counts = nearby(known, values, *box, lean(known, want))
         if counts is None and tables:  # no whole table near the fit: exchange votes in an earlier one instead
-            counts = rounder.exchanges.shuffle(tables[turn % len(tables)], _with_rest(known, want), generator)
+            counts = rounder.exchanges.shuffle(tables[turn % len(tables)], with_rest(known, want), generator)
         if counts is not None:
             tables.append(counts)
             show(checked, known, counts)
             few = left < FEW and turn % 4 == 2
-            _reach(checked, rounder, tables if few else [counts])
+            show_reach(checked, rounder, tables if few else [counts])
         if progress is not None:
             progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
         before, left = left, open_cells(checked)
         stuck = stuck + 1 if left > 0.9 * before else 0
-
-
-def _with_rest(known: System, want: FloatArray) -> FloatArray:
-    """What is wanted per column of a table: the listed options, and nothing of what is left over."""
-    return want if known.reference else np.column_stack([want, np.zeros(len(want))])
-
-
-def _lean(known: System, want: FloatArray) -> FloatArray:
-    """What is wanted per listed option as a pull on the variables."""
-    return np.asarray((want[:, :-1] - want[:, -1:] if known.reference else want).ravel())
 
 
 def _cleared_by_fits(checked: list[Level], family: Family, limits: Limits) -> int:
@@ -257,10 +234,10 @@ def _cleared_by_fits(checked: list[Level], family: Family, limits: Limits) -> in
     tables = _real_table(known, family.fit(floors=_floors(known, limits)))
     cleared = 0
     for turn in range(FITS):
-        want = STRONG_PULL * _want(known, checked, generator)
+        want = STRONG_PULL * wanted(known, checked, generator)
         want *= generator.random((len(want), 1)) < 1 / (1 + turn)
         for way in (1.0, -1.0):
-            tables += _real_table(known, family.fit(tilt=way * _lean(known, want), steps=STEPS))
+            tables += _real_table(known, family.fit(tilt=way * lean(known, want), steps=STEPS))
         cleared = sum(level.cleared_by(tables) for level in checked if level.open_cells) if tables else 0
         if cleared == open_cells(checked):
             break
@@ -276,45 +253,6 @@ def _real_table(known: System, fit: Fit) -> list[FloatArray]:
         assert known.people is not None
         values = np.column_stack([values, known.people - values.sum(axis=1)])
     return [values[:, : len(known.options)]]
-
-
-def _reach(checked: list[Level], rounder: Rounder, tables: Sequence[IntArray]) -> None:
-    """What tables one exchange away from these show of open cells."""
-    count = len(rounder.known.options)
-    for counts in tables:
-        around = Surroundings(rounder.reach, counts)
-        for level in checked:
-            if level.open_cells:
-                up, down = level.needs()
-                wanted: BoolArray = np.asarray((up | down).any(axis=1))
-                for least, most in _ends(level, rounder, around, wanted):
-                    level.show(least[:, :count], most[:, :count])
-                    if not level.open_cells:
-                        break
-
-
-def _ends(
-    level: Level, rounder: Rounder, around: Surroundings, wanted: BoolArray
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Ends of cells, block by block; where every cell is a profile that a table tells from all others, by pairs."""
-    if rounder.reach.are_profiles and len(level.first) == len(level.cell_of):
-        for least, most in rounder.exchanges.reach(around.counts, wanted[level.cell_of]):
-            yield least[level.first], most[level.first]
-    else:
-        yield from around.ends(level.pieces(rounder.reach).of(wanted))
-
-
-def _want(known: System, checked: list[Level], generator: Generator) -> FloatArray:
-    """Per profile and listed option which way the next table should differ, to clear the cells that are still open."""
-    want = np.zeros((len(known.codes), len(known.options)))
-    turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
-    for level in checked:
-        if level.open_cells:
-            up, down = level.needs()
-            either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
-            pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
-            want = np.where(want == 0, pull[level.cell_of], want)  # sums could cancel
-    return want
 
 
 def _doubtful(level: Level) -> list[Exposed]:
