@@ -20,34 +20,34 @@ def intervals(folder: Path, **files: str) -> dict[str, tuple[int, int]]:
     return dict(zip(cells, zip(found.lower[:, 0].tolist(), found.upper[:, 0].tolist(), strict=True), strict=True))
 
 
-def test_combinations_that_a_fact_does_not_list_are_not_empty(tmp_path: Path) -> None:
-    found = intervals(
-        tmp_path,
-        r="r,option,count\na,yes,5\nb,yes,7\n",
-        s="s,option,count\nx,yes,\ny,yes,\n",
-        f="r,s,option,lower,upper\na,x,yes,1,5\nb,y,yes,1,7\n",
-    )
-    assert found == {"ax": (1, 5), "ay": (0, 4), "bx": (0, 6), "by": (1, 7)}
+EMPTY, EXACT = "s,option,count\nx,yes,\ny,yes,\n", "s,option,count\nx,yes,5\ny,yes,7\n"
 
 
-def test_some_exact_facts_do_not_contradict_the_margins(tmp_path: Path) -> None:
-    found = intervals(
-        tmp_path,
-        r="r,option,count\na,yes,5\nb,yes,7\n",
-        s="s,option,count\nx,yes,5\ny,yes,7\n",
-        f="r,s,option,count\na,x,yes,2\nb,y,yes,4\n",
-    )
-    assert found == {"ax": (2, 2), "ay": (3, 3), "bx": (3, 3), "by": (4, 4)}
-
-
-def test_a_fact_that_lists_every_combination_speaks_about_everybody(tmp_path: Path) -> None:
-    found = intervals(
-        tmp_path,
-        r="r,option,count\na,yes,5\nb,yes,7\n",
-        s="s,option,count\nx,yes,\ny,yes,\n",
-        f="r,s,option,lower,upper\na,x,yes,1,2\na,y,yes,0,9\nb,x,yes,0,1\nb,y,yes,0,9\n",
-    )
-    assert found == {"ax": (1, 2), "ay": (3, 4), "bx": (0, 1), "by": (6, 7)}
+@pytest.mark.parametrize(
+    ("s", "fact", "expected"),
+    [
+        pytest.param(
+            EMPTY,
+            "r,s,option,lower,upper\na,x,yes,1,5\nb,y,yes,1,7\n",
+            {"ax": (1, 5), "ay": (0, 4), "bx": (0, 6), "by": (1, 7)},
+            id="combinations that a fact does not list are not empty",
+        ),
+        pytest.param(
+            EXACT,
+            "r,s,option,count\na,x,yes,2\nb,y,yes,4\n",
+            {"ax": (2, 2), "ay": (3, 3), "bx": (3, 3), "by": (4, 4)},
+            id="some exact facts do not contradict the margins",
+        ),
+        pytest.param(
+            EMPTY,
+            "r,s,option,lower,upper\na,x,yes,1,2\na,y,yes,0,9\nb,x,yes,0,1\nb,y,yes,0,9\n",
+            {"ax": (1, 2), "ay": (3, 4), "bx": (0, 1), "by": (6, 7)},
+            id="a fact that lists every combination speaks about everybody",
+        ),
+    ],
+)
+def test_facts(tmp_path: Path, s: str, fact: str, expected: dict[str, tuple[int, int]]) -> None:
+    assert intervals(tmp_path, r="r,option,count\na,yes,5\nb,yes,7\n", s=s, f=fact) == expected
 
 
 def refusal(folder: Path, *tables: str, roll: str) -> str:

@@ -12,6 +12,7 @@ from safemargin.cli.terminal import Json, free_folder, note, notes, out, print_j
 from safemargin.decide.withhold import SECONDS
 from safemargin.decide.withhold import withhold as run_withhold
 from safemargin.errors import InputError, RefusedError
+from safemargin.model.pattern import Pattern
 from safemargin.publish import check_folder, write_folder
 from safemargin.report.pattern import pattern_csv, pattern_document, show_pattern, warnings_of
 from safemargin.tabulate.frequency import read_linked
@@ -76,15 +77,20 @@ def withhold(
     for line in warnings_of(pattern):
         note(f"warning: {line}")
     folder = folder or free_folder(Path(f"{tables[0].name.split('.')[0]}-withheld"))
+    _write(folder, pattern, names, earlier)
+    if as_json:
+        print_json(pattern_document(pattern, str(folder / CERTIFICATE)))
+    else:
+        show_pattern(out, pattern, str(folder))
+
+
+def _write(folder: Path, pattern: Pattern, names: list[str], earlier: list[Path]) -> None:
+    """The tables with their gaps, and the certificate, which names these files and those that are out by their hash."""
     texts = {name: pattern_csv(pattern, at).encode() for at, name in enumerate(names)}
     contents = texts | {path.name: path.read_bytes() for path in earlier}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     proof = pattern.certificate(hashes)
     write_folder(folder, {**texts, CERTIFICATE: (json.dumps(proof, ensure_ascii=False) + "\n").encode()})
-    if as_json:
-        print_json(pattern_document(pattern, str(folder / CERTIFICATE)))
-    else:
-        show_pattern(out, pattern, str(folder))
 
 
 def _range(text: str) -> tuple[int, int]:
