@@ -6,11 +6,13 @@ variance `scale² / (level share x query share)` costs that share of the whole.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from safemargin.account.conversion import published_epsilon, tight_epsilon
+from safemargin.account.losses import loss_epsilon
 from safemargin.account.rules import change_unit, compose, post_process, publish_invariants, refine
 from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import swap_epsilon
@@ -94,6 +96,17 @@ class Product:
         """Its standard deviation parameter."""
         return math.sqrt(self.variance(level, query))
 
+    @property
+    def moved(self) -> Mapping[float, int]:
+        """Noise variances of the counts that a changed record moves by one, two for every query, with their number."""
+        return Counter(
+            float(self.variance(level.name, query.name))
+            for level in self.levels
+            for query in level.queries
+            for _ in range(2)
+            if level.share * query.share
+        )
+
     def attribute_budget(self, attribute: str) -> Fraction:
         """The budget for changing one attribute of a record: the queries that tell it apart, at every level."""
         touched = [
@@ -147,12 +160,16 @@ class Product:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a certificate of a product prints: the whole, per attribute, and within areas of each level."""
+    """What a certificate of a product prints: the whole, per attribute, and within areas of each level.
+
+    `epsilon` follows from rho alone, as does the looser `published` one; `by_losses` from the noise of every count.
+    """
 
     product: Product
     delta: float
     epsilon: float
     published: float
+    by_losses: float
     attributes: Mapping[str, float]
     within: Mapping[str, float]
 
@@ -169,6 +186,7 @@ def certificate(product: Product, delta: float = 1e-10) -> Certificate:
         delta,
         epsilon(product.rho_squared),
         published_epsilon(float(product.rho_squared), delta),
+        loss_epsilon(product.moved, delta),
         {name: epsilon(product.attribute_budget(name)) for name in attributes},
         {level.name: epsilon(product.within_budget(level.name)) for level in reversed(product.levels[:-1])},
     )

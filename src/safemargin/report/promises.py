@@ -130,6 +130,7 @@ def certificate_document(found: Certificate) -> Document:
         "delta": found.delta,
         "epsilon": found.epsilon,
         "epsilon_published": found.published,
+        "epsilon_by_losses": found.by_losses,
         "attributes": dict(found.attributes),
         "block_within": dict(found.within),
         "queries": [
@@ -178,9 +179,11 @@ def show_certificate(console: Console, found: Certificate) -> None:
     console.print(
         Text(
             f"{product.name}: rho² = {product.rho_squared} = {float(product.rho_squared):.6f}, "
-            f"epsilon {found.epsilon:.2f} at delta {found.delta:g} per {product.unit} "
-            f"({found.published:.2f} by the looser formula)"
+            f"epsilon {found.epsilon:.2f} at delta {found.delta:g} per {product.unit}"
         )
+    )
+    console.print(
+        Text(f"  {found.published:.2f} by the looser formula, {found.by_losses:.2f} by the losses of all counts")
     )
     listed = ", ".join(f"{name} {value:.2f}" for name, value in found.attributes.items())
     if listed:
