@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from safemargin.account.census import CEF, CENSUS_INVARIANTS, census_2020, counterfactual, measured, tabulated
-from safemargin.account.comparing import contrast, is_injective
+from safemargin.account.comparing import contrast
 from safemargin.account.conversion import published_epsilon, rho_squared_for, tight_epsilon
+from safemargin.account.implication import is_injective
 from safemargin.account.refinement import classes, determined, invariants_fixed, split_pair
 from safemargin.account.rules import (
     change_distance,
@@ -157,7 +158,14 @@ def test_refinement_of_invariants() -> None:
     rows = [[1, 1, 0], [0, 1, 1], [1, 0, -1]]
     sums = [Invariant(Fixes.LINEAR, "cells", cells, rows=(tuple(map(Fraction, row)),)) for row in rows]
     assert determined(sums[2], sums[:2], CEF).answer is True
-    assert determined(sums[1], sums[:1], CEF).answer is False
+    assert determined(sums[1], sums[:1], CEF).answer is None, "nothing says that any table is possible"
+    anything = Population("tables", records=(Records("cells", free=True),))
+    found = determined(sums[1], sums[:1], anything)
+    assert found.answer is False and found.witness is not None
+    assert {found.witness.one, found.witness.other} == {(("a",),), (("b",),)}, "as many records, another sum"
+    whole = replace(sums[0], rows=((Fraction(1),) * 3,))
+    assert determined(whole, sums[:1], anything).answer is None, "changes may keep the number of records"
+    assert determined(replace(sums[2], of="others"), sums[:2], anything).answer is None, "sums of something else"
 
 
 def test_witnesses_agree_and_differ() -> None:

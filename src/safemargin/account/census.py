@@ -265,6 +265,7 @@ def counterfactual(rates: Sequence[Fraction] = (Fraction(1, 20), Fraction(1, 2))
                     varies=f"swap rate {rate}; {largest:,} households in the largest stratum",
                     rule="permutation swapping (Theorem 1)",
                     remarks=(IMPUTED,),
+                    rate=rate,
                 )
             )
     return found

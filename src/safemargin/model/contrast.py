@@ -29,13 +29,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Contrast:
-    """The five blocks, what follows from all of them, and what must not be read into the budgets."""
+    """The five blocks, what follows from all of them, and what must not be read into the budgets.
+
+    `down` says why the first implies the second or not, `up` the same the other way round.
+    """
 
     one: Guarantee
     other: Guarantee
     blocks: tuple[Block, ...]
     overall: Standing
     warnings: tuple[str, ...] = ()
+    down: str = ""
+    up: str = ""
 
     def block(self, name: str) -> Block:
         """The block of that name."""

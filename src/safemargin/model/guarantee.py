@@ -70,7 +70,8 @@ class Guarantee:
     on what, and `budget` is that of the universe at hand. `rule` is why it holds, from the `premises`.
 
     For noise on counts, `count` is the epsilon on each of them, and `choice` that of drawing which groups are noised;
-    without it, who is noised follows from the answers.
+    without it, who is noised follows from the answers. For swapping, `rate` makes the budget a function of the
+    universe: that of its largest stratum.
     """
 
     mechanism: str
@@ -87,6 +88,7 @@ class Guarantee:
     remarks: tuple[str, ...] = ()
     count: float | None = None
     choice: float | None = None
+    rate: Fraction | None = None
 
     @property
     def epsilon(self) -> float | None:

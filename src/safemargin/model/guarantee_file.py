@@ -31,6 +31,7 @@ KEYS = {
     "remarks",
     "count",
     "choice",
+    "rate",
 }
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -53,6 +54,8 @@ def document(guarantee: Guarantee) -> dict[str, object]:
     for key, value in (("count", guarantee.count), ("choice", guarantee.choice)):
         if value is not None:
             found[key] = value
+    if guarantee.rate is not None:
+        found["rate"] = str(guarantee.rate)
     if guarantee.varies:
         found["varies"] = guarantee.varies
     if guarantee.remarks:
@@ -121,6 +124,7 @@ def guarantee_from(found: object, where: str) -> Guarantee:
         remarks=_names(entry.get("remarks", []), f"{where}: remarks"),
         count=_optional(entry.get("count"), f"{where}: count"),
         choice=_optional(entry.get("choice"), f"{where}: choice"),
+        rate=_rate(entry.get("rate"), f"{where}: rate"),
     )
 
 
@@ -180,7 +184,8 @@ def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> t
         raise InputError(f"{where}: budget: a {measure} promise needs {wanted!r}")
     amount = _amount(budget[wanted], f"{where}: budget.{wanted}")
     delta = float(_amount(budget.get("delta", 0), f"{where}: budget.delta"))
-    if (measure is Measure.APPROXIMATE) != (0 < delta < 1):
+    stated_at = "delta" in budget and (delta or "budget" in entry)
+    if not 0 <= delta < 1 or (not stated_at if measure is Measure.APPROXIMATE else delta):
         raise InputError(f"{where}: budget.delta = {delta:g}: only approximate promises have one, in (0, 1)")
     return amount, delta
 
@@ -201,6 +206,15 @@ def _amount(value: object, where: str) -> Amount:
 
 def _optional(value: object, where: str) -> float | None:
     return None if value is None else float(_amount(value, where))
+
+
+def _rate(value: object, where: str) -> Fraction | None:
+    if value is None:
+        return None
+    found = _amount(str(value) if isinstance(value, float) else value, where)
+    if not found <= 1:
+        raise InputError(f"{where} = {value!r}: must lie between 0 and 1")
+    return Fraction(found)
 
 
 def _read_invariant(found: object, where: str) -> Invariant:

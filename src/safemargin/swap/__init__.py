@@ -158,6 +158,7 @@ def promise(roles: Roles, unit: str, rate: Fraction, found: Strata) -> Guarantee
         varies=f"swap rate {rate}; {found.largest:,} records in the largest stratum with two different ones",
         rule="permutation swapping (Theorem 1)",
         remarks=tuple(remarks),
+        rate=rate,
     )
 
 
