@@ -10,7 +10,7 @@ import math
 from safemargin.account.implication import STRENGTH, brought, facts_on, implies, is_injective, within
 from safemargin.account.refinement import Determined, invariants_fixed
 from safemargin.account.rules import unit_factor
-from safemargin.model.contrast import Block, Contrast, Standing
+from safemargin.model.contrast import Block, Contrast, Implication, Standing
 from safemargin.model.guarantee import Change, Guarantee, Measure
 from safemargin.model.universe import Population
 
@@ -28,10 +28,8 @@ def contrast(one: Guarantee, other: Guarantee) -> Contrast:
         _measure(one, other),
     ]
     blocks.append(_budget(one, other, blocks, facts))
-    down, up = implies(one, other), implies(other, one)
-    return Contrast(
-        one, other, tuple(blocks), _overall(down, up), tuple(_warnings(one, other, blocks)), down.why, up.why
-    )
+    down, up = (Implication(each.answer, each.why) for each in (implies(one, other), implies(other, one)))
+    return Contrast(one, other, tuple(blocks), _overall(down, up), tuple(_warnings(one, other, blocks)), down, up)
 
 
 def _population(one: Guarantee, other: Guarantee) -> Block:
@@ -139,7 +137,7 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     return block(Standing.STRONGER if mine < theirs else Standing.WEAKER, f"{mine:.6g} against {theirs:.6g} {where}")
 
 
-def _overall(down: Determined, up: Determined) -> Standing:
+def _overall(down: Implication, up: Implication) -> Standing:
     """From whether the first implies the second, and the second the first."""
     if down.answer and up.answer:
         return Standing.EQUAL

@@ -168,7 +168,9 @@ def change_unit(source: Guarantee, unit: str) -> Guarantee:
         return source
     factor = unit_factor(source.change, replace(source.change, unit=unit), source.population)
     if factor is not None:
-        return multiply(source, factor, unit)
+        most = "one record" if factor == 1 else f"{factor:,} records"
+        rule = f"one {unit} record changes at most {most} of a {source.change.unit}"
+        return replace(multiply(source, factor, unit), rule=rule)
     if source.change.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
         raise InputError(f"{source.mechanism}: a promise per {source.change} says nothing about a {unit}")
     raise InputError(

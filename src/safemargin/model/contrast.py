@@ -28,10 +28,18 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Implication:
+    """Whether whatever keeps one promise keeps another (None: not known), and why."""
+
+    answer: bool | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Contrast:
     """The five blocks, what follows from all of them, and what must not be read into the budgets.
 
-    `down` says why the first implies the second or not, `up` the same the other way round.
+    `down` says whether the first implies the second, `up` the same the other way round.
     """
 
     one: Guarantee
@@ -39,8 +47,8 @@ class Contrast:
     blocks: tuple[Block, ...]
     overall: Standing
     warnings: tuple[str, ...] = ()
-    down: str = ""
-    up: str = ""
+    down: Implication = Implication()
+    up: Implication = Implication()
 
     def block(self, name: str) -> Block:
         """The block of that name."""

@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from safemargin.errors import InputError
+from safemargin.model.fraction import exact_number
 from safemargin.model.guarantee import Amount, Change, Distance, Guarantee, Measure
 from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records
 
 PROMISE = "promise.json"
+NO_NOISE = (
+    "Counts are exact, merged or withheld, and none is noised: nothing is promised about odds. What they leave open is "
+    "stated in the certificate of the release."
+)
 KEYS = {
     "schema",
     "mechanism",
@@ -66,7 +71,7 @@ def document(guarantee: Guarantee) -> dict[str, object]:
 
 
 def read_guarantee(path: Path) -> Guarantee:
-    """The promise in a file: one of its own, or the only one of a release's manifest."""
+    """The promise in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -76,6 +81,9 @@ def read_guarantee(path: Path) -> Guarantee:
     except ValueError as error:
         raise InputError(f"{path}: is not JSON: {error}") from None
     if isinstance(found, dict) and isinstance(found.get("guarantees"), list) and "mechanism" not in found:
+        if not found["guarantees"] and {"files", "rule"} <= set(found):
+            fixed = Invariant(Fixes.FUNCTION, "every published count")
+            return Guarantee("counts without noise", NO_NOISE, None, (fixed,), measure=Measure.NONE)
         if len(found["guarantees"]) != 1:
             raise InputError(f"{path}: holds {len(found['guarantees'])} promises; write the one you mean to a file")
         (found,) = found["guarantees"]
@@ -196,8 +204,8 @@ def _amount(value: object, where: str) -> Amount:
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
-        found: Amount = value if isinstance(value, float) else Fraction(value)
-    except (ValueError, ZeroDivisionError):
+        found: Amount = value if isinstance(value, float) else exact_number(str(value))
+    except ValueError:
         raise InputError(f"{where} = {value!r}: is not a number") from None
     if not found >= 0:
         raise InputError(f"{where} = {value!r}: must not be negative")
@@ -246,8 +254,8 @@ def _read_invariant(found: object, where: str) -> Invariant:
 
 def _amount_or_less(value: object, where: str) -> Fraction:
     try:
-        return Fraction(value if isinstance(value, int | float | str) else "")
-    except (ValueError, ZeroDivisionError):
+        return exact_number(str(value) if isinstance(value, int | float | str) else "")
+    except ValueError:
         raise InputError(f"{where}.rows: {value!r} is not a number") from None
 
 
