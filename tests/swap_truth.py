@@ -62,7 +62,7 @@ TABLE_3 = {
     ("Demographic and Housing Characteristics", "person"): (4.96, 26.34, 26.3336, 4.96043, 4.96360),
     ("both", "all"): (15.29, 52.83, 52.8168, 15.29368, 15.29817),
 }
-"""Rho squared and epsilon at delta 1e-10 as printed; epsilon of that rho squared; which rho squared that leaves open."""
+"""Rho squared and epsilon at delta 1e-10 as printed; epsilon of that rho squared; which others it leaves."""
 
 PERSON_ATTRIBUTES = {"hhgq": 7.24, "votingage": 7.57, "hispanic": 10.04, "cenrace": 10.08}
 PERSON_WITHIN = {"Block_Group": 2.93, "Tract": 9.38, "County": 11.70, "State": 13.05, "US": 16.89}

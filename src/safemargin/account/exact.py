@@ -164,7 +164,7 @@ def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> L
     best: Pair[Data, Output] | None = None
     least = -math.inf
     for row, one in enumerate(data):
-        for column in range(row):
+        for column in range(row + 1, len(data)):
             other = data[column]
             if laws[one] == laws[other]:
                 continue
