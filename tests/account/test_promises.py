@@ -69,6 +69,13 @@ def test_table_4_is_read_as_it_is_written() -> None:
         ({"change": {"distance": "far"}}, "x: change.distance = 'far': must be one of hamming"),
         ({"population": {"determines": [["a"]]}}, "x: population.determines: needs pairs"),
         ({"premises": [{}]}, r"x: premises\[0\]: 'mechanism' must be a text"),
+        ({"change": {"distnace": "hamming"}}, "x: change: unknown key 'distnace'"),
+        ({"budget": {"epsilon": 1, "rho": 1}}, "x: budget: unknown key 'rho'"),
+        ({"epsilon": 2}, r"x: budget.epsilon = 1: another number \(2\) stands beside it"),
+        ({"population": {"records": [{"kind": "a", "free": "no"}]}}, "x: population.records.free = 'no': must be true"),
+        ({"invariants": [{"counts": "people", "at_least": True}]}, r"at_least = True: must be a whole number"),
+        ({"budget": {"epsilon": 10**400}}, "x: budget.epsilon: is larger than 1e[+]300"),
+        ({"budget": {"epsilon": "1e999999999"}}, "x: budget.epsilon = '1e999999999': is not a number"),
     ],
 )
 def test_bad_files_are_named(change: dict[str, object], message: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +18,7 @@ NO_NOISE = (
     "Counts are exact, merged or withheld, and none is noised: nothing is promised about odds. What they leave open is "
     "stated in the certificate of the release."
 )
+LARGEST = 1e300
 KEYS = {
     "schema",
     "mechanism",
@@ -78,7 +79,7 @@ def read_guarantee(path: Path) -> Guarantee:
         raise InputError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not JSON: {error}") from None
     if isinstance(found, dict) and isinstance(found.get("guarantees"), list) and "mechanism" not in found:
         if not found["guarantees"] and {"files", "rule"} <= set(found):
@@ -101,13 +102,11 @@ def _lists_promise(files: object) -> bool:
 
 def guarantee_from(found: object, where: str) -> Guarantee:
     """A promise from JSON; `where` begins every message."""
-    entry = _object(found, where)
-    if unknown := sorted(set(entry) - KEYS):
-        raise InputError(f"{where}: unknown key {unknown[0]!r}")
+    entry = _object(found, where, KEYS)
     usual = "approximate" if entry.get("delta") else "pure"
     measure = _choice(Measure, entry.get("measure", usual), f"{where}: measure")
     budget, delta = _read_budget(entry, measure, where)
-    change = _object(entry.get("change", {}), f"{where}: change")
+    change = _object(entry.get("change", {}), f"{where}: change", {"distance", "unit"})
     return Guarantee(
         mechanism=_text(entry, "mechanism", where),
         statement=_text(entry, "statement", where, ""),
@@ -186,7 +185,7 @@ def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> t
     stated = entry.get("budget", shown if entry.get("epsilon") is not None else None)
     if stated is None or measure is Measure.NONE:
         return None, 0.0
-    budget = _object(stated, f"{where}: budget")
+    budget = _object(stated, f"{where}: budget", {"epsilon", "delta", "rho_squared"})
     wanted = "rho_squared" if measure is Measure.ZCDP else "epsilon"
     if wanted not in budget:
         raise InputError(f"{where}: budget: a {measure} promise needs {wanted!r}")
@@ -195,6 +194,9 @@ def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> t
     stated_at = "delta" in budget and (delta or "budget" in entry)
     if not 0 <= delta < 1 or (not stated_at if measure is Measure.APPROXIMATE else delta):
         raise InputError(f"{where}: budget.delta = {delta:g}: only approximate promises have one, in (0, 1)")
+    shown_as = entry.get("rho" if measure is Measure.ZCDP else "epsilon")
+    if shown_as is not None and not math.isclose(float(_amount(shown_as, where)), float(amount), rel_tol=1e-9):
+        raise InputError(f"{where}: budget.{wanted} = {budget[wanted]}: another number ({shown_as}) stands beside it")
     return amount, delta
 
 
@@ -209,6 +211,8 @@ def _amount(value: object, where: str) -> Amount:
         raise InputError(f"{where} = {value!r}: is not a number") from None
     if not found >= 0:
         raise InputError(f"{where} = {value!r}: must not be negative")
+    if LARGEST < found < math.inf:
+        raise InputError(f"{where}: is larger than {LARGEST:.0e}; write 'infinite' if it is")
     return found
 
 
@@ -228,16 +232,14 @@ def _rate(value: object, where: str) -> Fraction | None:
 def _read_invariant(found: object, where: str) -> Invariant:
     if isinstance(found, str):
         return Invariant(Fixes.FUNCTION, found)
-    entry = _object(found, where)
+    entry = _object(found, where, {"counts", "by", "at_least", "sums", "cells", "rows", "everything"})
     if "counts" in entry:
         by = _names(entry.get("by", []), f"{where}.by")
         of = _text(entry, "counts", where)
         if "at_least" not in entry:
             return Invariant(Fixes.COUNTS, of, by)
-        least = entry["at_least"]
-        if not isinstance(least, int) or least < 1:
-            raise InputError(f"{where}.at_least = {least!r}: must be a whole number from 1 up")
-        return Invariant(Fixes.AT_LEAST, of, by, least)
+        least = entry["at_least"] if entry["at_least"] is not None else ""
+        return Invariant(Fixes.AT_LEAST, of, by, _whole(least, f"{where}.at_least") or 0)
     if "sums" in entry:
         cells = _names(entry.get("cells", []), f"{where}.cells")
         rows = tuple(
@@ -262,12 +264,12 @@ def _amount_or_less(value: object, where: str) -> Fraction:
 def _read_population(found: object, where: str) -> Population:
     if isinstance(found, str):
         return Population(found)
-    entry = _object(found, where)
+    entry = _object(found, where, {"name", "part_of", "records", "determines", "nested"})
     pairs = [_names(pair, f"{where}.determines") for pair in _list(entry.get("determines", []), f"{where}.determines")]
     if any(len(pair) != 2 for pair in pairs):
         raise InputError(f"{where}.determines: needs pairs such as ['block', 'county']")
-    kinds = [_object(each, f"{where}.records") for each in _list(entry.get("records", []), f"{where}.records")]
-    nested = [_object(each, f"{where}.nested") for each in _list(entry.get("nested", []), f"{where}.nested")]
+    kinds = _objects(entry, "records", where, {"kind", "variables", "free"})
+    nested = _objects(entry, "nested", where, {"fine", "coarse", "up", "down"})
     return Population(
         name=_text(entry, "name", where, ""),
         part_of=_names(entry.get("part_of", []), f"{where}.part_of"),
@@ -275,7 +277,7 @@ def _read_population(found: object, where: str) -> Population:
             Records(
                 _text(each, "kind", f"{where}.records"),
                 _names(each.get("variables", []), f"{where}.records.variables"),
-                bool(each.get("free", False)),
+                _flag(each.get("free", False), f"{where}.records.free"),
             )
             for each in kinds
         ),
@@ -300,10 +302,22 @@ def _whole(value: object, where: str) -> int | None:
     return value
 
 
-def _object(found: object, where: str) -> Mapping[str, object]:
+def _flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{where} = {value!r}: must be true or false")
+    return value
+
+
+def _object(found: object, where: str, keys: Set[str]) -> Mapping[str, object]:
     if not isinstance(found, dict):
         raise InputError(f"{where}: must be an object")
+    if unknown := sorted(set(found) - keys):
+        raise InputError(f"{where}: unknown key {unknown[0]!r}")
     return found
+
+
+def _objects(entry: Mapping[str, object], key: str, where: str, keys: Set[str]) -> list[Mapping[str, object]]:
+    return [_object(each, f"{where}.{key}", keys) for each in _list(entry.get(key, []), f"{where}.{key}")]
 
 
 def _list(found: object, where: str) -> Sequence[object]:
