@@ -35,8 +35,9 @@ from safemargin.account.rules import (
     to_approximate,
     to_zcdp,
 )
+from safemargin.account.swap_budget import Swapping, swap_implies
 from safemargin.errors import InputError
-from safemargin.mechanisms.swap_loss import swap_epsilon
+from safemargin.mechanisms.swap_loss import odds_factor, swap_epsilon
 from safemargin.model.contrast import Standing
 from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
 from safemargin.model.guarantee_file import document, guarantee_from, read_guarantee
@@ -403,6 +404,17 @@ def test_budgets_of_swapping_are_compared_as_functions() -> None:
     assert again.rate == Fraction(1, 20)
     with pytest.raises(InputError, match="x: rate = 2: must lie between 0 and 1"):
         guarantee_from({"mechanism": "m", "rate": 2}, "x")
+
+
+def test_rates_of_swapping_over_all_strata() -> None:
+    """What is said of two rates holds for every largest stratum up to 600, or fails at one of them where denied."""
+    rates = [Fraction(n, 24) for n in range(1, 24)]
+    for one, other in product(rates, rates):
+        ours, theirs = (Swapping(rate, frozenset({"area"}), frozenset({"area", "age"})) for rate in (one, other))
+        below = [odds_factor(one, b) <= odds_factor(other, b) for b in range(2, 600)]  # type: ignore[operator]
+        assert swap_implies(ours, theirs, PEOPLE).answer is all(below)
+    wider = Swapping(Fraction(1, 2), frozenset(), frozenset({"area", "age"}))
+    assert swap_implies(wider, ours, PEOPLE).answer is False and swap_implies(ours, wider, PEOPLE).answer is None
 
 
 def test_what_is_derived_costs_nothing_beside_its_source() -> None:

@@ -70,7 +70,7 @@ def promise(
         invariants,
         Population(f"answers of the {population(table):,} people on the roll", nested=(Nested("answer", "person"),)),
         rule="noise of the sensitivity of an exchange",
-        remarks=("Which groups are exact is drawn: the invariants are those of this run.",),
+        remarks=("Which groups are exact is drawn: the invariants are those of this run, and of no other.",),
         count=budget.epsilon,
         choice=budget.choice,
     )

@@ -49,6 +49,8 @@ def contrast_document(found: Contrast) -> Document:
 def show_contrast(console: Console, found: Contrast) -> None:
     """Two promises block by block, and what follows."""
     one, other = found.one.mechanism, found.other.mechanism
+    if one == other:
+        one, other = f"the first ({one})", f"the second ({other})"
     console.print(
         grid(
             ["", "first", "second", "the first is", "why"],
@@ -109,7 +111,7 @@ def implications(guarantees: Sequence[Guarantee]) -> list[str]:
         f"{n} implies {m}: {ANSWERS[found.answer]}; {found.why}."
         for n, one in numbered
         for m, other in numbered
-        if n != m and (found := contrast(one, other).down)
+        if n != m and not (empty(one) or empty(other)) and (found := contrast(one, other).down)
     ]
 
 
@@ -153,7 +155,8 @@ def derived_list(guarantee: Guarantee) -> Html:
 
 def show_guarantee(console: Console, guarantee: Guarantee, depth: int | None = None) -> None:
     """One promise in words, and the tree of what it rests on."""
-    console.print(Text(f"{guarantee.mechanism}: {guarantee.amount} per {guarantee.change}"))
+    per = "" if guarantee.budget is None else f" per {guarantee.change}"
+    console.print(Text(f"{guarantee.mechanism}: {guarantee.amount}{per}"))
     if guarantee.statement:
         console.print(Text(guarantee.statement))
     console.print(Text(f"Unchanged: {'; '.join(map(str, guarantee.invariants)) or 'nothing'}."))
@@ -181,7 +184,7 @@ def side_by_side(guarantees: Sequence[Guarantee], delta: float = 1e-10) -> list[
         [
             each.mechanism,
             str(each.measure),
-            str(each.change),
+            str(each.change) if each.budget is not None else "-",
             "; ".join(map(str, each.invariants)) or "none",
             f"{each.amount}{_shown_epsilon(each, delta)}",
         ]
