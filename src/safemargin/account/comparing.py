@@ -112,7 +112,7 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
         return Block("budget", one.amount, other.amount, standing, why)
 
     if one.budget is None or other.budget is None:
-        return block(Standing.UNKNOWN, "one of them promises no budget")
+        return block(Standing.UNKNOWN, "one of them has none, or none that is known")
     standings = [each.standing for each in blocks]
     if all(each in ATLEAST for each in standings):
         strong, weak, turned = one, other, False
@@ -162,7 +162,7 @@ def _warnings(one: Guarantee, other: Guarantee, blocks: list[Block]) -> list[str
 
 def empty(guarantee: Guarantee) -> list[str]:
     """What makes a promise say nothing, in words."""
-    if guarantee.budget is None or guarantee.measure is Measure.NONE:
+    if guarantee.measure is Measure.NONE:
         return [f"{guarantee.mechanism}: no budget is promised"]
     found = []
     if is_injective(guarantee.invariants, guarantee.population):

@@ -56,11 +56,15 @@ class Pair(Generic[Data, Output]):
 
 @dataclass(frozen=True)
 class Loss(Generic[Data, Output]):
-    """The largest loss in a universe of `size` data sets, and where; none where nothing is lost."""
+    """The largest loss in a universe of `size` data sets, and where; none where nothing is lost.
+
+    `neighbours` are ordered pairs at distance one; without any, a look at neighbours would show nothing.
+    """
 
     size: int
     value: float
     pair: Pair[Data, Output] | None
+    neighbours: int = 0
 
 
 @dataclass(frozen=True)
@@ -162,14 +166,14 @@ def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> L
     data = list(laws)
     gaps = _gaps(laws)
     best: Pair[Data, Output] | None = None
-    least = -math.inf
+    least, near = -math.inf, 0
     for row, one in enumerate(data):
         for column in range(row + 1, len(data)):
             other = data[column]
-            if laws[one] == laws[other]:
-                continue
-            apart = min(distance(one, other), distance(other, one))
-            if apart == math.inf:
+            ways = distance(one, other), distance(other, one)
+            near += ways.count(1)
+            apart = min(ways)
+            if math.inf in (apart, least) or laws[one] == laws[other]:
                 continue
             for first, second, gap in ((one, other, gaps[row, column]), (other, one, gaps[column, row])):
                 if per_unit(float(gap), apart) < least and gap > CLOSE:
@@ -177,9 +181,7 @@ def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> L
                 found = _pair(laws, first, second, apart)
                 if found is not None and (best is None or _exceeds(found, best)):
                     best, least = found, found.loss - CLOSE
-                if least == math.inf:
-                    return Loss(len(data), math.inf, best)
-    return Loss(len(data), 0.0 if best is None else best.loss, best)
+    return Loss(len(data), 0.0 if best is None else best.loss, best, near)
 
 
 def check(

@@ -31,6 +31,8 @@ def implies(one: Guarantee, other: Guarantee) -> Determined:
         return Determined(True, "they are the same")
     if promises_nothing(one):
         return Determined(False, "the first promises nothing")
+    if one.budget is None or other.budget is None:
+        return Determined(None, "one of the budgets is not known")
     if not _covers(one.population, other.population):
         return Determined(None, "not known whether it is about all data sets of the second")
     facts = facts_on(other.population, one.population)
@@ -45,8 +47,8 @@ def implies(one: Guarantee, other: Guarantee) -> Determined:
 
 
 def promises_nothing(guarantee: Guarantee) -> bool:
-    """Whether anything keeps it: no budget or an infinite one, or invariants that fix the data themselves."""
-    if guarantee.budget is None or guarantee.measure is Measure.NONE or guarantee.budget == math.inf:
+    """Whether anything keeps it: no measure, an infinite budget, or invariants that fix the data themselves."""
+    if guarantee.measure is Measure.NONE or guarantee.budget == math.inf:
         return True
     return is_injective(guarantee.invariants, guarantee.population)
 
@@ -127,7 +129,7 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
     if factor is None:
         return Determined(None, "not known how the changes hang together")
     if one.varies and other.varies:
-        return _both_vary(one, other, factor, facts)
+        return _both_vary(one, other, facts)
     mine = brought(one, other, factor)
     theirs = float(other.budget or 0)
     exact = one.change == other.change and one.measure is other.measure and one.delta == other.delta
@@ -154,9 +156,9 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
     return Determined(None, f"a bound of {mine:.6g}, which may be too large, against {theirs:.6g} in one flavour")
 
 
-def _both_vary(one: Guarantee, other: Guarantee, factor: int, facts: Population) -> Determined:
+def _both_vary(one: Guarantee, other: Guarantee, facts: Population) -> Determined:
     ours, theirs = swapping_of(one), swapping_of(other)
-    if ours is None or theirs is None or factor > 1 or other.measure is not Measure.PURE:
+    if ours is None or theirs is None or one.change != other.change:
         return Determined(None, "both budgets depend on the data: those at hand do not show how they compare")
     return swap_implies(ours, theirs, facts)
 

@@ -206,11 +206,11 @@ def check(
 
     Example: safemargin guarantee check --held 1,1,1 --swapped 1,1,1 --rate 0.1 --variant pairs
     """
-    found, claimed, exact, near = check_swapping(_numbers(held), _numbers(swapped), rate_of(rate), variant)
+    found, claimed, exact = check_swapping(_numbers(held), _numbers(swapped), rate_of(rate), variant)
     if as_json:
-        print_json(checked_document(found, claimed, exact, near))
+        print_json(checked_document(found, claimed, exact))
     else:
-        show_checked(out, found, claimed, exact, near)
+        show_checked(out, found, claimed, exact)
     if found.verdict is Holds.VIOLATED:
         raise typer.Exit(1)
 

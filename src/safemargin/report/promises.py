@@ -290,7 +290,7 @@ def show_product(console: Console, found: Certificate) -> None:
     console.print(grid(["level", "query", "share", "rho²", "sigma"], rows))
 
 
-def checked_document(found: Checked[object, object], claimed: float, exact: float, near: int) -> Document:
+def checked_document(found: Checked[object, object], claimed: float, exact: float) -> Document:
     """What the verifier found."""
     pair = found.worst.pair if found.worst is not None else None
     return {
@@ -299,12 +299,12 @@ def checked_document(found: Checked[object, object], claimed: float, exact: floa
         "loss": _finite(exact),
         "claimed": _finite(claimed),
         "data_sets": sum(each.size for each in found.losses.values()),
-        "neighbours": near,
+        "neighbours": sum(each.neighbours for each in found.losses.values()),
         "witness": None if pair is None else _witness(pair),
     }
 
 
-def show_checked(console: Console, found: Checked[object, object], claimed: float, exact: float, near: int) -> None:
+def show_checked(console: Console, found: Checked[object, object], claimed: float, exact: float) -> None:
     """What the verifier found, with the pair of data sets that loses most."""
     size = sum(each.size for each in found.losses.values())
     verb = {"holds": "holds", "tight": "holds and is tight", "violated": "is violated"}[str(found.verdict)]
@@ -312,7 +312,7 @@ def show_checked(console: Console, found: Checked[object, object], claimed: floa
     console.print(Text(f"The promise of epsilon {_epsilon(claimed)} {verb}."))
     if size < 2:
         console.print(Text("The margins leave one data set only: they tell everything, and nothing is protected."))
-    elif not near:
+    elif not any(each.neighbours for each in found.losses.values()):
         console.print(Text("No two of them are one record apart: a check of neighbours alone would pass anything."))
     pair = found.worst.pair if found.worst is not None else None
     if pair is not None:
