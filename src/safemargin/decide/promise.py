@@ -12,7 +12,7 @@ from safemargin.model.table import Table
 from safemargin.model.target import Target
 from safemargin.model.universe import Invariant, Nested, Population, named
 
-LONGEST = 300
+LONGEST = 120
 """Letters of a list of groups that is written out; a digest stands for a longer one."""
 
 

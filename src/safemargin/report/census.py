@@ -102,7 +102,7 @@ def show_census(console: Console, found: CensusReport) -> None:
 def census_page(found: CensusReport) -> str:
     """The same as a page."""
     title = "The 2020 census: what was promised"
-    figures = ("rho²", "epsilon", "epsilon by the looser formula")
+    figures = ("rho²", "epsilon", "by the looser formula", "by the losses of all counts")
     certified = [
         (
             each.product.name,
@@ -110,6 +110,7 @@ def census_page(found: CensusReport) -> str:
             f"{float(each.product.rho_squared):.6f}",
             f"{each.epsilon:.2f}",
             f"{each.published:.2f}",
+            f"{each.by_losses:.2f}",
         )
         for each in found.certificates
     ]
