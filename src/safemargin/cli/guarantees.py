@@ -18,6 +18,8 @@ from safemargin.account.census_2020 import DELTA, PRODUCTS, redistricting
 from safemargin.account.comparing import contrast
 from safemargin.account.conversion import printed_interval, rho_squared_for
 from safemargin.account.exact import Holds
+from safemargin.account.mechanism_check import check_mechanism
+from safemargin.account.mechanism_file import read_mechanism
 from safemargin.account.product_file import read_product
 from safemargin.account.rules import change_unit
 from safemargin.account.rules import compose as composed
@@ -46,6 +48,7 @@ from safemargin.report.promises import (
     show_product,
 )
 from safemargin.report.swapping import rate_document, rate_page, show_rate, show_rates
+from safemargin.report.verified import show_verified, verified_document
 
 guarantee = typer.Typer(
     help="Privacy promises: state, convert, compose, compare and check them.",
@@ -211,6 +214,24 @@ def check(
         print_json(checked_document(found, claimed, exact))
     else:
         show_checked(out, found, claimed, exact)
+    if found.verdict is Holds.VIOLATED:
+        raise typer.Exit(1)
+
+
+@guarantee.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="Data sets, laws of the output and the promise (JSON).")],
+    as_json: Json = False,
+) -> None:
+    """Whether a promise about a small mechanism holds, is tight or is violated: exact, over all pairs of data sets.
+
+    Example: safemargin guarantee verify mechanism.json
+    """
+    found = check_mechanism(read_mechanism(file))
+    if as_json:
+        print_json(verified_document(found))
+    else:
+        show_verified(out, found)
     if found.verdict is Holds.VIOLATED:
         raise typer.Exit(1)
 
