@@ -164,7 +164,8 @@ def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> L
     """The largest loss over all pairs of the data sets of one universe, each way round."""
     _check_laws(laws)
     data = list(laws)
-    gaps = _gaps(laws)
+    outputs, logs = _logs(laws)
+    gaps = _gaps(logs)
     best: Pair[Data, Output] | None = None
     least, near = -math.inf, 0
     for row, one in enumerate(data):
@@ -175,10 +176,12 @@ def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> L
             apart = min(ways)
             if math.inf in (apart, least) or laws[one] == laws[other]:
                 continue
-            for first, second, gap in ((one, other, gaps[row, column]), (other, one, gaps[column, row])):
-                if per_unit(float(gap), apart) < least and gap > CLOSE:
+            for first, second in ((row, column), (column, row)):
+                gap = float(gaps[first, second])
+                if per_unit(gap, apart) < least and gap > CLOSE:
                     continue
-                found = _pair(laws, first, second, apart)
+                telling = _telling(logs[first], logs[second], gap)
+                found = _pair(laws, data[first], data[second], apart, [outputs[place] for place in telling])
                 if found is not None and (best is None or _exceeds(found, best)):
                     best, least = found, found.loss - CLOSE
     return Loss(len(data), 0.0 if best is None else best.loss, best, near)
@@ -265,21 +268,37 @@ def product_law(laws: Sequence[Law[Output]]) -> dict[tuple[Output, ...], Fractio
     return found
 
 
-def _gaps(laws: Mapping[Data, Law[Output]]) -> FloatArray:
-    """Largest log ratio of every ordered pair of laws."""
+def _logs(laws: Mapping[Data, Law[Output]]) -> tuple[list[Output], FloatArray]:
+    """All outputs, and the logarithm of the probability of each, by data set."""
     outputs = {output: n for n, output in enumerate(dict.fromkeys(o for law in laws.values() for o in law))}
     logs = np.full((len(laws), len(outputs)), -np.inf)
     for row, law in enumerate(laws.values()):
         for output, chance in law.items():
             if chance:
                 logs[row, outputs[output]] = math.log(chance.numerator) - math.log(chance.denominator)
+    return list(outputs), logs
+
+
+def _gaps(logs: FloatArray) -> FloatArray:
+    """Largest log ratio of every ordered pair of laws."""
     with np.errstate(invalid="ignore"):
         found = [np.where(np.isneginf(row), -np.inf, row - logs).max(axis=1) for row in logs]
     return np.array(found)
 
 
-def _pair(laws: Mapping[Data, Law[Output]], one: Data, other: Data, distance: float) -> Pair[Data, Output] | None:
-    ratio, where = largest_ratio(laws[one], laws[other])
+def _telling(one: FloatArray, other: FloatArray, gap: float) -> Sequence[int]:
+    """Outputs whose ratio may be the largest one: all that come near to it."""
+    if gap <= CLOSE:
+        return range(len(one))
+    with np.errstate(invalid="ignore"):
+        return [int(place) for place in np.flatnonzero(one - other >= gap - CLOSE)]
+
+
+def _pair(
+    laws: Mapping[Data, Law[Output]], one: Data, other: Data, distance: float, outputs: Sequence[Output]
+) -> Pair[Data, Output] | None:
+    mine = {output: laws[one].get(output, Fraction(0)) for output in outputs}
+    ratio, where = largest_ratio(mine, laws[other])
     return Pair(one, other, where[0], ratio, distance) if where else None
 
 
