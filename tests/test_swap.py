@@ -1,6 +1,7 @@
 """Swapping of files, and the commands about promises, as users run them."""
 
 import json
+import math
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -89,6 +90,15 @@ def test_the_promise(people: Path, tmp_path: Path) -> None:
     assert low.rate < high.rate and all(3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high))
 
 
+@pytest.mark.parametrize("higher", [False, True])
+def test_an_epsilon_beyond_any_rate_is_still_kept(people: Path, tmp_path: Path, higher: bool) -> None:
+    """Rates that are 0 and 1 as floats would promise nothing."""
+    for epsilon in (60.0, 1_000.0):
+        out = tmp_path / f"{epsilon}.parquet"
+        found = swap_file(people, out, ["county"], ["state"], ["tenure"], epsilon=epsilon, higher=higher)
+        assert 0 < found.rate < 1 and (found.guarantee.epsilon or math.inf) < epsilon
+
+
 def test_strata_that_cannot_change(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("m,h,s\n" + "a,x,u\n" * 5 + "b,x,u\nb,y,u\nb,y,u\n")
@@ -141,6 +151,8 @@ def test_households_stay_together(tmp_path: Path) -> None:
     before, after = (Counter(map(str, duckdb.sql(homes.format(file)).fetchall())) for file in (path, out))
     assert before == after and rows(path, "state, block") == rows(out, "state, block")
     assert not duckdb.sql(f"select hh from '{out}' group by hh having count(distinct block) > 1").fetchall()
+    with pytest.raises(InputError, match="it can be matched on, not swapped"):
+        swap_file(path, out, ["household_size"], ["state"], **options)  # type: ignore[arg-type]
     path.write_text("hh,state,block,age\n1,0,1,30\n1,0,2,31\n")
     with pytest.raises(InputError, match="column 'block' differs within household '1'"):
         swap_file(path, out, ["block"], ["state"], **options)  # type: ignore[arg-type]
@@ -188,7 +200,12 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
         (["--swap", "county", "--rate", "2"], "rate = 2: must lie between 0 and 1"),
         (["--swap", "county"], "--rate, --epsilon: give one of them"),
         (["--swap", "county", "--epsilon", "0.5"], "no rate has less than 3.2"),
-        (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map"),
+        (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map: must be table or records"),
+        (["--swap", "county", "--rate", "0.1", "--format", "xml"], "format = xml: must be parquet or csv"),
+        (["--swap", "county", "--rate", "0.1", "--unit", " "], "unit: say what a record is"),
+        (["--swap", "county", "--rate", "nan"], "rate = nan: is not a number"),
+        (["--swap", "county", "--rate", "-1"], "rate = -1: must lie between 0 and 1"),
+        (["--swap", "county", "--epsilon", "nan"], "epsilon = nan: must be a number"),
         (["--swap", "county", "--rate", "0.1", "--household", "nobody"], "there is no column 'nobody'"),
     ],
 )
@@ -196,6 +213,41 @@ def test_bad_input_is_one_line(run: Run, people: Path, tmp_path: Path, options: 
     ran = run("swap", people, *options, "--out", tmp_path / "out")
     assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        ("Age,age,county", [], "columns 'Age' and 'age' are told apart by case only"),
+        ("Count,age,county", [], "column 'Count' would stand twice in the table"),
+        ("hh,people,county", ["--household", "hh"], "column 'people' has a name that households need"),
+        ("hh,age,county", ["--household", "hh", "--match", "hh"], "column 'hh' numbers the households"),
+        ("hh,age,county", ["--household", "hh", "--hold", ""], "hold: at least one column must stay"),
+        ("age,hh,county", ["--household", "hh", "--hold", "age,hh"], "column 'hh' numbers the households"),
+    ],
+)
+def test_names_that_would_be_mixed_up(run: Run, tmp_path: Path, header: str, options: list[str], message: str) -> None:
+    """The database does not tell upper from lower case; one column would be written in place of another."""
+    path = tmp_path / "p.csv"
+    path.write_text(header + "\n" + "".join(f"{n},{n % 5},{n % 4}\n" for n in range(60)))
+    ran = run("swap", path, "--swap", "county", *options, "--rate", "0.1", "--out", tmp_path / "out")
+    assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_of_any_kind(tmp_path: Path) -> None:
+    """Columns named like those of the database, and like nothing it knows."""
+    names = ["count", "m", "h", "n", "rowid", "id", "s", "k", "m0", "copy", 'größe "x"', "県"]
+    path, out = tmp_path / "p.csv", tmp_path / "o.csv"
+    quoted = [name.replace('"', '""') for name in names]
+    lines = [",".join(str(n * (place + 3) % (place % 3 + 2)) for place in range(len(names))) for n in range(90)]
+    path.write_text(",".join(f'"{name}"' for name in quoted) + "\n" + "\n".join(lines) + "\n")
+    for match in (["m"], ["n", "県"]):
+        found = swap_file(path, out, ["h", "rowid"], match, rate=Fraction(1, 2), form="records", file_format="csv")
+        assert found.changed
+        for kept in ([*found.roles.match, *found.roles.hold], [*found.roles.match, *found.roles.swap]):
+            shown = ", ".join('"' + name.replace('"', '""') + '"' for name in kept)
+            assert rows(path, shown) == rows(out, shown)
 
 
 def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_path: Path) -> None:

@@ -10,20 +10,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
-
 from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rates_for, swap_epsilon
-from safemargin.mechanisms.swapping import Strata, strata, swap
+from safemargin.mechanisms.swapping import Strata, swap
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import Population, Records, counts
 from safemargin.publish import new_folder
-from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run, TableError
-from safemargin.tabulate.duck import DuckSource, connected, quoted
-from safemargin.tabulate.engines import open_source
-from safemargin.tabulate.profiles import check_columns
+from safemargin.swap.reading import asked, counted
+from safemargin.swap.tables import FORMATS, Roles, TableError
 
-SIZE = "household_size"
 STEPS = 5
 FORMS = ("table", "records")
 FINE = 10**9
@@ -70,48 +65,25 @@ def swap_file(
     Give the swap `rate`, or the `epsilon` to be promised: of the two rates that have it, the lower or the `higher` one.
     With `household`, records are the households that this column numbers: the people in them stay together.
     """
-    if form not in FORMS or file_format not in FORMATS:
-        raise InputError(f"form = {form}, format = {file_format}: must be one of {', '.join((*FORMS, *FORMATS))}")
-    if (rate is None) == (epsilon is None):
-        raise InputError("rate, epsilon: give one of them")
-    source = open_source(path)
-    if not isinstance(source, DuckSource):
-        raise InputError(f"{path}: swapping reads CSV, Parquet and JSON lines only")
+    _check_options(rate, epsilon, unit, form, file_format)
     say = _steps(progress)
-    with connected(path) as database:
-        roles, scan = _roles(path, source, tuple(swapped), tuple(match), hold, household, database)
-        if form == "table" and "count" in (*roles.swap, *roles.match, *roles.hold):
-            raise InputError(f"{path}: column 'count' would stand twice in the table; choose records")
-        run = Run(database, roles)
-        run.count(scan)
+    with counted(path, asked(swapped, match, hold, household), say) as data:
+        run, roles = data.run, data.run.roles
+        _check_names(path, roles, form)
+        chosen = _rate(rate, epsilon, higher, data.strata)
         say()
-        cells, ids = run.cells()
-        if not len(ids):
-            raise InputError(f"{path}: the table is empty")
-        found = strata(cells, run.varies if run.listed else None)
-        chosen = _rate(rate, epsilon, higher, found)
+        exchange = swap(data.cells, chosen)
         say()
-        exchange = swap(cells, chosen)
-        say()
-        changed = run.apply(cells, ids, exchange)
+        changed = run.apply(data.cells, data.rows, exchange)
         run.check()
         say()
         errors = run.errors() if with_errors else ()
         run.write(out, form, file_format, household)
         say()
     what = "household" if household else unit
-    return Swapped(
-        roles,
-        what,
-        chosen,
-        found,
-        len(exchange.cell),
-        changed,
-        exchange.redrawn,
-        promise(roles, what, chosen, found),
-        errors,
-        out.name,
-    )
+    promised = promise(roles, what, chosen, data.strata)
+    selected = len(exchange.cell)
+    return Swapped(roles, what, chosen, data.strata, selected, changed, exchange.redrawn, promised, errors, out.name)
 
 
 def swap_folder(path: Path, folder: Path, write: Callable[[Swapped, Path], None], **options: object) -> Swapped:
@@ -161,50 +133,34 @@ def promise(roles: Roles, unit: str, rate: Fraction, found: Strata) -> Guarantee
     )
 
 
+def _check_options(rate: Fraction | None, epsilon: float | None, unit: str, form: str, file_format: str) -> None:
+    if form not in FORMS:
+        raise InputError(f"form = {form}: must be {' or '.join(FORMS)}")
+    if file_format not in FORMATS:
+        raise InputError(f"format = {file_format}: must be {' or '.join(FORMATS)}")
+    if not unit.strip():
+        raise InputError("unit: say what a record is, e.g. person")
+    if (rate is None) == (epsilon is None):
+        raise InputError("rate, epsilon: give one of them")
+
+
+def _check_names(path: Path, roles: Roles, form: str) -> None:
+    """A table has a column of its own, which no other may be named like."""
+    for name in (*roles.swap, *roles.match, *roles.hold):
+        if form == "table" and name.casefold() == "count":
+            raise InputError(f"{path}: column {name!r} would stand twice in the table; choose records, or leave it out")
+
+
 def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, found: Strata) -> Fraction:
+    """The rate that was asked for; one found for an epsilon never promises less than that."""
     if rate is not None:
         if rate in (0, 1) and found.largest:
             raise InputError(f"rate = {rate}: has no finite epsilon; choose one between 0 and 1")
         return rate
     low, high = rates_for(float(epsilon or 0), found.largest)
-    return Fraction(math.floor(high * FINE), FINE) if higher else Fraction(math.ceil(low * FINE), FINE)
-
-
-def _roles(
-    path: Path,
-    source: DuckSource,
-    swapped: tuple[str, ...],
-    match: tuple[str, ...],
-    hold: Sequence[str] | None,
-    household: str | None,
-    database: duckdb.DuckDBPyConnection,
-) -> tuple[Roles, str]:
-    """The roles of all columns, and the query that gives the records with these columns."""
-    wanted = [name for name in (*swapped, *match) if not (household and name == SIZE)]
-    check_columns(path, source.columns, [*wanted, *(hold or ()), *([household] if household else [])])
-    rest = [name for name in source.columns if name not in (*swapped, *match, household)]
-    held = tuple(rest if hold is None else hold)
-    fields = source.fields
-    if household is None:
-        roles = Roles(swapped, match, held)
-        shown = ", ".join(f"{fields[name]} as {quoted(name)}" for name in (*swapped, *match, *held))
-        return roles, f"(select {shown} from {source.scan})"
-    if household in (*swapped, *match, *held):
-        raise InputError(f"column {household!r} numbers the households; it has no other role")
-    if not database.execute(f"select count(*) = count({fields[household]}) from {source.scan}").fetchall()[0][0]:
-        raise InputError(f"{path}: column {household!r} is empty for some people; it must number every household")
-    for name in wanted:
-        value = f"count(distinct {fields[name]}) + (count({fields[name]}) < count(*))::int"
-        query = f"select {fields[household]}::varchar from {source.scan} group by 1 having {value} > 1 limit 1"
-        if found := database.execute(query).fetchone():
-            raise InputError(
-                f"{path}: column {name!r} differs within household {found[0]!r}; it must be one per household"
-            )
-    each = ", ".join(f"any_value({fields[name]}) as {quoted(name)}" for name in wanted)
-    packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
-    people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}, count(*) as {quoted(SIZE)}"
-    query = f"(select {each}, {people} from {source.scan} group by {fields[household]})"
-    return Roles(swapped, match, (PEOPLE,) if held else ()), query
+    if higher:
+        return Fraction(min(math.floor(high * FINE), FINE - 1), FINE)
+    return Fraction(max(math.ceil(low * FINE), 1), FINE)
 
 
 def _steps(progress: Progress | None) -> Callable[[], None]:

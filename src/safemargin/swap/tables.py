@@ -33,11 +33,14 @@ class Roles:
             raise InputError("swap: name at least one column whose values are exchanged")
         if not self.hold:
             raise InputError("hold: at least one column must stay that is not matched on; else nothing would change")
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
         for name in (*self.swap, *self.match, *self.hold):
-            if name in seen:
+            other = seen.get(name.casefold())
+            if other == name:
                 raise InputError(f"column {name!r} has two roles; a column is swapped, matched or held")
-            seen.add(name)
+            if other is not None:
+                raise InputError(f"columns {other!r} and {name!r} are told apart by case only; rename one of them")
+            seen[name.casefold()] = name
 
 
 @dataclass(frozen=True)
