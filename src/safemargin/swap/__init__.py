@@ -16,7 +16,7 @@ from safemargin.mechanisms.swapping import Strata, swap
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import Population, Records, counts
 from safemargin.publish import new_folder
-from safemargin.swap.reading import asked, counted
+from safemargin.swap.reading import asked, check_unit, counted
 from safemargin.swap.tables import FORMATS, Roles, TableError
 
 STEPS = 5
@@ -138,8 +138,7 @@ def _check_options(rate: Fraction | None, epsilon: float | None, unit: str, form
         raise InputError(f"form = {form}: must be {' or '.join(FORMS)}")
     if file_format not in FORMATS:
         raise InputError(f"format = {file_format}: must be {' or '.join(FORMATS)}")
-    if not unit.strip():
-        raise InputError("unit: say what a record is, e.g. person")
+    check_unit(unit)
     if (rate is None) == (epsilon is None):
         raise InputError("rate, epsilon: give one of them")
 

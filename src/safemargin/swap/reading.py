@@ -43,6 +43,12 @@ def asked(
     return Asked(tuple(swap), tuple(match), None if hold is None else tuple(hold), household)
 
 
+def check_unit(unit: str) -> None:
+    """Raise if nobody could read what a record is."""
+    if not unit.strip():
+        raise InputError("unit: say what a record is, e.g. person")
+
+
 @dataclass(frozen=True)
 class Counted:
     """The records in the database: their cells in order of strata, the row of each there, and how they divide."""
@@ -61,7 +67,7 @@ def counted(path: Path, names: Asked, done: Callable[[], None] = lambda: None) -
         raise InputError(f"{path}: swapping reads CSV, Parquet and JSON lines only")
     with connected(path) as database:
         roles, scan = _records(path, source, names, database)
-        run = Run(database, roles)
+        run = Run(database, roles, names.roles(source.columns).hold if names.household else ())
         run.count(scan)
         done()
         cells, rows = run.cells()

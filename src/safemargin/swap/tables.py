@@ -57,8 +57,10 @@ class TableError:
 class Run:
     """The tables of one run: `cell` before, `result` after."""
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles) -> None:
+    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles, people: tuple[str, ...] = ()) -> None:
         self.database, self.roles = database, roles
+        self.fields = people
+        """What is held of each person, where records are households."""
         self.listed = False
         self.plain: set[str] = set()
         """Tables of numbers without absent values: they are joined by plain equality."""
@@ -168,14 +170,36 @@ class Run:
         query = f"select sum(n), sum(hash({', '.join(columns)})::hugeint * n) from {table}"
         return tuple(self.database.execute(query).fetchall()[0])
 
+    def held_columns(self) -> tuple[str, ...]:
+        """The held columns, those of the people of households among them."""
+        return self.fields or self.roles.hold
+
+    def _held(self, name: str) -> str:
+        """The values of a held column, one row for each person of a household."""
+        if self.fields:
+            return f"unnest({self.hold[0]}).{quoted(name)}"
+        return self.hold[self.roles.hold.index(name)]
+
+    def held_values(self, name: str) -> tuple[int, IntArray, IntArray, IntArray]:
+        """How many values a held column has, and for rows of `cell` which of them a record has, and how often."""
+        each = f"select rowid as id, {self._held(name)} as value from cell"
+        weighted = f"(select id, value, count(*) as w from ({each}) group by all)" if self.fields else f"({each})"
+        number = "(select value, row_number() over () - 1 as v from (select distinct value from rows))"
+        query = f"with rows as {weighted}, number as {number} select rows.*, v from rows join number on "
+        found = self.database.execute(f"{query} rows.value is not distinct from number.value").fetchnumpy()
+        ids, values = (np.asarray(found[key], dtype=np.int64) for key in ("id", "v"))
+        weights = np.asarray(found["w"], dtype=np.int64) if self.fields else np.ones(len(ids), dtype=np.int64)
+        return int(values.max(initial=-1)) + 1, ids, values, weights
+
     def errors(self) -> tuple[TableError, ...]:
         """The tables of what is swapped by each held column, before and after."""
         found = []
-        for name, key in zip(self.roles.hold, self.hold, strict=True):
-            listed = ", ".join((*self.swap, key))
-            sides = f"select {listed}, n as old, 0 as new from cell", f"select {listed}, 0 as old, n as new from result"
+        swapped = ", ".join(self.swap)
+        for name in self.held_columns():
+            value = f"{swapped}, {self._held(name)} as value"
+            sides = f"select {value}, n as old, 0 as new from cell", f"select {value}, 0 as old, n as new from result"
             both = " union all ".join(sides)
-            cell = f"select sum(old)::bigint as old, sum(new)::bigint as new from ({both}) group by {listed}"
+            cell = f"select sum(old)::bigint as old, sum(new)::bigint as new from ({both}) group by {swapped}, value"
             query = (
                 f"select count(*), avg(abs(new - old)), avg(abs(new - old) / old) filter (where old > 0) from ({cell})"
             )
