@@ -115,7 +115,7 @@ def test_command(run: Run, people: Path, tmp_path: Path) -> None:
     told = run("swap-rates", people, *options, "--out", page)
     assert told.code == 0 and "county x kind: 13 cells, 7 empty cells left out" in told.out
     text = page.read_text()
-    assert text.count("class=\"marks\"") == 2 and "For the office" in text and "cells filled" in text
+    assert text.count('class="marks"') == 2 and "For the office" in text and "cells filled" in text
     found = run("swap-rates", people, *options, "--json").document
     assert [each["rate"] for each in found["rates"]] == ["1/10", "1/2"]  # type: ignore[attr-defined]
     assert len(found["rates"][0]["tables"][0]["errors"]) == 3  # type: ignore[index]
