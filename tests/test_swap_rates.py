@@ -18,7 +18,7 @@ from safemargin.report.charts import CONFIG
 from safemargin.report.swap_rates import error_chart, rates_document, spread
 from safemargin.swap import held
 from safemargin.swap.rates import RATES, Trials, try_rates
-from safemargin.swap.reading import asked, counted
+from safemargin.swap.reading import counted
 from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1
 
 
@@ -67,7 +67,7 @@ def people(tmp_path: Path) -> Path:
 
 def test_errors_by_hand(people: Path) -> None:
     """The table after an exchange, counted record by record; empty cells are left out and counted."""
-    with counted(people, asked(["county"], ["state"])) as data:
+    with counted(people, ["county"], ["state"]) as data:
         tables, too_large = held.held_tables(data.run, data.cells, data.rows)
         exchange = swap(data.cells, Fraction(1, 2))
         data.run.apply(data.cells, data.rows, exchange)
@@ -89,7 +89,7 @@ def test_people_of_households_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     rows = [(n // 3, n // 3 % 2, n // 3 * 7 % 5, n % 4, "fm"[n % 2]) for n in range(300)]
     path.write_text("hh,state,block,age,sex\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
-    with counted(path, asked(["block"], ["state"], None, "hh")) as data:
+    with counted(path, ["block"], ["state"], None, "hh") as data:
         tables, _ = held.held_tables(data.run, data.cells, data.rows)
     for table, place in zip(tables, (3, 4), strict=True):
         expected = Counter((row[2], row[place]) for row in rows)

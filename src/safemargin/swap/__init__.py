@@ -16,15 +16,12 @@ from safemargin.mechanisms.swapping import Strata, swap
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import Population, Records, counts
 from safemargin.publish import new_folder
-from safemargin.swap.reading import asked, check_unit, counted
+from safemargin.swap.reading import Progress, check_unit, counted, steps
 from safemargin.swap.tables import FORMATS, Roles, TableError
 
-STEPS = 5
 FORMS = ("table", "records")
 FINE = 10**9
 """Rates found for an epsilon are rounded to this fraction, to the side that promises more."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -66,8 +63,8 @@ def swap_file(
     With `household`, records are the households that this column numbers: the people in them stay together.
     """
     _check_options(rate, epsilon, unit, form, file_format)
-    say = _steps(progress)
-    with counted(path, asked(swapped, match, hold, household), say) as data:
+    say = steps(progress)
+    with counted(path, swapped, match, hold, household, say) as data:
         run, roles = data.run, data.run.roles
         _check_names(path, roles, form)
         chosen = _rate(rate, epsilon, higher, data.strata)
@@ -160,15 +157,3 @@ def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, found: Str
     if higher:
         return Fraction(min(math.floor(high * FINE), FINE - 1), FINE)
     return Fraction(max(math.ceil(low * FINE), 1), FINE)
-
-
-def _steps(progress: Progress | None) -> Callable[[], None]:
-    done = 0
-
-    def say() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, STEPS)
-
-    return say

@@ -1,6 +1,6 @@
 """Swapping tried at several rates: what each promises, and what it does to the tables. Nothing is published."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -9,13 +9,11 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import swap_epsilon
 from safemargin.mechanisms.swapping import Cells, Strata, swap
 from safemargin.swap.held import HeldTable, held_tables
-from safemargin.swap.reading import asked, check_unit, counted
+from safemargin.swap.reading import Progress, check_unit, counted
 from safemargin.swap.tables import Roles
 
 RATES = tuple(Fraction(percent, 100) for percent in (1, 2, 5, 10, 20, 30, 40, 50))
 RUNS = 20
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def try_rates(
     """
     chosen = _checked(rates, runs)
     check_unit(unit)
-    with counted(path, asked(swapped, match, hold, household)) as data:
+    with counted(path, swapped, match, hold, household) as data:
         if data.strata.exchanging == 0:
             raise InputError(f"{path}: no two records that agree on what is matched differ in what is swapped")
         tables, too_large = held_tables(data.run, data.cells, data.rows)

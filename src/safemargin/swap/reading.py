@@ -16,31 +16,10 @@ from safemargin.tabulate.engines import open_source
 from safemargin.tabulate.profiles import check_columns
 
 SIZE = "household_size"
+STEPS = 5
+"""Of one run."""
 
-
-@dataclass(frozen=True)
-class Asked:
-    """The columns as the user names them; `hold` is None for all that have no other role.
-
-    With `household`, records are the households that this column numbers: the people in them stay together.
-    """
-
-    swap: tuple[str, ...]
-    match: tuple[str, ...] = ()
-    hold: tuple[str, ...] | None = None
-    household: str | None = None
-
-    def roles(self, columns: Sequence[str]) -> Roles:
-        """What every column does, and for households each column of the people."""
-        rest = (name for name in columns if name not in (*self.swap, *self.match, self.household))
-        return Roles(self.swap, self.match, tuple(rest) if self.hold is None else self.hold)
-
-
-def asked(
-    swap: Sequence[str], match: Sequence[str] = (), hold: Sequence[str] | None = None, household: str | None = None
-) -> Asked:
-    """The same from lists of names."""
-    return Asked(tuple(swap), tuple(match), None if hold is None else tuple(hold), household)
+Progress = Callable[[int, int], None]
 
 
 def check_unit(unit: str) -> None:
@@ -60,14 +39,20 @@ class Counted:
 
 
 @contextmanager
-def counted(path: Path, names: Asked, done: Callable[[], None] = lambda: None) -> Iterator[Counted]:
+def counted(
+    path: Path,
+    swapped: Sequence[str],
+    match: Sequence[str] = (),
+    hold: Sequence[str] | None = None,
+    household: str | None = None,
+    done: Callable[[], None] = lambda: None,
+) -> Iterator[Counted]:
     """The records of a file, counted; `done` is called after the first of two steps."""
-    source = open_source(path)
-    if not isinstance(source, DuckSource):
-        raise InputError(f"{path}: swapping reads CSV, Parquet and JSON lines only")
+    source = duck_source(path)
     with connected(path) as database:
-        roles, scan = _records(path, source, names, database)
-        run = Run(database, roles, names.roles(source.columns).hold if names.household else ())
+        roles, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
+        people = _held(source, swapped, match, hold, household) if household else ()
+        run = Run(database, roles, people)
         run.count(scan)
         done()
         cells, rows = run.cells()
@@ -76,38 +61,80 @@ def counted(path: Path, names: Asked, done: Callable[[], None] = lambda: None) -
         yield Counted(run, cells, rows, strata(cells, run.varies if run.listed else None))
 
 
-def _records(path: Path, source: DuckSource, names: Asked, database: duckdb.DuckDBPyConnection) -> tuple[Roles, str]:
-    """The roles of all columns, and the query that gives the records with these columns."""
-    each = [name for name in (*names.swap, *names.match) if not (names.household and name == SIZE)]
-    wanted = [*each, *(names.hold or ())]
-    check_columns(path, source.columns, wanted if names.household is None else [*wanted, names.household])
-    roles = names.roles(source.columns)
-    if names.household is None:
-        shown = ", ".join(
-            f"{source.fields[name]} as {quoted(name)}" for name in (*roles.swap, *roles.match, *roles.hold)
-        )
+def duck_source(path: Path) -> DuckSource:
+    """A file of records that the database can read."""
+    source = open_source(path)
+    if not isinstance(source, DuckSource):
+        raise InputError(f"{path}: swapping reads CSV, Parquet and JSON lines only")
+    return source
+
+
+def roles_of(
+    path: Path,
+    source: DuckSource,
+    swapped: tuple[str, ...],
+    match: tuple[str, ...],
+    hold: Sequence[str] | None,
+    household: str | None,
+    database: duckdb.DuckDBPyConnection,
+) -> tuple[Roles, str]:
+    """The roles of all columns, and the query that gives the records with these columns.
+
+    With `household`, records are the households that this column numbers: the people in them stay together.
+    """
+    wanted = [name for name in (*swapped, *match) if not (household and name == SIZE)]
+    check_columns(path, source.columns, [*wanted, *(hold or ()), *([household] if household else [])])
+    held, fields = _held(source, swapped, match, hold, household), source.fields
+    roles = Roles(swapped, match, held)
+    if household is None:
+        shown = ", ".join(f"{fields[name]} as {quoted(name)}" for name in (*swapped, *match, *held))
         return roles, f"(select {shown} from {source.scan})"
-    _check_households(path, source, names, each, database)
-    return _households(source, names.household, roles, each)
-
-
-def _households(source: DuckSource, household: str, roles: Roles, each: Sequence[str]) -> tuple[Roles, str]:
-    fields = source.fields
-    columns = ", ".join(f"any_value({fields[name]}) as {quoted(name)}" for name in each)
-    packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in roles.hold)
+    _check_households(path, source, roles, household, wanted, database)
+    each = ", ".join(f"any_value({fields[name]}) as {quoted(name)}" for name in wanted)
+    packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
     people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}, count(*) as {quoted(SIZE)}"
-    query = f"(select {columns}, {people} from {source.scan} group by {fields[household]})"
-    return Roles(roles.swap, roles.match, (PEOPLE,)), query
+    query = f"(select {each}, {people} from {source.scan} group by {fields[household]})"
+    return Roles(swapped, match, (PEOPLE,)), query
+
+
+def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
+    """What is to be called after each step of a run."""
+    done = 0
+
+    def say() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, number)
+
+    return say
+
+
+def _held(
+    source: DuckSource,
+    swapped: Sequence[str],
+    match: Sequence[str],
+    hold: Sequence[str] | None,
+    household: str | None,
+) -> tuple[str, ...]:
+    """The columns that stay: those that are named, or all that have no other role."""
+    rest = (name for name in source.columns if name not in (*swapped, *match, household))
+    return tuple(rest if hold is None else hold)
 
 
 def _check_households(
-    path: Path, source: DuckSource, names: Asked, each: Sequence[str], database: duckdb.DuckDBPyConnection
+    path: Path,
+    source: DuckSource,
+    roles: Roles,
+    household: str,
+    each: Sequence[str],
+    database: duckdb.DuckDBPyConnection,
 ) -> None:
     """Every person must be in a household, and what is swapped or matched must be one per household."""
-    household, fields = names.household or "", source.fields
-    if household in (*names.swap, *names.match, *(names.hold or ())):
+    fields = source.fields
+    if household in (*roles.swap, *roles.match, *roles.hold):
         raise InputError(f"column {household!r} numbers the households; it has no other role")
-    if SIZE in names.swap:
+    if SIZE in roles.swap:
         raise InputError(f"column {SIZE!r} counts the people of a household; it can be matched on, not swapped")
     for name in (SIZE, PEOPLE):
         if name in source.columns:
