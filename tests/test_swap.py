@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
+from safemargin.account.census import COUNTERFACTUAL
 from safemargin.errors import InputError
 from safemargin.mechanisms.swapping import Exchange, swap
 from safemargin.report.charts import CONFIG
-from safemargin.report.swapping import rate_chart
+from safemargin.report.swap_curves import Curves, by_size, census_strata, curves_chart, rate_chart
 from safemargin.swap import swap_file, tables
 from safemargin.tabulate.duck import connected
-from swap_truth import TABLE_1
+from swap_truth import TABLE_1, TABLE_5
 
 PEOPLE = "\n".join(
     ["state,size,county,tenure,age"]
@@ -289,6 +290,47 @@ def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
     assert run("guarantee", "swap", "--rate", "1", "--largest-stratum", "5", "--json").document["epsilon"] == "infinite"
 
 
+def test_guarantee_swap_tells_what_is_moved_and_how_tight_it_is(run: Run) -> None:
+    two = run("guarantee", "swap", "--rate", "1/2", "--largest-stratum", "2", "--json").document
+    assert two["moved"] == 0.5 and two["gap_bound"] == pytest.approx(1.75023, abs=5e-6)
+    ten = run("guarantee", "swap", "--rate", "0.1", "--largest-stratum", "10", "--json").document
+    assert ten["gap_bound"] == pytest.approx(0.148007, abs=5e-7)
+    for largest in (10**6, 10**700):
+        many = run("guarantee", "swap", "--rate", "0.1", "--largest-stratum", largest, "--json").document
+        assert many["moved"] == pytest.approx(0.1) and 0 <= many["gap_bound"] < 2e-6  # type: ignore[operator]
+
+
+def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
+    """Epsilon against the rate for strata of 2 to a million records, and all twelve epsilons of the census."""
+    page = tmp_path / "curves.html"
+    found = run("guarantee", "rates", "--json", "--out", page).document
+    assert [each["records"] for each in found["strata"]] == [10**n if n else 2 for n in range(7)]  # type: ignore[attr-defined]
+    assert found["strata"][1]["best"]["rate"] == pytest.approx(0.768338, abs=5e-7)  # type: ignore[index]
+    text = page.read_text()
+    assert "lines at 5 % and 50 %" in text and text.count('class="marks"') == 1
+    census = run("guarantee", "rates", "--census", "--json", "--out", page).document["strata"]
+    told = {each["records"]: tuple(round(value, 2) for value in each["epsilon"].values()) for each in census}  # type: ignore[attr-defined]
+    assert told == TABLE_5 and "Los Angeles County" in page.read_text()
+    printed = run("guarantee", "rates", "--census").out
+    assert all(f"{value:.2f}" in printed for pair in TABLE_5.values() for value in pair)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--largest-stratum", "2,x"], "must be whole numbers between commas"),
+        (["--largest-stratum", "2,1"], "largest stratum = 1: must be 0, or at least 2"),
+        (["--largest-stratum", "0"], "largest stratum = 0: nothing can be exchanged"),
+        (["--largest-stratum", "2,3,4,5,6,7,8,9,10"], "at most 8 can be told apart"),
+        (["--rates", ""], "rate = : is not a number"),
+        (["--rates", "0.5,2"], "rate = 2: must lie between 0 and 1"),
+    ],
+)
+def test_rates_of_strata_that_cannot_be(run: Run, options: list[str], message: str) -> None:
+    ran = run("guarantee", "rates", *options)
+    assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+
+
 def test_guarantee_convert(run: Run) -> None:
     found = run("guarantee", "convert", "--rho2", "2.63", "--delta", "1e-10", "--json").document
     assert found["epsilon"] == pytest.approx(18.1938, abs=5e-5)
@@ -353,5 +395,10 @@ def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
     assert standings == ["equal", "weaker", "equal", "stronger", "incomparable"]
 
 
-def test_picture_is_valid() -> None:
-    altair.Chart.from_dict({"config": CONFIG, **rate_chart(0.05, 28_735)}, validate=True)
+def test_pictures_are_valid() -> None:
+    curves = [
+        Curves(by_size([2, 1_000]), (Fraction(1, 20), Fraction(1))),
+        census_strata(COUNTERFACTUAL, (Fraction(1, 2),)),
+    ]
+    for spec in (rate_chart(0.05, 28_735), rate_chart(0.0, 10), rate_chart(0.5, 0), *map(curves_chart, curves)):
+        altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)

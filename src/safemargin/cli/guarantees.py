@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from safemargin.account.census import census_2020, certificate, characteristics_2020, counterfactual, tabulated
+from safemargin.account.census import (
+    COUNTERFACTUAL,
+    census_2020,
+    certificate,
+    characteristics_2020,
+    counterfactual,
+    tabulated,
+)
 from safemargin.account.census_2020 import DELTA, PRODUCTS, redistricting
 from safemargin.account.comparing import contrast
 from safemargin.account.conversion import rho_squared_for
@@ -31,7 +38,16 @@ from safemargin.report.promises import (
     show_guarantee,
     show_product,
 )
-from safemargin.report.swapping import rate_document, rate_page, show_rate, show_rates
+from safemargin.report.swap_curves import (
+    Curves,
+    by_size,
+    census_strata,
+    curves_document,
+    curves_page,
+    rate_page,
+    show_curves,
+)
+from safemargin.report.swapping import rate_document, show_rate, show_rates
 
 guarantee = typer.Typer(
     help="Privacy promises: state, convert, compose, compare and check them.",
@@ -65,6 +81,33 @@ def swap(
         show_rate(out, chosen, largest)
     else:
         show_rates(out, epsilon, largest)
+
+
+@guarantee.command()
+def rates(
+    largest: Annotated[
+        str, typer.Option("--largest-stratum", help="Records in the largest stratum that varies, several of them.")
+    ] = "2,10,100,1000,10000,100000,1000000",
+    at: Annotated[str, typer.Option("--rates", help="Swap rates at which epsilon is told.")] = "0.05,0.5",
+    census: Annotated[
+        bool, typer.Option("--census", help="The strata of the 2020 census, had its households been swapped.")
+    ] = False,
+    page: Annotated[Path | None, typer.Option("--out", help="Also write a page with the picture (HTML).")] = None,
+    as_json: Json = False,
+) -> None:
+    """What permutation swapping promises at several rates for several strata, as a table and a picture.
+
+    Example: safemargin guarantee rates --largest-stratum 2,1000,1000000 --rates 0.05,0.5 --out curves.html
+    """
+    asked = tuple(rate_of(part) for part in at.split(","))
+    found = census_strata(COUNTERFACTUAL, asked) if census else Curves(by_size(_numbers(largest)), asked)
+    if page is not None:
+        title = "The households of the 2020 census, swapped" if census else "Epsilon of swapping"
+        write(page, curves_page(title, found))
+    if as_json:
+        print_json(curves_document(found))
+    else:
+        show_curves(out, found)
 
 
 @guarantee.command()

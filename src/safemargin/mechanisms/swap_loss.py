@@ -96,8 +96,9 @@ def moved(rate: Rate, size: int) -> float:
     if size < 2:
         return 0.0
     p = float(rate_of(rate))
-    stay = (1 - p) ** (size - 1)
-    return p * (1 - stay) / (1 - size * p * stay)
+    stay = (1 - p) ** (min(size, 10**300) - 1)
+    alone = size * p * stay if stay else 0.0
+    return p * (1 - stay) / (1 - alone)
 
 
 def derangements(items: int) -> int:
