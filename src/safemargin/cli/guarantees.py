@@ -19,10 +19,9 @@ from safemargin.account.conversion import rho_squared_for
 from safemargin.account.exact import Holds
 from safemargin.account.product_file import read_product
 from safemargin.account.rules import compose as composed
-from safemargin.account.swap_check import check_swapping
-from safemargin.cli.terminal import Json, out, print_json, write
+from safemargin.account.swap_check import WAYS, check_swapping
+from safemargin.cli.terminal import Json, notes, out, print_json, write
 from safemargin.errors import InputError
-from safemargin.mechanisms.swap_law import VARIANTS
 from safemargin.mechanisms.swap_loss import rate_of, rates_for
 from safemargin.model.guarantee_file import document, read_guarantee
 from safemargin.model.universe import Population
@@ -192,15 +191,28 @@ def show(
 def check(
     held: Annotated[str, typer.Option(help="Counts of the held values of a small stratum, e.g. 1,1,2,2.")],
     swapped: Annotated[str, typer.Option(help="Counts of the swapped values.")],
-    rate: Annotated[str, typer.Option(help="Swap rate, e.g. 0.1.")],
-    variant: Annotated[str, typer.Option(help=f"{', '.join(VARIANTS)} or one-swap.")] = "permutation",
+    rate: Annotated[str, typer.Option(help="Swap rate, e.g. 0.1, or one for each held value.")],
+    variant: Annotated[str, typer.Option(help=f"One of {', '.join(WAYS)}.")] = "permutation",
+    imputed: Annotated[
+        str | None, typer.Option(help="Held values, counted from 0, of imputed records: never selected.")
+    ] = None,
+    without: Annotated[str, typer.Option(help="Invariant that is dropped: held or swapped.")] = "",
     as_json: Json = False,
 ) -> None:
     """The exact loss of swapping on a small stratum, and whether the promise of Theorem 1 holds there.
 
     Example: safemargin guarantee check --held 1,1,1 --swapped 1,1,1 --rate 0.1 --variant pairs
     """
-    found, claimed, exact = check_swapping(_numbers(held), _numbers(swapped), rate_of(rate), variant)
+    rates = [rate_of(part) for part in rate.split(",")]
+    with notes.status("going through all permutations"):
+        found, claimed, exact = check_swapping(
+            _numbers(held),
+            _numbers(swapped),
+            rates[0] if len(rates) == 1 else rates,
+            variant,
+            imputed=() if imputed is None else _numbers(imputed),
+            without=without,
+        )
     if as_json:
         print_json(checked_document(found, claimed, exact))
     else:
