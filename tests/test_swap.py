@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import altair
@@ -13,8 +14,10 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.account.census import COUNTERFACTUAL
+from safemargin.account.rules import post_process
 from safemargin.errors import InputError
 from safemargin.mechanisms.swapping import Exchange, swap
+from safemargin.model.guarantee_file import read_guarantee
 from safemargin.report.charts import CONFIG
 from safemargin.report.swap_curves import Curves, by_size, census_strata, curves_chart, rate_chart
 from safemargin.swap import swap_file, tables
@@ -159,6 +162,47 @@ def test_households_stay_together(tmp_path: Path) -> None:
         swap_file(path, out, ["block"], ["state"], **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_imputed_records_are_never_moved(run: Run, tmp_path: Path, listed: bool) -> None:
+    """They stay as they are, the others have the promise of a file without them, and the invariants are kept."""
+    path, folder = tmp_path / "p.csv", tmp_path / "out"
+    records = [(n % 2, "yes" if n % 7 == 0 else "no", n * 3 % 5, n if listed else n % 4) for n in range(420)]
+    records += [(2, "1", 0, 0), (2, "1", 1, 1), (2, "0", 1, 1)]  # one of these may be moved, but has no partner
+    path.write_text("m,flag,s,h\n" + "".join(",".join(map(str, row)) + "\n" for row in records))
+    options = ("--swap", "s", "--match", "m", "--rate", "0.5", "--imputed", "flag", "--form", "records")
+    found = run("swap", path, *options, "--out", folder, "--json").document
+    assert (found["records"], found["imputed"], found["largest_stratum"]) == (361, 62, 180)
+    assert found["epsilon"] == pytest.approx(math.log(181)) and found["single_records"] == 1
+    out = folder / "published/swapped.parquet"
+    for kept in ("m, flag, h", "m, s"):
+        assert rows(path, kept) == rows(out, kept)
+    frozen = "* from (select m, flag, h, s from '{}') where flag in ('yes', '1')"
+    before, after = (
+        Counter(duckdb.sql(f"select columns(*)::varchar from (select {frozen.format(file)})").fetchall())
+        for file in (f"{path}", f"{out}")
+    )
+    assert before == after and found["changed"] > 50  # type: ignore[operator]
+    promise = json.loads((folder / "published/promise.json").read_text())
+    assert promise["change"]["distance"] == "frozen" and "62 imputed records were not moved" in promise["remarks"][0]
+    told = run("swap-rates", path, *options[:4], "--imputed", "flag", "--rates", "0.5", "--runs", 2, "--json").document
+    assert told["largest_stratum"] == 180
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--imputed", "s"], "column 's' marks imputed records, so it must be held or matched"),
+        (["--imputed", "h"], "column 'h': '2' does not say whether a record was imputed"),
+        (["--imputed", "nobody"], "column 'nobody' marks imputed records"),
+    ],
+)
+def test_marks_that_cannot_be_read(run: Run, tmp_path: Path, options: list[str], message: str) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("h,s\n" + "".join(f"{n % 3},{n % 5}\n" for n in range(30)))
+    ran = run("swap", path, "--swap", "s", "--rate", "0.1", *options, "--out", tmp_path / "out")
+    assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+
+
 def test_massachusetts_in_1940(tmp_path: Path) -> None:
     """County and tenure of Table 1 in one stratum at 50 %: the mean error is that of the paper's own run."""
     path = tmp_path / "households.parquet"
@@ -271,6 +315,34 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     assert shown.code == 0 and "permutation swapping (Theorem 1)" in shown.out
     two = run("guarantee", "compose", *[folder / "published/promise.json"] * 2, "--json").document
     assert two["epsilon"] == pytest.approx(2 * 7.5595, abs=1e-3)
+
+
+def test_one_release_has_one_budget_and_a_second_run_adds_its_own(run: Run, people: Path, tmp_path: Path) -> None:
+    """All tables of one swapped file agree with each other and cost nothing more; another run does."""
+    promises = []
+    for name in ("one", "two"):
+        options = ("--swap", "county", "--match", "state,size", "--rate", "0.5", "--out", tmp_path / name)
+        assert run("swap", people, *options).code == 0
+        promises.append(tmp_path / name / "published/promise.json")
+    columns = ["state", "size", "tenure", "age", "county"]
+    file = tmp_path / "one/published/swapped.parquet"
+    sums: dict[tuple[str, ...], Counter[tuple[object, ...]]] = {}
+    for wanted in (pair for length in (1, 2, 3) for pair in combinations(columns, length)):
+        query = f"select {', '.join(f'{name}::varchar' for name in wanted)}, sum(count) from '{file}' group by all"
+        sums[wanted] = Counter({row[:-1]: row[-1] for row in duckdb.sql(query).fetchall()})
+    for wanted, table in sums.items():
+        for left_out in range(len(wanted) if len(wanted) > 1 else 0):
+            margin: Counter[tuple[object, ...]] = Counter()
+            for key, count in table.items():
+                margin[key[:left_out] + key[left_out + 1 :]] += count
+            assert margin == sums[wanted[:left_out] + wanted[left_out + 1 :]]
+        if "county" not in wanted or not {"tenure", "age"} & set(wanted):
+            assert table == rows(people, ", ".join(wanted))
+    one = read_guarantee(promises[0])
+    assert post_process(one, "a hundred tables").epsilon == one.epsilon
+    both = run("guarantee", "compose", *promises, "--json").document
+    assert both["epsilon"] == pytest.approx(2 * (one.epsilon or 0))
+    assert both["invariants"] == json.loads(promises[0].read_text())["invariants"]
 
 
 def test_guarantee_swap(run: Run, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def swap_rates(
     household: Annotated[
         str | None, typer.Option(help="Column that numbers households: they are exchanged as a whole.")
     ] = None,
+    imputed: Annotated[str | None, typer.Option(help="Column with 0 or 1: records with 1 are never moved.")] = None,
     page: Annotated[Path | None, typer.Option("--out", help="Also write a page with pictures (HTML).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -42,6 +43,7 @@ def swap_rates(
             runs=runs,
             unit=unit,
             household=household,
+            imputed=imputed,
             progress=progress,
         )
     if page is not None:

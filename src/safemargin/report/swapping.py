@@ -70,6 +70,7 @@ def swapped_document(found: Swapped) -> Document:
         "rate": str(found.rate),
         "epsilon": found.guarantee.epsilon,
         "largest_stratum": found.strata.largest,
+        **({} if found.imputed is None else {"imputed": found.imputed}),
         "strata": found.strata.number,
         "single_records": found.strata.single,
         "selected": found.selected,
@@ -94,8 +95,9 @@ def show_swapped(console: Console, found: Swapped) -> None:
 
 def _lines(found: Swapped) -> list[str]:
     guarantee = found.guarantee
+    beside = f" beside {found.imputed:,} imputed ones" if found.imputed else ""
     return [
-        f"{found.strata.records:,} {found.unit} records; strata: {found.strata.number:,}, the largest with two "
+        f"{found.strata.records:,} {found.unit} records{beside}; strata: {found.strata.number:,}, the largest with two "
         f"different records holds {found.strata.largest:,}.",
         f"Rate {float(found.rate):g}: {found.selected:,} records selected, {found.changed:,} got another value.",
         f"{guarantee.amount} per {guarantee.change}; kept exactly, and checked: "

@@ -5,14 +5,14 @@ table, or records in the order of their values: the order of the input would tel
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rates_for, swap_epsilon
-from safemargin.mechanisms.swapping import Strata, swap
+from safemargin.mechanisms.swapping import Strata
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import Population, Records, counts
 from safemargin.publish import new_folder
@@ -38,6 +38,8 @@ class Swapped:
     guarantee: Guarantee
     errors: tuple[TableError, ...]
     file: str
+    imputed: int | None = None
+    """Records that were not to be moved, where some are marked; `strata` are of the others."""
 
 
 def swap_file(
@@ -52,6 +54,7 @@ def swap_file(
     higher: bool = False,
     unit: str = "person",
     household: str | None = None,
+    imputed: str | None = None,
     form: str = "table",
     file_format: str = "parquet",
     with_errors: bool = True,
@@ -60,16 +63,17 @@ def swap_file(
     """Swap the records of a file, and write the result to the new file `out`, or nothing.
 
     Give the swap `rate`, or the `epsilon` to be promised: of the two rates that have it, the lower or the `higher` one.
-    With `household`, records are the households that this column numbers: the people in them stay together.
+    With `household`, records are the households that this column numbers: the people in them stay together. Records
+    that the column `imputed` marks are never moved.
     """
     _check_options(rate, epsilon, unit, form, file_format)
     say = steps(progress)
-    with counted(path, swapped, match, hold, household, say) as data:
+    with counted(path, swapped, match, hold, household, imputed, say) as data:
         run, roles = data.run, data.run.roles
         _check_names(path, roles, form)
         chosen = _rate(rate, epsilon, higher, data.strata)
         say()
-        exchange = swap(data.cells, chosen)
+        exchange = data.draw(chosen)
         say()
         changed = run.apply(data.cells, data.rows, exchange)
         run.check()
@@ -78,9 +82,20 @@ def swap_file(
         run.write(out, form, file_format, household)
         say()
     what = "household" if household else unit
-    promised = promise(roles, what, chosen, data.strata)
-    selected = len(exchange.cell)
-    return Swapped(roles, what, chosen, data.strata, selected, changed, exchange.redrawn, promised, errors, out.name)
+    frozen = None if imputed is None else data.imputed
+    return Swapped(
+        roles,
+        what,
+        chosen,
+        data.strata,
+        len(exchange.cell),
+        changed,
+        exchange.redrawn,
+        promise(roles, what, chosen, data.strata, frozen),
+        errors,
+        out.name,
+        frozen,
+    )
 
 
 def swap_folder(path: Path, folder: Path, write: Callable[[Swapped, Path], None], **options: object) -> Swapped:
@@ -97,37 +112,46 @@ def swap_folder(path: Path, folder: Path, write: Callable[[Swapped, Path], None]
     return found
 
 
-def promise(roles: Roles, unit: str, rate: Fraction, found: Strata) -> Guarantee:
-    """What one run promises: Theorem 1 of Bailie, Gong and Meng."""
+def promise(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int | None = None) -> Guarantee:
+    """What one run promises: Theorem 1 of Bailie, Gong and Meng.
+
+    If some records are `imputed` and never moved, it is about the others: `found` is how these divide.
+    """
     kind = f"{unit}s"
     epsilon = swap_epsilon(rate, found.largest)
     agree = ", ".join(roles.match)
-    remarks = []
+    change = Change(Distance.HAMMING if imputed is None else Distance.FROZEN, unit)
+    others = "" if imputed is None else " that were not imputed"
+    same = "" if imputed is None else " and on every imputed record"
+    return Guarantee(
+        "permutation swapping",
+        f"Records {f'that agree on {agree} ' if agree else ''}exchange {', '.join(roles.swap)} at a rate of "
+        f"{float(rate):g}. Between any two data sets that agree on the tables named as invariants{same}, each {unit} "
+        f"record that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
+        epsilon,
+        (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
+        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
+        change,
+        varies=f"swap rate {rate}; {found.largest:,} records{others} in the largest stratum with two different ones",
+        rule=f"permutation swapping (Theorem 1){' of the records' if others else ''}{others}",
+        remarks=tuple(_remarks(rate, found, imputed)),
+    )
+
+
+def _remarks(rate: Fraction, found: Strata, imputed: int | None) -> Iterator[str]:
+    """What a reader of the promise should know besides."""
+    if imputed is not None:
+        yield f"{imputed:,} imputed {'record was' if imputed == 1 else 'records were'} not moved, and have no promise."
     if found.single:
         alone = "records are alone in their strata: the invariants tell them as they are."
         if found.single == 1:
             alone = "record is alone in its stratum: the invariants tell it as it is."
-        remarks.append(f"{found.single:,} {alone}")
+        yield f"{found.single:,} {alone}"
     if found.largest == 0:
-        remarks.append("No stratum holds two different records: nothing is exchanged, and nothing is protected.")
+        yield "No stratum holds two different records: nothing is exchanged, and nothing is protected."
     elif found.exchanging < found.largest:
         tight = swap_epsilon(rate, found.exchanging)
-        remarks.append(
-            f"Where all swapped values of a stratum agree nothing changes; without those, epsilon is {tight:.6g}."
-        )
-    return Guarantee(
-        "permutation swapping",
-        f"Records {f'that agree on {agree} ' if agree else ''}exchange {', '.join(roles.swap)} at a rate of "
-        f"{float(rate):g}. Between any two data sets that agree on the tables named as invariants, each {unit} record "
-        f"that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
-        epsilon,
-        (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
-        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
-        Change(Distance.HAMMING, unit),
-        varies=f"swap rate {rate}; {found.largest:,} records in the largest stratum with two different ones",
-        rule="permutation swapping (Theorem 1)",
-        remarks=tuple(remarks),
-    )
+        yield f"Where all swapped values of a stratum agree nothing changes; without those, epsilon is {tight:.6g}."
 
 
 def _check_options(rate: Fraction | None, epsilon: float | None, unit: str, form: str, file_format: str) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import swap_epsilon
-from safemargin.mechanisms.swapping import Cells, Strata, swap
+from safemargin.mechanisms.swapping import Strata
 from safemargin.swap.held import HeldTable, held_tables
-from safemargin.swap.reading import Progress, check_unit, counted
+from safemargin.swap.reading import Counted, Progress, check_unit, counted
 from safemargin.swap.tables import Roles
 
 RATES = tuple(Fraction(percent, 100) for percent in (1, 2, 5, 10, 20, 30, 40, 50))
@@ -68,6 +68,7 @@ def try_rates(
     runs: int = RUNS,
     unit: str = "person",
     household: str | None = None,
+    imputed: str | None = None,
     progress: Progress | None = None,
 ) -> Trials:
     """Swap the records of a file `runs` times at each of the `rates`, and measure the tables of what is swapped.
@@ -77,7 +78,7 @@ def try_rates(
     """
     chosen = _checked(rates, runs)
     check_unit(unit)
-    with counted(path, swapped, match, hold, household) as data:
+    with counted(path, swapped, match, hold, household, imputed) as data:
         if data.strata.exchanging == 0:
             raise InputError(f"{path}: no two records that agree on what is matched differ in what is swapped")
         tables, too_large = held_tables(data.run, data.cells, data.rows)
@@ -88,7 +89,7 @@ def try_rates(
     for rate in chosen:
         several = []
         for _ in range(runs):
-            several.append(_run(data.cells, rate, tables))
+            several.append(_run(data, rate, tables))
             done += 1
             if progress is not None:
                 progress(done, runs * len(chosen))
@@ -108,8 +109,8 @@ _Run = tuple[int, list[tuple[float, int]]]
 """Records that got another value, and the error and filled cells of each table."""
 
 
-def _run(cells: Cells, rate: Fraction, tables: Sequence[HeldTable]) -> _Run:
-    exchange = swap(cells, rate)
+def _run(data: Counted, rate: Fraction, tables: Sequence[HeldTable]) -> _Run:
+    cells, exchange = data.cells, data.draw(rate)
     changed = int((exchange.swapped != cells.swapped[exchange.cell]).sum())
     errors = [table.error(cells, exchange) for table in tables]
     return changed, [(error.relative, filled) for error, filled in errors]

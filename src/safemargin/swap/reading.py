@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
+import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.mechanisms.swapping import Cells, Strata, strata
+from safemargin.mechanisms.swapping import Cells, Exchange, Strata, strata, swap
 from safemargin.model.arrays import IntArray
 from safemargin.swap.tables import PEOPLE, Roles, Run
 from safemargin.tabulate.duck import DuckSource, connected, quoted
@@ -30,12 +32,28 @@ def check_unit(unit: str) -> None:
 
 @dataclass(frozen=True)
 class Counted:
-    """The records in the database: their cells in order of strata, the row of each there, and how they divide."""
+    """The records in the database: their cells in order of strata, the row of each there, and how they divide.
+
+    With imputed records, which are never moved, `free` has the cells of the others, and `strata` are of these alone.
+    """
 
     run: Run
     cells: Cells
     rows: IntArray
     strata: Strata
+    free: IntArray | None = None
+
+    @property
+    def imputed(self) -> int:
+        """Records that are never moved."""
+        return int(self.cells.counts.sum()) - self.strata.records
+
+    def draw(self, rate: Fraction) -> Exchange:
+        """One exchange at this rate."""
+        if self.free is None:
+            return swap(self.cells, rate)
+        found = swap(_some(self.cells, self.free), rate)
+        return Exchange(self.free[found.cell], found.swapped, found.redrawn)
 
 
 @contextmanager
@@ -45,9 +63,13 @@ def counted(
     match: Sequence[str] = (),
     hold: Sequence[str] | None = None,
     household: str | None = None,
+    imputed: str | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> Iterator[Counted]:
-    """The records of a file, counted; `done` is called after the first of two steps."""
+    """The records of a file, counted; `done` is called after the first of two steps.
+
+    `imputed` is a held or matched column that marks records which are never to be moved.
+    """
     source = duck_source(path)
     with connected(path) as database:
         roles, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
@@ -58,7 +80,13 @@ def counted(
         cells, rows = run.cells()
         if not len(rows):
             raise InputError(f"{path}: the table is empty")
-        yield Counted(run, cells, rows, strata(cells, run.varies if run.listed else None))
+        free = None if imputed is None else np.flatnonzero(~run.marked(path, imputed)[rows])
+        inside = cells if free is None else _some(cells, free)
+        yield Counted(run, cells, rows, strata(inside, run.varies if run.listed else None), free)
+
+
+def _some(cells: Cells, places: IntArray) -> Cells:
+    return Cells(cells.stratum[places], cells.swapped[places], cells.counts[places])
 
 
 def duck_source(path: Path) -> DuckSource:

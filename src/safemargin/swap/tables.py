@@ -8,7 +8,7 @@ import numpy as np
 
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.swapping import Cells, Exchange
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.tabulate.duck import literal, quoted
 
 PEOPLE = "people"
@@ -17,6 +17,9 @@ WORTH = 3
 """Records per different record from which on equal ones are counted before anything else."""
 WHOLE = 1_000_000
 """Rows of a table that is compared whole."""
+YES = ("1", "true", "yes")
+NO = ("0", "false", "no", "")
+"""What a column that marks records may hold."""
 FORMATS = {"parquet": "format parquet", "csv": "format csv, header"}
 
 
@@ -59,6 +62,8 @@ class Run:
 
     def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles, people: tuple[str, ...] = ()) -> None:
         self.database, self.roles = database, roles
+        self.free = "true"
+        """Which rows of `cell` may be moved, in SQL."""
         self.fields = people
         """What is held of each person, where records are households."""
         self.listed = False
@@ -88,10 +93,27 @@ class Run:
     def varies(self, stratum: int) -> bool:
         """Whether two records of a stratum differ."""
         rest = ", ".join((*self.hold, *self.swap))
-        inside = f"cell join strata on {self._same('strata', self.match)} where strata.m = {stratum}"
+        inside = f"cell join strata on {self._same('strata', self.match)} where strata.m = {stratum} and {self.free}"
         kinds = ", ".join(f"cell.{name}" for name in (*self.hold, *self.swap))
         query = f"select count(*) from (select distinct {rest} from (select {kinds} from {inside}) limit 2)"
         return int(self.database.execute(query).fetchall()[0][0]) > 1
+
+    def marked(self, path: Path, name: str) -> BoolArray:
+        """For every row of `cell`, whether a held or matched column marks it; marked records are never moved."""
+        named = dict(zip((*self.roles.match, *self.roles.hold), (*self.match, *self.hold), strict=True))
+        if name not in named:
+            raise InputError(f"{path}: column {name!r} marks imputed records, so it must be held or matched")
+        value = f"coalesce(lower(trim(cell.{named[name]}::varchar)), '')"
+        odd = f"select {value} from cell where {value} not in ({_listed(YES + NO)}) limit 1"
+        if found := self.database.execute(odd).fetchone():
+            raise InputError(
+                f"{path}: column {name!r}: {found[0]!r} does not say whether a record was imputed (0 or 1)"
+            )
+        self.free = f"{value} in ({_listed(NO)})"
+        rows = self.database.execute(f"select rowid as id, not ({self.free}) as marked from cell").fetchnumpy()
+        marked = np.zeros(len(rows["id"]), dtype=np.bool_)
+        marked[np.asarray(rows["id"], dtype=np.int64)] = rows["marked"]
+        return marked
 
     def _number(self, table: str, key: str, columns: list[str]) -> None:
         if not columns:
@@ -229,6 +251,10 @@ class Run:
             self.database.execute(f"copy ({query}) to {literal(str(out))} ({FORMATS[file_format]})")
         except duckdb.IOException as error:
             raise OutputError(f"{out}: cannot be written ({error})") from None
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return ", ".join(map(literal, values))
 
 
 def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None:
