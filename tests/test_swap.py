@@ -11,11 +11,13 @@ import altair
 import duckdb
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from commands import Run, in_process
 from safemargin.account.census import COUNTERFACTUAL
 from safemargin.account.rules import post_process
 from safemargin.errors import InputError
+from safemargin.mechanisms.swap_law import swap_law
 from safemargin.mechanisms.swapping import Exchange, swap
 from safemargin.model.guarantee_file import read_guarantee
 from safemargin.report.charts import CONFIG
@@ -201,6 +203,26 @@ def test_marks_that_cannot_be_read(run: Run, tmp_path: Path, options: list[str],
     path.write_text("h,s\n" + "".join(f"{n % 3},{n % 5}\n" for n in range(30)))
     ran = run("swap", path, "--swap", "s", "--rate", "0.1", *options, "--out", tmp_path / "out")
     assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("worth", [0, 3])
+def test_files_follow_the_exact_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth: int) -> None:
+    """20,000 strata of four records through the database, with equal records counted and listed."""
+    monkeypatch.setattr(tables, "WORTH", worth)
+    number, rate = 20_000, Fraction(3, 10)
+    records = ((0, 0), (0, 1), (1, 1), (2, 2))
+    path, out = tmp_path / "p.parquet", tmp_path / "out.parquet"
+    values = ", ".join(map(str, records))
+    duckdb.execute(f"copy (select m, h, s from range({number}) r(m), (values {values}) v(h, s)) to '{path}'")
+    found = swap_file(path, out, ["s"], ["m"], rate=rate, form="records", with_errors=False)
+    assert found.strata.number == number and found.redrawn > 0
+    query = f"select ends, count(*) from (select list((h, s) order by h, s) as ends from '{out}' group by m) group by 1"
+    seen = {tuple(tuple(each) for each in ends): count for ends, count in duckdb.sql(query).fetchall()}
+    law = swap_law(records, rate)
+    assert set(seen) == set(law) and len(law) == 7
+    far = sum((seen[end] - number * float(p)) ** 2 / (number * float(p)) for end, p in law.items())
+    assert chi2.sf(far, len(law) - 1) > 1e-7
 
 
 def test_massachusetts_in_1940(tmp_path: Path) -> None:

@@ -32,6 +32,16 @@ def rate_of(text: str | float | Fraction) -> Fraction:
     return rate
 
 
+def short_rate(rate: Rate) -> str:
+    """A rate for a sentence; one that is nearly 0 or 1 does not look like it.
+
+    >>> short_rate(Fraction(1, 20)), short_rate(Fraction(1, 10**400)), short_rate(1 - Fraction(1, 10**9))
+    ('0.05', 'just above 0', 'just below 1')
+    """
+    text = f"{float(rate):g}"
+    return {"0": "just above 0", "1": "just below 1"}.get(text, text) if 0 < rate < 1 else text
+
+
 def odds_factor(rate: Fraction, largest: int) -> Fraction | None:
     """e to the epsilon of Theorem 1, an exact number; None where it is infinite.
 

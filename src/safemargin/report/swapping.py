@@ -6,7 +6,16 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.mechanisms.swap_loss import Rate, best_rate, gap_bound, moved, rates_for, swap_epsilon, tightness
+from safemargin.mechanisms.swap_loss import (
+    Rate,
+    best_rate,
+    gap_bound,
+    moved,
+    rates_for,
+    short_rate,
+    swap_epsilon,
+    tightness,
+)
 from safemargin.model.guarantee_file import document
 from safemargin.report.charts import Spec, to_svg
 from safemargin.report.document import SCHEMA, Document
@@ -49,7 +58,7 @@ def show_rate(console: Console, rate: Rate, largest: int) -> None:
     else:
         lower = tightness(rate, largest).lower
         stratum = f"{largest:,} records in the largest stratum"
-        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {float(rate):g} with {stratum}"))
+        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}"))
         console.print(Text(f"Some data with such a stratum lose {lower:.4f}, so no analysis promises less."))
     console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {rate_words(best)}."))
 
@@ -99,7 +108,7 @@ def _lines(found: Swapped) -> list[str]:
     return [
         f"{found.strata.records:,} {found.unit} records{beside}; strata: {found.strata.number:,}, the largest with two "
         f"different records holds {found.strata.largest:,}.",
-        f"Rate {float(found.rate):g}: {found.selected:,} records selected, {found.changed:,} got another value.",
+        f"Rate {short_rate(found.rate)}: {found.selected:,} records selected, {found.changed:,} got another value.",
         f"{guarantee.amount} per {guarantee.change}; kept exactly, and checked: "
         f"{' and '.join(map(str, guarantee.invariants))}.",
         *guarantee.remarks,

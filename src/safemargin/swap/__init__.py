@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from safemargin.errors import InputError
-from safemargin.mechanisms.swap_loss import rates_for, swap_epsilon
+from safemargin.mechanisms.swap_loss import rates_for, short_rate, swap_epsilon
 from safemargin.mechanisms.swapping import Strata
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import Population, Records, counts
@@ -126,8 +126,8 @@ def promise(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int
     return Guarantee(
         "permutation swapping",
         f"Records {f'that agree on {agree} ' if agree else ''}exchange {', '.join(roles.swap)} at a rate of "
-        f"{float(rate):g}. Between any two data sets that agree on the tables named as invariants{same}, each {unit} "
-        f"record that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
+        f"{short_rate(rate)}. Between any two data sets that agree on the tables named as invariants{same}, each "
+        f"{unit} record that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
         epsilon,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
         Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
