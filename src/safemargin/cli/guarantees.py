@@ -101,7 +101,7 @@ def rates(
     asked = tuple(rate_of(part) for part in at.split(","))
     found = census_strata(COUNTERFACTUAL, asked) if census else Curves(by_size(_numbers(largest)), asked)
     if page is not None:
-        title = "The households of the 2020 census, swapped" if census else "Epsilon of swapping"
+        title = "Had the households of the 2020 census been swapped" if census else "Epsilon of swapping"
         write(page, curves_page(title, found))
     if as_json:
         print_json(curves_document(found))

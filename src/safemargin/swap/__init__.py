@@ -12,11 +12,11 @@ from pathlib import Path
 
 from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rates_for, short_rate, swap_epsilon
-from safemargin.mechanisms.swapping import Strata
+from safemargin.mechanisms.swapping import Exchange, Strata
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import Population, Records, counts
 from safemargin.publish import new_folder
-from safemargin.swap.reading import Progress, check_unit, counted, steps
+from safemargin.swap.reading import Counted, Progress, check_unit, counted, steps
 from safemargin.swap.tables import FORMATS, Roles, TableError
 
 FORMS = ("table", "records")
@@ -73,11 +73,7 @@ def swap_file(
         _check_names(path, roles, form)
         chosen = _rate(rate, epsilon, higher, data.strata)
         say()
-        exchange = data.draw(chosen)
-        say()
-        changed = run.apply(data.cells, data.rows, exchange)
-        run.check()
-        say()
+        exchange, changed = _exchanged(data, chosen, say)
         errors = run.errors() if with_errors else ()
         run.write(out, form, file_format, household)
         say()
@@ -96,6 +92,16 @@ def swap_file(
         out.name,
         frozen,
     )
+
+
+def _exchanged(data: Counted, rate: Fraction, say: Callable[[], None]) -> tuple[Exchange, int]:
+    """What was drawn and how many records have another value by it, with both invariants checked."""
+    exchange = data.draw(rate)
+    say()
+    changed = data.run.apply(data.cells, data.rows, exchange)
+    data.run.check()
+    say()
+    return exchange, changed
 
 
 def swap_folder(path: Path, folder: Path, write: Callable[[Swapped, Path], None], **options: object) -> Swapped:
