@@ -41,7 +41,7 @@ from safemargin.mechanisms.swap_law import (
     swap_law,
 )
 from safemargin.mechanisms.swap_law import universe as tables_of
-from safemargin.mechanisms.swap_loss import odds_factor, tightness
+from safemargin.mechanisms.swap_loss import hardest, odds_factor, tightness
 from swap_truth import EXACT, RATES
 
 near = cache(hamming)
@@ -79,8 +79,19 @@ def test_lower_bound_is_attained() -> None:
     _, promised, exact = check_swapping((1, 1, 2, 2), (1, 1, 2, 2), rate)
     assert exact == pytest.approx(math.log(265 / 9) / 2 + math.log(9), abs=1e-12)
     assert exact == pytest.approx(tightness(rate, 6).lower, abs=1e-12) and exact < promised
+    assert hardest(rate, 6) == (1, 1, 2, 2)
     _, _, four = check_swapping((1, 1, 1, 1), (1, 1, 1, 1), rate)
     assert four == pytest.approx(math.log(9) / 2 + math.log(9), abs=1e-12)
+
+
+@pytest.mark.parametrize("rate", ["0.01", "0.1", "0.5", "0.7", "0.9", "0.99"])
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_the_hardest_data_lose_the_lower_bound(size: int, rate: str) -> None:
+    """At least; and the promise is kept there."""
+    values = hardest(Fraction(rate), size) or (1,) * size
+    assert sum(values) == size and hardest(Fraction(1, 10), 10**6) == (1, 1, 499_999, 499_999)
+    _, promised, exact = check_swapping(values, values, Fraction(rate))
+    assert promised is not None and tightness(Fraction(rate), size).lower - 1e-12 <= exact <= promised + 1e-12
 
 
 def test_tight_by_fractions() -> None:

@@ -165,6 +165,22 @@ def tightness(rate: Rate, largest: int) -> Tightness:
     return Tightness(epsilon, min(lower, epsilon))
 
 
+def hardest(rate: Rate, largest: int) -> tuple[int, ...] | None:
+    """How often the held, and as often the swapped, values of a stratum occur that loses the lower bound of
+    `tightness`; None if all of them are different (Propositions 8 and 9).
+
+    >>> hardest(0.1, 6), hardest(0.9, 6), hardest(0.1, 7)
+    ((1, 1, 2, 2), None, (1, 1, 2, 2, 1))
+    """
+    p = rate_of(rate)
+    if largest < 4 or p in (0, 1) or _log_growth(largest) / 2 - _log(p / (1 - p)) < abs(_log(p / (1 - p))):
+        return None
+    top = largest // 2 - 1
+    full, rest = divmod(largest - 2, top)
+    found = (1, 1, *[top] * full, *([rest] if rest else []))
+    return None if top == 1 else found
+
+
 def _log_growth(items: int) -> float:
     """Logarithm of d(items) / d(items - 2); of large numbers the logarithms would be too alike to be subtracted."""
     if items < SETTLED:

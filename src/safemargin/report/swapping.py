@@ -10,6 +10,7 @@ from safemargin.mechanisms.swap_loss import (
     Rate,
     best_rate,
     gap_bound,
+    hardest,
     moved,
     rates_for,
     short_rate,
@@ -40,6 +41,8 @@ def rate_document(rate: Rate, largest: int) -> Document:
         found["best"] = {"rate": best, "epsilon": least}
         if math.isfinite(epsilon):
             found["lower_bound"] = tightness(rate, largest).lower
+            often = hardest(rate, largest)
+            found["lower_bound_values"] = "all different" if often is None else list(often)
             found["gap_bound"] = gap_bound(largest)
             found["moved"] = moved(rate, largest)
             found["rates"] = list(rates_for(max(epsilon, least), largest))
@@ -59,8 +62,18 @@ def show_rate(console: Console, rate: Rate, largest: int) -> None:
         lower = tightness(rate, largest).lower
         stratum = f"{largest:,} records in the largest stratum"
         console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}"))
-        console.print(Text(f"Some data with such a stratum lose {lower:.4f}, so no analysis promises less."))
+        console.print(
+            Text(f"A stratum whose values {_values(rate, largest)} loses {lower:.4f}, so no analysis promises less.")
+        )
     console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {rate_words(best)}."))
+
+
+def _values(rate: Rate, largest: int) -> str:
+    """The values of a stratum that is the hardest to protect."""
+    often = hardest(rate, largest)
+    if often is None:
+        return "are all different"
+    return f"occur {', '.join(f'{each:,}' for each in often[:-1])} and {often[-1]:,} times"
 
 
 def show_rates(console: Console, epsilon: float, largest: int) -> None:
