@@ -94,6 +94,16 @@ def test_the_hardest_data_lose_the_lower_bound(size: int, rate: str) -> None:
     assert promised is not None and tightness(Fraction(rate), size).lower - 1e-12 <= exact <= promised + 1e-12
 
 
+@pytest.mark.parametrize("rate", ["0.01", "0.1", "0.5"])
+def test_one_pair_of_seven_records_loses_the_lower_bound(rate: str) -> None:
+    """The two values that occur once exchanged, which is as much as can be gone through with seven."""
+    often = hardest(Fraction(rate), 7)
+    assert often is not None
+    one = stratum(often, often)
+    laws = [swap_law(each, Fraction(rate)) for each in (one, exchanged(one, (1, 0, 2, 3, 4, 5, 6)))]
+    assert pure_distance(*laws) / 2 == pytest.approx(tightness(Fraction(rate), 7).lower, abs=1e-12)
+
+
 def test_tight_by_fractions() -> None:
     found, promised, exact = check_swapping((1, 1), (1, 1), Fraction(9, 10))
     assert found.verdict is Holds.TIGHT and exact == pytest.approx(promised) == pytest.approx(math.log(9))
