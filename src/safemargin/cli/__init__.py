@@ -24,6 +24,7 @@ COMMANDS = {
     "audit": "tables",
     "withhold": "withholding",
     "swap": "swapping",
+    "swap-rates": "swap_rates",
     "guarantee": "guarantees",
     "fiber": "fibers",
     "topdown": "topdown",
@@ -47,7 +48,7 @@ def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     program.callback(invoke_without_command=True)(_root)
     for name in names:
-        command = getattr(import_module(f"{__name__}.{COMMANDS[name]}"), name)
+        command = getattr(import_module(f"{__name__}.{COMMANDS[name]}"), name.replace("-", "_"))
         if isinstance(command, typer.Typer):
             program.add_typer(command, name=name)
         else:

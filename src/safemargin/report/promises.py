@@ -13,6 +13,7 @@ from safemargin.model.contrast import Contrast, Standing
 from safemargin.model.guarantee import Guarantee, Measure
 from safemargin.model.guarantee_file import document
 from safemargin.report.document import SCHEMA, Document
+from safemargin.report.words import plural
 
 STANDING_STYLES = {
     Standing.EQUAL: "",
@@ -242,25 +243,28 @@ def show_census(
     console.print(_grid(["", "epsilon", "depends on"], rows))
 
 
-def checked_document(found: Checked[object, object], claimed: float, exact: float) -> Document:
-    """What the verifier found."""
+def checked_document(found: Checked[object, object], claimed: float | None, exact: float) -> Document:
+    """What the verifier found; without a claim there is nothing to be violated."""
     pair = found.worst.pair if found.worst is not None else None
     return {
         "schema": SCHEMA,
-        "verdict": str(found.verdict),
+        "verdict": str(found.verdict) if claimed is not None else "unknown",
         "loss": _finite(exact),
-        "claimed": _finite(claimed),
+        "claimed": None if claimed is None else _finite(claimed),
         "data_sets": sum(each.size for each in found.losses.values()),
         "witness": None if pair is None else _witness(pair),
     }
 
 
-def show_checked(console: Console, found: Checked[object, object], claimed: float, exact: float) -> None:
+def show_checked(console: Console, found: Checked[object, object], claimed: float | None, exact: float) -> None:
     """What the verifier found, with the pair of data sets that loses most."""
     size = sum(each.size for each in found.losses.values())
     verb = {"holds": "holds", "tight": "holds and is tight", "violated": "is violated"}[str(found.verdict)]
-    console.print(Text(f"{size:,} data sets with these margins. Exact loss {_epsilon(exact)}."))
-    console.print(Text(f"The promise of epsilon {_epsilon(claimed)} {verb}."))
+    console.print(Text(f"{plural(size, 'data set')} to be told apart. Exact loss {_epsilon(exact)}."))
+    if claimed is None:
+        console.print(Text("Theorem 1 promises nothing where rates differ."))
+    else:
+        console.print(Text(f"The promise of epsilon {_epsilon(claimed)} {verb}."))
     pair = found.worst.pair if found.worst is not None else None
     if pair is not None:
         odds = "possible" if pair.ratio is None else f"{float(pair.ratio):.6g} times as likely"
