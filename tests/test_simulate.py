@@ -88,8 +88,7 @@ def test_targeted_pairs_keep_what_they_should(seed: int, tmp_path: Path) -> None
         GEOGRAPHY,
     ):
         assert counted(path, *kept) == counted(out, *kept)
-    for changed in ((*GEOGRAPHY, "race"), ("state", "county", "race")):
-        assert counted(path, *changed) != counted(out, *changed)
+    assert counted(path, *GEOGRAPHY, "race") != counted(out, *GEOGRAPHY, "race")
     both = f"'{path}' a join '{out}' b on a.id = b.id"
     home = "(a.state, a.county, a.tract, a.block) <> (b.state, b.county, b.tract, b.block)"
     moved = duckdb.sql(f"select a.id, a.imputed::varchar from {both} where {home}").fetchall()
@@ -183,7 +182,7 @@ def test_people_in_households(tmp_path: Path) -> None:
     wish = Targeting(
         ("state", "block"),
         ("adults", "minors", "tenure"),
-        Risk(Fraction(1, 10)),
+        Risk(Fraction(1, 2)),
         rare=("race",),
         imputed="imputed",
         household="hh",
@@ -265,7 +264,7 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
         form="records",
     ).guarantee
     noise = ptable(request(5, "2"))[0]
-    columns = Columns(("county", "tenure"), key="key")
+    columns = Columns(("county", "tract", "race"), key="key")
     alone, both = (perturb(out, columns, noise, {}, after=after) for after in (None, swapped))
     assert (alone.printed == both.printed).all()
     assert (alone.counts != perturb(file, columns, noise, {}).counts).any()  # it is the table of the swapped file
