@@ -130,8 +130,8 @@ def promise(roles: Roles, unit: str, rate: Fraction, unique: bool, imputed: bool
     pair = universe_loss({each: targeted_law(each, rate, unique) for each in small}, hamming).pair
     remarks = [
         "This is a simulation for comparison, not a protection with a promise: keep the result inside.",
-        f"Pairs do not overlap{f', and unique {kind} always move' if unique else ''}: data with the same invariants do "
-        "not all lead to the same outputs.",
+        f"Pairs do not overlap{f', and unique {kind} are always selected' if unique else ''}: data with the same "
+        "invariants do not all lead to the same outputs.",
     ]
     if pair is not None and pair.ratio is None:
         one, other, output = (
