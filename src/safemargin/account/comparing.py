@@ -145,8 +145,12 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     def block(standing: Standing, why: str) -> Block:
         return Block("budget", one.amount, other.amount, standing, why)
 
-    if one.budget is None or other.budget is None:
-        return block(Standing.UNKNOWN, "one of them promises no budget")
+    for each in (one, other):
+        if each.measure is Measure.NONE:
+            return block(Standing.UNKNOWN, "one of them promises no budget")
+        if each.budget is None:
+            return block(Standing.UNKNOWN, f"the budget of {each.mechanism} is not known")
+    assert one.budget is not None and other.budget is not None
     standings = [each.standing for each in blocks]
     mine: float | None
     theirs: float | None
@@ -160,7 +164,7 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
         return block(Standing.INCOMPARABLE, "the budgets are on different scales")
     if mine is None or theirs is None:
         return block(Standing.UNKNOWN, "no rule brings one into the flavour of the other")
-    if abs(mine - theirs) <= CLOSE * max(mine, theirs, 1):
+    if mine == theirs or abs(mine - theirs) <= CLOSE * max(min(mine, theirs), 1):  # one of them may be infinite
         return block(Standing.EQUAL, "the same amount in one flavour")
     standing = Standing.STRONGER if mine < theirs else Standing.WEAKER
     return block(standing, f"{mine:.6g} against {theirs:.6g} in one flavour")

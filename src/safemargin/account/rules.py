@@ -41,8 +41,10 @@ def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
                     f"{mechanism}: {part.mechanism} and {first.mechanism} differ in {block} ({one}; {other}); "
                     "convert one of them first"
                 )
-        if part.budget is None or part.measure is Measure.NONE:
+        if part.measure is Measure.NONE:
             raise InputError(f"{mechanism}: {part.mechanism} promises nothing that could be added")
+        if part.budget is None:
+            raise InputError(f"{mechanism}: the budget of {part.mechanism} is not known, so it cannot be added")
     together = tuple(dict.fromkeys(each for part in parts for each in part.invariants))
     carried = tuple(part if set(part.invariants) == set(together) else refine(part, together) for part in parts)
     return replace(
@@ -62,6 +64,27 @@ def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
 def post_process(source: Guarantee, mechanism: str) -> Guarantee:
     """The same promise for whatever is computed from what `source` published, and from nothing else."""
     return replace(source, mechanism=mechanism, statement="", rule="post-processing", premises=(source,), remarks=())
+
+
+def chained(first: Guarantee, then: Guarantee) -> Guarantee:
+    """The promise of a protection on top of another of a different flavour, as noise on a table of swapped records.
+
+    The second one hides some of what the first one kept exact; what both promise without these invariants is an open
+    question. Among data that agree on them, the promise of the first is kept: the second looks at its output only.
+    """
+    kept = f"What {first.mechanism} promised is kept ({first.amount}, among data that agree on its invariants)."
+    return replace(
+        first,
+        mechanism=f"{first.mechanism}, then {then.mechanism}",
+        statement=f"{then.mechanism[:1].upper()}{then.mechanism[1:]} was applied to what {first.mechanism} gave. What "
+        "the two promise together is not known.",
+        budget=None,
+        invariants=(),
+        varies="",
+        rule="none: what protections of different flavours promise one after the other is open",
+        premises=(first, then),
+        remarks=() if first.budget is None or math.isinf(first.budget) else (kept,),
+    )
 
 
 def publish_invariants(like: Guarantee, invariants: Sequence[Invariant], mechanism: str) -> Guarantee:

@@ -7,6 +7,7 @@ from typing import Any
 
 from safemargin.account.exact import Checked, check, frozen_hamming, hamming
 from safemargin.errors import InputError
+from safemargin.mechanisms.pair_law import targeted_law
 from safemargin.mechanisms.swap_law import (
     VARIANTS,
     Law,
@@ -33,6 +34,7 @@ PERMUTED: Mapping[str, Callable[[Stratum], Outcomes]] = {
 
 LAWS: Mapping[str, Callable[[Stratum, Fraction], Law]] = {
     "one-swap": lambda records, _: fixed_number_law(records),
+    "targeted": targeted_law,
 }
 """Other ways, which have one rate, or none."""
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "withhold": "withholding",
     "swap": "swapping",
     "swap-rates": "swap_rates",
+    "simulate": "simulations",
     "guarantee": "guarantees",
     "fiber": "fibers",
     "topdown": "topdown",

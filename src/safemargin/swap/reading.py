@@ -1,6 +1,6 @@
 """The records of a file as swapping needs them: roles checked, equal records counted, strata numbered."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -73,7 +73,7 @@ def counted(
     source = duck_source(path)
     with connected(path) as database:
         roles, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
-        people = _held(source, swapped, match, hold, household) if household else ()
+        people = held_columns(source, swapped, match, hold, household) if household else ()
         run = Run(database, roles, people)
         run.count(scan)
         done()
@@ -105,23 +105,27 @@ def roles_of(
     hold: Sequence[str] | None,
     household: str | None,
     database: duckdb.DuckDBPyConnection,
+    more: Mapping[str, str] | None = None,
 ) -> tuple[Roles, str]:
-    """The roles of all columns, and the query that gives the records with these columns.
+    """The roles of all columns, and the query that gives the records with these columns and with `more`.
 
-    With `household`, records are the households that this column numbers: the people in them stay together.
+    With `household`, records are the households that this column numbers: the people in them stay together. `more` are
+    columns that the file does not have, in SQL: of one record, or aggregates over the people of a household.
     """
-    wanted = [name for name in (*swapped, *match) if not (household and name == SIZE)]
+    added = {**({SIZE: "count(*)"} if household else {}), **(more or {})}
+    wanted = [name for name in (*swapped, *match) if name not in added]
     check_columns(path, source.columns, [*wanted, *(hold or ()), *([household] if household else [])])
-    held, fields = _held(source, swapped, match, hold, household), source.fields
+    held, fields = held_columns(source, swapped, match, hold, household), source.fields
     roles = Roles(swapped, match, held)
+    extra = [f"{sql} as {quoted(name)}" for name, sql in added.items()]
     if household is None:
-        shown = ", ".join(f"{fields[name]} as {quoted(name)}" for name in (*swapped, *match, *held))
-        return roles, f"(select {shown} from {source.scan})"
+        each = [f"{fields[name]} as {quoted(name)}" for name in (*swapped, *match, *held) if name not in added]
+        return roles, f"(select {', '.join([*each, *extra])} from {source.scan})"
     _check_households(path, source, roles, household, wanted, database)
-    each = ", ".join(f"any_value({fields[name]}) as {quoted(name)}" for name in wanted)
+    each = [f"any_value({fields[name]}) as {quoted(name)}" for name in wanted]
     packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
-    people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}, count(*) as {quoted(SIZE)}"
-    query = f"(select {each}, {people} from {source.scan} group by {fields[household]})"
+    people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}"
+    query = f"(select {', '.join([*each, people, *extra])} from {source.scan} group by {fields[household]})"
     return Roles(swapped, match, (PEOPLE,)), query
 
 
@@ -138,7 +142,7 @@ def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
     return say
 
 
-def _held(
+def held_columns(
     source: DuckSource,
     swapped: Sequence[str],
     match: Sequence[str],

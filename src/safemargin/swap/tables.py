@@ -1,5 +1,6 @@
 """The tables of a run of swapping in the database, and the roles of their columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,13 +74,19 @@ class Run:
         self.hold = [f"h{n}" for n in range(len(roles.hold))]
         self.swap = [f"s{n}" for n in range(len(roles.swap))]
 
-    def count(self, scan: str) -> None:
-        """The records, with equal ones counted if that makes them fewer; strata and swapped values numbered."""
+    def count(self, scan: str, carried: Sequence[str] = ()) -> None:
+        """The records, with equal ones counted if that makes them fewer; strata and swapped values numbered.
+
+        Records with `carried` columns, which are kept beside them for this run, are never counted together.
+        """
         named = [*zip(self.roles.match, self.match, strict=True), *zip(self.roles.hold, self.hold, strict=True)]
         named += zip(self.roles.swap, self.swap, strict=True)
-        columns = ", ".join(f"{quoted(name)} as {key}" for name, key in named)
+        columns = ", ".join([*(f"{quoted(name)} as {key}" for name, key in named), *map(quoted, carried)])
         hashed = f"hash({', '.join(quoted(name) for name, _ in named)})"
+        self.listed = bool(carried)
         for rows in (f"(select * from {scan} limit {FIRST_ROWS})", scan):  # the first rows may settle it
+            if carried:
+                break
             query = f"select approx_count_distinct({hashed}) * {WORTH} > count(*) from {rows}"
             self.listed = bool(self.database.execute(query).fetchall()[0][0])
             if not self.listed:
@@ -171,6 +178,11 @@ class Run:
         self.database.execute(f"create temp table result as {query}")
         return len(rows)
 
+    def forget(self) -> None:
+        """Drop the result, so that another exchange can be applied to the same records."""
+        self.database.execute("drop table moved")
+        self.database.execute("drop table result")
+
     def check(self) -> None:
         """Both invariants: what is held by stratum, and what is swapped by stratum.
 
@@ -194,12 +206,12 @@ class Run:
 
     def held_columns(self) -> tuple[str, ...]:
         """The held columns, those of the people of households among them."""
-        return self.fields or self.roles.hold
+        return (*self.fields, *(name for name in self.roles.hold if not (self.fields and name == PEOPLE)))
 
     def _held(self, name: str) -> str:
         """The values of a held column, one row for each person of a household."""
-        if self.fields:
-            return f"unnest({self.hold[0]}).{quoted(name)}"
+        if name in self.fields:
+            return f"unnest({self.hold[self.roles.hold.index(PEOPLE)]}).{quoted(name)}"
         return self.hold[self.roles.hold.index(name)]
 
     def held_values(self, name: str) -> tuple[int, IntArray, IntArray, IntArray]:
@@ -213,10 +225,10 @@ class Run:
         weights = np.asarray(found["w"], dtype=np.int64) if self.fields else np.ones(len(ids), dtype=np.int64)
         return int(values.max(initial=-1)) + 1, ids, values, weights
 
-    def errors(self) -> tuple[TableError, ...]:
-        """The tables of what is swapped by each held column, before and after."""
+    def errors(self, depth: int | None = None) -> tuple[TableError, ...]:
+        """The tables of what is swapped (of its first columns up to `depth`) by each held column, before and after."""
         found = []
-        swapped = ", ".join(self.swap)
+        swapped = ", ".join(self.swap[:depth])
         for name in self.held_columns():
             value = f"{swapped}, {self._held(name)} as value"
             sides = f"select {value}, n as old, 0 as new from cell", f"select {value}, 0 as old, n as new from result"
@@ -228,6 +240,10 @@ class Run:
             ((number, mean, relative),) = self.database.execute(query).fetchall()
             found.append(TableError(name, number, float(mean), float(relative)))
         return tuple(found)
+
+    def errors_by_area(self) -> dict[str, tuple[TableError, ...]]:
+        """These errors for every area, where the swapped columns go from wide to narrow."""
+        return {name: self.errors(place + 1) for place, name in enumerate(self.roles.swap)}
 
     def write(self, out: Path, form: str, file_format: str, household: str | None) -> None:
         """The result as a table or as records, ordered by their values."""
@@ -243,9 +259,9 @@ class Run:
             if household is not None:
                 listed = ", ".join(keys)
                 numbered = f"(select row_number() over (order by {listed}) as number, {listed} from {each})"
-                others = [(key, name) for key, name in zip(keys, names, strict=True) if key not in self.hold]
+                others = [(key, name) for key, name in zip(keys, names, strict=True) if name != PEOPLE]
                 shown = ", ".join(f"{key} as {quoted(name)}" for key, name in others)
-                people = f"unnest({self.hold[0]}, recursive := true)"
+                people = f"unnest({self.hold[self.roles.hold.index(PEOPLE)]}, recursive := true)"
                 query = f"select number as {quoted(household)}, {shown}, {people} from {numbered} order by all"
         try:
             self.database.execute(f"copy ({query}) to {literal(str(out))} ({FORMATS[file_format]})")
