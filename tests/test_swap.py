@@ -1,23 +1,30 @@
 """Swapping of files, and the commands about promises, as users run them."""
 
 import json
+import math
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import altair
 import duckdb
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from commands import Run, in_process
+from safemargin.account.census import COUNTERFACTUAL
+from safemargin.account.rules import post_process
 from safemargin.errors import InputError
+from safemargin.mechanisms.swap_law import swap_law
 from safemargin.mechanisms.swapping import Exchange, swap
+from safemargin.model.guarantee_file import read_guarantee
 from safemargin.report.charts import CONFIG
-from safemargin.report.swapping import rate_chart
+from safemargin.report.swap_curves import Curves, by_size, census_strata, curves_chart, rate_chart
 from safemargin.swap import swap_file, tables
 from safemargin.tabulate.duck import connected
-from swap_truth import TABLE_1
+from swap_truth import TABLE_1, TABLE_5
 
 PEOPLE = "\n".join(
     ["state,size,county,tenure,age"]
@@ -89,6 +96,15 @@ def test_the_promise(people: Path, tmp_path: Path) -> None:
     assert low.rate < high.rate and all(3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high))
 
 
+@pytest.mark.parametrize("higher", [False, True])
+def test_an_epsilon_beyond_any_rate_is_still_kept(people: Path, tmp_path: Path, higher: bool) -> None:
+    """Rates that are 0 and 1 as floats would promise nothing."""
+    for epsilon in (60.0, 1_000.0):
+        out = tmp_path / f"{epsilon}.parquet"
+        found = swap_file(people, out, ["county"], ["state"], ["tenure"], epsilon=epsilon, higher=higher)
+        assert 0 < found.rate < 1 and (found.guarantee.epsilon or math.inf) < epsilon
+
+
 def test_strata_that_cannot_change(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("m,h,s\n" + "a,x,u\n" * 5 + "b,x,u\nb,y,u\nb,y,u\n")
@@ -141,9 +157,72 @@ def test_households_stay_together(tmp_path: Path) -> None:
     before, after = (Counter(map(str, duckdb.sql(homes.format(file)).fetchall())) for file in (path, out))
     assert before == after and rows(path, "state, block") == rows(out, "state, block")
     assert not duckdb.sql(f"select hh from '{out}' group by hh having count(distinct block) > 1").fetchall()
+    with pytest.raises(InputError, match="it can be matched on, not swapped"):
+        swap_file(path, out, ["household_size"], ["state"], **options)  # type: ignore[arg-type]
     path.write_text("hh,state,block,age\n1,0,1,30\n1,0,2,31\n")
     with pytest.raises(InputError, match="column 'block' differs within household '1'"):
         swap_file(path, out, ["block"], ["state"], **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_imputed_records_are_never_moved(run: Run, tmp_path: Path, listed: bool) -> None:
+    """They stay as they are, the others have the promise of a file without them, and the invariants are kept."""
+    path, folder = tmp_path / "p.csv", tmp_path / "out"
+    records = [(n % 2, "yes" if n % 7 == 0 else "no", n * 3 % 5, n if listed else n % 4) for n in range(420)]
+    records += [(2, "1", 0, 0), (2, "1", 1, 1), (2, "0", 1, 1)]  # one of these may be moved, but has no partner
+    path.write_text("m,flag,s,h\n" + "".join(",".join(map(str, row)) + "\n" for row in records))
+    options = ("--swap", "s", "--match", "m", "--rate", "0.5", "--imputed", "flag", "--form", "records")
+    found = run("swap", path, *options, "--out", folder, "--json").document
+    assert (found["records"], found["imputed"], found["largest_stratum"]) == (361, 62, 180)
+    assert found["epsilon"] == pytest.approx(math.log(181)) and found["single_records"] == 1
+    out = folder / "published/swapped.parquet"
+    for kept in ("m, flag, h", "m, s"):
+        assert rows(path, kept) == rows(out, kept)
+    frozen = "* from (select m, flag, h, s from '{}') where flag in ('yes', '1')"
+    before, after = (
+        Counter(duckdb.sql(f"select columns(*)::varchar from (select {frozen.format(file)})").fetchall())
+        for file in (f"{path}", f"{out}")
+    )
+    assert before == after and found["changed"] > 50  # type: ignore[operator]
+    promise = json.loads((folder / "published/promise.json").read_text())
+    assert promise["change"]["distance"] == "frozen" and "62 imputed records were not moved" in promise["remarks"][0]
+    told = run("swap-rates", path, *options[:4], "--imputed", "flag", "--rates", "0.5", "--runs", 2, "--json").document
+    assert told["largest_stratum"] == 180
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--imputed", "s"], "column 's' marks imputed records, so it must be held or matched"),
+        (["--imputed", "h"], "column 'h': '2' does not say whether a record was imputed"),
+        (["--imputed", "nobody"], "column 'nobody' marks imputed records"),
+    ],
+)
+def test_marks_that_cannot_be_read(run: Run, tmp_path: Path, options: list[str], message: str) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("h,s\n" + "".join(f"{n % 3},{n % 5}\n" for n in range(30)))
+    ran = run("swap", path, "--swap", "s", "--rate", "0.1", *options, "--out", tmp_path / "out")
+    assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("worth", [0, 3])
+def test_files_follow_the_exact_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth: int) -> None:
+    """20,000 strata of four records through the database, with equal records counted and listed."""
+    monkeypatch.setattr(tables, "WORTH", worth)
+    number, rate = 20_000, Fraction(3, 10)
+    records = ((0, 0), (0, 1), (1, 1), (2, 2))
+    path, out = tmp_path / "p.parquet", tmp_path / "out.parquet"
+    values = ", ".join(map(str, records))
+    duckdb.execute(f"copy (select m, h, s from range({number}) r(m), (values {values}) v(h, s)) to '{path}'")
+    found = swap_file(path, out, ["s"], ["m"], rate=rate, form="records", with_errors=False)
+    assert found.strata.number == number and found.redrawn > 0
+    query = f"select ends, count(*) from (select list((h, s) order by h, s) as ends from '{out}' group by m) group by 1"
+    seen = {tuple(tuple(each) for each in ends): count for ends, count in duckdb.sql(query).fetchall()}
+    law = swap_law(records, rate)
+    assert set(seen) == set(law) and len(law) == 7
+    far = sum((seen[end] - number * float(p)) ** 2 / (number * float(p)) for end, p in law.items())
+    assert chi2.sf(far, len(law) - 1) > 1e-7
 
 
 def test_massachusetts_in_1940(tmp_path: Path) -> None:
@@ -188,7 +267,12 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
         (["--swap", "county", "--rate", "2"], "rate = 2: must lie between 0 and 1"),
         (["--swap", "county"], "--rate, --epsilon: give one of them"),
         (["--swap", "county", "--epsilon", "0.5"], "no rate has less than 3.2"),
-        (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map"),
+        (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map: must be table or records"),
+        (["--swap", "county", "--rate", "0.1", "--format", "xml"], "format = xml: must be parquet or csv"),
+        (["--swap", "county", "--rate", "0.1", "--unit", " "], "unit: say what a record is"),
+        (["--swap", "county", "--rate", "nan"], "rate = nan: is not a number"),
+        (["--swap", "county", "--rate", "-1"], "rate = -1: must lie between 0 and 1"),
+        (["--swap", "county", "--epsilon", "nan"], "epsilon = nan: must be a number"),
         (["--swap", "county", "--rate", "0.1", "--household", "nobody"], "there is no column 'nobody'"),
     ],
 )
@@ -196,6 +280,41 @@ def test_bad_input_is_one_line(run: Run, people: Path, tmp_path: Path, options: 
     ran = run("swap", people, *options, "--out", tmp_path / "out")
     assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        ("Age,age,county", [], "columns 'Age' and 'age' are told apart by case only"),
+        ("Count,age,county", [], "column 'Count' would stand twice in the table"),
+        ("hh,people,county", ["--household", "hh"], "column 'people' has a name that households need"),
+        ("hh,age,county", ["--household", "hh", "--match", "hh"], "column 'hh' numbers the households"),
+        ("hh,age,county", ["--household", "hh", "--hold", ""], "hold: at least one column must stay"),
+        ("age,hh,county", ["--household", "hh", "--hold", "age,hh"], "column 'hh' numbers the households"),
+    ],
+)
+def test_names_that_would_be_mixed_up(run: Run, tmp_path: Path, header: str, options: list[str], message: str) -> None:
+    """The database does not tell upper from lower case; one column would be written in place of another."""
+    path = tmp_path / "p.csv"
+    path.write_text(header + "\n" + "".join(f"{n},{n % 5},{n % 4}\n" for n in range(60)))
+    ran = run("swap", path, "--swap", "county", *options, "--rate", "0.1", "--out", tmp_path / "out")
+    assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_of_any_kind(tmp_path: Path) -> None:
+    """Columns named like those of the database, and like nothing it knows."""
+    names = ["count", "m", "h", "n", "rowid", "id", "s", "k", "m0", "copy", 'größe "x"', "県"]
+    path, out = tmp_path / "p.csv", tmp_path / "o.csv"
+    quoted = [name.replace('"', '""') for name in names]
+    lines = [",".join(str(n * (place + 3) % (place % 3 + 2)) for place in range(len(names))) for n in range(90)]
+    path.write_text(",".join(f'"{name}"' for name in quoted) + "\n" + "\n".join(lines) + "\n")
+    for match in (["m"], ["n", "県"]):
+        found = swap_file(path, out, ["h", "rowid"], match, rate=Fraction(1, 2), form="records", file_format="csv")
+        assert found.changed
+        for kept in ([*found.roles.match, *found.roles.hold], [*found.roles.match, *found.roles.swap]):
+            shown = ", ".join('"' + name.replace('"', '""') + '"' for name in kept)
+            assert rows(path, shown) == rows(out, shown)
 
 
 def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_path: Path) -> None:
@@ -222,6 +341,34 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     assert other.code == 2 and "nothing is declared about how a person record changes with a household" in other.err
 
 
+def test_one_release_has_one_budget_and_a_second_run_adds_its_own(run: Run, people: Path, tmp_path: Path) -> None:
+    """All tables of one swapped file agree with each other and cost nothing more; another run does."""
+    promises = []
+    for name in ("one", "two"):
+        options = ("--swap", "county", "--match", "state,size", "--rate", "0.5", "--out", tmp_path / name)
+        assert run("swap", people, *options).code == 0
+        promises.append(tmp_path / name / "published/promise.json")
+    columns = ["state", "size", "tenure", "age", "county"]
+    file = tmp_path / "one/published/swapped.parquet"
+    sums: dict[tuple[str, ...], Counter[tuple[object, ...]]] = {}
+    for wanted in (pair for length in (1, 2, 3) for pair in combinations(columns, length)):
+        query = f"select {', '.join(f'{name}::varchar' for name in wanted)}, sum(count) from '{file}' group by all"
+        sums[wanted] = Counter({row[:-1]: row[-1] for row in duckdb.sql(query).fetchall()})
+    for wanted, table in sums.items():
+        for left_out in range(len(wanted) if len(wanted) > 1 else 0):
+            margin: Counter[tuple[object, ...]] = Counter()
+            for key, count in table.items():
+                margin[key[:left_out] + key[left_out + 1 :]] += count
+            assert margin == sums[wanted[:left_out] + wanted[left_out + 1 :]]
+        if "county" not in wanted or not {"tenure", "age"} & set(wanted):
+            assert table == rows(people, ", ".join(wanted))
+    one = read_guarantee(promises[0])
+    assert post_process(one, "a hundred tables").epsilon == one.epsilon
+    both = run("guarantee", "compose", *promises, "--json").document
+    assert both["epsilon"] == pytest.approx(2 * (one.epsilon or 0))
+    assert both["invariants"] == json.loads(promises[0].read_text())["invariants"]
+
+
 def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
     ran = run("guarantee", "swap", "--rate", "0.05", "--largest-stratum", "13475623", "--json")
     assert round(ran.document["epsilon"], 2) == 19.36  # type: ignore[call-overload]
@@ -237,6 +384,47 @@ def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
     assert run("guarantee", "swap", "--rate", "0.5", "--largest-stratum", "1").code == 2
     assert "nothing is exchanged" in run("guarantee", "swap", "--rate", "0.5", "--largest-stratum", "0").out
     assert run("guarantee", "swap", "--rate", "1", "--largest-stratum", "5", "--json").document["epsilon"] == "infinite"
+
+
+def test_guarantee_swap_tells_what_is_moved_and_how_tight_it_is(run: Run) -> None:
+    two = run("guarantee", "swap", "--rate", "1/2", "--largest-stratum", "2", "--json").document
+    assert two["moved"] == 0.5 and two["gap_bound"] == pytest.approx(1.75023, abs=5e-6)
+    ten = run("guarantee", "swap", "--rate", "0.1", "--largest-stratum", "10", "--json").document
+    assert ten["gap_bound"] == pytest.approx(0.148007, abs=5e-7)
+    for largest in (10**6, 10**700):
+        many = run("guarantee", "swap", "--rate", "0.1", "--largest-stratum", largest, "--json").document
+        assert many["moved"] == pytest.approx(0.1) and 0 <= many["gap_bound"] < 2e-6  # type: ignore[operator]
+
+
+def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
+    """Epsilon against the rate for strata of 2 to a million records, and all twelve epsilons of the census."""
+    page = tmp_path / "curves.html"
+    found = run("guarantee", "rates", "--json", "--out", page).document
+    assert [each["records"] for each in found["strata"]] == [10**n if n else 2 for n in range(7)]  # type: ignore[attr-defined]
+    assert found["strata"][1]["best"]["rate"] == pytest.approx(0.768338, abs=5e-7)  # type: ignore[index]
+    text = page.read_text()
+    assert "lines at 5 % and 50 %" in text and text.count('class="marks"') == 1
+    census = run("guarantee", "rates", "--census", "--json", "--out", page).document["strata"]
+    told = {each["records"]: tuple(round(value, 2) for value in each["epsilon"].values()) for each in census}  # type: ignore[attr-defined]
+    assert told == TABLE_5 and "Los Angeles County" in page.read_text()
+    printed = run("guarantee", "rates", "--census").out
+    assert all(f"{value:.2f}" in printed for pair in TABLE_5.values() for value in pair)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--largest-stratum", "2,x"], "must be whole numbers between commas"),
+        (["--largest-stratum", "2,1"], "largest stratum = 1: must be 0, or at least 2"),
+        (["--largest-stratum", "0"], "largest stratum = 0: nothing can be exchanged"),
+        (["--largest-stratum", "2,3,4,5,6,7,8,9,10"], "at most 8 can be told apart"),
+        (["--rates", ""], "rate = : is not a number"),
+        (["--rates", "0.5,2"], "rate = 2: must lie between 0 and 1"),
+    ],
+)
+def test_rates_of_strata_that_cannot_be(run: Run, options: list[str], message: str) -> None:
+    ran = run("guarantee", "rates", *options)
+    assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
 
 
 def test_guarantee_convert(run: Run) -> None:
@@ -340,5 +528,10 @@ def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
     assert standings == ["equal", "weaker", "equal", "stronger", "incomparable"]
 
 
-def test_picture_is_valid() -> None:
-    altair.Chart.from_dict({"config": CONFIG, **rate_chart(0.05, 28_735)}, validate=True)
+def test_pictures_are_valid() -> None:
+    curves = [
+        Curves(by_size([2, 1_000]), (Fraction(1, 20), Fraction(1))),
+        census_strata(COUNTERFACTUAL, (Fraction(1, 2),)),
+    ]
+    for spec in (rate_chart(0.05, 28_735), rate_chart(0.0, 10), rate_chart(0.5, 0), *map(curves_chart, curves)):
+        altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
@@ -30,9 +30,18 @@ from safemargin.account.refinement import classes
 from safemargin.account.renyi import discrete_gaussian, renyi_distance, renyi_metric
 from safemargin.account.swap_check import check_swapping
 from safemargin.errors import InputError, TooLargeError
-from safemargin.mechanisms.swap_law import Stratum, different_records, no_vacuous_swap, outcomes, stratum, swap_law
+from safemargin.mechanisms.swap_law import (
+    Stratum,
+    different_records,
+    exchanged,
+    nearby,
+    no_vacuous_swap,
+    outcomes,
+    stratum,
+    swap_law,
+)
 from safemargin.mechanisms.swap_law import universe as tables_of
-from safemargin.mechanisms.swap_loss import odds_factor, tightness
+from safemargin.mechanisms.swap_loss import hardest, odds_factor, tightness
 from swap_truth import EXACT, RATES
 
 near = cache(hamming)
@@ -71,8 +80,29 @@ def test_lower_bound_is_attained() -> None:
     assert exact == pytest.approx(math.log(265 / 9) / 2 + math.log(9), abs=1e-12)
     assert exact == pytest.approx(tightness(rate, 6).lower, abs=1e-12) and exact < promised
     assert found.losses["stratum"].neighbours == 0
+    assert hardest(rate, 6) == (1, 1, 2, 2)
     _, _, four = check_swapping((1, 1, 1, 1), (1, 1, 1, 1), rate)
     assert four == pytest.approx(math.log(9) / 2 + math.log(9), abs=1e-12)
+
+
+@pytest.mark.parametrize("rate", ["0.01", "0.1", "0.5", "0.7", "0.9", "0.99"])
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_the_hardest_data_lose_the_lower_bound(size: int, rate: str) -> None:
+    """At least; and the promise is kept there."""
+    values = hardest(Fraction(rate), size) or (1,) * size
+    assert sum(values) == size and hardest(Fraction(1, 10), 10**6) == (1, 1, 499_999, 499_999)
+    _, promised, exact = check_swapping(values, values, Fraction(rate))
+    assert promised is not None and tightness(Fraction(rate), size).lower - 1e-12 <= exact <= promised + 1e-12
+
+
+@pytest.mark.parametrize("rate", ["0.01", "0.1", "0.5"])
+def test_one_pair_of_seven_records_loses_the_lower_bound(rate: str) -> None:
+    """The two values that occur once exchanged, which is as much as can be gone through with seven."""
+    often = hardest(Fraction(rate), 7)
+    assert often is not None
+    one = stratum(often, often)
+    laws = [swap_law(each, Fraction(rate)) for each in (one, exchanged(one, (1, 0, 2, 3, 4, 5, 6)))]
+    assert pure_distance(*laws) / 2 == pytest.approx(tightness(Fraction(rate), 7).lower, abs=1e-12)
 
 
 def test_tight_by_fractions() -> None:
@@ -127,6 +157,89 @@ def test_rates_by_record_and_frozen_records() -> None:
     assert universe_loss(laws, near).value == math.inf
     frozen = frozen_hamming(lambda record: isinstance(record, tuple) and record[0] == 0)
     assert universe_loss(laws, frozen).value == pytest.approx(0.34657, abs=6e-6)
+
+
+def test_rates_by_cell() -> None:
+    """A rate of 0.1 for records whose two values agree, and 0.4 for the others."""
+    data = tables_of(stratum((1, 1, 1, 1), (1, 1, 1, 1)))
+    low, high = Fraction(1, 10), Fraction(4, 10)
+    laws = {each: outcomes(each).law([low if held == place else high for held, place in each]) for each in data}
+    assert universe_loss(laws, near).value == pytest.approx(3.02020, abs=6e-6)
+
+
+def test_rates_and_imputed_records_by_held_value() -> None:
+    ones, half = (1, 1, 1, 1), Fraction(1, 2)
+    found, promised, exact = check_swapping(ones, ones, [Fraction(n, 10) for n in (1, 2, 3, 4)])
+    assert promised is None and found.verdict is Holds.HOLDS and exact == pytest.approx(2.89037, abs=6e-6)
+    _, _, never = check_swapping(ones, ones, [Fraction(0), half, half, half])
+    assert never == math.inf
+    found, promised, exact = check_swapping(ones, ones, half, imputed=(0,))
+    assert exact == pytest.approx(0.34657, abs=6e-6) and promised == pytest.approx(math.log(4))
+    assert check_swapping(ones, ones, half)[2] == pytest.approx(1.09861, abs=6e-6)
+    assert exact == pytest.approx(check_swapping((1, 1, 1), (1, 1, 1), half)[2])
+    for rates, imputed, message in (
+        ([half], (), "1 rates for 4 held values"),
+        (half, (4,), "imputed value 4"),
+    ):
+        with pytest.raises(InputError, match=message):
+            check_swapping(ones, ones, rates, imputed=imputed)
+    with pytest.raises(InputError, match="has the same rate for all records"):
+        check_swapping(ones, ones, half, "one-swap", imputed=(0,))
+
+
+def test_weighted_permutations() -> None:
+    """Law by hand on three places in a row: neighbours exchange twice as often as the ends in cycles, and so on."""
+    records = stratum((1, 1, 1), (1, 1, 1))
+    rate = Fraction(1, 3)
+    law = outcomes(records, weight=nearby).law([rate] * 3)
+    plain = swap_law(records, rate)
+    assert sum(law.values()) == 1
+    for move in permutations(range(3)):
+        moved = [place for place in range(3) if move[place] != place]
+        alike = [other for other in permutations(range(3)) if [p for p in range(3) if other[p] != p] == moved]
+        share = Fraction(nearby(records, move), sum(nearby(records, other) for other in alike))
+        assert law[exchanged(records, move)] == plain[exchanged(records, move)] * share * len(alike)
+    assert outcomes(records, weight=lambda *_: 7).law([rate] * 3) == plain
+    four = (1, 1, 1, 1)
+    assert check_swapping(four, four, Fraction(1, 10), "nearby")[2] > check_swapping(four, four, Fraction(1, 10))[2]
+
+
+@pytest.mark.parametrize("rate", ["0", "1/10", "1/2", "9/10", "1"])
+@pytest.mark.parametrize("without", ["held", "swapped"])
+def test_without_an_invariant_everything_is_lost(without: str, rate: str) -> None:
+    found, _, exact = check_swapping((1, 1), (1, 1), Fraction(rate), without=without)
+    assert exact == math.inf and found.losses["stratum"].size == 4
+    with pytest.raises(InputError, match="must be held or swapped"):
+        check_swapping((1, 1), (1, 1), Fraction(rate), without="both")
+
+
+def test_order_of_the_input() -> None:
+    """The law of the table does not depend on it (Lemma 4); publishing it loses everything, between equal data."""
+    records = stratum((2, 1, 1), (1, 2, 1))
+    rate = Fraction(3, 10)
+    for order in permutations(records):
+        assert outcomes(order).law([rate] * 4) == swap_law(records, rate)
+    found, _, exact = check_swapping((1, 1, 1), (1, 1, 1), Fraction(1, 2), "ordered")
+    assert (found.verdict, exact) == (Holds.VIOLATED, math.inf)
+    alike = {order: outcomes(order, shown=tuple).law([rate] * 3) for order in permutations(stratum((1,) * 3, (1,) * 3))}
+    lost = universe_loss(alike, hamming).pair
+    assert lost is not None and (lost.distance, lost.ratio) == (0, None)
+
+
+@pytest.mark.parametrize("rate", ["0", "1"])
+def test_rates_without_a_promise(rate: str) -> None:
+    """Rates of 0 and 1 lose everything on three different records; at 1, universes with repeated values need not."""
+    _, promised, exact = check_swapping((1, 1, 1), (1, 1, 1), Fraction(rate))
+    assert promised == exact == math.inf
+    _, promised, exact = check_swapping((2, 2), (2, 2), Fraction(rate))
+    assert promised == math.inf and exact == pytest.approx(math.log(2) if rate == "1" else math.inf)
+
+
+def test_work_that_would_take_minutes_is_refused() -> None:
+    with pytest.raises(TooLargeError, match="5,040 data sets have 5,040 permutations each"):
+        check_swapping((1,) * 7, (1,) * 7, Fraction(1, 2))
+    with pytest.raises(TooLargeError, match="data sets have 120 permutations"):
+        check_swapping((1,) * 5, (1,) * 5, Fraction(1, 2), "ordered")
 
 
 def test_strata_combine_by_maximum() -> None:

@@ -137,7 +137,9 @@ def test_rules_refuse_what_they_do_not_cover() -> None:
         compose([persons, replace(persons, measure=Measure.PURE)], "both")
     with pytest.raises(InputError, match="nothing to compose"):
         compose([], "none")
-    with pytest.raises(InputError, match="promises nothing"):
+    with pytest.raises(InputError, match="persons promises nothing"):
+        compose([replace(persons, budget=None, measure=Measure.NONE)], "none")
+    with pytest.raises(InputError, match="the budget of persons is not known"):
         compose([replace(persons, budget=None)], "none")
     with pytest.raises(InputError, match="is not fixed by persons, so it is not free"):
         publish_invariants(persons, CENSUS_INVARIANTS, "invariants")

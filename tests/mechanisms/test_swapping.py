@@ -104,9 +104,11 @@ def test_numbers_beyond_floats() -> None:
 
 
 def test_lower_bounds() -> None:
-    expected = {2: 1.75023, 3: 1.04799, 4: 0.65540, 5: 0.40168, 10: 0.148007, 20: 0.07444, 50: 0.02990}
+    small = {2: 1.75023, 3: 1.04799, 4: 0.65540, 5: 0.40168, 6: 0.27380, 7: 0.21637, 8: 0.18551, 9: 0.16439}
+    expected = {**small, 10: 0.148007, 11: 0.13467, 20: 0.07444, 50: 0.02990}
     assert {size: round(gap_bound(size), 6 if size == 10 else 5) for size in expected} == expected
-    for size, gap in {2: 1.09861, 4: 0.51083, 5: 0.24624, 6: 0.25466, 7: 0.20899, 10: 0.14799}.items():
+    gaps = {2: 1.09861, 4: 0.51083, 5: 0.24624, 6: 0.25466, 7: 0.20899, 8: 0.18478, 9: 0.16422, 10: 0.14799}
+    for size, gap in gaps.items():
         assert tightness(0.01, size).gap == pytest.approx(gap, abs=5e-6)
     assert tightness(0.9, 3).gap == pytest.approx(0) and tightness(0.1, 3).gap > 0
     for k in range(60):  # Lemma 6

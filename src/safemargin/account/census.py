@@ -278,26 +278,46 @@ def printed_budgets(delta: float = 1e-10) -> list[Printed]:
     return [Printed(*row, published_epsilon(float(row[2]), delta), *printed_interval(row[3], delta)) for row in PRINTED]
 
 
+@dataclass(frozen=True)
+class Alternative:
+    """What could have been matched on and swapped in 2020, and the households in the largest stratum of that."""
+
+    match: tuple[str, ...]
+    swapped: str
+    largest: int
+    where: str
+
+    @property
+    def matched(self) -> str:
+        """What is matched on.
+
+        >>> COUNTERFACTUAL[1].matched
+        'state x household size'
+        """
+        return " x ".join(self.match)
+
+
 COUNTERFACTUAL = (
-    (("state",), "county", 13_475_623),
-    (("state", "household size"), "county", 3_948_028),
-    (("county",), "tract", 3_420_628),
-    (("county", "household size"), "tract", 939_185),
-    (("block group",), "block", 6_204),
-    (("block group", "household size"), "block", 4_549),
+    Alternative(("state",), "county", 13_475_623, "California"),
+    Alternative(("state", "household size"), "county", 3_948_028, "California, two people"),
+    Alternative(("county",), "tract", 3_420_628, "Los Angeles County"),
+    Alternative(("county", "household size"), "tract", 939_185, "Los Angeles County, two people"),
+    Alternative(("block group",), "block", 6_204, "060730187001, California"),
+    Alternative(("block group", "household size"), "block", 4_549, "121199114024, Florida, two people"),
 )
-"""What could have been matched on and swapped in 2020, and the households in the largest stratum (Table 5)."""
+"""Table 5, from the Demographic and Housing Characteristics file."""
 
 
 def counterfactual(rates: Sequence[Fraction] = (Fraction(1, 20), Fraction(1, 2))) -> list[Guarantee]:
     """Swapping of the households of the 2020 census, had it been used."""
     found = []
     for rate in rates:
-        for match, swapped, largest in COUNTERFACTUAL:
+        for each in COUNTERFACTUAL:
+            match, swapped, largest = each.match, each.swapped, each.largest
             held = (*match, *(name for name in ("household size", "characteristics") if name not in match))
             found.append(
                 Guarantee(
-                    f"swapping {swapped} within {' x '.join(match)} at {float(rate):.0%}",
+                    f"swapping {swapped} within {each.matched} at {float(rate):.0%}",
                     "",
                     swap_epsilon(rate, largest),
                     (counts("households", *held), counts("households", *match, swapped)),

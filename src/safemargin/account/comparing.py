@@ -111,8 +111,11 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     def block(standing: Standing, why: str) -> Block:
         return Block("budget", one.amount, other.amount, standing, why)
 
-    if one.budget is None or other.budget is None:
-        return block(Standing.UNKNOWN, "one of them has none, or none that is known")
+    for each in (one, other):
+        if each.measure is Measure.NONE:
+            return block(Standing.UNKNOWN, "one of them promises no budget")
+        if each.budget is None:
+            return block(Standing.UNKNOWN, f"the budget of {each.mechanism} is not known")
     standings = [each.standing for each in blocks]
     if all(each in ATLEAST for each in standings):
         strong, weak, turned = one, other, False

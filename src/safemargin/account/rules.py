@@ -65,11 +65,13 @@ def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
                     f"{mechanism}: {part.mechanism} and {first.mechanism} differ in {block} ({one}; {other}); "
                     "convert one of them first"
                 )
-        if part.budget is None or part.measure is Measure.NONE:
+        if part.measure is Measure.NONE:
             raise InputError(f"{mechanism}: {part.mechanism} promises nothing that could be added")
         source = part.rule.removeprefix(DERIVED)
         if source != part.rule and source not in _mechanisms(parts):
             raise InputError(f"{mechanism}: {part.mechanism} is computed from {source}, which is not counted")
+        if part.budget is None:
+            raise InputError(f"{mechanism}: the budget of {part.mechanism} is not known, so it cannot be added")
     if (delta := math.fsum(part.delta for part in parts)) >= 1:
         raise InputError(f"{mechanism}: the deltas add up to {delta:g}, which promises nothing")
     together = tuple(dict.fromkeys(each for part in parts for each in part.invariants))
@@ -111,6 +113,28 @@ def derive(source: Guarantee, mechanism: str) -> Guarantee:
         remarks=(),
         count=None,
         choice=None,
+        rate=None,
+    )
+
+
+def chained(first: Guarantee, then: Guarantee) -> Guarantee:
+    """The promise of a protection on top of another of a different flavour, as noise on a table of swapped records.
+
+    The second one hides some of what the first one kept exact; what both promise without these invariants is an open
+    question. Among data that agree on them, the promise of the first is kept: the second looks at its output only.
+    """
+    kept = f"What {first.mechanism} promised is kept ({first.amount}, among data that agree on its invariants)."
+    return replace(
+        first,
+        mechanism=f"{first.mechanism}, then {then.mechanism}",
+        statement=f"{then.mechanism[:1].upper()}{then.mechanism[1:]} was applied to what {first.mechanism} gave. What "
+        "the two promise together is not known.",
+        budget=None,
+        invariants=(),
+        varies="",
+        rule="none: what protections of different flavours promise one after the other is open",
+        premises=(first, then),
+        remarks=() if first.budget is None or math.isinf(first.budget) else (kept,),
         rate=None,
     )
 

@@ -24,6 +24,8 @@ COMMANDS = {
     "audit": "tables",
     "withhold": "withholding",
     "swap": "swapping",
+    "swap-rates": "swap_rates",
+    "simulate": "simulations",
     "guarantee": "guarantees",
     "fiber": "fibers",
     "topdown": "topdown",
@@ -47,7 +49,7 @@ def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     program.callback(invoke_without_command=True)(_root)
     for name in names:
-        command = getattr(import_module(f"{__name__}.{COMMANDS[name]}"), name)
+        command = getattr(import_module(f"{__name__}.{COMMANDS[name]}"), name.replace("-", "_"))
         if isinstance(command, typer.Typer):
             program.add_typer(command, name=name)
         else:

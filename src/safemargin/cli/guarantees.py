@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from safemargin.account.census import (
+    COUNTERFACTUAL,
     census_2020,
     certificate,
     characteristics_2020,
@@ -23,10 +24,9 @@ from safemargin.account.mechanism_file import read_mechanism
 from safemargin.account.product_file import read_product
 from safemargin.account.rules import change_unit
 from safemargin.account.rules import compose as composed
-from safemargin.account.swap_check import check_swapping
-from safemargin.cli.terminal import Json, out, print_json, write
+from safemargin.account.swap_check import WAYS, check_swapping
+from safemargin.cli.terminal import Json, notes, out, print_json, write
 from safemargin.errors import InputError
-from safemargin.mechanisms.swap_law import VARIANTS
 from safemargin.mechanisms.swap_loss import rate_of, rates_for
 from safemargin.model.fraction import exact_number
 from safemargin.model.guarantee import Amount
@@ -47,7 +47,16 @@ from safemargin.report.promises import (
     show_guarantee,
     show_product,
 )
-from safemargin.report.swapping import rate_document, rate_page, show_rate, show_rates
+from safemargin.report.swap_curves import (
+    Curves,
+    by_size,
+    census_strata,
+    curves_document,
+    curves_page,
+    rate_page,
+    show_curves,
+)
+from safemargin.report.swapping import rate_document, show_rate, show_rates
 from safemargin.report.verified import show_verified, verified_document
 
 guarantee = typer.Typer(
@@ -84,6 +93,33 @@ def swap(
         show_rate(out, chosen, largest)
     else:
         show_rates(out, wanted, largest)
+
+
+@guarantee.command()
+def rates(
+    largest: Annotated[
+        str, typer.Option("--largest-stratum", help="Records in the largest stratum that varies, several of them.")
+    ] = "2,10,100,1000,10000,100000,1000000",
+    at: Annotated[str, typer.Option("--rates", help="Swap rates at which epsilon is told.")] = "0.05,0.5",
+    census: Annotated[
+        bool, typer.Option("--census", help="The strata of the 2020 census, had its households been swapped.")
+    ] = False,
+    page: Annotated[Path | None, typer.Option("--out", help="Also write a page with the picture (HTML).")] = None,
+    as_json: Json = False,
+) -> None:
+    """What permutation swapping promises at several rates for several strata, as a table and a picture.
+
+    Example: safemargin guarantee rates --largest-stratum 2,1000,1000000 --rates 0.05,0.5 --out curves.html
+    """
+    asked = tuple(rate_of(part) for part in at.split(","))
+    found = census_strata(COUNTERFACTUAL, asked) if census else Curves(by_size(_numbers(largest)), asked)
+    if page is not None:
+        title = "Had the households of the 2020 census been swapped" if census else "Epsilon of swapping"
+        write(page, curves_page(title, found))
+    if as_json:
+        print_json(curves_document(found))
+    else:
+        show_curves(out, found)
 
 
 @guarantee.command()
@@ -201,15 +237,28 @@ def show(
 def check(
     held: Annotated[str, typer.Option(help="Counts of the held values of a small stratum, e.g. 1,1,2,2.")],
     swapped: Annotated[str, typer.Option(help="Counts of the swapped values.")],
-    rate: Annotated[str, typer.Option(help="Swap rate, e.g. 0.1.")],
-    variant: Annotated[str, typer.Option(help=f"{', '.join(VARIANTS)} or one-swap.")] = "permutation",
+    rate: Annotated[str, typer.Option(help="Swap rate, e.g. 0.1, or one for each held value.")],
+    variant: Annotated[str, typer.Option(help=f"One of {', '.join(WAYS)}.")] = "permutation",
+    imputed: Annotated[
+        str | None, typer.Option(help="Held values, counted from 0, of imputed records: never selected.")
+    ] = None,
+    without: Annotated[str, typer.Option(help="Invariant that is dropped: held or swapped.")] = "",
     as_json: Json = False,
 ) -> None:
     """The exact loss of swapping on a small stratum, and whether the promise of Theorem 1 holds there.
 
     Example: safemargin guarantee check --held 1,1,1 --swapped 1,1,1 --rate 0.1 --variant pairs
     """
-    found, claimed, exact = check_swapping(_numbers(held), _numbers(swapped), rate_of(rate), variant)
+    rates = [rate_of(part) for part in rate.split(",")]
+    with notes.status("going through all permutations"):
+        found, claimed, exact = check_swapping(
+            _numbers(held),
+            _numbers(swapped),
+            rates[0] if len(rates) == 1 else rates,
+            variant,
+            imputed=() if imputed is None else _numbers(imputed),
+            without=without,
+        )
     if as_json:
         print_json(checked_document(found, claimed, exact))
     else:

@@ -13,6 +13,7 @@ from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.key_table import key_table
 from safemargin.mechanisms.ptable import Missed, fallen_short, reference_ptable, request, without_js
 from safemargin.mechanisms.ptable import ptable as make_ptable
+from safemargin.model.guarantee_file import promise_text, read_guarantee
 from safemargin.model.ptable import KeyTable, PTable
 from safemargin.perturb import perturb as run_perturb
 from safemargin.publish import check_folder, write_folder
@@ -96,6 +97,9 @@ def perturb(
     ] = None,
     weight: Annotated[str | None, typer.Option("--weight", help="Column with sampling weights.")] = None,
     hierarchy: Hierarchy = None,
+    after: Annotated[
+        Path | None, typer.Option("--after", help="The records were swapped with this promise (JSON).")
+    ] = None,
     folder: Annotated[
         Path | None,
         typer.Option("--out", help="New folder for the table; by default the name of the file with -noised."),
@@ -114,13 +118,16 @@ def perturb(
     for each in missed:
         note(str(each))
     columns = Columns(axes(by) or (), record_key, identity, count, weight)
+    before = None if after is None else read_guarantee(after)
     with progress_bar("hashing ids") as progress:
         found = run_perturb(
-            records, columns, table, hierarchies(hierarchy), secret=secret, whole=whole, progress=progress
+            records, columns, table, hierarchies(hierarchy), secret=secret, whole=whole, after=before, progress=progress
         )
     files: list[str] = []
     if folder is not None:
         written = {"published/table.csv": perturbed_csv(found), "inside/table.csv": perturbed_csv(found, inside=True)}
+        if after is not None:
+            written["published/promise.json"] = promise_text(found.guarantee)
         write_folder(folder, {name: text.encode() for name, text in written.items()})
         files = [str(folder / name) for name in written]
     if as_json:

@@ -29,6 +29,7 @@ def swap(
     household: Annotated[
         str | None, typer.Option(help="Column that numbers households: they are exchanged as a whole.")
     ] = None,
+    imputed: Annotated[str | None, typer.Option(help="Column with 0 or 1: records with 1 are never moved.")] = None,
     form: Annotated[str, typer.Option(help=f"What is written: {' or '.join(FORMS)}.")] = "table",
     file_format: Annotated[str, typer.Option("--format", help=f"{' or '.join(FORMATS)}.")] = "parquet",
     as_json: Json = False,
@@ -58,6 +59,7 @@ def swap(
             higher=higher,
             unit=unit,
             household=household,
+            imputed=imputed,
             form=form,
             file_format=file_format,
             progress=progress,

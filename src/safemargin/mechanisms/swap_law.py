@@ -7,7 +7,7 @@ the sorted tuple of the records after swapping.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 from math import factorial, lcm, prod
 
 from safemargin.errors import InputError, TooLargeError
@@ -18,9 +18,14 @@ Stratum = tuple[Record, ...]
 Law = dict[Stratum, Fraction]
 Permutation = tuple[int, ...]
 Rule = Callable[[Stratum, Permutation], bool]
+Weight = Callable[[Stratum, Permutation], int]
+Shown = Callable[[Sequence[Record]], Stratum]
 
 MOST_RECORDS = 7
 """Of a stratum whose permutations are all gone through."""
+
+MOST_OUTCOMES = 600_000
+"""Permutations of all data sets of a universe together."""
 
 
 def any_move(_: Stratum, __: Permutation) -> bool:
@@ -44,6 +49,23 @@ def different_records(records: Stratum, move: Permutation) -> bool:
         to == place or (records[to][0] != records[place][0] and records[to][1] != records[place][1])
         for place, to in enumerate(move)
     )
+
+
+def uniform(_: Stratum, __: Permutation) -> int:
+    """Permutation swapping: of those that move the selected records, each is as likely."""
+    return 1
+
+
+def nearby(records: Stratum, move: Permutation) -> int:
+    """Places are numbered in a row, and a value comes from a place two steps nearer four times as often.
+
+    >>> nearby(((0, 0), (1, 1), (2, 2)), (1, 0, 2)), nearby(((0, 0), (1, 1), (2, 2)), (2, 1, 0))
+    (4, 1)
+    """
+    places = [place for _, place in records]
+    span = max(places) - min(places)
+    apart = (abs(places[to] - places[start]) for start, to in enumerate(move) if to != start)
+    return prod(2 ** (span - each) for each in apart)
 
 
 VARIANTS: dict[str, Rule] = {
@@ -73,32 +95,56 @@ def stratum(held: Sequence[int], swapped: Sequence[int]) -> Stratum:
     return table(list(zip(rows, columns, strict=True)))
 
 
-def universe(records: Stratum) -> list[Stratum]:
-    """All data sets with the margins of this one.
+def universe(records: Stratum, without: str = "") -> list[Stratum]:
+    """All data sets with the margins of this one, or with one of them only: without that of `held` or `swapped`.
 
-    >>> len(universe(stratum((1, 1, 2, 2), (1, 1, 2, 2))))
-    58
+    >>> len(universe(stratum((1, 1, 2, 2), (1, 1, 2, 2)))), len(universe(stratum((1, 1), (1, 1)), "swapped"))
+    (58, 4)
     """
     _check_size(records)
-    held = [record[0] for record in records]
-    return sorted({table(list(zip(held, order, strict=True))) for order in permutations([s for _, s in records])})
+    held, swapped = [h for h, _ in records], [s for _, s in records]
+    if without == "swapped":
+        return sorted({table(list(zip(held, each, strict=True))) for each in product(set(swapped), repeat=len(held))})
+    if without == "held":
+        return sorted({table(list(zip(each, swapped, strict=True))) for each in product(set(held), repeat=len(held))})
+    if without:
+        raise InputError(f"without = {without!r}: must be held or swapped")
+    return sorted({table(list(zip(held, order, strict=True))) for order in permutations(swapped)})
 
 
-def exchanged(records: Stratum, move: Permutation) -> Stratum:
+def ordered(data: Sequence[Stratum]) -> list[Stratum]:
+    """The same data sets with their records in every order.
+
+    >>> ordered([((0, 0), (1, 1))])
+    [((0, 0), (1, 1)), ((1, 1), (0, 0))]
+    """
+    return sorted({order for each in data for order in permutations(each)})
+
+
+def check_work(data: Sequence[Stratum]) -> None:
+    """Raise if to go through all permutations of all data sets would take minutes."""
+    each = factorial(len(data[0]))
+    if len(data) * each > MOST_OUTCOMES:
+        raise TooLargeError(
+            f"{len(data):,} data sets have {each:,} permutations each; {MOST_OUTCOMES:,} in all are the most"
+        )
+
+
+def exchanged(records: Stratum, move: Permutation, shown: Shown = table) -> Stratum:
     """The table after record `i` got the swapped value of record `move[i]`."""
-    return table([(held, records[to][1]) for (held, _), to in zip(records, move, strict=True)])
+    return shown([(held, records[to][1]) for (held, _), to in zip(records, move, strict=True)])
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Where every admissible permutation of a stratum leads, by the records it moves."""
+    """Where every admissible permutation of a stratum leads, by the records it moves, with the weight of each."""
 
     records: Stratum
     by_moved: Mapping[frozenset[int], Mapping[Stratum, int]]
 
     def law(self, rates: Sequence[Fraction]) -> Law:
         """Probability of every table: each record is selected at its own rate, selections that no admissible
-        permutation moves as a whole are drawn again, and the permutation is uniform among those that are left.
+        permutation moves as a whole are drawn again, and the permutation is drawn by weight among those that are left.
         """
         chance = {
             moved: prod((rate if place in moved else 1 - rate for place, rate in enumerate(rates)), start=Fraction(1))
@@ -117,16 +163,19 @@ class Outcomes:
         return {end: Fraction(weight, scale) for end, weight in found.items()}
 
 
-def outcomes(records: Stratum, rule: Rule = any_move) -> Outcomes:
-    """All permutations of a stratum that `rule` admits; the one that moves nothing is always among them."""
+def outcomes(records: Stratum, rule: Rule = any_move, weight: Weight = uniform, shown: Shown = table) -> Outcomes:
+    """All permutations of a stratum that `rule` admits; the one that moves nothing is always among them.
+
+    Among those that move the same records, one is drawn by `weight`. What is published is `shown`.
+    """
     _check_size(records)
     found: dict[frozenset[int], dict[Stratum, int]] = {}
     for move in permutations(range(len(records))):
         if rule(records, move):
             moved = frozenset(place for place, to in enumerate(move) if to != place)
             ends = found.setdefault(moved, {})
-            end = exchanged(records, move)
-            ends[end] = ends.get(end, 0) + 1
+            end = exchanged(records, move, shown)
+            ends[end] = ends.get(end, 0) + weight(records, move)
     return Outcomes(records, found)
 
 

@@ -33,6 +33,16 @@ def rate_of(text: str | float | Fraction) -> Fraction:
     return rate
 
 
+def short_rate(rate: Rate) -> str:
+    """A rate for a sentence; one that is nearly 0 or 1 does not look like it.
+
+    >>> short_rate(Fraction(1, 20)), short_rate(Fraction(1, 10**400)), short_rate(1 - Fraction(1, 10**9))
+    ('0.05', 'just above 0', 'just below 1')
+    """
+    text = f"{float(rate):g}"
+    return {"0": "just above 0", "1": "just below 1"}.get(text, text) if 0 < rate < 1 else text
+
+
 def odds_factor(rate: Fraction, largest: int) -> Fraction | None:
     """e to the epsilon of Theorem 1, an exact number; None where it is infinite.
 
@@ -97,8 +107,9 @@ def moved(rate: Rate, size: int) -> float:
     if size < 2:
         return 0.0
     p = float(rate_of(rate))
-    stay = (1 - p) ** (size - 1)
-    return p * (1 - stay) / (1 - size * p * stay)
+    stay = (1 - p) ** (min(size, 10**300) - 1)
+    alone = size * p * stay if stay else 0.0
+    return p * (1 - stay) / (1 - alone)
 
 
 def derangements(items: int) -> int:
@@ -153,6 +164,22 @@ def tightness(rate: Rate, largest: int) -> Tightness:
     if largest != 3:  # d(1) = 0: the second bound is undefined there
         lower = max(lower, _log_growth(largest) / 2 - log_odds)
     return Tightness(epsilon, min(lower, epsilon))
+
+
+def hardest(rate: Rate, largest: int) -> tuple[int, ...] | None:
+    """How often the held, and as often the swapped, values of a stratum occur that loses the lower bound of
+    `tightness`; None if all of them are different (Propositions 8 and 9).
+
+    >>> hardest(0.1, 6), hardest(0.9, 6), hardest(0.1, 7)
+    ((1, 1, 2, 2), None, (1, 1, 2, 2, 1))
+    """
+    p = rate_of(rate)
+    if largest < 4 or p in (0, 1) or _log_growth(largest) / 2 - _log(p / (1 - p)) < abs(_log(p / (1 - p))):
+        return None
+    top = largest // 2 - 1
+    full, rest = divmod(largest - 2, top)
+    found = (1, 1, *[top] * full, *([rest] if rest else []))
+    return None if top == 1 else found
 
 
 def _log_growth(items: int) -> float:

@@ -5,6 +5,7 @@ A promise has five blocks: the data sets it is about (`population`), what they m
 (`budget`). The first four are its flavour. Budgets of different flavours are not on one scale.
 """
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -66,8 +67,9 @@ class Guarantee:
 
     Between any two data sets of `population` that agree on every one of `invariants` and are `d` apart by `change`, the
     laws of the output are at most `d` times the budget apart by `measure`. `budget` is epsilon (`PURE`, `APPROXIMATE`)
-    or rho squared (`ZCDP`); None means that there is no such promise. Where it depends on the universe, `varies` says
-    on what, and `budget` is that of the universe at hand. `rule` is why it holds, from the `premises`.
+    or rho squared (`ZCDP`); None means that it is not known, or with the measure `NONE` that there is no such promise.
+    Where it depends on the universe, `varies` says on what, and `budget` is that of the universe at hand. `rule` is why
+    it holds, from the `premises`.
 
     For noise on counts, `count` is the epsilon on each of them, and `choice` that of drawing which groups are noised;
     without it, who is noised follows from the answers. For swapping, `rate` makes the budget a function of the
@@ -124,9 +126,15 @@ class Guarantee:
 
         >>> Guarantee("a", "", Fraction(263, 100), measure=Measure.ZCDP).amount
         'rho² = 2.63'
+        >>> Guarantee("a", "").amount, Guarantee("a", "", math.inf).amount
+        ('budget not known', 'no finite budget')
         """
-        if self.budget is None or self.measure is Measure.NONE:
+        if self.measure is Measure.NONE:
             return "no budget"
+        if self.budget is None:
+            return "budget not known"
+        if math.isinf(self.budget):
+            return "no finite budget"
         if self.measure is Measure.ZCDP:
             return f"rho² = {float(self.budget):.6g}"
         at = f" at delta = {self.delta:g}" if self.measure is Measure.APPROXIMATE else ""

@@ -71,6 +71,11 @@ def document(guarantee: Guarantee) -> dict[str, object]:
     return found
 
 
+def promise_text(guarantee: Guarantee) -> str:
+    """One promise as the text of a file of its own."""
+    return json.dumps({"schema": 1, **document(guarantee)}, indent=2, ensure_ascii=False) + "\n"
+
+
 def read_guarantee(path: Path) -> Guarantee:
     """The promise in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
     try:

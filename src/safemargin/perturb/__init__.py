@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from safemargin.account.rules import chained
 from safemargin.errors import InputError
 from safemargin.mechanisms.lookup import noise_of
 from safemargin.mechanisms.ptable_privacy import guarantee
 from safemargin.mechanisms.record_keys import read_secret, record_keys
 from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.keys import DECIMAL, KeyForm, whole_keys
 from safemargin.model.lattice import Tree, lattice
 from safemargin.model.perturbed import Perturbed
@@ -29,11 +32,13 @@ def perturb(
     *,
     secret: Path | None = None,
     whole: int | None = None,
+    after: Guarantee | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Perturbed:
     """Count the records in `path` by the axes, and add the noise that their keys pick in `table`.
 
     Keys are those in a column (decimals from 0 to 1, or whole numbers below `whole`), or hashes of ids with the secret.
+    With `after`, the records are the output of a mechanism that promised this: what both promise together is not known.
     """
     _check_call(columns, secret)
     if isinstance(table, KeyTable) and whole is None:
@@ -45,7 +50,8 @@ def perturb(
         if name not in columns.axes:
             raise InputError(f"--hierarchy {name}: there is no such axis; the axes are {', '.join(columns.axes)}")
     trees = tuple(_tree(name, place, cells, hierarchies) for place, name in enumerate(columns.axes))
-    return perturbed(trees, cells, table)
+    found = perturbed(trees, cells, table)
+    return found if after is None else replace(found, guarantee=chained(after, found.guarantee))
 
 
 def perturbed(trees: tuple[Tree, ...], cells: Cells, table: PTable | KeyTable) -> Perturbed:

@@ -16,6 +16,7 @@ from safemargin.model.guarantee import Amount, Guarantee, Measure
 from safemargin.report.document import SCHEMA, Document
 from safemargin.report.html import whole_page
 from safemargin.report.markup import Html, element, joined, paragraphs, points, section, table
+from safemargin.report.words import plural
 
 STANDING_STYLES = {
     Standing.EQUAL: "",
@@ -290,26 +291,29 @@ def show_product(console: Console, found: Certificate) -> None:
     console.print(grid(["level", "query", "share", "rho²", "sigma"], rows))
 
 
-def checked_document(found: Checked[object, object], claimed: float, exact: float) -> Document:
-    """What the verifier found."""
+def checked_document(found: Checked[object, object], claimed: float | None, exact: float) -> Document:
+    """What the verifier found; without a claim there is nothing to be violated."""
     pair = found.worst.pair if found.worst is not None else None
     return {
         "schema": SCHEMA,
-        "verdict": str(found.verdict),
+        "verdict": str(found.verdict) if claimed is not None else "unknown",
         "loss": _finite(exact),
-        "claimed": _finite(claimed),
+        "claimed": None if claimed is None else _finite(claimed),
         "data_sets": sum(each.size for each in found.losses.values()),
         "neighbours": sum(each.neighbours for each in found.losses.values()),
         "witness": None if pair is None else _witness(pair),
     }
 
 
-def show_checked(console: Console, found: Checked[object, object], claimed: float, exact: float) -> None:
+def show_checked(console: Console, found: Checked[object, object], claimed: float | None, exact: float) -> None:
     """What the verifier found, with the pair of data sets that loses most."""
     size = sum(each.size for each in found.losses.values())
     verb = {"holds": "holds", "tight": "holds and is tight", "violated": "is violated"}[str(found.verdict)]
-    console.print(Text(f"{size:,} data sets with these margins. Exact loss {_epsilon(exact)}."))
-    console.print(Text(f"The promise of epsilon {_epsilon(claimed)} {verb}."))
+    console.print(Text(f"{plural(size, 'data set')} to be told apart. Exact loss {_epsilon(exact)}."))
+    if claimed is None:
+        console.print(Text("Theorem 1 promises nothing where rates differ."))
+    else:
+        console.print(Text(f"The promise of epsilon {_epsilon(claimed)} {verb}."))
     if size < 2:
         console.print(Text("The margins leave one data set only: they tell everything, and nothing is protected."))
     elif not any(each.neighbours for each in found.losses.values()):

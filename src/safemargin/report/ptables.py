@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 from rich.console import Console
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from safemargin.mechanisms.ptable import Missed
 from safemargin.mechanisms.ptable_privacy import delta_at, epsilon_at, readings
+from safemargin.model.guarantee_file import document
 from safemargin.model.perturbed import Perturbed
 from safemargin.model.ptable import Law, PTable
 from safemargin.report.document import SCHEMA, Document
@@ -161,7 +161,7 @@ def perturbed_document(table: Perturbed, files: Sequence[str]) -> Document:
         ],
         "changed": int((table.noise != 0).sum()),
         "largest": int(abs(table.noise).max(initial=0)),
-        "guarantee": {**asdict(table.guarantee), "invariants": list(table.guarantee.invariants)},
+        "guarantee": document(table.guarantee),
         "files": list(files),
     }
 
@@ -175,7 +175,8 @@ def show_perturbed(console: Console, table: Perturbed, files: Sequence[str]) -> 
     vanished = int(((table.counts > 0) & (table.printed == 0)).sum())
     console.print(f"{vanished:,} of {int((table.counts > 0).sum()):,} cells with somebody in them print 0.")
     console.print("Sums of printed counts differ from the printed margins: noise is drawn for each cell.")
-    console.print(Text(table.guarantee.statement), soft_wrap=True)
+    for words in (table.guarantee.statement, *table.guarantee.remarks):
+        console.print(Text(words), soft_wrap=True)
     for file in files:
         console.print(Text(file))
 

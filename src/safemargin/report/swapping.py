@@ -1,25 +1,30 @@
-"""Swapping for readers: what a rate promises, what one run did, and the picture of epsilon against the rate."""
+"""Swapping for readers: what a rate promises, and what one run did."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.mechanisms.swap_loss import Rate, best_rate, curve, rates_for, swap_epsilon, tightness
+from safemargin.mechanisms.swap_loss import (
+    Rate,
+    best_rate,
+    gap_bound,
+    hardest,
+    moved,
+    rates_for,
+    short_rate,
+    swap_epsilon,
+    tightness,
+)
 from safemargin.model.guarantee_file import document
-from safemargin.report.charts import STACK_WIDTH, WORDS, Spec, to_svg
+from safemargin.report.charts import Spec, to_svg
 from safemargin.report.document import SCHEMA, Document
 from safemargin.report.html import whole_page
 from safemargin.report.markup import element, figure, joined, paragraphs, points, section, table, tiles
+from safemargin.report.swap_curves import CAPTION, CURVE_WORDS, rate_chart, rate_words
 from safemargin.report.words import percent
 from safemargin.swap import Swapped
-
-REFERENCE = (2, 10, 1_000, 1_000_000)
-"""Sizes of the largest stratum that a picture shows beside the one at hand."""
-
-TOP = 24.0
-COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"]
 
 
 def rate_document(rate: Rate, largest: int) -> Document:
@@ -36,6 +41,10 @@ def rate_document(rate: Rate, largest: int) -> Document:
         found["best"] = {"rate": best, "epsilon": least}
         if math.isfinite(epsilon):
             found["lower_bound"] = tightness(rate, largest).lower
+            often = hardest(rate, largest)
+            found["lower_bound_values"] = "all different" if often is None else list(often)
+            found["gap_bound"] = gap_bound(largest)
+            found["moved"] = moved(rate, largest)
             found["rates"] = list(rates_for(max(epsilon, least), largest))
     return found
 
@@ -52,28 +61,26 @@ def show_rate(console: Console, rate: Rate, largest: int) -> None:
     else:
         lower = tightness(rate, largest).lower
         stratum = f"{largest:,} records in the largest stratum"
-        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {float(rate):g} with {stratum}"))
-        console.print(Text(f"Some data of this kind lose {lower:.4f}, so no analysis promises less."))
-    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {_rate(best)}."))
+        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}"))
+        console.print(
+            Text(f"A stratum whose values {_values(rate, largest)} loses {lower:.4f}, so no analysis promises less.")
+        )
+    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {rate_words(best)}."))
+
+
+def _values(rate: Rate, largest: int) -> str:
+    """The values of a stratum that is the hardest to protect."""
+    often = hardest(rate, largest)
+    if often is None:
+        return "are all different"
+    return f"occur {', '.join(f'{each:,}' for each in often[:-1])} and {often[-1]:,} times"
 
 
 def show_rates(console: Console, epsilon: float, largest: int) -> None:
     """The two rates that promise an epsilon."""
-    low, high = rates_for(epsilon, largest)
-    console.print(
-        Text(f"epsilon {epsilon:g} with {largest:,} records in the largest stratum: rate {_rate(low)} or {_rate(high)}")
-    )
-
-
-def _rate(rate: float) -> str:
-    """A rate that is not 0 or 1, so as not to look like one of them.
-
-    >>> _rate(0.05), _rate(3e-22), _rate(0.9999999960910615), _rate(1.0)
-    ('0.050000', '3e-22', '1 - 3.91e-09', 'just below 1')
-    """
-    if rate > 1 - 5e-7:
-        return f"1 - {1 - rate:.3g}" if rate < 1 else "just below 1"
-    return f"{rate:.6f}" if rate > 5e-7 else f"{rate:.3g}" if rate else "just above 0"
+    low, high = map(rate_words, rates_for(epsilon, largest))
+    stratum = f"{largest:,} records in the largest stratum"
+    console.print(Text(f"epsilon {epsilon:g} with {stratum}: rate {low} or {high}"))
 
 
 def swapped_document(found: Swapped) -> Document:
@@ -85,6 +92,7 @@ def swapped_document(found: Swapped) -> Document:
         "rate": str(found.rate),
         "epsilon": found.guarantee.epsilon,
         "largest_stratum": found.strata.largest,
+        **({} if found.imputed is None else {"imputed": found.imputed}),
         "strata": found.strata.number,
         "single_records": found.strata.single,
         "selected": found.selected,
@@ -109,10 +117,11 @@ def show_swapped(console: Console, found: Swapped) -> None:
 
 def _lines(found: Swapped) -> list[str]:
     guarantee = found.guarantee
+    beside = f" beside {found.imputed:,} imputed ones" if found.imputed else ""
     return [
-        f"{found.strata.records:,} {found.unit} records; strata: {found.strata.number:,}, the largest with two "
+        f"{found.strata.records:,} {found.unit} records{beside}; strata: {found.strata.number:,}, the largest with two "
         f"different records holds {found.strata.largest:,}.",
-        f"Rate {float(found.rate):g}: {found.selected:,} records selected, {found.changed:,} got another value.",
+        f"Rate {short_rate(found.rate)}: {found.selected:,} records selected, {found.changed:,} got another value.",
         f"{guarantee.amount} per {guarantee.change}; kept exactly, and checked: "
         f"{' and '.join(map(str, guarantee.invariants))}.",
         *guarantee.remarks,
@@ -151,91 +160,3 @@ def swap_page(title: str, found: Swapped, draw: Callable[[Spec], str] = to_svg) 
         ]
     )
     return whole_page(title, head, body)
-
-
-def rate_page(rate: float, largest: int, draw: Callable[[Spec], str] = to_svg) -> str:
-    """The picture for one rate and stratum."""
-    title = f"Swapping at {percent(rate)}"
-    epsilon = swap_epsilon(rate, largest)
-    words = f"epsilon {epsilon:.4g} with {largest:,} records in the largest stratum"
-    head = element("header", element("h1", title), paragraphs(words))
-    picture = figure(draw(rate_chart(rate, largest)), CAPTION, fits=True)
-    return whole_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS))]))
-
-
-CAPTION = "Epsilon by rate and size of the largest stratum; the circle is the rate at hand"
-
-CURVE_WORDS = (
-    "One line per size of the largest stratum; the diamond is its smallest epsilon. A smaller stratum has a smaller "
-    "epsilon because more is fixed, not because more is protected: do not compare lines."
-)
-
-
-def rate_chart(rate: float, largest: int, others: Sequence[int] = REFERENCE) -> Spec:
-    """Epsilon against the rate for several sizes of the largest stratum, with the best rate of each and the chosen."""
-    sizes = sorted({*others, largest} - {0})
-    order = [f"{size:,} records" for size in sizes]
-    lines = [
-        {"size": f"{size:,} records", "rate": p, "epsilon": epsilon}
-        for size in sizes
-        for p, epsilon in curve(size)
-        if epsilon <= TOP
-    ]
-    diamonds = [
-        {"size": f"{size:,} records", "rate": best, "epsilon": least}
-        for size, (best, least) in ((size, best_rate(size)) for size in sizes)
-    ]
-    x = {
-        "field": "rate",
-        "type": "quantitative",
-        "scale": {"domain": [0, 1], "nice": False},
-        "axis": {"format": ".0%", "title": "swap rate", "tickCount": 6, "grid": True},
-    }
-    y = {
-        "field": "epsilon",
-        "type": "quantitative",
-        "scale": {"domain": [0, TOP], "nice": False},
-        "axis": {"title": "epsilon", "grid": True, "tickCount": 6},
-    }
-    colour = {
-        "field": "size",
-        "type": "nominal",
-        "sort": order,
-        "scale": {"domain": order, "range": COLOURS[: len(order)]},
-        "legend": {
-            "title": "largest stratum",
-            "labelFontSize": 12,
-            "labelLimit": 0,
-            "orient": "bottom",
-            "columns": 3,
-            "columnPadding": 40,
-        },
-    }
-    layers: list[Spec] = [
-        {
-            "data": {"values": lines},
-            "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {"x": x, "y": y, "color": colour},
-        },
-        {
-            "data": {"values": diamonds},
-            "mark": {"type": "point", "shape": "diamond", "filled": True, "size": 110, "opacity": 1},
-            "encoding": {"x": x, "y": y, "color": colour},
-        },
-    ]
-    epsilon = swap_epsilon(rate, largest)
-    if largest and epsilon <= TOP:
-        here = {"values": [{"rate": rate, "epsilon": epsilon, "words": f"epsilon {epsilon:.2f}"}]}
-        layers += [
-            {
-                "data": here,
-                "mark": {"type": "point", "filled": False, "size": 220, "strokeWidth": 2, "color": "#888"},
-                "encoding": {"x": x, "y": y},
-            },
-            {
-                "data": here,
-                "mark": {**WORDS, "dx": 10, "dy": -10},
-                "encoding": {"x": x, "y": y, "text": {"field": "words"}},
-            },
-        ]
-    return {"width": STACK_WIDTH, "height": 320, "layer": layers}

@@ -5,31 +5,23 @@ table, or records in the order of their values: the order of the input would tel
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
-
 from safemargin.errors import InputError
-from safemargin.mechanisms.swap_loss import rates_for, swap_epsilon
-from safemargin.mechanisms.swapping import Strata, strata, swap
+from safemargin.mechanisms.swap_loss import rates_for, short_rate, swap_epsilon
+from safemargin.mechanisms.swapping import Exchange, Strata
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import Population, Records, counts
 from safemargin.publish import new_folder
-from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run, TableError
-from safemargin.tabulate.duck import DuckSource, connected, quoted
-from safemargin.tabulate.engines import open_source
-from safemargin.tabulate.profiles import check_columns
+from safemargin.swap.reading import Counted, Progress, check_unit, counted, steps
+from safemargin.swap.tables import FORMATS, Roles, TableError
 
-SIZE = "household_size"
-STEPS = 5
 FORMS = ("table", "records")
 FINE = 10**9
 """Rates found for an epsilon are rounded to this fraction, to the side that promises more."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -46,6 +38,8 @@ class Swapped:
     guarantee: Guarantee
     errors: tuple[TableError, ...]
     file: str
+    imputed: int | None = None
+    """Records that were not to be moved, where some are marked; `strata` are of the others."""
 
 
 def swap_file(
@@ -60,6 +54,7 @@ def swap_file(
     higher: bool = False,
     unit: str = "person",
     household: str | None = None,
+    imputed: str | None = None,
     form: str = "table",
     file_format: str = "parquet",
     with_errors: bool = True,
@@ -68,50 +63,45 @@ def swap_file(
     """Swap the records of a file, and write the result to the new file `out`, or nothing.
 
     Give the swap `rate`, or the `epsilon` to be promised: of the two rates that have it, the lower or the `higher` one.
-    With `household`, records are the households that this column numbers: the people in them stay together.
+    With `household`, records are the households that this column numbers: the people in them stay together. Records
+    that the column `imputed` marks are never moved.
     """
-    if form not in FORMS or file_format not in FORMATS:
-        raise InputError(f"form = {form}, format = {file_format}: must be one of {', '.join((*FORMS, *FORMATS))}")
-    if (rate is None) == (epsilon is None):
-        raise InputError("rate, epsilon: give one of them")
-    source = open_source(path)
-    if not isinstance(source, DuckSource):
-        raise InputError(f"{path}: swapping reads CSV, Parquet and JSON lines only")
-    say = _steps(progress)
-    with connected(path) as database:
-        roles, scan = _roles(path, source, tuple(swapped), tuple(match), hold, household, database)
-        if form == "table" and "count" in (*roles.swap, *roles.match, *roles.hold):
-            raise InputError(f"{path}: column 'count' would stand twice in the table; choose records")
-        run = Run(database, roles)
-        run.count(scan)
+    _check_options(rate, epsilon, unit, form, file_format)
+    say = steps(progress)
+    with counted(path, swapped, match, hold, household, imputed, say) as data:
+        run, roles = data.run, data.run.roles
+        _check_names(path, roles, form)
+        chosen = _rate(rate, epsilon, higher, data.strata)
         say()
-        cells, ids = run.cells()
-        if not len(ids):
-            raise InputError(f"{path}: the table is empty")
-        found = strata(cells, run.varies if run.listed else None)
-        chosen = _rate(rate, epsilon, higher, found)
-        say()
-        exchange = swap(cells, chosen)
-        say()
-        changed = run.apply(cells, ids, exchange)
-        run.check()
-        say()
+        exchange, changed = _exchanged(data, chosen, say)
         errors = run.errors() if with_errors else ()
         run.write(out, form, file_format, household)
         say()
     what = "household" if household else unit
+    frozen = None if imputed is None else data.imputed
     return Swapped(
         roles,
         what,
         chosen,
-        found,
+        data.strata,
         len(exchange.cell),
         changed,
         exchange.redrawn,
-        promise(roles, what, chosen, found),
+        promise(roles, what, chosen, data.strata, frozen),
         errors,
         out.name,
+        frozen,
     )
+
+
+def _exchanged(data: Counted, rate: Fraction, say: Callable[[], None]) -> tuple[Exchange, int]:
+    """What was drawn and how many records have another value by it, with both invariants checked."""
+    exchange = data.draw(rate)
+    say()
+    changed = data.run.apply(data.cells, data.rows, exchange)
+    data.run.check()
+    say()
+    return exchange, changed
 
 
 def swap_folder(path: Path, folder: Path, write: Callable[[Swapped, Path], None], **options: object) -> Swapped:
@@ -128,93 +118,73 @@ def swap_folder(path: Path, folder: Path, write: Callable[[Swapped, Path], None]
     return found
 
 
-def promise(roles: Roles, unit: str, rate: Fraction, found: Strata) -> Guarantee:
-    """What one run promises: Theorem 1 of Bailie, Gong and Meng."""
+def promise(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int | None = None) -> Guarantee:
+    """What one run promises: Theorem 1 of Bailie, Gong and Meng.
+
+    If some records are `imputed` and never moved, it is about the others: `found` is how these divide.
+    """
     kind = f"{unit}s"
     epsilon = swap_epsilon(rate, found.largest)
     agree = ", ".join(roles.match)
-    remarks = []
-    if found.single:
-        alone = "records are alone in their strata: the invariants tell them as they are."
-        if found.single == 1:
-            alone = "record is alone in its stratum: the invariants tell it as it is."
-        remarks.append(f"{found.single:,} {alone}")
-    if found.largest == 0:
-        remarks.append("No stratum holds two different records: nothing is exchanged, and nothing is protected.")
-    elif found.exchanging < found.largest:
-        tight = swap_epsilon(rate, found.exchanging)
-        remarks.append(
-            f"Where all swapped values of a stratum agree nothing changes; without those, epsilon is {tight:.6g}."
-        )
+    change = Change(Distance.HAMMING if imputed is None else Distance.FROZEN, unit)
+    others = "" if imputed is None else " that were not imputed"
+    same = "" if imputed is None else " and on every imputed record"
     return Guarantee(
         "permutation swapping",
         f"Records {f'that agree on {agree} ' if agree else ''}exchange {', '.join(roles.swap)} at a rate of "
-        f"{float(rate):g}. Between any two data sets that agree on the tables named as invariants, each {unit} record "
-        f"that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
+        f"{short_rate(rate)}. Between any two data sets that agree on the tables named as invariants{same}, each "
+        f"{unit} record that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
         epsilon,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
         Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
-        Change(Distance.HAMMING, unit),
-        varies=f"swap rate {rate}; {found.largest:,} records in the largest stratum with two different ones",
-        rule="permutation swapping (Theorem 1)",
-        remarks=tuple(remarks),
+        change,
+        varies=f"swap rate {rate}; {found.largest:,} records{others} in the largest stratum with two different ones",
+        rule=f"permutation swapping (Theorem 1){' of the records' if others else ''}{others}",
+        remarks=tuple(_remarks(rate, found, imputed)),
         rate=rate,
     )
 
 
+def _remarks(rate: Fraction, found: Strata, imputed: int | None) -> Iterator[str]:
+    """What a reader of the promise should know besides."""
+    if imputed is not None:
+        yield f"{imputed:,} imputed {'record was' if imputed == 1 else 'records were'} not moved, and have no promise."
+    if found.single:
+        alone = "records are alone in their strata: the invariants tell them as they are."
+        if found.single == 1:
+            alone = "record is alone in its stratum: the invariants tell it as it is."
+        yield f"{found.single:,} {alone}"
+    if found.largest == 0:
+        yield "No stratum holds two different records: nothing is exchanged, and nothing is protected."
+    elif found.exchanging < found.largest:
+        tight = swap_epsilon(rate, found.exchanging)
+        yield f"Where all swapped values of a stratum agree nothing changes; without those, epsilon is {tight:.6g}."
+
+
+def _check_options(rate: Fraction | None, epsilon: float | None, unit: str, form: str, file_format: str) -> None:
+    if form not in FORMS:
+        raise InputError(f"form = {form}: must be {' or '.join(FORMS)}")
+    if file_format not in FORMATS:
+        raise InputError(f"format = {file_format}: must be {' or '.join(FORMATS)}")
+    check_unit(unit)
+    if (rate is None) == (epsilon is None):
+        raise InputError("rate, epsilon: give one of them")
+
+
+def _check_names(path: Path, roles: Roles, form: str) -> None:
+    """A table has a column of its own, which no other may be named like."""
+    for name in (*roles.swap, *roles.match, *roles.hold):
+        if form == "table" and name.casefold() == "count":
+            raise InputError(f"{path}: column {name!r} would stand twice in the table; choose records, or leave it out")
+
+
 def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, found: Strata) -> Fraction:
+    """The rate that was asked for; one found for an epsilon never promises less than that."""
     if rate is not None:
         if rate in (0, 1) and found.largest:
             raise InputError(f"rate = {rate}: has no finite epsilon; choose one between 0 and 1")
         return rate
     low, high = rates_for(float(epsilon or 0), found.largest)
-    return Fraction(math.floor(high * FINE), FINE) if higher else Fraction(math.ceil(low * FINE), FINE)
-
-
-def _roles(
-    path: Path,
-    source: DuckSource,
-    swapped: tuple[str, ...],
-    match: tuple[str, ...],
-    hold: Sequence[str] | None,
-    household: str | None,
-    database: duckdb.DuckDBPyConnection,
-) -> tuple[Roles, str]:
-    """The roles of all columns, and the query that gives the records with these columns."""
-    wanted = [name for name in (*swapped, *match) if not (household and name == SIZE)]
-    check_columns(path, source.columns, [*wanted, *(hold or ()), *([household] if household else [])])
-    rest = [name for name in source.columns if name not in (*swapped, *match, household)]
-    held = tuple(rest if hold is None else hold)
-    fields = source.fields
-    if household is None:
-        roles = Roles(swapped, match, held)
-        shown = ", ".join(f"{fields[name]} as {quoted(name)}" for name in (*swapped, *match, *held))
-        return roles, f"(select {shown} from {source.scan})"
-    if household in (*swapped, *match, *held):
-        raise InputError(f"column {household!r} numbers the households; it has no other role")
-    if not database.execute(f"select count(*) = count({fields[household]}) from {source.scan}").fetchall()[0][0]:
-        raise InputError(f"{path}: column {household!r} is empty for some people; it must number every household")
-    for name in wanted:
-        value = f"count(distinct {fields[name]}) + (count({fields[name]}) < count(*))::int"
-        query = f"select {fields[household]}::varchar from {source.scan} group by 1 having {value} > 1 limit 1"
-        if found := database.execute(query).fetchone():
-            raise InputError(
-                f"{path}: column {name!r} differs within household {found[0]!r}; it must be one per household"
-            )
-    each = ", ".join(f"any_value({fields[name]}) as {quoted(name)}" for name in wanted)
-    packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
-    people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}, count(*) as {quoted(SIZE)}"
-    query = f"(select {each}, {people} from {source.scan} group by {fields[household]})"
-    return Roles(swapped, match, (PEOPLE,) if held else ()), query
-
-
-def _steps(progress: Progress | None) -> Callable[[], None]:
-    done = 0
-
-    def say() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, STEPS)
-
-    return say
+    if higher:
+        return Fraction(min(math.floor(high * FINE), FINE - 1), FINE)
+    return Fraction(max(math.ceil(low * FINE), 1), FINE)

@@ -1,5 +1,6 @@
 """The tables of a run of swapping in the database, and the roles of their columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.swapping import Cells, Exchange
-from safemargin.model.arrays import IntArray
+from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.tabulate.duck import literal, quoted
 
 PEOPLE = "people"
@@ -17,6 +18,9 @@ WORTH = 3
 """Records per different record from which on equal ones are counted before anything else."""
 WHOLE = 1_000_000
 """Rows of a table that is compared whole."""
+YES = ("1", "true", "yes")
+NO = ("0", "false", "no", "")
+"""What a column that marks records may hold."""
 FORMATS = {"parquet": "format parquet", "csv": "format csv, header"}
 
 
@@ -33,11 +37,14 @@ class Roles:
             raise InputError("swap: name at least one column whose values are exchanged")
         if not self.hold:
             raise InputError("hold: at least one column must stay that is not matched on; else nothing would change")
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
         for name in (*self.swap, *self.match, *self.hold):
-            if name in seen:
+            other = seen.get(name.casefold())
+            if other == name:
                 raise InputError(f"column {name!r} has two roles; a column is swapped, matched or held")
-            seen.add(name)
+            if other is not None:
+                raise InputError(f"columns {other!r} and {name!r} are told apart by case only; rename one of them")
+            seen[name.casefold()] = name
 
 
 @dataclass(frozen=True)
@@ -54,8 +61,12 @@ class TableError:
 class Run:
     """The tables of one run: `cell` before, `result` after."""
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles) -> None:
+    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles, people: tuple[str, ...] = ()) -> None:
         self.database, self.roles = database, roles
+        self.free = "true"
+        """Which rows of `cell` may be moved, in SQL."""
+        self.fields = people
+        """What is held of each person, where records are households."""
         self.listed = False
         self.plain: set[str] = set()
         """Tables of numbers without absent values: they are joined by plain equality."""
@@ -63,13 +74,19 @@ class Run:
         self.hold = [f"h{n}" for n in range(len(roles.hold))]
         self.swap = [f"s{n}" for n in range(len(roles.swap))]
 
-    def count(self, scan: str) -> None:
-        """The records, with equal ones counted if that makes them fewer; strata and swapped values numbered."""
+    def count(self, scan: str, carried: Sequence[str] = ()) -> None:
+        """The records, with equal ones counted if that makes them fewer; strata and swapped values numbered.
+
+        Records with `carried` columns, which are kept beside them for this run, are never counted together.
+        """
         named = [*zip(self.roles.match, self.match, strict=True), *zip(self.roles.hold, self.hold, strict=True)]
         named += zip(self.roles.swap, self.swap, strict=True)
-        columns = ", ".join(f"{quoted(name)} as {key}" for name, key in named)
+        columns = ", ".join([*(f"{quoted(name)} as {key}" for name, key in named), *map(quoted, carried)])
         hashed = f"hash({', '.join(quoted(name) for name, _ in named)})"
+        self.listed = bool(carried)
         for rows in (f"(select * from {scan} limit {FIRST_ROWS})", scan):  # the first rows may settle it
+            if carried:
+                break
             query = f"select approx_count_distinct({hashed}) * {WORTH} > count(*) from {rows}"
             self.listed = bool(self.database.execute(query).fetchall()[0][0])
             if not self.listed:
@@ -83,10 +100,27 @@ class Run:
     def varies(self, stratum: int) -> bool:
         """Whether two records of a stratum differ."""
         rest = ", ".join((*self.hold, *self.swap))
-        inside = f"cell join strata on {self._same('strata', self.match)} where strata.m = {stratum}"
+        inside = f"cell join strata on {self._same('strata', self.match)} where strata.m = {stratum} and {self.free}"
         kinds = ", ".join(f"cell.{name}" for name in (*self.hold, *self.swap))
         query = f"select count(*) from (select distinct {rest} from (select {kinds} from {inside}) limit 2)"
         return int(self.database.execute(query).fetchall()[0][0]) > 1
+
+    def marked(self, path: Path, name: str) -> BoolArray:
+        """For every row of `cell`, whether a held or matched column marks it; marked records are never moved."""
+        named = dict(zip((*self.roles.match, *self.roles.hold), (*self.match, *self.hold), strict=True))
+        if name not in named:
+            raise InputError(f"{path}: column {name!r} marks imputed records, so it must be held or matched")
+        value = f"coalesce(lower(trim(cell.{named[name]}::varchar)), '')"
+        odd = f"select {value} from cell where {value} not in ({_listed(YES + NO)}) limit 1"
+        if found := self.database.execute(odd).fetchone():
+            raise InputError(
+                f"{path}: column {name!r}: {found[0]!r} does not say whether a record was imputed (0 or 1)"
+            )
+        self.free = f"{value} in ({_listed(NO)})"
+        rows = self.database.execute(f"select rowid as id, not ({self.free}) as marked from cell").fetchnumpy()
+        marked = np.zeros(len(rows["id"]), dtype=np.bool_)
+        marked[np.asarray(rows["id"], dtype=np.int64)] = rows["marked"]
+        return marked
 
     def _number(self, table: str, key: str, columns: list[str]) -> None:
         if not columns:
@@ -144,6 +178,11 @@ class Run:
         self.database.execute(f"create temp table result as {query}")
         return len(rows)
 
+    def forget(self) -> None:
+        """Drop the result, so that another exchange can be applied to the same records."""
+        self.database.execute("drop table moved")
+        self.database.execute("drop table result")
+
     def check(self) -> None:
         """Both invariants: what is held by stratum, and what is swapped by stratum.
 
@@ -165,20 +204,46 @@ class Run:
         query = f"select sum(n), sum(hash({', '.join(columns)})::hugeint * n) from {table}"
         return tuple(self.database.execute(query).fetchall()[0])
 
-    def errors(self) -> tuple[TableError, ...]:
-        """The tables of what is swapped by each held column, before and after."""
+    def held_columns(self) -> tuple[str, ...]:
+        """The held columns, those of the people of households among them."""
+        return (*self.fields, *(name for name in self.roles.hold if not (self.fields and name == PEOPLE)))
+
+    def _held(self, name: str) -> str:
+        """The values of a held column, one row for each person of a household."""
+        if name in self.fields:
+            return f"unnest({self.hold[self.roles.hold.index(PEOPLE)]}).{quoted(name)}"
+        return self.hold[self.roles.hold.index(name)]
+
+    def held_values(self, name: str) -> tuple[int, IntArray, IntArray, IntArray]:
+        """How many values a held column has, and for rows of `cell` which of them a record has, and how often."""
+        each = f"select rowid as id, {self._held(name)} as value from cell"
+        weighted = f"(select id, value, count(*) as w from ({each}) group by all)" if self.fields else f"({each})"
+        number = "(select value, row_number() over () - 1 as v from (select distinct value from rows))"
+        query = f"with rows as {weighted}, number as {number} select rows.*, v from rows join number on "
+        found = self.database.execute(f"{query} rows.value is not distinct from number.value").fetchnumpy()
+        ids, values = (np.asarray(found[key], dtype=np.int64) for key in ("id", "v"))
+        weights = np.asarray(found["w"], dtype=np.int64) if self.fields else np.ones(len(ids), dtype=np.int64)
+        return int(values.max(initial=-1)) + 1, ids, values, weights
+
+    def errors(self, depth: int | None = None) -> tuple[TableError, ...]:
+        """The tables of what is swapped (of its first columns up to `depth`) by each held column, before and after."""
         found = []
-        for name, key in zip(self.roles.hold, self.hold, strict=True):
-            listed = ", ".join((*self.swap, key))
-            sides = f"select {listed}, n as old, 0 as new from cell", f"select {listed}, 0 as old, n as new from result"
+        swapped = ", ".join(self.swap[:depth])
+        for name in self.held_columns():
+            value = f"{swapped}, {self._held(name)} as value"
+            sides = f"select {value}, n as old, 0 as new from cell", f"select {value}, 0 as old, n as new from result"
             both = " union all ".join(sides)
-            cell = f"select sum(old)::bigint as old, sum(new)::bigint as new from ({both}) group by {listed}"
+            cell = f"select sum(old)::bigint as old, sum(new)::bigint as new from ({both}) group by {swapped}, value"
             query = (
                 f"select count(*), avg(abs(new - old)), avg(abs(new - old) / old) filter (where old > 0) from ({cell})"
             )
             ((number, mean, relative),) = self.database.execute(query).fetchall()
             found.append(TableError(name, number, float(mean), float(relative)))
         return tuple(found)
+
+    def errors_by_area(self) -> dict[str, tuple[TableError, ...]]:
+        """These errors for every area, where the swapped columns go from wide to narrow."""
+        return {name: self.errors(place + 1) for place, name in enumerate(self.roles.swap)}
 
     def write(self, out: Path, form: str, file_format: str, household: str | None) -> None:
         """The result as a table or as records, ordered by their values."""
@@ -194,14 +259,18 @@ class Run:
             if household is not None:
                 listed = ", ".join(keys)
                 numbered = f"(select row_number() over (order by {listed}) as number, {listed} from {each})"
-                others = [(key, name) for key, name in zip(keys, names, strict=True) if key not in self.hold]
+                others = [(key, name) for key, name in zip(keys, names, strict=True) if name != PEOPLE]
                 shown = ", ".join(f"{key} as {quoted(name)}" for key, name in others)
-                people = f"unnest({self.hold[0]}, recursive := true)"
+                people = f"unnest({self.hold[self.roles.hold.index(PEOPLE)]}, recursive := true)"
                 query = f"select number as {quoted(household)}, {shown}, {people} from {numbered} order by all"
         try:
             self.database.execute(f"copy ({query}) to {literal(str(out))} ({FORMATS[file_format]})")
         except duckdb.IOException as error:
             raise OutputError(f"{out}: cannot be written ({error})") from None
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return ", ".join(map(literal, values))
 
 
 def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None:

@@ -1,0 +1,124 @@
+"""Swapping a file across strata with a small probability: the table of what is matched is no longer exact."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.errors import InputError
+from safemargin.mechanisms.across_swapping import rates, swap_across
+from safemargin.mechanisms.swapping import Cells, strata
+from safemargin.model.arrays import IntArray
+from safemargin.model.guarantee import Change, Distance, Guarantee
+from safemargin.model.universe import Population, Records, counts
+from safemargin.swap.reading import Progress, duck_source, held_columns, roles_of, steps
+from safemargin.swap.simulated import Simulated, beside
+from safemargin.swap.tables import FORMATS, Roles, Run
+from safemargin.tabulate.duck import connected
+
+METHOD = "swapping across strata"
+
+
+def swap_across_file(
+    path: Path,
+    out: Path,
+    swapped: Sequence[str],
+    match: Sequence[str],
+    loose: Sequence[str],
+    *,
+    rate: Fraction,
+    alpha: Fraction,
+    hold: Sequence[str] | None = None,
+    unit: str = "household",
+    household: str | None = None,
+    file_format: str = "parquet",
+    progress: Progress | None = None,
+) -> Simulated:
+    """Swap the records of a file, and write the result to the new file `out`, or nothing.
+
+    A selected record exchanges with others that agree on `match`; with probability `alpha` it need not agree on those
+    of these columns that are `loose`.
+    """
+    if file_format not in FORMATS:
+        raise InputError(f"format = {file_format}: must be one of {', '.join(FORMATS)}")
+    if not loose:
+        raise InputError("loose: name at least one matched column that records need not always agree on")
+    for name in loose:
+        if name not in match:
+            raise InputError(f"loose column {name!r}: must be one of those matched on ({', '.join(match) or 'none'})")
+    rates(rate, alpha)
+    source = duck_source(path)
+    say = steps(progress)
+    with connected(path) as database:
+        strict, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
+        kept = tuple(name for name in match if name not in loose)
+        roles = Roles(strict.swap, kept, (*strict.hold, *dict.fromkeys(loose)))
+        people = held_columns(source, swapped, match, hold, household) if household else ()
+        run = Run(database, roles, people)
+        run.count(scan)
+        say()
+        cells, ids = run.cells()
+        if not len(ids):
+            raise InputError(f"{path}: the table is empty")
+        wide = cells.stratum
+        cells, wide, ids = _by_stratum(run, cells, wide, ids, len(strict.hold))
+        say()
+        crossing = swap_across(cells, wide, rate, alpha)
+        say()
+        changed = run.apply(Cells(wide, cells.swapped, cells.counts), ids, crossing.exchange)
+        run.check()
+        say()
+        errors = run.errors_by_area()
+        run.write(out, "records", file_format, household)
+        what = "household" if household else unit
+        other = beside(run, cells, ids, strata(cells), strict, what, rate)
+        say()
+    selected = len(crossing.exchange.cell)
+    return Simulated(
+        METHOD,
+        roles,
+        what,
+        rate,
+        int(cells.counts.sum()),
+        selected,
+        changed,
+        {"exchanged": {"within strata": selected - crossing.across, "across strata": crossing.across}},
+        promise(roles, tuple(loose), what, rate, alpha),
+        errors,
+        other,
+        out.name,
+    )
+
+
+def promise(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alpha: Fraction) -> Guarantee:
+    """What stays exact; how much the rest is protected is not known."""
+    kind = f"{unit}s"
+    return Guarantee(
+        METHOD,
+        f"Records that agree on {', '.join((*roles.match, *loose))} exchange {', '.join(roles.swap)} at a rate of "
+        f"{float(rate):g}, but need not agree on {', '.join(loose)} with probability {float(alpha):g}. No budget is "
+        "known for this.",
+        None,
+        (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
+        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
+        Change(Distance.HAMMING, unit),
+        rule="none: the budget of probabilistic unit matching is open (Bailie, Gong and Meng, section 6.2)",
+        remarks=(
+            "The epsilon of Theorem 1 is about exchanges within strata only, and does not hold here.",
+            f"The number of {kind} by {', '.join(roles.swap)} is kept; by {', '.join((*loose, *roles.swap))} it is "
+            "not, nor is anything that hangs on it.",
+        ),
+    )
+
+
+def _by_stratum(run: Run, cells: Cells, wide: IntArray, ids: IntArray, first: int) -> tuple[Cells, IntArray, IntArray]:
+    """Cells in order of wide strata and of the strata in them, which the loose columns make."""
+    loose = ", ".join(run.hold[first:])
+    query = f"select rowid as id, dense_rank() over (order by {loose}) - 1 as kind from cell"
+    found = run.database.execute(query).fetchnumpy()
+    kind = np.empty(len(ids), dtype=np.int64)
+    kind[np.asarray(found["id"], dtype=np.int64)] = found["kind"]
+    stratum = wide * (int(kind.max()) + 1) + kind[ids]
+    order = np.argsort(stratum, kind="stable")
+    return Cells(stratum[order], cells.swapped[order], cells.counts[order]), wide[order], ids[order]

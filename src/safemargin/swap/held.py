@@ -1,0 +1,75 @@
+"""Tables of what is swapped by one held column, kept as numbers: what an exchange does to them without the database."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from safemargin.mechanisms.swapping import Cells, Exchange
+from safemargin.model.arrays import IntArray
+from safemargin.swap.tables import Run, TableError
+
+MOST_CELLS = 1 << 25
+"""Of a table that is kept."""
+
+
+@dataclass(frozen=True)
+class HeldTable:
+    """The table of what is swapped by one held column, empty cells included.
+
+    Row `starts[c]` up to `starts[c + 1]` of `values` and `weights` say which values a record of cell `c` holds and how
+    often: one value once, unless it is a household.
+    """
+
+    column: str
+    width: int
+    starts: IntArray
+    values: IntArray
+    weights: IntArray
+    counts: IntArray
+
+    @property
+    def cells(self) -> int:
+        """Cells that hold somebody; an error relative to nobody has no meaning."""
+        return int(np.count_nonzero(self.counts))
+
+    @property
+    def empty(self) -> int:
+        """Cells that hold nobody: both values occur, but not together."""
+        return len(self.counts) - self.cells
+
+    def error(self, cells: Cells, exchange: Exchange) -> tuple[TableError, int]:
+        """What an exchange changes: the mean errors of cells that hold somebody, and how many empty ones it fills."""
+        change = self._places(exchange.cell, exchange.swapped) - self._places(
+            exchange.cell, cells.swapped[exchange.cell]
+        )
+        held = self.counts > 0
+        off = np.abs(change[held])
+        mean, relative = float(off.mean()), float((off / self.counts[held]).mean())
+        return TableError(self.column, self.cells, mean, relative), int(np.count_nonzero(change[~held]))
+
+    def _places(self, cell: IntArray, swapped: IntArray) -> IntArray:
+        """The table of records of these cells if they had these swapped values."""
+        starts, lengths = self.starts[cell], np.diff(self.starts)[cell]
+        entry = np.arange(int(lengths.sum())) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+        place = np.repeat(swapped, lengths) * self.width + self.values[entry]
+        return np.bincount(place, self.weights[entry], len(self.counts)).astype(np.int64)
+
+
+def held_tables(run: Run, cells: Cells, rows: IntArray) -> tuple[list[HeldTable], list[str]]:
+    """The tables of all held columns, and the columns whose table would be too large."""
+    found, too_large = [], []
+    places = int(cells.swapped.max()) + 1
+    for name in run.held_columns():
+        width, ids, values, weights = run.held_values(name)
+        if places * width > MOST_CELLS:
+            too_large.append(name)
+            continue
+        place = np.empty(len(rows), dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        of = place[ids]
+        order = np.argsort(of, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=len(rows)))])
+        values, weights, of = values[order], weights[order], of[order]
+        counts = np.bincount(cells.swapped[of] * width + values, weights * cells.counts[of], places * width)
+        found.append(HeldTable(name, width, starts, values, weights, counts.astype(np.int64)))
+    return found, too_large

@@ -1,0 +1,183 @@
+"""The records of a file as swapping needs them: roles checked, equal records counted, strata numbered."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from safemargin.errors import InputError
+from safemargin.mechanisms.swapping import Cells, Exchange, Strata, strata, swap
+from safemargin.model.arrays import IntArray
+from safemargin.swap.tables import PEOPLE, Roles, Run
+from safemargin.tabulate.duck import DuckSource, connected, quoted
+from safemargin.tabulate.engines import open_source
+from safemargin.tabulate.profiles import check_columns
+
+SIZE = "household_size"
+STEPS = 5
+"""Of one run."""
+
+Progress = Callable[[int, int], None]
+
+
+def check_unit(unit: str) -> None:
+    """Raise if nobody could read what a record is."""
+    if not unit.strip():
+        raise InputError("unit: say what a record is, e.g. person")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The records in the database: their cells in order of strata, the row of each there, and how they divide.
+
+    With imputed records, which are never moved, `free` has the cells of the others, and `strata` are of these alone.
+    """
+
+    run: Run
+    cells: Cells
+    rows: IntArray
+    strata: Strata
+    free: IntArray | None = None
+
+    @property
+    def imputed(self) -> int:
+        """Records that are never moved."""
+        return int(self.cells.counts.sum()) - self.strata.records
+
+    def draw(self, rate: Fraction) -> Exchange:
+        """One exchange at this rate."""
+        if self.free is None:
+            return swap(self.cells, rate)
+        found = swap(_some(self.cells, self.free), rate)
+        return Exchange(self.free[found.cell], found.swapped, found.redrawn)
+
+
+@contextmanager
+def counted(
+    path: Path,
+    swapped: Sequence[str],
+    match: Sequence[str] = (),
+    hold: Sequence[str] | None = None,
+    household: str | None = None,
+    imputed: str | None = None,
+    done: Callable[[], None] = lambda: None,
+) -> Iterator[Counted]:
+    """The records of a file, counted; `done` is called after the first of two steps.
+
+    `imputed` is a held or matched column that marks records which are never to be moved.
+    """
+    source = duck_source(path)
+    with connected(path) as database:
+        roles, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
+        people = held_columns(source, swapped, match, hold, household) if household else ()
+        run = Run(database, roles, people)
+        run.count(scan)
+        done()
+        cells, rows = run.cells()
+        if not len(rows):
+            raise InputError(f"{path}: the table is empty")
+        free = None if imputed is None else np.flatnonzero(~run.marked(path, imputed)[rows])
+        inside = cells if free is None else _some(cells, free)
+        yield Counted(run, cells, rows, strata(inside, run.varies if run.listed else None), free)
+
+
+def _some(cells: Cells, places: IntArray) -> Cells:
+    return Cells(cells.stratum[places], cells.swapped[places], cells.counts[places])
+
+
+def duck_source(path: Path) -> DuckSource:
+    """A file of records that the database can read."""
+    source = open_source(path)
+    if not isinstance(source, DuckSource):
+        raise InputError(f"{path}: swapping reads CSV, Parquet and JSON lines only")
+    return source
+
+
+def roles_of(
+    path: Path,
+    source: DuckSource,
+    swapped: tuple[str, ...],
+    match: tuple[str, ...],
+    hold: Sequence[str] | None,
+    household: str | None,
+    database: duckdb.DuckDBPyConnection,
+    more: Mapping[str, str] | None = None,
+) -> tuple[Roles, str]:
+    """The roles of all columns, and the query that gives the records with these columns and with `more`.
+
+    With `household`, records are the households that this column numbers: the people in them stay together. `more` are
+    columns that the file does not have, in SQL: of one record, or aggregates over the people of a household.
+    """
+    added = {**({SIZE: "count(*)"} if household else {}), **(more or {})}
+    wanted = [name for name in (*swapped, *match) if name not in added]
+    check_columns(path, source.columns, [*wanted, *(hold or ()), *([household] if household else [])])
+    held, fields = held_columns(source, swapped, match, hold, household), source.fields
+    roles = Roles(swapped, match, held)
+    extra = [f"{sql} as {quoted(name)}" for name, sql in added.items()]
+    if household is None:
+        each = [f"{fields[name]} as {quoted(name)}" for name in (*swapped, *match, *held) if name not in added]
+        return roles, f"(select {', '.join([*each, *extra])} from {source.scan})"
+    _check_households(path, source, roles, household, wanted, database)
+    each = [f"any_value({fields[name]}) as {quoted(name)}" for name in wanted]
+    packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
+    people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}"
+    query = f"(select {', '.join([*each, people, *extra])} from {source.scan} group by {fields[household]})"
+    return Roles(swapped, match, (PEOPLE,)), query
+
+
+def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
+    """What is to be called after each step of a run."""
+    done = 0
+
+    def say() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, number)
+
+    return say
+
+
+def held_columns(
+    source: DuckSource,
+    swapped: Sequence[str],
+    match: Sequence[str],
+    hold: Sequence[str] | None,
+    household: str | None,
+) -> tuple[str, ...]:
+    """The columns that stay: those that are named, or all that have no other role."""
+    rest = (name for name in source.columns if name not in (*swapped, *match, household))
+    return tuple(rest if hold is None else hold)
+
+
+def _check_households(
+    path: Path,
+    source: DuckSource,
+    roles: Roles,
+    household: str,
+    each: Sequence[str],
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    """Every person must be in a household, and what is swapped or matched must be one per household."""
+    fields = source.fields
+    if household in (*roles.swap, *roles.match, *roles.hold):
+        raise InputError(f"column {household!r} numbers the households; it has no other role")
+    if SIZE in roles.swap:
+        raise InputError(f"column {SIZE!r} counts the people of a household; it can be matched on, not swapped")
+    for name in (SIZE, PEOPLE):
+        if name in source.columns:
+            raise InputError(f"{path}: column {name!r} has a name that households need; rename it")
+    numbered = f"select count(*) = count({fields[household]}) from {source.scan}"
+    if not database.execute(numbered).fetchall()[0][0]:
+        raise InputError(f"{path}: column {household!r} is empty for some people; it must number every household")
+    for name in each:
+        value = f"count(distinct {fields[name]}) + (count({fields[name]}) < count(*))::int"
+        query = f"select {fields[household]}::varchar from {source.scan} group by 1 having {value} > 1 limit 1"
+        if found := database.execute(query).fetchone():
+            raise InputError(
+                f"{path}: column {name!r} differs within household {found[0]!r}; it must be one per household"
+            )
