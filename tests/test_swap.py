@@ -507,7 +507,7 @@ def test_our_own_release_states_its_promise_in_the_same_form(run: Run, tmp_path:
     assert beside.code == 0 and "counts without noise: no budget is promised" in beside.out
     assert "1 implies" not in beside.out
     compared = run("guarantee", "compare", manifest, exact)
-    assert "Overall stronger." in compared.out and "yes; the second promises nothing." in compared.out
+    assert "Overall stronger." in compared.out and "yes; the other promises nothing." in compared.out
     assert "<table" in (tmp_path / "beside.html").read_text(encoding="utf-8")
     found = run("guarantee", "beside", manifest, exact, "--json").document
     assert found["standings"] == [["equal", "stronger"], ["weaker", "equal"]]
@@ -523,6 +523,11 @@ def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
     ran = run("topdown", country / "topdown.toml", "--out", release, "--beside", beside)
     assert ran.code == 0 and "swapping" in ran.out
     files = swapped / "published/promise.json", release / "published/promise.json"
+    assert "differ in measure" in run("guarantee", "compose", *files).err
+    both = run("guarantee", "compose", *files, "--zcdp", "--json").document
+    parts = [json.loads(file.read_text()) for file in files]
+    rho = Fraction(parts[1]["budget"]["rho_squared"])
+    assert both["rho"] == pytest.approx(parts[0]["epsilon"] ** 2 / 2 + float(rho))
     found = run("guarantee", "compare", *files, "--json").document
     standings = [entry["standing"] for entry in found["blocks"].values()]  # type: ignore[attr-defined]
     assert standings == ["equal", "weaker", "equal", "stronger", "incomparable"]

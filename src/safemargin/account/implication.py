@@ -26,15 +26,15 @@ FINITE = (Distance.HAMMING, Distance.ADD_REMOVE, Distance.FROZEN)
 def implies(one: Guarantee, other: Guarantee) -> Determined:
     """Whether everything that keeps the first promise keeps the second; None if that is not known."""
     if promises_nothing(other):
-        return Determined(True, "the second promises nothing")
+        return Determined(True, "the other promises nothing")
     if one.flavour == other.flavour and one.varies == other.varies and one.budget == other.budget:
         return Determined(True, "they are the same")
     if promises_nothing(one):
-        return Determined(False, "the first promises nothing")
+        return Determined(False, "it promises nothing itself")
     if one.budget is None or other.budget is None:
         return Determined(None, "one of the budgets is not known")
     if not _covers(one.population, other.population):
-        return Determined(None, "not known whether it is about all data sets of the second")
+        return Determined(None, "not known whether it is about all data sets of the other")
     facts = facts_on(other.population, one.population)
     fixed = invariants_fixed(one.invariants, other.invariants, facts)
     if fixed.answer is False and other.change.distance in FINITE:
@@ -136,7 +136,7 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
     if mine is None and _lost_by_response(one, other, theirs):
         return Determined(False, f"what happens with probability {one.delta:g} exceeds {other.amount}")
     if mine is None:
-        return Determined(None, "no rule brings the first into the measure of the second")
+        return Determined(None, "no rule brings it into the measure of the other")
     if one.varies:
         if swapping_of(one) is not None or (exact and mine > theirs):
             return Determined(False, f"there are data for which it promises less than {other.amount}")
@@ -145,14 +145,14 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
         swapping = swapping_of(other)
         least = 0.0 if swapping is None else swap_epsilon(swapping.rate, 2)
         if within(mine, least):
-            return Determined(True, f"{mine:.6g} is below what the second promises for any data")
+            return Determined(True, f"{mine:.6g} is at most what the other promises for any data")
         if exact and mine > theirs and not within(mine, theirs):
             return Determined(False, f"{mine:.6g} against {theirs:.6g} for the data at hand")
-        return Determined(None, "not known how much the second promises for other data")
+        return Determined(None, "not known how much the other promises for other data")
     if within(mine, theirs):
         return Determined(True, f"{mine:.6g} against {theirs:.6g} in one flavour")
     if exact and one.measure is not Measure.APPROXIMATE or _lost_by_response(one, other, theirs):
-        return Determined(False, f"noise that uses the first budget up exceeds {other.amount}")
+        return Determined(False, f"noise that uses its budget up exceeds {other.amount}")
     return Determined(None, f"a bound of {mine:.6g}, which may be too large, against {theirs:.6g} in one flavour")
 
 

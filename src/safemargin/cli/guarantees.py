@@ -22,7 +22,7 @@ from safemargin.account.exact import Holds
 from safemargin.account.mechanism_check import check_mechanism
 from safemargin.account.mechanism_file import read_mechanism
 from safemargin.account.product_file import read_product
-from safemargin.account.rules import change_unit
+from safemargin.account.rules import change_unit, to_zcdp
 from safemargin.account.rules import compose as composed
 from safemargin.account.swap_check import WAYS, check_swapping
 from safemargin.cli.terminal import Json, notes, out, print_json, write
@@ -200,6 +200,7 @@ def compose(
     unit: Annotated[
         str | None, typer.Option(help="First make them promises to this unit, by what their populations declare.")
     ] = None,
+    as_zcdp: Annotated[bool, typer.Option("--zcdp", help="First make pure promises zero-concentrated ones.")] = False,
     as_json: Json = False,
 ) -> None:
     """The promise of publishing several things about the same records.
@@ -207,6 +208,8 @@ def compose(
     Example: safemargin guarantee compose first.json second.json --json > both.json
     """
     parts = [read_guarantee(file) for file in files]
+    if as_zcdp:
+        parts = [to_zcdp(part) for part in parts]
     if unit is not None:
         parts = [change_unit(part, unit) for part in parts]
     found = composed(parts, " and ".join(file.stem for file in files))
