@@ -138,7 +138,7 @@ def random_promise(generator: np.random.Generator) -> Guarantee:
 def mechanisms(promise: Guarantee) -> list[Laws]:
     """What keeps a promise and uses it up, as seen from several data sets."""
     budget, distance = float(promise.budget or 0), promise.change.distance
-    centres = [((0, 0), (1, 1)), ((0, 0), (0, 1)), ((0, 0), (0, 0), (1, 1)), ((0, 0),)]
+    centres = [((0, 0), (0, 0), (0, 1)), ((0, 0), (1, 1)), ((0, 0), (0, 1)), ((0, 0), (0, 0), (1, 1)), ((0, 0),)]
     return [noise(promise.measure, budget, distance, promise.invariants, centre) for centre in centres]
 
 
@@ -147,7 +147,7 @@ def test_no_mechanism_contradicts_an_implication() -> None:
     """Yes: nothing that keeps the first promise breaks the second. No: something does, and it is found."""
     generator = np.random.default_rng(11)
     answers: Counter[bool | None] = Counter()
-    for _ in range(300):
+    for _ in range(200):
         one, other = random_promise(generator), random_promise(generator)
         if generator.random() < 0.5:  # promises that differ in one block only
             block = ["budget", "invariants", "change", "measure"][generator.integers(4)]
@@ -161,7 +161,7 @@ def test_no_mechanism_contradicts_an_implication() -> None:
             assert worst <= 1 + 1e-9, (one, other, found)
         if found.answer is False and pairs_of(other) and (found.witness is None or len(found.witness.one) <= 3):
             assert worst > 1 + 1e-9, (one, other, found)
-    assert min(answers[True], answers[False]) > 45, answers
+    assert min(answers[True], answers[False]) > 30, answers
 
 
 def test_invariants_fix_what_is_said_and_witnesses_show_the_rest() -> None:
