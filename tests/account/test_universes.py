@@ -25,7 +25,8 @@ from safemargin.account.renyi import renyi_distance, zcdp_loss
 from safemargin.account.swap_budget import SwapBudget, largest_stratum, margins_of
 from safemargin.account.universes import carried, unfold, universes_of, varying_pair
 from safemargin.errors import InputError
-from safemargin.mechanisms.swap_loss import swap_epsilon
+from safemargin.mechanisms.swap_law import swap_law
+from safemargin.mechanisms.swap_loss import odds_factor, swap_epsilon
 
 Laws = dict[int, dict[int, Fraction]]
 
@@ -143,6 +144,28 @@ def test_budget_of_swapping_from_margins_and_from_records(draw: st.DataObject) -
     assert SwapBudget(rate).epsilon(held, swapped) == swap_epsilon(rate, largest)
     odds = rate / (1 - rate)
     assert SwapBudget(rate).factor(held, swapped) == (max(odds, (largest + 1) / odds) if largest else 1)
+
+
+@pytest.mark.parametrize("text", ["1/10", "1/2", "9/10"])
+def test_swapping_keeps_its_budget_in_every_universe(text: str) -> None:
+    """Three records in two strata, 120 data sets: the promise ranges over all values of the invariants, not one."""
+    rate = Fraction(text)
+    data = list(combinations_with_replacement(product((0, 1), repeat=3), 3))
+
+    def law(rows: tuple[tuple[int, ...], ...]) -> dict[object, Fraction]:
+        strata = [tuple(sorted((h, s) for m, h, s in rows if m == each)) for each in (0, 1)]
+        laws = [swap_law(each, rate) if len(each) > 1 else {each: Fraction(1)} for each in strata]
+        return {(a, b): p * q for a, p in laws[0].items() for b, q in laws[1].items()}
+
+    universes = classes(data, lambda x: tuple(frozenset(margin.items()) for margin in margins_of(x)))
+    assert len(universes) == 104
+    budget = SwapBudget(rate)
+    found = check(
+        {x: law(x) for x in data}, universes, hamming, lambda key: budget.factor(*(dict(each) for each in key))
+    )
+    assert found.verdict is not Holds.VIOLATED
+    assert {budget.factor(*margins_of(x)) for x in data} == {1, *(odds_factor(rate, b) for b in (2, 3))}
+    assert check({x: law(x) for x in data}, universes, hamming, lambda _: Fraction(1)).verdict is Holds.VIOLATED
 
 
 def test_propositions_on_random_mechanisms() -> None:
