@@ -14,7 +14,7 @@ from commands import Run, in_process
 from safemargin.account.exact import Holds
 from safemargin.account.mechanism_check import Verified, check_mechanism
 from safemargin.account.mechanism_file import read_mechanism
-from safemargin.errors import InputError
+from safemargin.errors import InputError, TooLargeError
 from safemargin.mechanisms.swap_law import stratum, swap_law, universe
 from swap_truth import EXACT
 
@@ -109,6 +109,14 @@ def test_other_distances_measures_and_universes(verify: Verify) -> None:
     squared = verify({**entry, "promise": rho})
     assert squared.verdict is Holds.VIOLATED and squared.pair is not None and 0.1 < squared.loss < math.log(2) ** 2 / 2
     assert verify({**entry, "promise": {**rho, "budget": {"rho_squared": 1}}}).verdict is Holds.HOLDS
+
+
+def test_too_many_pairs_are_refused(verify: Verify) -> None:
+    data = {str(n): one([[str(n)]], {"o": 1}) for n in range(80)}
+    entry: Entry = {"variables": ["a"], "data": data}
+    with pytest.raises(TooLargeError, match="3,160 pairs of data sets to compare; at most 3,000 are"):
+        verify({**entry, "promise": claimed(measure="zcdp")})
+    assert verify({**entry, "promise": claimed()}).loss == 0
 
 
 GOOD: Entry = {

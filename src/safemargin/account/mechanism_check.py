@@ -10,11 +10,13 @@ from safemargin.account.exact import Holds, Loss, Metric, check, frozen_hamming,
 from safemargin.account.mechanism_file import Mechanism, Record
 from safemargin.account.refinement import classes
 from safemargin.account.renyi import zcdp_loss
-from safemargin.errors import InputError
+from safemargin.errors import InputError, TooLargeError
 from safemargin.model.guarantee import Distance, Measure
 from safemargin.model.universe import Fixes, Invariant
 
 CLOSE = 1e-9
+MOST_PAIRS = {Measure.PURE: 200_000, Measure.ZCDP: 3_000}
+"""About half a minute."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ def check_mechanism(mechanism: Mechanism) -> Verified:
     if promise.measure not in (Measure.PURE, Measure.ZCDP):
         raise InputError(f"promise: measure = {promise.measure}: only pure and zcdp promises are checked")
     universes = _universes(mechanism)
+    pairs = sum(len(members) * (len(members) - 1) // 2 for members in universes.values())
+    if pairs > MOST_PAIRS[promise.measure]:
+        raise TooLargeError(f"{pairs:,} pairs of data sets to compare; at most {MOST_PAIRS[promise.measure]:,} are")
     apart = _distance(mechanism)
     if promise.measure is Measure.PURE:
         budget = None if promise.budget is None else float(promise.budget)

@@ -279,7 +279,9 @@ def verify(
 
     Example: safemargin guarantee verify mechanism.json
     """
-    found = check_mechanism(read_mechanism(file))
+    mechanism = read_mechanism(file)
+    with notes.status("comparing all pairs of data sets"):
+        found = check_mechanism(mechanism)
     if as_json:
         print_json(verified_document(found))
     else:
