@@ -370,6 +370,13 @@ def test_least_epsilon(epsilon: float, delta: float, wanted: float) -> None:
     assert excess(found) <= wanted + 1e-12 and (found == 0 or excess(found - 1e-6) > wanted)
 
 
+def test_fractions_are_compared_exactly() -> None:
+    one = replace(PLAIN, budget=Fraction(1))
+    assert overall(replace(PLAIN, budget=1 + Fraction(1, 10**18)), one) is Standing.WEAKER
+    squared = replace(one, budget=Fraction(1, 2) - Fraction(1, 10**18), measure=Measure.ZCDP)
+    assert contrast(one, squared).down.answer is None, "the rule gives a half"
+
+
 def test_populations_without_a_name_are_not_taken_for_the_same() -> None:
     one = replace(PLAIN, population=Population())
     assert overall(one, one) is Standing.EQUAL and overall(one, replace(one, budget=2.0)) is Standing.UNKNOWN

@@ -129,15 +129,17 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     found = None if factor is None else brought(strong, weak, factor)
     if found is None or weak.budget is None:
         return block(Standing.UNKNOWN, "no rule brings one into the flavour of the other")
-    limit = float(weak.budget)
+    limit = weak.budget
     where = f"in one flavour{', for the data at hand' if one.varies or other.varies else ''}"
     if within(found, limit) and within(limit, found):
         return block(Standing.EQUAL, f"the same amount {where}")
     exact = factor == 1 and strong.measure is weak.measure and strong.delta == weak.delta
     if found > limit and not exact:
-        return block(Standing.UNKNOWN, f"a bound of {found:.6g}, which may be too large, against {limit:.6g} {where}")
+        loose = f"a bound of {float(found):.6g}, perhaps too large, against {float(limit):.6g} {where}"
+        return block(Standing.UNKNOWN, loose)
     mine, theirs = (limit, found) if turned else (found, limit)
-    return block(Standing.STRONGER if mine < theirs else Standing.WEAKER, f"{mine:.6g} against {theirs:.6g} {where}")
+    words = f"{float(mine):.6g} against {float(theirs):.6g} {where}"
+    return block(Standing.STRONGER if mine < theirs else Standing.WEAKER, words)
 
 
 def _overall(down: Implication, up: Implication) -> Standing:

@@ -14,7 +14,7 @@ from safemargin.account.refinement import Determined, invariants_fixed
 from safemargin.account.rules import unit_factor
 from safemargin.account.swap_budget import swap_implies, swapping_of
 from safemargin.mechanisms.swap_loss import swap_epsilon
-from safemargin.model.guarantee import Distance, Guarantee, Measure
+from safemargin.model.guarantee import Amount, Distance, Guarantee, Measure
 from safemargin.model.universe import Fixes, Invariant, Population, Records
 
 STRENGTH = {Measure.PURE: 3, Measure.ZCDP: 2, Measure.APPROXIMATE: 1, Measure.NONE: 0}
@@ -86,13 +86,13 @@ def facts_on(inner: Population, outer: Population) -> Population:
     )
 
 
-def brought(one: Guarantee, other: Guarantee, factor: int) -> float | None:
+def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
     """A budget that the first promise implies in the measure of the second, for changes `factor` times as large."""
     if one.budget is None or other.budget is None:
         return None
-    budget, kind = float(one.budget), (one.measure, other.measure)
+    budget, kind = one.budget, (one.measure, other.measure)
     if budget == 0 and one.measure is not Measure.APPROXIMATE:
-        return 0.0
+        return budget
     match kind:
         case (Measure.PURE, Measure.PURE):
             return budget * factor
@@ -101,11 +101,11 @@ def brought(one: Guarantee, other: Guarantee, factor: int) -> float | None:
         case (Measure.PURE, Measure.ZCDP):
             return (budget * factor) ** 2 / 2
         case (Measure.PURE, Measure.APPROXIMATE):
-            return least_epsilon(budget * factor, 0.0, other.delta)
+            return least_epsilon(float(budget * factor), 0.0, other.delta)
         case (Measure.ZCDP, Measure.APPROXIMATE):
-            return tight_epsilon(budget * factor**2, other.delta)
+            return tight_epsilon(float(budget * factor**2), other.delta)
         case (Measure.APPROXIMATE, Measure.APPROXIMATE) if factor == 1:
-            return least_epsilon(budget, one.delta, other.delta)
+            return least_epsilon(float(budget), one.delta, other.delta)
     return None
 
 
@@ -131,29 +131,30 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
     if one.varies and other.varies:
         return _both_vary(one, other, facts)
     mine = brought(one, other, factor)
-    theirs = float(other.budget or 0)
+    theirs = other.budget or 0.0
+    words = "" if mine is None else f"{float(mine):.6g} against {float(theirs):.6g}"
     exact = one.change == other.change and one.measure is other.measure and one.delta == other.delta
     if mine is None and _lost_by_response(one, other, theirs):
         return Determined(False, f"what happens with probability {one.delta:g} exceeds {other.amount}")
     if mine is None:
         return Determined(None, "no rule brings it into the measure of the other")
     if one.varies:
-        if swapping_of(one) is not None or (exact and mine > theirs):
+        if swapping_of(one) is not None or (exact and not within(mine, theirs)):
             return Determined(False, f"there are data for which it promises less than {other.amount}")
         return Determined(None, "not known how much it promises for other data")
     if other.varies:
         swapping = swapping_of(other)
         least = 0.0 if swapping is None else swap_epsilon(swapping.rate, 2)
         if within(mine, least):
-            return Determined(True, f"{mine:.6g} is at most what the other promises for any data")
-        if exact and mine > theirs and not within(mine, theirs):
-            return Determined(False, f"{mine:.6g} against {theirs:.6g} for the data at hand")
+            return Determined(True, f"{float(mine):.6g} is at most what the other promises for any data")
+        if exact and not within(mine, theirs):
+            return Determined(False, f"{words} for the data at hand")
         return Determined(None, "not known how much the other promises for other data")
     if within(mine, theirs):
-        return Determined(True, f"{mine:.6g} against {theirs:.6g} in one flavour")
+        return Determined(True, f"{words} in one flavour")
     if exact and one.measure is not Measure.APPROXIMATE or _lost_by_response(one, other, theirs):
         return Determined(False, f"noise that uses its budget up exceeds {other.amount}")
-    return Determined(None, f"a bound of {mine:.6g}, which may be too large, against {theirs:.6g} in one flavour")
+    return Determined(None, f"{words} in one flavour, of which the first may be too large a bound")
 
 
 def _both_vary(one: Guarantee, other: Guarantee, facts: Population) -> Determined:
@@ -163,7 +164,7 @@ def _both_vary(one: Guarantee, other: Guarantee, facts: Population) -> Determine
     return swap_implies(ours, theirs, facts)
 
 
-def _lost_by_response(one: Guarantee, other: Guarantee, most: float) -> bool:
+def _lost_by_response(one: Guarantee, other: Guarantee, most: Amount) -> bool:
     """Whether randomised response about one data set keeps the first promise and breaks the second.
 
     It needs a pair at distance one, so it is only looked at where there are no invariants.
@@ -172,12 +173,14 @@ def _lost_by_response(one: Guarantee, other: Guarantee, most: float) -> bool:
         return False
     if (one.measure, other.measure) == (Measure.PURE, Measure.ZCDP):
         epsilon = float(one.budget)
-        return epsilon * math.tanh(epsilon / 2) > most * (1 + CLOSE)
+        return not within(epsilon * math.tanh(epsilon / 2), most)
     return other.measure is Measure.APPROXIMATE and one.measure is not Measure.ZCDP
 
 
-def within(amount: float | Fraction, limit: float | Fraction) -> bool:
-    """Whether an amount keeps to a limit, but for rounding."""
+def within(amount: Amount, limit: Amount) -> bool:
+    """Whether an amount keeps to a limit; exactly if both are fractions, else but for rounding."""
+    if isinstance(amount, Fraction) and isinstance(limit, Fraction):
+        return amount <= limit
     return float(amount) <= float(limit) * (1 + CLOSE)
 
 
