@@ -119,8 +119,10 @@ def test_conversions() -> None:
 
 
 def test_units() -> None:
-    persons = measured("PL persons", "person", Fraction("2.56"))
+    persons = measured("PL persons", "person", Fraction("2.56"), CENSUS_INVARIANTS)
     assert change_unit(persons, "household").budget == Fraction("25599488002.56")
+    with pytest.raises(InputError, match="the number of persons is not among the invariants"):
+        change_unit(replace(persons, invariants=()), "household")
     households = measured("PL households", "household", Fraction("0.07"))
     assert change_unit(households, "person").budget == Fraction("0.07")
     with pytest.raises(
@@ -319,9 +321,11 @@ def test_units_of_changes() -> None:
         assert overall(per(kind, "household"), per(kind, "person")) is Standing.UNKNOWN
         with pytest.raises(InputError, match="says nothing about a person"):
             change_unit(per(kind, "household"), "person")
-    small = replace(PLAIN, budget=Fraction(1, 3))
-    assert overall(small, per(Distance.HAMMING, "household")) is Standing.STRONGER, "three people lose at most 1"
-    assert overall(replace(PLAIN, budget=0.34), per(Distance.HAMMING, "household")) is Standing.UNKNOWN
+    small, whole = replace(PLAIN, budget=Fraction(1, 3)), per(Distance.HAMMING, "household")
+    assert contrast(small, whole).down.answer is None, "a household may change for a larger one"
+    small, whole = (replace(each, invariants=(counts("persons"),)) for each in (small, whole))
+    assert overall(small, whole) is Standing.STRONGER, "three people lose at most 1"
+    assert overall(replace(small, budget=0.34), whole) is Standing.UNKNOWN
 
 
 def test_promises_of_nothing() -> None:

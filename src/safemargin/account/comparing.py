@@ -11,7 +11,7 @@ from safemargin.account.implication import STRENGTH, brought, facts_on, implies,
 from safemargin.account.refinement import Determined, invariants_fixed
 from safemargin.account.rules import unit_factor
 from safemargin.model.contrast import Block, Contrast, Implication, Standing
-from safemargin.model.guarantee import Change, Guarantee, Measure
+from safemargin.model.guarantee import Guarantee, Measure
 from safemargin.model.universe import Population
 
 ATLEAST = (Standing.EQUAL, Standing.STRONGER)
@@ -69,15 +69,16 @@ def _direction(down: Determined, up: Determined) -> tuple[Standing, str]:
 
 
 def _change(one: Guarantee, other: Guarantee, facts: Population) -> Block:
-    standing, why = _reach(one.change, other.change, facts)
+    standing, why = _reach(one, other, facts)
     return Block("change", str(one.change), str(other.change), standing, why)
 
 
-def _reach(one: Change, other: Change, facts: Population) -> tuple[Standing, str]:
+def _reach(first: Guarantee, second: Guarantee, facts: Population) -> tuple[Standing, str]:
+    one, other = first.change, second.change
     if one == other:
         return Standing.EQUAL, "the same change"
-    down = unit_factor(one, other, facts)
-    up = unit_factor(other, one, facts)
+    down = unit_factor(one, other, facts, second.invariants)
+    up = unit_factor(other, one, facts, first.invariants)
     if down == up == 1:
         return Standing.EQUAL, "each is at most one of the other"
     if down is not None and down <= 1:
@@ -125,7 +126,7 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
         return block(Standing.UNKNOWN, "not known whether the budgets are on one scale")
     else:
         return block(Standing.INCOMPARABLE, "the budgets are on different scales")
-    factor = unit_factor(strong.change, weak.change, facts)
+    factor = unit_factor(strong.change, weak.change, facts, weak.invariants)
     found = None if factor is None else brought(strong, weak, factor)
     if found is None or weak.budget is None:
         return block(Standing.UNKNOWN, "no rule brings one into the flavour of the other")

@@ -43,7 +43,7 @@ def implies(one: Guarantee, other: Guarantee) -> Determined:
         return Determined(False, f"{one.measure} does not bound {other.measure}")
     if fixed.answer is not True:
         return Determined(None, fixed.why)
-    return _budgets(one, other, unit_factor(one.change, other.change, facts), facts)
+    return _budgets(one, other, unit_factor(one.change, other.change, facts, other.invariants), facts)
 
 
 def promises_nothing(guarantee: Guarantee) -> bool:

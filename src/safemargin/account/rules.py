@@ -9,7 +9,7 @@ from safemargin.account.conversion import published_epsilon, pure_to_zcdp, tight
 from safemargin.account.refinement import determined
 from safemargin.errors import InputError
 from safemargin.model.guarantee import Amount, Change, Distance, Guarantee, Measure
-from safemargin.model.universe import Invariant, Population
+from safemargin.model.universe import Invariant, Population, counts
 
 FACTORS: dict[tuple[Distance, Distance], int] = {
     (Distance.ADD_REMOVE, Distance.HAMMING): 2,
@@ -25,11 +25,12 @@ DERIVED = "post-processing of "
 """Begins the rule of something that is computed from what another mechanism published; its name follows."""
 
 
-def unit_factor(one: Change, other: Change, facts: Population) -> int | None:
+def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[Invariant]) -> int | None:
     """How many changes of the first kind one of the second can be; None if that is not bounded or not known.
 
     Another unit is reached by changed records only: an exchange of persons is none of households. Who is added to a
-    household changes its record, which is one removed and one added.
+    household changes its record, which is one removed and one added. A household may change for a larger one, so that
+    the persons are not told apart by changed records, unless their number is among what is `fixed`.
     """
     distances = 1 if one.distance is other.distance else FACTORS.get((one.distance, other.distance))
     if distances is None or one.unit == other.unit:
@@ -41,7 +42,8 @@ def unit_factor(one: Change, other: Change, facts: Population) -> int | None:
             added = 2 if one.distance is other.distance is Distance.ADD_REMOVE else 1
             return distances * fact.up * added
         if (fact.fine, fact.coarse) == (one.unit, other.unit):
-            return None if fact.down is None else distances * fact.down
+            sized = one.distance is Distance.ADD_REMOVE or determined(counts(f"{one.unit}s"), fixed, facts).answer
+            return distances * fact.down if fact.down is not None and sized else None
     return None
 
 
@@ -190,13 +192,18 @@ def change_unit(source: Guarantee, unit: str) -> Guarantee:
     """The promise for another unit of record, by what the population declares about how they hang together."""
     if unit == source.change.unit:
         return source
-    factor = unit_factor(source.change, replace(source.change, unit=unit), source.population)
+    factor = unit_factor(source.change, replace(source.change, unit=unit), source.population, source.invariants)
     if factor is not None:
         most = "one record" if factor == 1 else f"{factor:,} records"
         rule = f"one {unit} record changes at most {most} of a {source.change.unit}"
         return replace(multiply(source, factor, unit), rule=rule)
     if source.change.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
         raise InputError(f"{source.mechanism}: a promise per {source.change} says nothing about a {unit}")
+    if any((fact.fine, fact.coarse) == (source.change.unit, unit) and fact.down for fact in source.population.nested):
+        raise InputError(
+            f"{source.mechanism}: the number of {source.change.unit}s is not among the invariants, and a {unit} that "
+            "changes may change it"
+        )
     raise InputError(
         f"{source.mechanism}: nothing is declared about how a {source.change.unit} record changes with a {unit} record"
     )

@@ -20,7 +20,6 @@ class Nested:
 
     Changing one `fine` record changes at most `up` `coarse` ones, and none comes or goes; changing, adding or removing
     one `coarse` record changes, adds or removes at most `down` `fine` ones (nothing is known about that if it is None).
-    Between data sets that are told apart by changed records, the number of the other ones is taken to be the same too.
     """
 
     fine: str
