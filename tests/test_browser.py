@@ -1,5 +1,6 @@
 """The report of the demo city in a real browser: it shows what it should, and asks nobody for anything."""
 
+import math
 import socket
 import subprocess
 import threading
@@ -10,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from safemargin import pipeline
+from safemargin.account.census import census_2020, counterfactual
 from safemargin.demo import write_city
+from safemargin.model.guarantee import Guarantee
 from safemargin.noise.plan import plan_noise
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
 from safemargin.project import Project
 from safemargin.report.planning import plan_page
+from safemargin.report.promises import beside_page
 
 pytestmark = pytest.mark.browser
 
@@ -98,6 +102,16 @@ def test_the_plan_of_a_programme_shows_both_pictures(chromium: str, tmp_path: Pa
     dom, heard = opened(chromium, page, tmp_path / "profile")
     assert "Two: noise that survives</h1>" in dom and dom.count("<figure") == 2
     assert "variance V" in dom and "epsilon per count" in dom and heard == []
+
+
+def test_promises_side_by_side(chromium: str, tmp_path: Path) -> None:
+    page = tmp_path / "beside.html"
+    promises = [census_2020(), counterfactual()[0], Guarantee("<b>odd</b>", "", math.inf)]
+    page.write_text(beside_page(promises, 1e-10), encoding="utf-8")
+    dom, heard = opened(chromium, page, tmp_path / "profile")
+    assert "Promises side by side</h1>" in dom and dom.count("<table") == 2 and dom.count("<details") == 3
+    assert "55.371" in dom and "incomparable" in dom and "an infinite budget is no promise at all" in dom
+    assert "<b>odd" not in dom and heard == []
 
 
 def test_nothing_leaves_the_page_even_if_something_slips_in(chromium: str, report: Path, tmp_path: Path) -> None:

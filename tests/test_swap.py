@@ -337,6 +337,8 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     assert shown.code == 0 and "permutation swapping (Theorem 1)" in shown.out
     two = run("guarantee", "compose", *[folder / "published/promise.json"] * 2, "--json").document
     assert two["epsilon"] == pytest.approx(2 * 7.5595, abs=1e-3)
+    other = run("guarantee", "compose", *[folder / "published/promise.json"] * 2, "--unit", "household")
+    assert other.code == 2 and "nothing is declared about how a person record changes with a household" in other.err
 
 
 def test_one_release_has_one_budget_and_a_second_run_adds_its_own(run: Run, people: Path, tmp_path: Path) -> None:
@@ -436,6 +438,15 @@ def test_guarantee_convert(run: Run) -> None:
     assert run("guarantee", "convert", "--rho2", "1", "--rho", "1").code == 2
     assert run("guarantee", "convert", "--rho2", "-1").code == 2
     assert run("guarantee", "convert", "--rho2", "1", "--delta", "2").code == 2
+    exact = run("guarantee", "convert", "--rho2", "293764/114921", "--delta", "1e-10", "--json").document
+    assert exact["rho_squared_exact"] == "293764/114921" and exact["epsilon"] == pytest.approx(17.9002, abs=5e-5)
+    printed = run("guarantee", "convert", "--epsilon", "17.90")
+    assert "any rho² from 2.55493 to 2.55743 has this epsilon" in printed.out
+    for text in ("x", "1/0", "inf", "nan", "1e999999999", "-1"):
+        refused = run("guarantee", "convert", "--rho2", text)
+        assert refused.code == 2 and refused.err.startswith(f"safemargin: --rho2 {text}: must ")
+        assert refused.err.count("\n") == 1
+    assert run("guarantee", "swap", "--rate", "1e999999999", "--largest-stratum", "10").code == 2
 
 
 def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
@@ -445,6 +456,22 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     assert found["all"]["rho_squared_exact"] == "55371/1000"  # type: ignore[index]
     told = run("guarantee", "census").out
     assert "17.14" in told and "17.44" in told and "126.78" in told
+    assert [row["promise"] for row in found["side_by_side"]] == [  # type: ignore[attr-defined]
+        "TopDown (Redistricting Data, DHC)",
+        "Detailed DHC-A (SafeTab-P)",
+        "Detailed DHC-B (SafeTab-H)",
+        "Supplemental DHC (PHSafe)",
+        "2020 census to date",
+        "permutation swapping (had it been used)",
+    ]
+    budgets = [row["budget"].split(" (")[0] for row in found["side_by_side"]]  # type: ignore[attr-defined]
+    assert budgets[:5] == [f"rho² = {rho}" for rho in ("15.29", "19.776", "17.79", "2.515", "55.371")]
+    assert budgets[5] == "epsilon = 8.42 to 19.36 over 12 choices"
+    page = tmp_path / "census.html"
+    assert run("guarantee", "census", "--out", page).code == 0
+    for text in (" ".join(told.split()), page.read_text(encoding="utf-8")):
+        for words in ("8.42 to 19.36", "records after imputation", "lower bounds", "file of surnames", "15.29368"):
+            assert words in text
     compared = run("guarantee", "compare", tmp_path / "swap.json", tmp_path / "das.json", "--json").document
     assert compared["overall"] == "incomparable"
     standings = [entry["standing"] for entry in compared["blocks"].values()]  # type: ignore[attr-defined]
@@ -452,7 +479,9 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     words = run("guarantee", "compare", tmp_path / "swap.json", tmp_path / "das.json").out
     assert "cannot be ranked" in words and "Do not rank them by these numbers" in " ".join(words.split())
     good = run("guarantee", "check", "--held", "1,1,2,2", "--swapped", "1,1,2,2", "--rate", "0.1", "--json")
-    assert good.code == 0 and good.document["verdict"] == "holds"
+    assert good.code == 0 and good.document["verdict"] == "holds" and good.document["neighbours"] == 0
+    alone = run("guarantee", "check", "--held", "3", "--swapped", "1,1,1", "--rate", "0.1")
+    assert "they tell everything, and nothing is protected" in alone.out
     broken = run("guarantee", "check", "--held", "1,1,1", "--swapped", "1,1,1", "--rate", "0.1", "--variant", "pairs")
     assert broken.code == 1 and "possible from the first only" in broken.out
     assert run("guarantee", "check", "--held", "1,1", "--swapped", "1,x", "--rate", "0.1").code == 2
@@ -472,6 +501,16 @@ def test_our_own_release_states_its_promise_in_the_same_form(run: Run, tmp_path:
     manifest.write_text(json.dumps({"schema": 1, "guarantees": [promise]}))
     ran = run("guarantee", "compare", manifest, manifest, "--json")
     assert ran.code == 0 and ran.document["overall"] == "equal"
+    exact = tmp_path / "exact.json"
+    exact.write_text(json.dumps({"schema": 1, "rule": "...", "guarantees": [], "files": {}}))
+    beside = run("guarantee", "beside", manifest, exact, "--out", tmp_path / "beside.html")
+    assert beside.code == 0 and "counts without noise: no budget is promised" in beside.out
+    assert "1 implies" not in beside.out
+    compared = run("guarantee", "compare", manifest, exact)
+    assert "Overall stronger." in compared.out and "yes; the other promises nothing." in compared.out
+    assert "<table" in (tmp_path / "beside.html").read_text(encoding="utf-8")
+    found = run("guarantee", "beside", manifest, exact, "--json").document
+    assert found["standings"] == [["equal", "stronger"], ["weaker", "equal"]]
 
 
 def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
@@ -484,6 +523,11 @@ def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
     ran = run("topdown", country / "topdown.toml", "--out", release, "--beside", beside)
     assert ran.code == 0 and "swapping" in ran.out
     files = swapped / "published/promise.json", release / "published/promise.json"
+    assert "differ in measure" in run("guarantee", "compose", *files).err
+    both = run("guarantee", "compose", *files, "--zcdp", "--json").document
+    parts = [json.loads(file.read_text()) for file in files]
+    rho = Fraction(parts[1]["budget"]["rho_squared"])
+    assert both["rho"] == pytest.approx(parts[0]["epsilon"] ** 2 / 2 + float(rho))
     found = run("guarantee", "compare", *files, "--json").document
     standings = [entry["standing"] for entry in found["blocks"].values()]  # type: ignore[attr-defined]
     assert standings == ["equal", "weaker", "equal", "stronger", "incomparable"]

@@ -19,12 +19,14 @@ from safemargin.account import one_count_suffices
 from safemargin.errors import OutputError
 from safemargin.mechanisms.geometric import Geometric
 from safemargin.model.arrays import frozen
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.guarantee_file import document
 from safemargin.model.margins import as_published, merged_margin, printed, protected_margin
 from safemargin.model.plan import Action, Plan
 from safemargin.model.published import PublishedTable
 from safemargin.model.release import Release
 from safemargin.model.table import Table
+from safemargin.model.universe import named
 
 RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
@@ -70,12 +72,18 @@ def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Release:
     return Release(
         tables=tuple(tables),
         target=plan.target,
-        guarantees=plan.guarantees,
+        guarantees=tuple(_beside(each, plan) for each in plan.guarantees),
         certificate=plan.certificate,
         onlookers=tuple(onlookers),
         rule=" ".join([RULE, *([NOISE_RULE] if plan.guarantees else []), *([CROSSED_RULE] if plan.maximum else [])]),
         witness=plan.witness,
     )
+
+
+def _beside(guarantee: Guarantee, plan: Plan) -> Guarantee:
+    """A promise with the tables of several axes among what it leaves as it is."""
+    crossed = (named(f"every count of {margin.name}") for margin in plan.margins if margin.is_published)
+    return replace(guarantee, invariants=(*guarantee.invariants, *crossed))
 
 
 def _with_noise(

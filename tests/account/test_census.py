@@ -13,6 +13,7 @@ from safemargin.account.census import (
     certificate,
     characteristics_2020,
     counterfactual,
+    printed_budgets,
     redistricting_2020,
 )
 from safemargin.account.census_2020 import LEVELS, PERSONS, PUERTO_RICO_PERSONS, PUERTO_RICO_UNITS, UNITS, redistricting
@@ -92,8 +93,19 @@ def _all(guarantee: Guarantee) -> list[Guarantee]:
 
 
 def test_table_3_needs_the_unrounded_budgets() -> None:
-    for product, (epsilon, low, high) in ((UNITS, TABLE_3["PL household"]), (PERSONS, TABLE_3["PL person"])):
-        assert Fraction(low) <= product.rho_squared <= Fraction(high)
+    found = printed_budgets()
+    assert len(found) == len(TABLE_3)
+    for each in found:
+        rho, epsilon, recomputed, low, high = TABLE_3[each.product, each.unit]
+        assert (float(each.rho_squared), float(each.epsilon)) == (rho, epsilon)
+        assert each.recomputed == pytest.approx(recomputed, abs=5e-5)
+        assert (each.low, each.high) == (pytest.approx(low, abs=5e-6), pytest.approx(high, abs=5e-6))
+        inside = published_epsilon((each.low + each.high) / 2, 1e-10)
+        assert round(inside, 2) == epsilon and abs(each.recomputed - epsilon) < (0.1 if rho < 1 else 0.02)
+    assert sum(round(each.recomputed, 2) == float(each.epsilon) for each in found) == 1
+    for product, unit in ((UNITS, "household"), (PERSONS, "person")):
+        _, epsilon, _, low, high = TABLE_3["Redistricting Data", unit]
+        assert low <= product.rho_squared <= high
         assert round(published_epsilon(float(product.rho_squared), 1e-10), 2) == epsilon
     assert round(published_epsilon(0.07, 1e-10), 2) == 2.61
     together = sum(published_epsilon(rho, 1e-10) for rho in (0.07494, 2.55623, 7.70, 4.96))

@@ -76,9 +76,10 @@ def test_a_rate_of_zero_loses_everything() -> None:
 def test_lower_bound_is_attained() -> None:
     """Margins (1,1,2,2): half the log of 265/9 less the log odds, which no promise for six records can undercut."""
     rate = Fraction(1, 10)
-    _, promised, exact = check_swapping((1, 1, 2, 2), (1, 1, 2, 2), rate)
+    found, promised, exact = check_swapping((1, 1, 2, 2), (1, 1, 2, 2), rate)
     assert exact == pytest.approx(math.log(265 / 9) / 2 + math.log(9), abs=1e-12)
     assert exact == pytest.approx(tightness(rate, 6).lower, abs=1e-12) and exact < promised
+    assert found.losses["stratum"].neighbours == 0
     assert hardest(rate, 6) == (1, 1, 2, 2)
     _, _, four = check_swapping((1, 1, 1, 1), (1, 1, 1, 1), rate)
     assert four == pytest.approx(math.log(9) / 2 + math.log(9), abs=1e-12)

@@ -9,14 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.account.census import CEF, CENSUS_INVARIANTS, census_2020, counterfactual, measured, tabulated
-from safemargin.account.comparing import contrast, is_injective
+from safemargin.account.census import (
+    CEF,
+    CENSUS_INVARIANTS,
+    census_2020,
+    characteristics_2020,
+    counterfactual,
+    measured,
+    tabulated,
+)
+from safemargin.account.comparing import contrast
 from safemargin.account.conversion import published_epsilon, rho_squared_for, tight_epsilon
+from safemargin.account.exact import Holds, check, hamming, telling_pair
+from safemargin.account.implication import is_injective, least_epsilon
 from safemargin.account.refinement import classes, determined, invariants_fixed, split_pair
 from safemargin.account.rules import (
     change_distance,
     change_unit,
     compose,
+    derive,
     multiply,
     post_process,
     publish_invariants,
@@ -24,12 +35,15 @@ from safemargin.account.rules import (
     to_approximate,
     to_zcdp,
 )
+from safemargin.account.swap_budget import Swapping, swap_implies
 from safemargin.errors import InputError
+from safemargin.mechanisms.swap_loss import odds_factor, swap_epsilon
 from safemargin.model.contrast import Standing
 from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
 from safemargin.model.guarantee_file import document, guarantee_from, read_guarantee
-from safemargin.model.universe import Fixes, Invariant, Population, Records, at_least, counts, named
+from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
 
+Census = tuple[tuple[int, ...], ...]
 ZCDP = Guarantee("noise", "", Fraction(55371, 1000), (), CEF, Change(Distance.HAMMING, "person"), Measure.ZCDP)
 
 
@@ -56,6 +70,13 @@ def test_table_4_is_read_as_it_is_written() -> None:
         ({"change": {"distance": "far"}}, "x: change.distance = 'far': must be one of hamming"),
         ({"population": {"determines": [["a"]]}}, "x: population.determines: needs pairs"),
         ({"premises": [{}]}, r"x: premises\[0\]: 'mechanism' must be a text"),
+        ({"change": {"distnace": "hamming"}}, "x: change: unknown key 'distnace'"),
+        ({"budget": {"epsilon": 1, "rho": 1}}, "x: budget: unknown key 'rho'"),
+        ({"epsilon": 2}, r"x: budget.epsilon = 1: another number \(2\) stands beside it"),
+        ({"population": {"records": [{"kind": "a", "free": "no"}]}}, "x: population.records.free = 'no': must be true"),
+        ({"invariants": [{"counts": "people", "at_least": True}]}, r"at_least = True: must be a whole number"),
+        ({"budget": {"epsilon": 10**400}}, "x: budget.epsilon: is larger than 1e[+]300"),
+        ({"budget": {"epsilon": "1e999999999"}}, "x: budget.epsilon = '1e999999999': is not a number"),
     ],
 )
 def test_bad_files_are_named(change: dict[str, object], message: str) -> None:
@@ -98,8 +119,10 @@ def test_conversions() -> None:
 
 
 def test_units() -> None:
-    persons = measured("PL persons", "person", Fraction("2.56"))
+    persons = measured("PL persons", "person", Fraction("2.56"), CENSUS_INVARIANTS)
     assert change_unit(persons, "household").budget == Fraction("25599488002.56")
+    with pytest.raises(InputError, match="the number of persons is not among the invariants"):
+        change_unit(replace(persons, invariants=()), "household")
     households = measured("PL households", "household", Fraction("0.07"))
     assert change_unit(households, "person").budget == Fraction("0.07")
     with pytest.raises(
@@ -159,7 +182,14 @@ def test_refinement_of_invariants() -> None:
     rows = [[1, 1, 0], [0, 1, 1], [1, 0, -1]]
     sums = [Invariant(Fixes.LINEAR, "cells", cells, rows=(tuple(map(Fraction, row)),)) for row in rows]
     assert determined(sums[2], sums[:2], CEF).answer is True
-    assert determined(sums[1], sums[:1], CEF).answer is False
+    assert determined(sums[1], sums[:1], CEF).answer is None, "nothing says that any table is possible"
+    anything = Population("tables", records=(Records("cells", free=True),))
+    found = determined(sums[1], sums[:1], anything)
+    assert found.answer is False and found.witness is not None
+    assert {found.witness.one, found.witness.other} == {(("a",),), (("b",),)}, "as many records, another sum"
+    whole = replace(sums[0], rows=((Fraction(1),) * 3,))
+    assert determined(whole, sums[:1], anything).answer is None, "changes may keep the number of records"
+    assert determined(replace(sums[2], of="others"), sums[:2], anything).answer is None, "sums of something else"
 
 
 def test_witnesses_agree_and_differ() -> None:
@@ -260,3 +290,201 @@ def test_nothing_left_to_protect_is_said() -> None:
     assert any("nothing is protected" in words for words in contrast(fixed, fixed).warnings)
     loose = replace(fixed, budget=math.inf, invariants=())
     assert any("no promise at all" in words for words in contrast(loose, fixed).warnings)
+
+
+PEOPLE = Population(
+    "people",
+    records=(Records("persons", ("age", "sex"), True),),
+    nested=(Nested("person", "household", up=1, down=3),),
+)
+PLAIN = Guarantee("m", "", 1.0, (), PEOPLE, Change(Distance.HAMMING, "person"))
+
+
+def overall(one: Guarantee, other: Guarantee) -> Standing:
+    found = contrast(one, other).overall
+    turned = {Standing.STRONGER: Standing.WEAKER, Standing.WEAKER: Standing.STRONGER}
+    assert contrast(other, one).overall is turned.get(found, found)
+    return found
+
+
+def per(distance: Distance, unit: str) -> Guarantee:
+    return replace(PLAIN, change=Change(distance, unit))
+
+
+def test_units_of_changes() -> None:
+    """Who is added to a household changes its record: one removed and one added. Exchanges do not carry over."""
+    households, persons = per(Distance.ADD_REMOVE, "household"), per(Distance.ADD_REMOVE, "person")
+    assert change_unit(households, "person").budget == 2.0 and change_unit(persons, "household").budget == 3.0
+    assert overall(households, persons) is Standing.UNKNOWN
+    assert overall(households, replace(persons, budget=2.0)) is Standing.STRONGER
+    for kind in (Distance.EXCHANGE, Distance.FROZEN):
+        assert overall(per(kind, "household"), per(kind, "person")) is Standing.UNKNOWN
+        with pytest.raises(InputError, match="says nothing about a person"):
+            change_unit(per(kind, "household"), "person")
+    small, whole = replace(PLAIN, budget=Fraction(1, 3)), per(Distance.HAMMING, "household")
+    assert contrast(small, whole).down.answer is None, "a household may change for a larger one"
+    small, whole = (replace(each, invariants=(counts("persons"),)) for each in (small, whole))
+    assert overall(small, whole) is Standing.STRONGER, "three people lose at most 1"
+    assert overall(replace(small, budget=0.34), whole) is Standing.UNKNOWN
+
+
+def test_promises_of_nothing() -> None:
+    """An infinite budget, none at all, and invariants that tell everything are implied by whatever there is."""
+    empty = [
+        replace(PLAIN, budget=math.inf),
+        replace(PLAIN, budget=None, measure=Measure.NONE),
+        replace(PLAIN, budget=0.0, invariants=(Invariant(Fixes.EVERYTHING, "data"),)),
+        replace(PLAIN, budget=0.0, invariants=(counts("persons", "sex", "age"),)),
+    ]
+    for each in empty:
+        assert overall(PLAIN, each) is Standing.STRONGER and contrast(PLAIN, each).warnings
+        assert all(overall(each, other) is Standing.EQUAL for other in empty)
+
+
+def test_measures_are_not_ranked_by_loose_bounds() -> None:
+    """Epsilon 2 gives rho squared 2 by the rule and less in truth: neither yes nor no to 1.8, no to 1.5."""
+    two = replace(PLAIN, budget=2.0)
+    rho = [replace(PLAIN, budget=budget, measure=Measure.ZCDP) for budget in (2.0, 1.8, 1.5)]
+    assert [overall(two, each) for each in rho] == [Standing.STRONGER, Standing.UNKNOWN, Standing.INCOMPARABLE]
+    at = {delta: replace(PLAIN, budget=0.9, measure=Measure.APPROXIMATE, delta=delta) for delta in (0.01, 0.1)}
+    assert overall(PLAIN, at[0.1]) is Standing.STRONGER, "a tenth of the cases makes up for 0.1 of epsilon"
+    assert overall(PLAIN, at[0.01]) is Standing.INCOMPARABLE
+    assert overall(at[0.01], at[0.1]) is Standing.STRONGER
+    assert overall(at[0.1], replace(at[0.01], budget=2.0)) is Standing.INCOMPARABLE
+    assert overall(replace(PLAIN, budget=0.0, measure=Measure.ZCDP), PLAIN) is Standing.STRONGER
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("delta", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("wanted", [0.05, 0.3, 0.6])
+def test_least_epsilon(epsilon: float, delta: float, wanted: float) -> None:
+    """Of randomised response that gives the answer away with probability delta, by its largest excess over an event."""
+    odds = math.exp(epsilon)
+    truth = [delta, (1 - delta) * odds / (1 + odds), (1 - delta) / (1 + odds), 0.0]
+    lie = truth[::-1]
+    found = least_epsilon(epsilon, delta, wanted)
+    if wanted < delta:
+        assert found is None
+        return
+    assert found is not None
+
+    def excess(at: float) -> float:
+        return sum(max(p - math.exp(at) * q, 0.0) for p, q in zip(truth, lie, strict=True))
+
+    assert excess(found) <= wanted + 1e-12 and (found == 0 or excess(found - 1e-6) > wanted)
+
+
+def test_fractions_are_compared_exactly() -> None:
+    one = replace(PLAIN, budget=Fraction(1))
+    assert overall(replace(PLAIN, budget=1 + Fraction(1, 10**18)), one) is Standing.WEAKER
+    squared = replace(one, budget=Fraction(1, 2) - Fraction(1, 10**18), measure=Measure.ZCDP)
+    assert contrast(one, squared).down.answer is None, "the rule gives a half"
+
+
+def test_populations_without_a_name_are_not_taken_for_the_same() -> None:
+    one = replace(PLAIN, population=Population())
+    assert overall(one, one) is Standing.EQUAL and overall(one, replace(one, budget=2.0)) is Standing.UNKNOWN
+    inside = Population("part", part_of=("people",), records=(Records("persons"),))
+    part = replace(PLAIN, population=inside)
+    assert overall(PLAIN, part) is Standing.STRONGER
+    fixed = replace(PLAIN, invariants=(counts("persons", "age"),))
+    assert contrast(fixed, part).down.answer is None, "what differs freely outside may be fixed inside"
+
+
+def test_budgets_of_swapping_are_compared_as_functions() -> None:
+    """Not by the data at hand: the same rate promises the same, whatever the largest stratum was."""
+    fixed = counts("persons", "area", "age"), counts("persons", "area", "street")
+
+    def swapping(rate: str, largest: int) -> Guarantee:
+        return replace(
+            PLAIN,
+            budget=swap_epsilon(Fraction(rate), largest),
+            invariants=fixed,
+            varies=f"rate {rate}, largest {largest}",
+            rate=Fraction(rate),
+            population=Population("people", records=(Records("persons", ("area", "age", "street"), True),)),
+        )
+
+    assert overall(swapping("1/20", 10), swapping("1/20", 1_000)) is Standing.EQUAL
+    assert overall(swapping("1/2", 1_000), swapping("1/20", 10)) is Standing.STRONGER
+    assert overall(swapping("9/10", 10), swapping("1/2", 10)) is Standing.INCOMPARABLE, "by the size of the stratum"
+    constant = replace(swapping("1/20", 10), budget=1.0, varies="", rate=None)
+    assert overall(constant, swapping("1/20", 10)) is Standing.STRONGER
+    assert overall(replace(constant, budget=50.0), swapping("1/20", 10)) is Standing.INCOMPARABLE
+    words = [replace(PLAIN, budget=budget, varies=f"{budget}") for budget in (1.0, 2.0)]
+    assert overall(*words) is Standing.UNKNOWN
+    again = guarantee_from(json.loads(json.dumps(document(swapping("1/20", 10)))), "x")
+    assert again.rate == Fraction(1, 20)
+    with pytest.raises(InputError, match="x: rate = 2: must lie between 0 and 1"):
+        guarantee_from({"mechanism": "m", "rate": 2}, "x")
+
+
+def test_rates_of_swapping_over_all_strata() -> None:
+    """What is said of two rates holds for every largest stratum up to 600, or fails at one of them where denied."""
+    rates = [Fraction(n, 24) for n in range(1, 24)]
+    for one, other in product(rates, rates):
+        ours, theirs = (Swapping(rate, frozenset({"area"}), frozenset({"area", "age"})) for rate in (one, other))
+        below = [odds_factor(one, b) <= odds_factor(other, b) for b in range(2, 600)]  # type: ignore[operator]
+        assert swap_implies(ours, theirs, PEOPLE).answer is all(below)
+    wider = Swapping(Fraction(1, 2), frozenset(), frozenset({"area", "age"}))
+    assert swap_implies(wider, ours, PEOPLE).answer is False and swap_implies(ours, wider, PEOPLE).answer is None
+
+
+def test_what_is_derived_costs_nothing_beside_its_source() -> None:
+    whole = census_2020()
+    derived = [each for each in whole.premises if each.rule.startswith("post-processing of")]
+    assert len(derived) == 5 and all(each.budget == 0 for each in derived)
+    rest = [each for each in whole.premises if each not in derived]
+    assert compose(rest, "x").budget == whole.budget == Fraction("55.371")
+    profile = derive(ZCDP, "profile")
+    assert compose([ZCDP, profile], "both").budget == ZCDP.budget
+    with pytest.raises(InputError, match="profile is computed from noise, which is not counted"):
+        compose([profile], "alone")
+    shown = to_approximate(ZCDP, 0.6)
+    assert compose([shown, derive(shown, "profile")], "both").delta == 0.6
+    with pytest.raises(InputError, match=r"the deltas add up to 1\.2"):
+        compose([shown, shown], "both")
+    again = compose([shown, derive(shown, "profile")], "both")
+    assert guarantee_from(document(again), "x") == again
+
+
+def test_households_are_not_added_to_persons_without_a_fact() -> None:
+    """The ledger takes a household budget for persons only if the population says how the two hang together."""
+    safetab = tabulated()[1]
+    undeclared = replace(safetab, population=replace(CEF, nested=()))
+    with pytest.raises(InputError, match="differ in change"):
+        compose([characteristics_2020(), undeclared], "2020")
+    with pytest.raises(InputError, match="nothing is declared"):
+        change_unit(undeclared, "person")
+    twice = replace(safetab, population=replace(CEF, nested=(Nested("person", "household", up=2),)))
+    assert change_unit(twice, "person").budget == 4 * Fraction("17.79")
+
+
+@pytest.mark.parametrize("dropped", CENSUS_INVARIANTS, ids=str)
+def test_a_dropped_invariant_is_no_longer_free(dropped: Invariant) -> None:
+    """TopDown reads what it keeps exact: under universes that leave one of these open, the claim is refused."""
+    rest = tuple(each for each in CENSUS_INVARIANTS if each != dropped)
+    like = replace(characteristics_2020(), invariants=rest)
+    with pytest.raises(InputError, match="so it is not free"):
+        publish_invariants(like, CENSUS_INVARIANTS, "invariants")
+    assert publish_invariants(like, rest, "invariants").budget == 0
+
+
+def test_a_dropped_invariant_costs_everything() -> None:
+    """A toy census, two persons in two states, units and quarters in two blocks: for each invariant a pair shows it."""
+    data = list(product(product((0, 1), repeat=2), product((0, 1), repeat=2), product((0, 1), repeat=2)))
+    statistics = [lambda x: sum(x[0]), lambda x: x[1], lambda x: x[2]]
+
+    def persons(one: Census, other: Census) -> float:
+        return hamming(one[0], other[0])
+
+    laws = {x: {tuple(each(x) for each in statistics): Fraction(1)} for x in data}
+    whole = classes(data, lambda x: tuple(each(x) for each in statistics))
+    assert check(laws, whole, persons, lambda _: Fraction(1)).verdict is Holds.TIGHT
+    for dropped in statistics:
+        rest = [each for each in statistics if each is not dropped]
+        universes = classes(data, lambda x, rest=rest: tuple(each(x) for each in rest))
+        pair = telling_pair(universes, persons, dropped)
+        assert pair is not None and dropped(pair[0]) != dropped(pair[1])
+        found = check(laws, universes, persons, lambda _: 1e6)
+        assert found.verdict is Holds.VIOLATED and found.worst is not None and found.worst.value == math.inf

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from safemargin.account.conversion import published_epsilon, tight_epsilon
+from safemargin.account.conversion import printed_interval, published_epsilon, tight_epsilon
 from safemargin.account.losses import loss_epsilon
-from safemargin.account.rules import change_unit, compose, post_process, publish_invariants, refine
+from safemargin.account.rules import change_unit, compose, derive, post_process, publish_invariants, refine
 from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import swap_epsilon
 from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
@@ -40,10 +40,38 @@ CENSUS_INVARIANTS = (STATE_POPULATION, UNITS, QUARTERS)
 
 
 IMPUTED = "Units are records after imputation: somebody whose record was copied k times has k times the budget in rho."
-UNCOVERED = (
-    "Accuracy metrics, population estimates and projections have no budget, so these totals are lower bounds. Products "
-    "derived from published ones cost nothing."
+WITHOUT_BUDGET = (
+    "accuracy metrics",
+    "population estimates",
+    "projections",
+    "the file of surnames",
+    "publications of researchers inside",
 )
+"""What else looks at the data."""
+UNCOVERED = (
+    f"{', '.join(WITHOUT_BUDGET)[:1].upper()}{', '.join(WITHOUT_BUDGET)[1:]}: no budget covers these, so totals are "
+    "lower bounds. Products computed from published ones cost nothing."
+)
+EDITED = (
+    "Edit rules and cells that are empty by definition hold in every data set of the census edited file: no invariants."
+)
+DERIVED_PRODUCTS = (
+    "Demographic Profile",
+    "privacy-protected microdata",
+    "noisy measurements of the redistricting data",
+    "noisy measurements of the characteristics",
+    "118th Congressional District file",
+)
+"""Computed from, or part of, what the two runs of TopDown published."""
+
+PRINTED = (
+    ("Redistricting Data", "household", "0.07", "2.70"),
+    ("Redistricting Data", "person", "2.56", "17.90"),
+    ("Demographic and Housing Characteristics", "household", "7.70", "34.33"),
+    ("Demographic and Housing Characteristics", "person", "4.96", "26.34"),
+    ("both", "all", "15.29", "52.83"),
+)
+"""Product, unit, rho squared and epsilon at delta 1e-10, as the Census Bureau printed them (Table 3)."""
 
 
 @dataclass(frozen=True)
@@ -211,30 +239,43 @@ def top_down(name: str, parts: Sequence[Guarantee], earlier: Sequence[Guarantee]
 
 def redistricting_2020() -> Guarantee:
     """The redistricting data as published: rho squared 2.63."""
-    parts = [
-        measured("PL households", "household", Fraction("0.07")),
-        measured("PL persons", "person", Fraction("2.56")),
-    ]
+    households, persons, *_ = (Fraction(rho) for _, _, rho, _ in PRINTED)
+    parts = [measured("PL households", "household", households), measured("PL persons", "person", persons)]
     return top_down("Redistricting Data", parts)
 
 
 def characteristics_2020() -> Guarantee:
     """Demographic and housing characteristics, consistent with the redistricting data: rho squared 15.29 for both."""
-    return top_down(
-        "Demographic and Housing Characteristics",
-        [
-            measured("DHC households", "household", Fraction("7.70")),
-            measured("DHC persons", "person", Fraction("4.96")),
-        ],
-        [redistricting_2020()],
-    )
+    _, _, households, persons, _ = (Fraction(rho) for _, _, rho, _ in PRINTED)
+    parts = [measured("DHC households", "household", households), measured("DHC persons", "person", persons)]
+    return top_down("Demographic and Housing Characteristics", parts, [redistricting_2020()])
 
 
 def census_2020() -> Guarantee:
     """All products of the 2020 census to date that have a budget, composed for people: rho squared 55.371."""
     others = [refine(change_unit(each, "person"), CENSUS_INVARIANTS) for each in tabulated()]
-    whole = compose([characteristics_2020(), *others], "2020 census to date")
-    return replace(whole, remarks=(IMPUTED, UNCOVERED))
+    top = characteristics_2020()
+    derived = [derive(top, name) for name in DERIVED_PRODUCTS]
+    whole = compose([top, *others, *derived], "2020 census to date")
+    return replace(whole, remarks=(IMPUTED, UNCOVERED, EDITED))
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A budget as it was printed, the epsilon of its rounded rho squared, and the rho squared its epsilon leaves."""
+
+    product: str
+    unit: str
+    rho_squared: str
+    epsilon: str
+    recomputed: float
+    low: float
+    high: float
+
+
+def printed_budgets(delta: float = 1e-10) -> list[Printed]:
+    """Table 3 with what rounding leaves open: most printed epsilons come from budgets with more digits."""
+    return [Printed(*row, published_epsilon(float(row[2]), delta), *printed_interval(row[3], delta)) for row in PRINTED]
 
 
 @dataclass(frozen=True)
@@ -285,6 +326,7 @@ def counterfactual(rates: Sequence[Fraction] = (Fraction(1, 20), Fraction(1, 2))
                     varies=f"swap rate {rate}; {largest:,} households in the largest stratum",
                     rule="permutation swapping (Theorem 1)",
                     remarks=(IMPUTED,),
+                    rate=rate,
                 )
             )
     return found

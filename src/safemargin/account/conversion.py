@@ -1,6 +1,7 @@
 """Budgets in other measures: what a bound in rho squared says as epsilon at a delta, and back."""
 
 import math
+from decimal import Decimal
 
 from safemargin.errors import InputError
 from safemargin.mechanisms.gaussian import epsilon_of
@@ -48,6 +49,20 @@ def rho_squared_for(epsilon: float, delta: float, tight: bool = False) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if tight_epsilon(middle, delta) <= epsilon else (low, middle)
     return low
+
+
+def printed_interval(epsilon: str, delta: float) -> tuple[float, float]:
+    """From which to which rho squared the published epsilon rounds to `epsilon`, to as many digits as it is written.
+
+    >>> [round(end, 5) for end in printed_interval("2.70", 1e-10)]
+    [0.07455, 0.07509]
+    """
+    try:
+        middle = Decimal(epsilon)
+        half = Decimal((0, (5,), int(middle.as_tuple().exponent) - 1))
+    except (ArithmeticError, ValueError):
+        raise InputError(f"epsilon = {epsilon}: must be a number as it was printed, e.g. 17.90") from None
+    return rho_squared_for(max(0.0, float(middle - half)), delta), rho_squared_for(float(middle + half), delta)
 
 
 def pure_to_zcdp(epsilon: float) -> float:

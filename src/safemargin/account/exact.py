@@ -1,8 +1,8 @@
 """The true loss of a mechanism on a small domain, and whether a promise about it holds, is tight or is broken.
 
 All pairs of data sets in a universe are looked at, not only neighbours: where invariants leave none, any promise would
-hold. Probabilities are fractions. Logarithms only sort the pairs; whether a pair keeps a promise is decided
-by comparing fractions wherever it is close.
+hold. Probabilities are fractions. Logarithms only sort the pairs; which of two pairs that are close loses more, and
+whether one keeps a promise, is decided by comparing fractions.
 """
 
 import math
@@ -24,10 +24,10 @@ Law = Mapping[Output, Fraction]
 Metric = Callable[[Data, Data], float]
 
 CLOSE = 1e-9
-"""How near to its limit a pair is compared in fractions."""
+"""How near to its limit, or to another pair, a pair is compared in fractions."""
 
-ROUNDING = 1e-13
-"""What logarithms of equal fractions may differ by."""
+FINE = 1_000
+"""Largest denominator of a distance that fractions are raised to."""
 
 
 class Holds(StrEnum):
@@ -51,16 +51,20 @@ class Pair(Generic[Data, Output]):
     @property
     def loss(self) -> float:
         """Log ratio per unit of distance."""
-        return per_unit(math.inf if self.ratio is None else math.log(self.ratio), self.distance)
+        return per_unit(log(self.ratio), self.distance)
 
 
 @dataclass(frozen=True)
 class Loss(Generic[Data, Output]):
-    """The largest loss in a universe of `size` data sets, and where; none where nothing is lost."""
+    """The largest loss in a universe of `size` data sets, and where; none where nothing is lost.
+
+    `neighbours` are ordered pairs at distance one; without any, a look at neighbours would show nothing.
+    """
 
     size: int
     value: float
     pair: Pair[Data, Output] | None
+    neighbours: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,19 @@ class Checked(Generic[Data, Output]):
     losses: Mapping[Hashable, Loss[Data, Output]]
     worst: Loss[Data, Output] | None
     allowed: float
+
+
+def log(ratio: Fraction | None) -> float:
+    """The natural logarithm, also of what is too large for a float or too near to 1; of None, infinity.
+
+    >>> log(Fraction(10**400)) > 921, log(1 + Fraction(1, 10**20)), log(None)
+    (True, 1e-20, inf)
+    """
+    if ratio is None:
+        return math.inf
+    if abs(ratio - 1) < Fraction(1, 2):
+        return math.log1p(ratio - 1)
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
 def per_unit(loss: float, distance: float) -> float:
@@ -140,25 +157,34 @@ def largest_ratio(one: Law[Output], other: Law[Output]) -> tuple[Fraction | None
 
 def pure_distance(one: Law[Output], other: Law[Output]) -> float:
     """The largest absolute log ratio of probabilities: over outputs, and so over all events."""
-    found = [largest_ratio(one, other)[0], largest_ratio(other, one)[0]]
-    return max(math.inf if each is None else math.log(each) for each in found)
+    return max(log(largest_ratio(one, other)[0]), log(largest_ratio(other, one)[0]))
 
 
 def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> Loss[Data, Output]:
-    """The largest loss over all ordered pairs of the data sets of one universe."""
+    """The largest loss over all pairs of the data sets of one universe, each way round."""
+    _check_laws(laws)
     data = list(laws)
-    gaps = _gaps(laws)
-    best, where = 0.0, None
+    outputs, logs = _logs(laws)
+    gaps = _gaps(logs)
+    best: Pair[Data, Output] | None = None
+    least, near = -math.inf, 0
     for row, one in enumerate(data):
-        for column in np.flatnonzero(gaps[row] > ROUNDING):
-            apart = distance(one, data[column])
-            found = per_unit(float(gaps[row, column]), apart)
-            if found > best + ROUNDING:
-                best, where = found, (one, data[column], apart)
-    if where is None:
-        return Loss(len(data), 0.0, None)
-    pair = _pair(laws, *where)
-    return Loss(len(data), pair.loss, pair)
+        for column in range(row + 1, len(data)):
+            other = data[column]
+            ways = distance(one, other), distance(other, one)
+            near += ways.count(1)
+            apart = min(ways)
+            if math.inf in (apart, least) or laws[one] == laws[other]:
+                continue
+            for first, second in ((row, column), (column, row)):
+                gap = float(gaps[first, second])
+                if per_unit(gap, apart) < least and gap > CLOSE:
+                    continue
+                telling = _telling(logs[first], logs[second], gap)
+                found = _pair(laws, data[first], data[second], apart, [outputs[place] for place in telling])
+                if found is not None and (best is None or _exceeds(found, best)):
+                    best, least = found, found.loss - CLOSE
+    return Loss(len(data), 0.0 if best is None else best.loss, best, near)
 
 
 def check(
@@ -169,16 +195,16 @@ def check(
 ) -> Checked[Data, Output]:
     """Hold a promise against the laws of a mechanism.
 
-    `allowed` gives the budget of a universe: a fraction is the factor e^epsilon, exactly; a float is epsilon; None is
-    infinite. Universes may overlap. The promise is tight if some pair reaches its limit.
+    `allowed` gives the budget of a universe: a fraction is the factor e^epsilon, exactly; a float is epsilon, to nine
+    digits; None is infinite. Universes may overlap. The promise is tight if some pair reaches its limit.
     """
     found: dict[Hashable, Loss[Data, Output]] = {}
     verdict, worst, limit = Holds.HOLDS, None, math.inf
     nearest = -math.inf
     for name, members in universes.items():
-        loss = universe_loss({each: laws[each] for each in members}, distance)
+        budget = _sensible(allowed(name), name)
+        loss = universe_loss(_members(laws, members, name), distance)
         found[name] = loss
-        budget = allowed(name)
         most = _epsilon(budget)
         state = _state(loss, budget)
         margin = math.inf if most == math.inf and loss.value == math.inf else loss.value - most
@@ -242,38 +268,101 @@ def product_law(laws: Sequence[Law[Output]]) -> dict[tuple[Output, ...], Fractio
     return found
 
 
-def _gaps(laws: Mapping[Data, Law[Output]]) -> FloatArray:
-    """Largest log ratio of every ordered pair of laws."""
+def _logs(laws: Mapping[Data, Law[Output]]) -> tuple[list[Output], FloatArray]:
+    """All outputs, and the logarithm of the probability of each, by data set."""
     outputs = {output: n for n, output in enumerate(dict.fromkeys(o for law in laws.values() for o in law))}
     logs = np.full((len(laws), len(outputs)), -np.inf)
     for row, law in enumerate(laws.values()):
         for output, chance in law.items():
             if chance:
                 logs[row, outputs[output]] = math.log(chance.numerator) - math.log(chance.denominator)
+    return list(outputs), logs
+
+
+def _gaps(logs: FloatArray) -> FloatArray:
+    """Largest log ratio of every ordered pair of laws."""
     with np.errstate(invalid="ignore"):
         found = [np.where(np.isneginf(row), -np.inf, row - logs).max(axis=1) for row in logs]
     return np.array(found)
 
 
-def _pair(laws: Mapping[Data, Law[Output]], one: Data, other: Data, distance: float) -> Pair[Data, Output]:
-    ratio, (output,) = largest_ratio(laws[one], laws[other])
-    return Pair(one, other, output, ratio, distance)
+def _telling(one: FloatArray, other: FloatArray, gap: float) -> Sequence[int]:
+    """Outputs whose ratio may be the largest one: all that come near to it."""
+    if gap <= CLOSE:
+        return range(len(one))
+    with np.errstate(invalid="ignore"):
+        return [int(place) for place in np.flatnonzero(one - other >= gap - CLOSE)]
+
+
+def _pair(
+    laws: Mapping[Data, Law[Output]], one: Data, other: Data, distance: float, outputs: Sequence[Output]
+) -> Pair[Data, Output] | None:
+    mine = {output: laws[one].get(output, Fraction(0)) for output in outputs}
+    ratio, where = largest_ratio(mine, laws[other])
+    return Pair(one, other, where[0], ratio, distance) if where else None
+
+
+def _exceeds(one: Pair[Data, Output], other: Pair[Data, Output]) -> bool:
+    """Whether the first pair loses more per unit of distance; by fractions where it is close."""
+    mine, theirs = one.loss, other.loss
+    if mine == theirs == math.inf or abs(mine - theirs) > CLOSE:
+        return mine > theirs
+    ours, apart = _exponent(one.distance), _exponent(other.distance)
+    if one.ratio is None or other.ratio is None or ours is None or apart is None:
+        return mine > theirs
+    return _power(one.ratio, apart * ours.denominator * apart.denominator) > _power(
+        other.ratio, ours * ours.denominator * apart.denominator
+    )
+
+
+def _exponent(distance: float) -> Fraction | None:
+    found = Fraction(distance)
+    return found if found.denominator <= FINE else None
+
+
+def _power(ratio: Fraction, exponent: Fraction) -> Fraction:
+    return ratio ** int(exponent)
+
+
+def _check_laws(laws: Mapping[Data, Law[Output]]) -> None:
+    for data, law in laws.items():
+        if sum(law.values()) != 1 or min(law.values()) < 0:
+            raise InputError(f"law of {data!r}: probabilities must not be negative, and sum to 1")
+
+
+def _members(
+    laws: Mapping[Data, Law[Output]], members: Iterable[Data], universe: Hashable
+) -> Mapping[Data, Law[Output]]:
+    found = list(members)
+    for each in found:
+        if each not in laws:
+            raise InputError(f"universe {universe!r}: nothing is said about the output for {each!r}")
+    return {each: laws[each] for each in found}
+
+
+def _sensible(budget: Fraction | float | None, universe: Hashable) -> Fraction | float | None:
+    if budget is not None and not budget >= (1 if isinstance(budget, Fraction) else 0):
+        raise InputError(
+            f"universe {universe!r}: budget {budget}: must be a fraction from 1 up (e to the epsilon), "
+            "a float from 0 up (epsilon) or None"
+        )
+    return budget
 
 
 def _epsilon(budget: Fraction | float | None) -> float:
-    if budget is None:
-        return math.inf
-    return math.log(budget) if isinstance(budget, Fraction) else budget
+    return log(budget) if budget is None or isinstance(budget, Fraction) else float(budget)
 
 
 def _state(loss: Loss[Data, Output], budget: Fraction | float | None) -> Holds:
-    most = _epsilon(budget)
-    if loss.value < most - CLOSE or most == math.inf:
+    most, pair = _epsilon(budget), loss.pair
+    if most == math.inf:
         return Holds.HOLDS
-    pair = loss.pair
-    if loss.value > most + CLOSE or pair is None or pair.ratio is None:
-        return Holds.VIOLATED if loss.value > most else Holds.TIGHT
-    if not isinstance(budget, Fraction) or pair.distance != int(pair.distance):
+    if pair is None:
+        return Holds.TIGHT if most == 0 else Holds.HOLDS
+    if abs(loss.value - most) > CLOSE:
+        return Holds.VIOLATED if loss.value > most else Holds.HOLDS
+    apart = _exponent(pair.distance)
+    if not isinstance(budget, Fraction) or apart is None or pair.ratio is None:
         return Holds.TIGHT
-    limit = budget ** int(pair.distance)
-    return Holds.VIOLATED if pair.ratio > limit else Holds.TIGHT if pair.ratio == limit else Holds.HOLDS
+    reached, limit = _power(pair.ratio, Fraction(apart.denominator)), _power(budget, Fraction(apart.numerator))
+    return Holds.VIOLATED if reached > limit else Holds.TIGHT if reached == limit else Holds.HOLDS

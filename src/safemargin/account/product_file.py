@@ -7,6 +7,7 @@ from pathlib import Path
 
 from safemargin.account.census import Level, Product, Query
 from safemargin.errors import InputError
+from safemargin.model.fraction import exact_number
 
 
 def read_product(path: Path) -> Product:
@@ -67,6 +68,6 @@ def _fraction(found: object, where: str) -> Fraction:
     try:
         if isinstance(found, bool) or not isinstance(found, int | float | str):
             raise ValueError
-        return Fraction(str(found))
-    except (ValueError, ZeroDivisionError):
+        return exact_number(str(found))
+    except ValueError:
         raise InputError(f"{where} = {found!r}: must be a number or a fraction such as '3/8'") from None

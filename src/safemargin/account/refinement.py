@@ -3,9 +3,10 @@
 Margins of one kind of record: a margin is fixed if its variables are determined by those of one fixed margin. If not,
 take two values of each of its variables and the records with an even, or an odd, number of second values: all other
 margins agree and this one differs. That needs two values per variable and records that can be combined freely; the
-population says whether they can.
+population says whether they can. Sums of cells: by rank, or by two tables whose difference all fixed sums leave out.
 """
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +19,7 @@ MOST_VARIABLES = 12
 """Of a witness that is written out."""
 
 Data = TypeVar("Data")
-Row = tuple[int, ...]
+Row = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def determined(wanted: Invariant, given: Sequence[Invariant], population: Popula
     if any(each.fixes is Fixes.EVERYTHING for each in given):
         return Determined(True, "the data themselves are fixed")
     if wanted.fixes is Fixes.LINEAR:
-        return _sums(wanted, given)
+        return _sums(wanted, given, population)
     if wanted.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST):
         return Determined(None, f"nothing but its name is known about {wanted}")
     alike = [each for each in given if each.of == wanted.of]
@@ -133,13 +134,44 @@ def _told_apart(wanted: Invariant, given: Sequence[Invariant], population: Popul
     return Determined(False, str(witness), witness)
 
 
-def _sums(wanted: Invariant, given: Sequence[Invariant]) -> Determined:
-    rows = [row for each in given if each.fixes is Fixes.LINEAR and each.by == wanted.by for row in each.rows]
+def _sums(wanted: Invariant, given: Sequence[Invariant], population: Population) -> Determined:
+    alike = [each for each in given if each.of == wanted.of]
+    rows = [row for each in alike if each.fixes is Fixes.LINEAR and each.by == wanted.by for row in each.rows]
     if rank([*rows, *wanted.rows]) == rank(rows):
         return Determined(True, f"{wanted} are combinations of sums that are fixed")
-    if len(given) == sum(each.fixes is Fixes.LINEAR and each.by == wanted.by for each in given):
-        return Determined(False, f"{wanted} are not combinations of sums that are fixed")
-    return Determined(None, f"nothing is known about {wanted}")
+    if any(each.fixes is not Fixes.LINEAR or each.by != wanted.by for each in alike):
+        return Determined(None, f"nothing is known about {wanted}")
+    if any(each.fixes is Fixes.FUNCTION for each in given):
+        return Determined(None, "something is fixed that is known by its name only")
+    if not population.of_kind(wanted.of).free:
+        return Determined(None, f"not known whether {wanted.of} can differ while all else stays")
+    for move in kernel([*rows, (Fraction(1),) * len(wanted.by)]):
+        if any(sum(a * b for a, b in zip(row, move, strict=True)) for row in wanted.rows):
+            one, other = (
+                tuple((cell,) for cell, by in zip(wanted.by, move, strict=True) for _ in range(sign * by))
+                for sign in (1, -1)
+            )
+            witness = Witness(wanted.of, ("cell",), one, other, str(wanted))
+            return Determined(False, str(witness), witness)
+    return Determined(None, f"{wanted} are the same wherever changes keep the number of records")
+
+
+def kernel(rows: Sequence[Sequence[Fraction]]) -> list[tuple[int, ...]]:
+    """Whole numbers that all rows take to zero: a basis.
+
+    >>> kernel([(Fraction(1), Fraction(1, 2), Fraction(0))])
+    [(-1, 2, 0), (0, 0, 1)]
+    """
+    left, pivots = _reduced(rows)
+    width = len(rows[0])
+    found = []
+    for free in (n for n in range(width) if n not in pivots):
+        move = [Fraction(n == free) for n in range(width)]
+        for row, pivot in zip(left, pivots, strict=False):
+            move[pivot] = -row[free]
+        whole = math.lcm(*(each.denominator for each in move))
+        found.append(tuple(int(each * whole) for each in move))
+    return found
 
 
 def rank(rows: Iterable[Sequence[Fraction]]) -> int:
@@ -148,15 +180,23 @@ def rank(rows: Iterable[Sequence[Fraction]]) -> int:
     >>> rank([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)]])
     1
     """
+    return len(_reduced(list(rows))[1])
+
+
+def _reduced(rows: Sequence[Sequence[Fraction]]) -> tuple[list[list[Fraction]], list[int]]:
+    """Rows in reduced echelon form, and the columns of their leading ones."""
     left = [list(row) for row in rows]
-    found = 0
+    pivots: list[int] = []
     for column in range(len(left[0]) if left else 0):
+        found = len(pivots)
         pivot = next((n for n in range(found, len(left)) if left[n][column]), None)
         if pivot is None:
             continue
         left[found], left[pivot] = left[pivot], left[found]
-        for n in range(found + 1, len(left)):
-            factor = left[n][column] / left[found][column]
-            left[n] = [a - factor * b for a, b in zip(left[n], left[found], strict=True)]
-        found += 1
-    return found
+        left[found] = [each / left[found][column] for each in left[found]]
+        for n in range(len(left)):
+            if n != found:
+                factor = left[n][column]
+                left[n] = [a - factor * b for a, b in zip(left[n], left[found], strict=True)]
+        pivots.append(column)
+    return left, pivots

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.account.exact import Law, Output
+from safemargin.account.exact import Data, Law, Metric, Output
 from safemargin.model.arrays import FloatArray
 
 WHOLE = 64
@@ -60,6 +60,19 @@ def renyi_distance(one: Law[Output], other: Law[Output]) -> float:
     """The metric between two exact laws."""
     outputs = list(dict.fromkeys([*one, *other]))
     return renyi_metric(_logs(one, outputs), _logs(other, outputs))
+
+
+def zcdp_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> tuple[float, tuple[Data, Data] | None]:
+    """The largest rho squared over all pairs of the data sets of one universe, and where: what zCDP has to allow."""
+    best, where = 0.0, None
+    data = list(laws)
+    for row, one in enumerate(data):
+        for other in data[:row]:
+            apart = min(distance(one, other), distance(other, one))
+            lost = renyi_distance(laws[one], laws[other]) if apart < math.inf else 0.0
+            if lost and (found := math.inf if apart == 0 else (lost / apart) ** 2) > best:
+                best, where = found, (one, other)
+    return best, where
 
 
 def discrete_gaussian(variance: float, shift: int, reach: int) -> FloatArray:

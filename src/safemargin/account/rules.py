@@ -9,7 +9,7 @@ from safemargin.account.conversion import published_epsilon, pure_to_zcdp, tight
 from safemargin.account.refinement import determined
 from safemargin.errors import InputError
 from safemargin.model.guarantee import Amount, Change, Distance, Guarantee, Measure
-from safemargin.model.universe import Invariant
+from safemargin.model.universe import Invariant, Population, counts
 
 FACTORS: dict[tuple[Distance, Distance], int] = {
     (Distance.ADD_REMOVE, Distance.HAMMING): 2,
@@ -19,6 +19,32 @@ FACTORS: dict[tuple[Distance, Distance], int] = {
     (Distance.ADD_REMOVE, Distance.FROZEN): 2,
 }
 """How much larger the first distance can be than the second, where that is bounded for all data sets."""
+
+
+DERIVED = "post-processing of "
+"""Begins the rule of something that is computed from what another mechanism published; its name follows."""
+
+
+def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[Invariant]) -> int | None:
+    """How many changes of the first kind one of the second can be; None if that is not bounded or not known.
+
+    Another unit is reached by changed records only: an exchange of persons is none of households. Who is added to a
+    household changes its record, which is one removed and one added. A household may change for a larger one, so that
+    the persons are not told apart by changed records, unless their number is among what is `fixed`.
+    """
+    distances = 1 if one.distance is other.distance else FACTORS.get((one.distance, other.distance))
+    if distances is None or one.unit == other.unit:
+        return distances
+    if one.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
+        return None
+    for fact in facts.nested:
+        if (fact.coarse, fact.fine) == (one.unit, other.unit):
+            added = 2 if one.distance is other.distance is Distance.ADD_REMOVE else 1
+            return distances * fact.up * added
+        if (fact.fine, fact.coarse) == (one.unit, other.unit):
+            sized = one.distance is Distance.ADD_REMOVE or determined(counts(f"{one.unit}s"), fixed, facts).answer
+            return distances * fact.down if fact.down is not None and sized else None
+    return None
 
 
 def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
@@ -43,8 +69,13 @@ def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
                 )
         if part.measure is Measure.NONE:
             raise InputError(f"{mechanism}: {part.mechanism} promises nothing that could be added")
+        source = part.rule.removeprefix(DERIVED)
+        if source != part.rule and source not in _mechanisms(parts):
+            raise InputError(f"{mechanism}: {part.mechanism} is computed from {source}, which is not counted")
         if part.budget is None:
             raise InputError(f"{mechanism}: the budget of {part.mechanism} is not known, so it cannot be added")
+    if (delta := math.fsum(part.delta for part in parts)) >= 1:
+        raise InputError(f"{mechanism}: the deltas add up to {delta:g}, which promises nothing")
     together = tuple(dict.fromkeys(each for part in parts for each in part.invariants))
     carried = tuple(part if set(part.invariants) == set(together) else refine(part, together) for part in parts)
     return replace(
@@ -52,18 +83,40 @@ def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
         mechanism=mechanism,
         statement="",
         budget=_sum([part.budget for part in parts if part.budget is not None]),
-        delta=sum(part.delta for part in parts),
+        delta=delta,
         invariants=together,
         varies="; ".join(dict.fromkeys(part.varies for part in parts if part.varies)),
         rule="composition",
         premises=carried,
         remarks=(),
+        count=None,
+        choice=None,
+        rate=None,
     )
 
 
 def post_process(source: Guarantee, mechanism: str) -> Guarantee:
     """The same promise for whatever is computed from what `source` published, and from nothing else."""
     return replace(source, mechanism=mechanism, statement="", rule="post-processing", premises=(source,), remarks=())
+
+
+def derive(source: Guarantee, mechanism: str) -> Guarantee:
+    """What it costs to publish, beside `source`, something computed from what it published alone: nothing."""
+    nothing = Fraction(0)
+    return replace(
+        source,
+        mechanism=mechanism,
+        statement="",
+        budget=nothing,
+        delta=0.0,
+        varies="",
+        rule=f"{DERIVED}{source.mechanism}",
+        premises=(),
+        remarks=(),
+        count=None,
+        choice=None,
+        rate=None,
+    )
 
 
 def chained(first: Guarantee, then: Guarantee) -> Guarantee:
@@ -84,6 +137,7 @@ def chained(first: Guarantee, then: Guarantee) -> Guarantee:
         rule="none: what protections of different flavours promise one after the other is open",
         premises=(first, then),
         remarks=() if first.budget is None or math.isinf(first.budget) else (kept,),
+        rate=None,
     )
 
 
@@ -95,7 +149,16 @@ def publish_invariants(like: Guarantee, invariants: Sequence[Invariant], mechani
     rule = "invariants are free (Proposition 1)"
     budget = Fraction(0)
     return replace(
-        like, mechanism=mechanism, statement="", budget=budget, rule=rule, premises=(), varies="", remarks=()
+        like,
+        mechanism=mechanism,
+        statement="",
+        budget=budget,
+        delta=0.0,
+        rule=rule,
+        premises=(),
+        varies="",
+        remarks=(),
+        rate=None,
     )
 
 
@@ -105,9 +168,8 @@ def refine(source: Guarantee, invariants: Sequence[Invariant]) -> Guarantee:
     for each in source.invariants:
         if determined(each, wanted, source.population).answer is not True:
             raise InputError(f"{source.mechanism}: the finer invariants are not known to fix {each}")
-    return replace(
-        source, statement="", invariants=wanted, rule="finer universes (Proposition 5)", premises=(source,), remarks=()
-    )
+    rule = "finer universes (Proposition 5)"
+    return replace(source, statement="", invariants=wanted, rule=rule, premises=(source,), remarks=(), rate=None)
 
 
 def multiply(source: Guarantee, times: int, unit: str) -> Guarantee:
@@ -122,6 +184,7 @@ def multiply(source: Guarantee, times: int, unit: str) -> Guarantee:
         rule=f"units that stand in up to {times:,} records",
         premises=(source,),
         remarks=(),
+        rate=None,
     )
 
 
@@ -129,11 +192,18 @@ def change_unit(source: Guarantee, unit: str) -> Guarantee:
     """The promise for another unit of record, by what the population declares about how they hang together."""
     if unit == source.change.unit:
         return source
-    for fact in source.population.nested:
-        if (fact.coarse, fact.fine) == (source.change.unit, unit):
-            return multiply(source, fact.up, unit)
-        if (fact.fine, fact.coarse) == (source.change.unit, unit) and fact.down is not None:
-            return multiply(source, fact.down, unit)
+    factor = unit_factor(source.change, replace(source.change, unit=unit), source.population, source.invariants)
+    if factor is not None:
+        most = "one record" if factor == 1 else f"{factor:,} records"
+        rule = f"one {unit} record changes at most {most} of a {source.change.unit}"
+        return replace(multiply(source, factor, unit), rule=rule)
+    if source.change.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
+        raise InputError(f"{source.mechanism}: a promise per {source.change} says nothing about a {unit}")
+    if any((fact.fine, fact.coarse) == (source.change.unit, unit) and fact.down for fact in source.population.nested):
+        raise InputError(
+            f"{source.mechanism}: the number of {source.change.unit}s is not among the invariants, and a {unit} that "
+            "changes may change it"
+        )
     raise InputError(
         f"{source.mechanism}: nothing is declared about how a {source.change.unit} record changes with a {unit} record"
     )
@@ -154,6 +224,7 @@ def change_distance(source: Guarantee, distance: Distance) -> Guarantee:
         rule=f"{distance} distance (factor {factor})",
         premises=(source,),
         remarks=(),
+        rate=None,
     )
 
 
@@ -165,8 +236,9 @@ def to_zcdp(source: Guarantee) -> Guarantee:
         raise InputError(f"{source.mechanism}: only a pure promise gives a zero-concentrated one")
     exact = isinstance(source.budget, Fraction)
     budget: Amount = source.budget * source.budget / 2 if exact else pure_to_zcdp(float(source.budget))
+    measure, rule = Measure.ZCDP, "pure to zCDP"
     return replace(
-        source, statement="", budget=budget, measure=Measure.ZCDP, rule="pure to zCDP", premises=(source,), remarks=()
+        source, statement="", budget=budget, measure=measure, rule=rule, premises=(source,), remarks=(), rate=None
     )
 
 
@@ -180,9 +252,16 @@ def to_approximate(source: Guarantee, delta: float, tight: bool = True) -> Guara
     if source.measure is Measure.ZCDP:
         budget = (tight_epsilon if tight else published_epsilon)(budget, delta)
         rule = f"zCDP to approximate ({'Canonne, Kamath and Steinke' if tight else 'Bun and Steinke'})"
-    measure = Measure.APPROXIMATE
     return replace(
-        source, statement="", budget=budget, measure=measure, delta=delta, rule=rule, premises=(source,), remarks=()
+        source,
+        statement="",
+        budget=budget,
+        measure=Measure.APPROXIMATE,
+        delta=delta,
+        rule=rule,
+        premises=(source,),
+        remarks=(),
+        rate=None,
     )
 
 
@@ -193,6 +272,12 @@ def scaled(source: Guarantee, times: int) -> Amount | None:
     if source.measure is Measure.APPROXIMATE and times > 1:
         raise InputError(f"{source.mechanism}: convert to epsilon at a delta last; it does not scale with changes")
     return source.budget * (times**2 if source.measure is Measure.ZCDP else times)
+
+
+def _mechanisms(parts: Sequence[Guarantee]) -> set[str]:
+    """Of all parts and of what they rest on, but for what is derived."""
+    found = {part.mechanism for part in parts if not part.rule.startswith(DERIVED)}
+    return found.union(*(_mechanisms(part.premises) for part in parts))
 
 
 def _sum(budgets: Sequence[Amount]) -> Amount:

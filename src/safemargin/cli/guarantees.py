@@ -1,5 +1,6 @@
 """Commands about promises: what a swap rate or a budget means, which of two is stronger, and whether one holds."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -11,29 +12,38 @@ from safemargin.account.census import (
     certificate,
     characteristics_2020,
     counterfactual,
+    printed_budgets,
     tabulated,
 )
 from safemargin.account.census_2020 import DELTA, PRODUCTS, redistricting
 from safemargin.account.comparing import contrast
-from safemargin.account.conversion import rho_squared_for
+from safemargin.account.conversion import printed_interval, rho_squared_for
 from safemargin.account.exact import Holds
+from safemargin.account.mechanism_check import check_mechanism
+from safemargin.account.mechanism_file import read_mechanism
 from safemargin.account.product_file import read_product
+from safemargin.account.rules import change_unit, to_zcdp
 from safemargin.account.rules import compose as composed
 from safemargin.account.swap_check import WAYS, check_swapping
 from safemargin.cli.terminal import Json, notes, out, print_json, write
 from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rate_of, rates_for
+from safemargin.model.fraction import exact_number
+from safemargin.model.guarantee import Amount
 from safemargin.model.guarantee_file import document, read_guarantee
 from safemargin.model.universe import Population
+from safemargin.report.census import CensusReport, census_document, census_page, show_census
 from safemargin.report.promises import (
-    census_document,
+    beside_document,
+    beside_page,
     certificate_document,
     checked_document,
     contrast_document,
     conversion_document,
-    show_census,
+    show_beside,
     show_checked,
     show_contrast,
+    show_conversion,
     show_guarantee,
     show_product,
 )
@@ -47,6 +57,7 @@ from safemargin.report.swap_curves import (
     show_curves,
 )
 from safemargin.report.swapping import rate_document, show_rate, show_rates
+from safemargin.report.verified import show_verified, verified_document
 
 guarantee = typer.Typer(
     help="Privacy promises: state, convert, compose, compare and check them.",
@@ -54,14 +65,15 @@ guarantee = typer.Typer(
     rich_markup_mode=None,
 )
 Rate = Annotated[str | None, typer.Option(help="Swap rate, e.g. 0.05 or 1/20.")]
-Delta = Annotated[float, typer.Option(help="Probability with which epsilon may be exceeded.")]
+Delta = Annotated[str, typer.Option(help="Probability with which epsilon may be exceeded.")]
+Page = Annotated[Path | None, typer.Option("--out", help="Also write a page (HTML).")]
 
 
 @guarantee.command()
 def swap(
     largest: Annotated[int, typer.Option("--largest-stratum", help="Records in the largest stratum that varies.")],
     rate: Rate = None,
-    epsilon: Annotated[float | None, typer.Option(help="Which rates promise this?")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Which rates promise this?")] = None,
     page: Annotated[Path | None, typer.Option("--out", help="Also write a page with the picture (HTML).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -71,15 +83,16 @@ def swap(
     """
     if (rate is None) == (epsilon is None):
         raise InputError("--rate, --epsilon: give one of them")
-    chosen = rate_of(rate) if rate is not None else rates_for(epsilon or 0.0, largest)[0]
+    wanted = None if epsilon is None else float(_amount("--epsilon", epsilon))
+    chosen = rate_of(rate) if rate is not None else rates_for(wanted or 0.0, largest)[0]
     if page is not None:
         write(page, rate_page(float(chosen), largest))
     if as_json:
-        print_json({**rate_document(chosen, largest), **({} if epsilon is None else {"epsilon": epsilon})})
-    elif epsilon is None:
+        print_json({**rate_document(chosen, largest), **({} if wanted is None else {"epsilon": wanted})})
+    elif wanted is None:
         show_rate(out, chosen, largest)
     else:
-        show_rates(out, epsilon, largest)
+        show_rates(out, wanted, largest)
 
 
 @guarantee.command()
@@ -111,10 +124,12 @@ def rates(
 
 @guarantee.command()
 def convert(
-    rho2: Annotated[float | None, typer.Option(help="Rho squared, the usual parameter of zCDP.")] = None,
-    rho: Annotated[float | None, typer.Option(help="Its root.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Epsilon at the delta: which rho squared has it?")] = None,
-    delta: Delta = DELTA,
+    rho2: Annotated[
+        str | None, typer.Option(help="Rho squared, the usual parameter of zCDP, e.g. 2.63 or 293764/114921.")
+    ] = None,
+    rho: Annotated[str | None, typer.Option(help="Its root.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Epsilon at the delta: which rho squared has it?")] = None,
+    delta: Delta = str(DELTA),
     times: Annotated[int, typer.Option(min=1, help="Records that one unit stands in.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -122,19 +137,23 @@ def convert(
 
     Example: safemargin guarantee convert --rho2 2.63 --delta 1e-10
     """
-    given = [value for value in (rho2, rho, epsilon) if value is not None]
-    if len(given) != 1:
+    if sum(value is not None for value in (rho2, rho, epsilon)) != 1:
         raise InputError("--rho2, --rho, --epsilon: give one of them")
-    if given[0] < 0:
-        raise InputError(f"budget = {given[0]}: must not be negative")
-    squared = rho2 if rho2 is not None else rho**2 if rho is not None else rho_squared_for(epsilon or 0.0, delta)
-    found = conversion_document(squared * times**2, delta)
+    at = float(_amount("--delta", delta))
+    squared: Amount
+    if rho2 is not None:
+        squared = _amount("--rho2", rho2)
+    elif rho is not None:
+        squared = _amount("--rho", rho) ** 2
+    else:
+        squared = rho_squared_for(float(_amount("--epsilon", epsilon or "")), at)
+    found = conversion_document(squared * times**2, at)
+    if epsilon is not None and "/" not in epsilon:
+        found["rho_squared_between"] = [end * times**2 for end in printed_interval(epsilon, at)]
     if as_json:
         print_json(found)
-        return
-    out.print(f"rho² = {found['rho_squared']:.6g} (rho = {found['rho']:.6g}) at delta = {delta:g}:")
-    out.print(f"  epsilon {found['epsilon']:.4f} by the published formula (Bun and Steinke)")
-    out.print(f"  epsilon {found['epsilon_tight']:.4f} by the tighter one (Canonne, Kamath and Steinke)")
+    else:
+        show_conversion(out, found)
 
 
 @guarantee.command()
@@ -155,15 +174,45 @@ def compare(
 
 
 @guarantee.command()
+def beside(
+    files: Annotated[list[Path], typer.Argument(help="Promises (JSON), or manifests of releases.")],
+    delta: Delta = str(DELTA),
+    page: Page = None,
+    as_json: Json = False,
+) -> None:
+    """Several promises side by side: what each is about, how each stands to each, and what they leave out.
+
+    Example: safemargin guarantee beside swapped/published/promise.json release/published/manifest.json
+    """
+    at = float(_amount("--delta", delta))
+    found = [read_guarantee(file) for file in files]
+    if page is not None:
+        write(page, beside_page(found, at))
+    if as_json:
+        print_json(beside_document(found, at))
+    else:
+        show_beside(out, found, at)
+
+
+@guarantee.command()
 def compose(
     files: Annotated[list[Path], typer.Argument(help="Promises about the same records.")],
+    unit: Annotated[
+        str | None, typer.Option(help="First make them promises to this unit, by what their populations declare.")
+    ] = None,
+    as_zcdp: Annotated[bool, typer.Option("--zcdp", help="First make pure promises zero-concentrated ones.")] = False,
     as_json: Json = False,
 ) -> None:
     """The promise of publishing several things about the same records.
 
     Example: safemargin guarantee compose first.json second.json --json > both.json
     """
-    found = composed([read_guarantee(file) for file in files], " and ".join(file.stem for file in files))
+    parts = [read_guarantee(file) for file in files]
+    if as_zcdp:
+        parts = [to_zcdp(part) for part in parts]
+    if unit is not None:
+        parts = [change_unit(part, unit) for part in parts]
+    found = composed(parts, " and ".join(file.stem for file in files))
     if as_json:
         print_json(document(found))
     else:
@@ -222,9 +271,29 @@ def check(
 
 
 @guarantee.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="Data sets, laws of the output and the promise (JSON).")],
+    as_json: Json = False,
+) -> None:
+    """Whether a promise about a small mechanism holds, is tight or is violated: exact, over all pairs of data sets.
+
+    Example: safemargin guarantee verify mechanism.json
+    """
+    mechanism = read_mechanism(file)
+    with notes.status("comparing all pairs of data sets"):
+        found = check_mechanism(mechanism)
+    if as_json:
+        print_json(verified_document(found))
+    else:
+        show_verified(out, found)
+    if found.verdict is Holds.VIOLATED:
+        raise typer.Exit(1)
+
+
+@guarantee.command()
 def budget(
     file: Annotated[Path, typer.Argument(help="Scale, levels and queries with their shares (TOML).")],
-    delta: Delta = DELTA,
+    delta: Delta = str(DELTA),
     as_json: Json = False,
 ) -> None:
     """What a plan of noisy queries promises, per attribute and inside areas, and the noise of every query.
@@ -232,7 +301,7 @@ def budget(
     Example: safemargin guarantee budget survey.toml --delta 1e-6
     """
     product = read_product(file)
-    found = certificate(product, delta)
+    found = certificate(product, float(_amount("--delta", delta)))
     if as_json:
         print_json(
             {
@@ -246,18 +315,38 @@ def budget(
 
 
 @guarantee.command()
-def census(delta: Delta = DELTA, as_json: Json = False) -> None:
+def census(delta: Delta = str(DELTA), page: Page = None, as_json: Json = False) -> None:
     """The budgets of the 2020 census from its configuration: certificates, composition, all products side by side.
 
     Example: safemargin guarantee census
     """
-    certificates = [certificate(product, delta) for product in PRODUCTS]
-    both, whole = redistricting(), census_2020()
+    at = float(_amount("--delta", delta))
+    found = CensusReport(
+        [certificate(product, at) for product in PRODUCTS],
+        redistricting(),
+        characteristics_2020(),
+        tabulated(),
+        census_2020(),
+        counterfactual(),
+        printed_budgets(),
+        at,
+    )
+    if page is not None:
+        write(page, census_page(found))
     if as_json:
-        print_json(census_document(certificates, both, whole, counterfactual(), delta))
+        print_json(census_document(found))
     else:
-        promises = [characteristics_2020(), *tabulated(), whole]
-        show_census(out, certificates, both, promises, whole, counterfactual(), delta)
+        show_census(out, found)
+
+
+def _amount(name: str, text: str) -> Fraction:
+    try:
+        found = exact_number(text)
+    except ValueError:
+        raise InputError(f"{name} {text}: must be a number or a fraction such as 293764/114921") from None
+    if found < 0:
+        raise InputError(f"{name} {text}: must not be negative")
+    return found
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -1,14 +1,19 @@
 """What is promised about noise: its epsilons, whom they cover, and what they leave out."""
 
+import hashlib
 from collections.abc import Sequence
 
 from safemargin.account import NoiseBudget, noise_budget, one_count_suffices, partnered
 from safemargin.decide.candidate import Candidate
 from safemargin.decide.split import Split
 from safemargin.model.guarantee import Guarantee
+from safemargin.model.published import label
 from safemargin.model.table import Table
 from safemargin.model.target import Target
-from safemargin.model.universe import Nested, Population, named
+from safemargin.model.universe import Invariant, Nested, Population, named
+
+LONGEST = 120
+"""Letters of a list of groups that is written out; a digest stands for a longer one."""
 
 
 def population(table: Table) -> int:
@@ -57,17 +62,27 @@ def promise(
         words.append("No epsilon covers that.")
     if table.knows_composition:
         words.append(_whom(table, candidate, noised))
-    invariants = (named("tier 0"), named("every exact and merged count"))
+    invariants = (named("tier 0"), *(_exact(one) for one in candidate.splits if one.is_published))
     return Guarantee(
         "two-sided geometric",
         " ".join(words),
         budget.loss,
         invariants,
-        Population("answers of the people on the roll", nested=(Nested("answer", "person"),)),
+        Population(f"answers of the {population(table):,} people on the roll", nested=(Nested("answer", "person"),)),
         rule="noise of the sensitivity of an exchange",
+        remarks=("Which groups are exact is drawn: the invariants are those of this run, and of no other.",),
         count=budget.epsilon,
         choice=budget.choice,
     )
+
+
+def _exact(one: Split) -> Invariant:
+    """The groups of an axis whose counts are printed as they are: releases that print others fix something else."""
+    labels = [label(group, one.axis.categories) for group in one.groups if group not in one.flagged]
+    words = "; ".join(sorted(labels))
+    if len(words) > LONGEST:
+        words = f"{len(labels)} groups, {hashlib.sha256(words.encode()).hexdigest()[:12]}"
+    return named(f"every exact and merged count of {one.axis.name} ({words or 'none'})")
 
 
 def _whom(table: Table, candidate: Candidate, noised: Sequence[Split]) -> str:

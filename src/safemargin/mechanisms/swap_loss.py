@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from safemargin.errors import InputError
+from safemargin.model.fraction import exact_number
 
 Rate = Fraction | float
 
@@ -24,8 +25,8 @@ def rate_of(text: str | float | Fraction) -> Fraction:
     (Fraction(1, 20), Fraction(1, 20), Fraction(1, 20))
     """
     try:
-        rate = text if isinstance(text, Fraction) else Fraction(str(text))
-    except (ValueError, ZeroDivisionError):
+        rate = text if isinstance(text, Fraction) else exact_number(str(text))
+    except ValueError:
         raise InputError(f"rate = {text}: is not a number") from None
     if not 0 <= rate <= 1:
         raise InputError(f"rate = {text}: must lie between 0 and 1")

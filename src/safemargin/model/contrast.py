@@ -28,14 +28,27 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Implication:
+    """Whether whatever keeps one promise keeps another (None: not known), and why."""
+
+    answer: bool | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Contrast:
-    """The five blocks, what follows from all of them, and what must not be read into the budgets."""
+    """The five blocks, what follows from all of them, and what must not be read into the budgets.
+
+    `down` says whether the first implies the second, `up` the same the other way round.
+    """
 
     one: Guarantee
     other: Guarantee
     blocks: tuple[Block, ...]
     overall: Standing
     warnings: tuple[str, ...] = ()
+    down: Implication = Implication()
+    up: Implication = Implication()
 
     def block(self, name: str) -> Block:
         """The block of that name."""

@@ -72,7 +72,8 @@ class Guarantee:
     it holds, from the `premises`.
 
     For noise on counts, `count` is the epsilon on each of them, and `choice` that of drawing which groups are noised;
-    without it, who is noised follows from the answers.
+    without it, who is noised follows from the answers. For swapping, `rate` makes the budget a function of the
+    universe: that of its largest stratum.
     """
 
     mechanism: str
@@ -89,6 +90,7 @@ class Guarantee:
     remarks: tuple[str, ...] = ()
     count: float | None = None
     choice: float | None = None
+    rate: Fraction | None = None
 
     @property
     def epsilon(self) -> float | None:

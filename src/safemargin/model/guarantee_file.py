@@ -2,17 +2,23 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
 from safemargin.errors import InputError
+from safemargin.model.fraction import exact_number
 from safemargin.model.guarantee import Amount, Change, Distance, Guarantee, Measure
 from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records
 
 PROMISE = "promise.json"
+NO_NOISE = (
+    "Counts are exact, merged or withheld, and none is noised: nothing is promised about odds. What they leave open is "
+    "stated in the certificate of the release."
+)
+LARGEST = 1e300
 KEYS = {
     "schema",
     "mechanism",
@@ -31,6 +37,7 @@ KEYS = {
     "remarks",
     "count",
     "choice",
+    "rate",
 }
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -53,6 +60,8 @@ def document(guarantee: Guarantee) -> dict[str, object]:
     for key, value in (("count", guarantee.count), ("choice", guarantee.choice)):
         if value is not None:
             found[key] = value
+    if guarantee.rate is not None:
+        found["rate"] = str(guarantee.rate)
     if guarantee.varies:
         found["varies"] = guarantee.varies
     if guarantee.remarks:
@@ -68,16 +77,19 @@ def promise_text(guarantee: Guarantee) -> str:
 
 
 def read_guarantee(path: Path) -> Guarantee:
-    """The promise in a file: one of its own, or the only one of a release's manifest."""
+    """The promise in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not JSON: {error}") from None
     if isinstance(found, dict) and isinstance(found.get("guarantees"), list) and "mechanism" not in found:
+        if not found["guarantees"] and {"files", "rule"} <= set(found):
+            fixed = Invariant(Fixes.FUNCTION, "every published count")
+            return Guarantee("counts without noise", NO_NOISE, None, (fixed,), measure=Measure.NONE)
         if len(found["guarantees"]) != 1:
             raise InputError(f"{path}: holds {len(found['guarantees'])} promises; write the one you mean to a file")
         (found,) = found["guarantees"]
@@ -95,13 +107,11 @@ def _lists_promise(files: object) -> bool:
 
 def guarantee_from(found: object, where: str) -> Guarantee:
     """A promise from JSON; `where` begins every message."""
-    entry = _object(found, where)
-    if unknown := sorted(set(entry) - KEYS):
-        raise InputError(f"{where}: unknown key {unknown[0]!r}")
+    entry = _object(found, where, KEYS)
     usual = "approximate" if entry.get("delta") else "pure"
     measure = _choice(Measure, entry.get("measure", usual), f"{where}: measure")
     budget, delta = _read_budget(entry, measure, where)
-    change = _object(entry.get("change", {}), f"{where}: change")
+    change = _object(entry.get("change", {}), f"{where}: change", {"distance", "unit"})
     return Guarantee(
         mechanism=_text(entry, "mechanism", where),
         statement=_text(entry, "statement", where, ""),
@@ -126,6 +136,7 @@ def guarantee_from(found: object, where: str) -> Guarantee:
         remarks=_names(entry.get("remarks", []), f"{where}: remarks"),
         count=_optional(entry.get("count"), f"{where}: count"),
         choice=_optional(entry.get("choice"), f"{where}: choice"),
+        rate=_rate(entry.get("rate"), f"{where}: rate"),
     )
 
 
@@ -179,14 +190,18 @@ def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> t
     stated = entry.get("budget", shown if entry.get("epsilon") is not None else None)
     if stated is None or measure is Measure.NONE:
         return None, 0.0
-    budget = _object(stated, f"{where}: budget")
+    budget = _object(stated, f"{where}: budget", {"epsilon", "delta", "rho_squared"})
     wanted = "rho_squared" if measure is Measure.ZCDP else "epsilon"
     if wanted not in budget:
         raise InputError(f"{where}: budget: a {measure} promise needs {wanted!r}")
     amount = _amount(budget[wanted], f"{where}: budget.{wanted}")
     delta = float(_amount(budget.get("delta", 0), f"{where}: budget.delta"))
-    if (measure is Measure.APPROXIMATE) != (0 < delta < 1):
+    stated_at = "delta" in budget and (delta or "budget" in entry)
+    if not 0 <= delta < 1 or (not stated_at if measure is Measure.APPROXIMATE else delta):
         raise InputError(f"{where}: budget.delta = {delta:g}: only approximate promises have one, in (0, 1)")
+    shown_as = entry.get("rho" if measure is Measure.ZCDP else "epsilon")
+    if shown_as is not None and not math.isclose(float(_amount(shown_as, where)), float(amount), rel_tol=1e-9):
+        raise InputError(f"{where}: budget.{wanted} = {budget[wanted]}: another number ({shown_as}) stands beside it")
     return amount, delta
 
 
@@ -196,11 +211,13 @@ def _amount(value: object, where: str) -> Amount:
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
-        found: Amount = value if isinstance(value, float) else Fraction(value)
-    except (ValueError, ZeroDivisionError):
+        found: Amount = value if isinstance(value, float) else exact_number(str(value))
+    except ValueError:
         raise InputError(f"{where} = {value!r}: is not a number") from None
     if not found >= 0:
         raise InputError(f"{where} = {value!r}: must not be negative")
+    if LARGEST < found < math.inf:
+        raise InputError(f"{where}: is larger than {LARGEST:.0e}; write 'infinite' if it is")
     return found
 
 
@@ -208,19 +225,26 @@ def _optional(value: object, where: str) -> float | None:
     return None if value is None else float(_amount(value, where))
 
 
+def _rate(value: object, where: str) -> Fraction | None:
+    if value is None:
+        return None
+    found = _amount(str(value) if isinstance(value, float) else value, where)
+    if not found <= 1:
+        raise InputError(f"{where} = {value!r}: must lie between 0 and 1")
+    return Fraction(found)
+
+
 def _read_invariant(found: object, where: str) -> Invariant:
     if isinstance(found, str):
         return Invariant(Fixes.FUNCTION, found)
-    entry = _object(found, where)
+    entry = _object(found, where, {"counts", "by", "at_least", "sums", "cells", "rows", "everything"})
     if "counts" in entry:
         by = _names(entry.get("by", []), f"{where}.by")
         of = _text(entry, "counts", where)
         if "at_least" not in entry:
             return Invariant(Fixes.COUNTS, of, by)
-        least = entry["at_least"]
-        if not isinstance(least, int) or least < 1:
-            raise InputError(f"{where}.at_least = {least!r}: must be a whole number from 1 up")
-        return Invariant(Fixes.AT_LEAST, of, by, least)
+        least = entry["at_least"] if entry["at_least"] is not None else ""
+        return Invariant(Fixes.AT_LEAST, of, by, _whole(least, f"{where}.at_least") or 0)
     if "sums" in entry:
         cells = _names(entry.get("cells", []), f"{where}.cells")
         rows = tuple(
@@ -237,20 +261,20 @@ def _read_invariant(found: object, where: str) -> Invariant:
 
 def _amount_or_less(value: object, where: str) -> Fraction:
     try:
-        return Fraction(value if isinstance(value, int | float | str) else "")
-    except (ValueError, ZeroDivisionError):
+        return exact_number(str(value) if isinstance(value, int | float | str) else "")
+    except ValueError:
         raise InputError(f"{where}.rows: {value!r} is not a number") from None
 
 
 def _read_population(found: object, where: str) -> Population:
     if isinstance(found, str):
         return Population(found)
-    entry = _object(found, where)
+    entry = _object(found, where, {"name", "part_of", "records", "determines", "nested"})
     pairs = [_names(pair, f"{where}.determines") for pair in _list(entry.get("determines", []), f"{where}.determines")]
     if any(len(pair) != 2 for pair in pairs):
         raise InputError(f"{where}.determines: needs pairs such as ['block', 'county']")
-    kinds = [_object(each, f"{where}.records") for each in _list(entry.get("records", []), f"{where}.records")]
-    nested = [_object(each, f"{where}.nested") for each in _list(entry.get("nested", []), f"{where}.nested")]
+    kinds = _objects(entry, "records", where, {"kind", "variables", "free"})
+    nested = _objects(entry, "nested", where, {"fine", "coarse", "up", "down"})
     return Population(
         name=_text(entry, "name", where, ""),
         part_of=_names(entry.get("part_of", []), f"{where}.part_of"),
@@ -258,7 +282,7 @@ def _read_population(found: object, where: str) -> Population:
             Records(
                 _text(each, "kind", f"{where}.records"),
                 _names(each.get("variables", []), f"{where}.records.variables"),
-                bool(each.get("free", False)),
+                _flag(each.get("free", False), f"{where}.records.free"),
             )
             for each in kinds
         ),
@@ -283,10 +307,22 @@ def _whole(value: object, where: str) -> int | None:
     return value
 
 
-def _object(found: object, where: str) -> Mapping[str, object]:
+def _flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{where} = {value!r}: must be true or false")
+    return value
+
+
+def _object(found: object, where: str, keys: Set[str]) -> Mapping[str, object]:
     if not isinstance(found, dict):
         raise InputError(f"{where}: must be an object")
+    if unknown := sorted(set(found) - keys):
+        raise InputError(f"{where}: unknown key {unknown[0]!r}")
     return found
+
+
+def _objects(entry: Mapping[str, object], key: str, where: str, keys: Set[str]) -> list[Mapping[str, object]]:
+    return [_object(each, f"{where}.{key}", keys) for each in _list(entry.get(key, []), f"{where}.{key}")]
 
 
 def _list(found: object, where: str) -> Sequence[object]:

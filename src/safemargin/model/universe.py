@@ -18,8 +18,8 @@ class Records:
 class Nested:
     """How records of two units hang together, as a declared fact.
 
-    Changing one `fine` record changes at most `up` `coarse` ones; changing one `coarse` record changes at most `down`
-    `fine` ones (nothing is known about that if it is None).
+    Changing one `fine` record changes at most `up` `coarse` ones, and none comes or goes; changing, adding or removing
+    one `coarse` record changes, adds or removes at most `down` `fine` ones (nothing is known about that if it is None).
     """
 
     fine: str

@@ -1,18 +1,21 @@
 """Promises for readers: one with its derivation, two block by block, several side by side."""
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from safemargin.account.census import Certificate
+from safemargin.account.comparing import contrast, empty
 from safemargin.account.conversion import published_epsilon, tight_epsilon
 from safemargin.account.exact import Checked, Pair
 from safemargin.model.contrast import Contrast, Standing
-from safemargin.model.guarantee import Guarantee, Measure
-from safemargin.model.guarantee_file import document
+from safemargin.model.guarantee import Amount, Guarantee, Measure
 from safemargin.report.document import SCHEMA, Document
+from safemargin.report.html import whole_page
+from safemargin.report.markup import Html, element, joined, paragraphs, points, section, table
 from safemargin.report.words import plural
 
 STANDING_STYLES = {
@@ -22,33 +25,39 @@ STANDING_STYLES = {
     Standing.INCOMPARABLE: "yellow",
     Standing.UNKNOWN: "yellow",
 }
+SCALES = "These budgets are on one scale only where all other columns agree: do not rank promises by them."
+ANSWERS = {True: "yes", False: "no", None: "not known"}
 COLUMNS = ("promise", "measure", "change", "invariants", "budget")
 
 
-def contrast_document(contrast: Contrast) -> Document:
+def contrast_document(found: Contrast) -> Document:
     """The document of `guarantee compare --json`."""
     return {
         "schema": SCHEMA,
-        "one": contrast.one.mechanism,
-        "other": contrast.other.mechanism,
+        "one": found.one.mechanism,
+        "other": found.other.mechanism,
         "blocks": {
             each.name: {"one": each.one, "other": each.other, "standing": str(each.standing), "why": each.why}
-            for each in contrast.blocks
+            for each in found.blocks
         },
-        "overall": str(contrast.overall),
-        "warnings": list(contrast.warnings),
+        "overall": str(found.overall),
+        "first_implies_second": {"answer": found.down.answer, "why": found.down.why},
+        "second_implies_first": {"answer": found.up.answer, "why": found.up.why},
+        "warnings": list(found.warnings),
     }
 
 
-def show_contrast(console: Console, contrast: Contrast) -> None:
+def show_contrast(console: Console, found: Contrast) -> None:
     """Two promises block by block, and what follows."""
-    one, other = contrast.one.mechanism, contrast.other.mechanism
+    one, other = found.one.mechanism, found.other.mechanism
+    if one == other:
+        one, other = f"the first ({one})", f"the second ({other})"
     console.print(
-        _grid(
+        grid(
             ["", "first", "second", "the first is", "why"],
             [
                 [each.name, each.one, each.other, Text(str(each.standing), STANDING_STYLES[each.standing]), each.why]
-                for each in contrast.blocks
+                for each in found.blocks
             ],
         )
     )
@@ -59,20 +68,102 @@ def show_contrast(console: Console, contrast: Contrast) -> None:
         Standing.INCOMPARABLE: f"Neither promise implies the other: {one} and {other} cannot be ranked.",
         Standing.UNKNOWN: f"What is known does not rank {one} and {other}.",
     }
-    console.print(Text(f"\nOverall {contrast.overall}. {words[contrast.overall]}"))
-    for warning in contrast.warnings:
+    console.print(Text(f"\nOverall {found.overall}. {words[found.overall]}"))
+    for which, way in (("The first implies the second", found.down), ("The second implies the first", found.up)):
+        console.print(Text(f"{which}: {ANSWERS[way.answer]}; {way.why}."))
+    for warning in found.warnings:
         console.print(Text(warning))
+
+
+def beside_document(guarantees: Sequence[Guarantee], delta: float) -> Document:
+    """The document of `guarantee beside --json`."""
+    return {
+        "schema": SCHEMA,
+        "promises": [
+            {**dict(zip(COLUMNS, row, strict=True)), "remarks": list(each.remarks), "warnings": empty(each)}
+            for each, row in zip(guarantees, side_by_side(guarantees, delta), strict=True)
+        ],
+        "standings": [[str(contrast(one, other).overall) for other in guarantees] for one in guarantees],
+        "implications": implications(guarantees),
+    }
+
+
+def show_beside(console: Console, guarantees: Sequence[Guarantee], delta: float) -> None:
+    """Promises side by side, how each stands to each, and what they leave out."""
+    console.print(grid(("", *COLUMNS), [[str(n), *row] for n, row in enumerate(side_by_side(guarantees, delta), 1)]))
+    console.print(Text("\nThe promise of the row, to that of the column"))
+    console.print(grid(["", *map(str, range(1, len(guarantees) + 1))], standings(guarantees)))
+    for line in (*implications(guarantees), *leftovers(guarantees)):
+        console.print(Text(line))
+
+
+def standings(guarantees: Sequence[Guarantee]) -> list[list[str]]:
+    """How every promise stands to every other; rows and columns are numbered from one."""
+    return [
+        [str(n), *("-" if one is other else str(contrast(one, other).overall) for other in guarantees)]
+        for n, one in enumerate(guarantees, 1)
+    ]
+
+
+def implications(guarantees: Sequence[Guarantee]) -> list[str]:
+    """Which promise implies which, and why or why not."""
+    numbered = list(enumerate(guarantees, 1))
+    return [
+        f"{n} implies {m}: {ANSWERS[found.answer]}; {found.why}."
+        for n, one in numbered
+        for m, other in numbered
+        if n != m and not (empty(one) or empty(other)) and (found := contrast(one, other).down)
+    ]
+
+
+def leftovers(guarantees: Sequence[Guarantee]) -> list[str]:
+    """What readers of a table of promises have to know: budgets on other scales, remarks, promises of nothing."""
+    found = [SCALES] if len({each.flavour for each in guarantees}) > 1 else []
+    found += [words for each in guarantees for words in empty(each)]
+    found += [
+        f"{each.mechanism}: its budget depends on the data; here, {each.varies}." for each in guarantees if each.varies
+    ]
+    found += [f"{each.mechanism}: {remark}" for each in guarantees for remark in each.remarks]
+    return list(dict.fromkeys(found))
+
+
+def beside_page(guarantees: Sequence[Guarantee], delta: float) -> str:
+    """Promises side by side as a page."""
+    title = "Promises side by side"
+    numbered = [[n, *row] for n, row in enumerate(side_by_side(guarantees, delta), 1)]
+    names = [str(n) for n in range(1, len(guarantees) + 1)]
+    body = joined(
+        [
+            section("What is promised", table(["no.", *COLUMNS], numbered), points(leftovers(guarantees))),
+            section(
+                "Which implies which",
+                paragraphs("How the promise of the row stands to that of the column."),
+                table(["no.", *names], standings(guarantees)),
+                points(implications(guarantees)),
+            ),
+            section("Why", *(derived_list(each) for each in guarantees)),
+        ]
+    )
+    head = element("header", element("h1", title), paragraphs(f"{len(guarantees)} promises about odds."))
+    return whole_page(title, head, body)
+
+
+def derived_list(guarantee: Guarantee) -> Html:
+    """The tree of rules behind a promise, folded."""
+    lines = "\n".join(derivation(guarantee, indent=0))
+    return element("details", element("summary", guarantee.mechanism), element("pre", lines))
 
 
 def show_guarantee(console: Console, guarantee: Guarantee, depth: int | None = None) -> None:
     """One promise in words, and the tree of what it rests on."""
-    console.print(Text(f"{guarantee.mechanism}: {guarantee.amount} per {guarantee.change}"))
+    per = "" if guarantee.budget is None else f" per {guarantee.change}"
+    console.print(Text(f"{guarantee.mechanism}: {guarantee.amount}{per}"))
     if guarantee.statement:
         console.print(Text(guarantee.statement))
     console.print(Text(f"Unchanged: {'; '.join(map(str, guarantee.invariants)) or 'nothing'}."))
     if guarantee.varies:
         console.print(Text(f"Depends on: {guarantee.varies}."))
-    for remark in guarantee.remarks:
+    for remark in (*guarantee.remarks, *empty(guarantee)):
         console.print(Text(remark))
     console.print(Text("Why:"))
     for line in derivation(guarantee, depth):
@@ -94,7 +185,7 @@ def side_by_side(guarantees: Sequence[Guarantee], delta: float = 1e-10) -> list[
         [
             each.mechanism,
             str(each.measure),
-            str(each.change),
+            str(each.change) if each.budget is not None else "-",
             "; ".join(map(str, each.invariants)) or "none",
             f"{each.amount}{_shown_epsilon(each, delta)}",
         ]
@@ -108,16 +199,28 @@ def _shown_epsilon(guarantee: Guarantee, delta: float) -> str:
     return f" (epsilon {published_epsilon(float(guarantee.budget), delta):.2f} at delta {delta:g})"
 
 
-def conversion_document(rho_squared: float, delta: float) -> Document:
+def conversion_document(budget: Amount, delta: float) -> Document:
     """What a budget in rho squared is in other units."""
+    rho_squared = float(budget)
     return {
         "schema": SCHEMA,
         "rho": rho_squared**0.5,
         "rho_squared": rho_squared,
+        **({"rho_squared_exact": str(budget)} if isinstance(budget, Fraction) else {}),
         "delta": delta,
         "epsilon": published_epsilon(rho_squared, delta),
         "epsilon_tight": tight_epsilon(rho_squared, delta),
     }
+
+
+def show_conversion(console: Console, found: Document) -> None:
+    """A budget in other units, in words."""
+    console.print(f"rho² = {found['rho_squared']:.6g} (rho = {found['rho']:.6g}) at delta = {found['delta']:g}:")
+    console.print(f"  epsilon {found['epsilon']:.4f} by the published formula (Bun and Steinke)")
+    console.print(f"  epsilon {found['epsilon_tight']:.4f} by the tighter one (Canonne, Kamath and Steinke)")
+    if "rho_squared_between" in found:
+        low, high = found["rho_squared_between"]
+        console.print(f"  any rho² from {low:.6g} to {high:.6g} has this epsilon to the digits given")
 
 
 def certificate_document(found: Certificate) -> Document:
@@ -146,31 +249,6 @@ def certificate_document(found: Certificate) -> Document:
             for query in level.queries
             if level.share * query.share
         ],
-    }
-
-
-def census_document(
-    certificates: Sequence[Certificate],
-    composed: Guarantee,
-    whole: Guarantee,
-    swapping: Sequence[Guarantee],
-    delta: float,
-) -> Document:
-    """The document of `guarantee census --json`."""
-    return {
-        "schema": SCHEMA,
-        "products": [certificate_document(each) for each in certificates],
-        "redistricting": {
-            **conversion_document(float(composed.budget or 0), delta),
-            "rho_squared_exact": str(composed.budget),
-            "guarantee": document(composed),
-        },
-        "all": {
-            **conversion_document(float(whole.budget or 0), delta),
-            "rho_squared_exact": str(whole.budget),
-            "guarantee": document(whole),
-        },
-        "swapping": [document(each) for each in swapping],
     }
 
 
@@ -210,37 +288,7 @@ def show_product(console: Console, found: Certificate) -> None:
         for level in product.levels
         for query in level.queries
     ]
-    console.print(_grid(["level", "query", "share", "rho²", "sigma"], rows))
-
-
-def show_census(
-    console: Console,
-    certificates: Sequence[Certificate],
-    composed: Guarantee,
-    promises: Sequence[Guarantee],
-    whole: Guarantee,
-    swapping: Sequence[Guarantee],
-    delta: float,
-) -> None:
-    """Certificates of the products, their composition, all promises side by side, and swapping in their place."""
-    for each in certificates:
-        show_certificate(console, each)
-    rho = float(composed.budget or 0)
-    console.print(
-        Text(
-            f"\n{composed.mechanism}: rho² = {rho:.4f}, epsilon {tight_epsilon(rho, delta):.2f}; epsilons do not add up"
-        )
-    )
-    console.print(Text("\nAll products"))
-    console.print(_grid(COLUMNS, side_by_side(promises, delta)))
-    console.print(Text(f"\n{whole.mechanism}, why:"))
-    for line in derivation(whole):
-        console.print(Text(line))
-    for remark in whole.remarks:
-        console.print(Text(remark))
-    console.print(Text("\nHad households been swapped; not to be ranked by epsilon, as each fixes other tables"))
-    rows = ([each.mechanism, f"{each.epsilon:.2f}", each.varies] for each in swapping)
-    console.print(_grid(["", "epsilon", "depends on"], rows))
+    console.print(grid(["level", "query", "share", "rho²", "sigma"], rows))
 
 
 def checked_document(found: Checked[object, object], claimed: float | None, exact: float) -> Document:
@@ -252,6 +300,7 @@ def checked_document(found: Checked[object, object], claimed: float | None, exac
         "loss": _finite(exact),
         "claimed": None if claimed is None else _finite(claimed),
         "data_sets": sum(each.size for each in found.losses.values()),
+        "neighbours": sum(each.neighbours for each in found.losses.values()),
         "witness": None if pair is None else _witness(pair),
     }
 
@@ -265,6 +314,10 @@ def show_checked(console: Console, found: Checked[object, object], claimed: floa
         console.print(Text("Theorem 1 promises nothing where rates differ."))
     else:
         console.print(Text(f"The promise of epsilon {_epsilon(claimed)} {verb}."))
+    if size < 2:
+        console.print(Text("The margins leave one data set only: they tell everything, and nothing is protected."))
+    elif not any(each.neighbours for each in found.losses.values()):
+        console.print(Text("No two of them are one record apart: a check of neighbours alone would pass anything."))
     pair = found.worst.pair if found.worst is not None else None
     if pair is not None:
         odds = "possible" if pair.ratio is None else f"{float(pair.ratio):.6g} times as likely"
@@ -296,7 +349,7 @@ def _epsilon(value: float) -> str:
     return "infinite" if value == float("inf") else f"{value:.5f}"
 
 
-def _grid(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
+def grid(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
         grid.add_column(Text(name), overflow="fold")

@@ -141,6 +141,7 @@ def promise(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int
         varies=f"swap rate {rate}; {found.largest:,} records{others} in the largest stratum with two different ones",
         rule=f"permutation swapping (Theorem 1){' of the records' if others else ''}{others}",
         remarks=tuple(_remarks(rate, found, imputed)),
+        rate=rate,
     )
 
 
