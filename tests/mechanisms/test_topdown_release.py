@@ -317,7 +317,7 @@ REFUSED = [
     ("[[inv", f"{BOUND}'false.csv'\n[[inv", "bounds: town 's1': all people: the data do not lie in 0 to 2"),
     ("[[inv", f"{BOUND}'crossed.csv'\n[[inv", "crossed.csv: town s1: at least 3 and at most 2 cannot both hold"),
     ('sex = ["f", "m"]', 'count = ["f"]', "'count' cannot be the name of a level or attribute: published files use it"),
-    ('sex = ["f", "m"]', 'Age = ["f"]', "'age' is the name of two levels or attributes"),
+    ('sex = ["f", "m"]', 'Age = ["f"]', "'age' is the name of two levels, attributes or groupings"),
     ('sex = ["f", "m"]', '"s*x" = ["f"]', "'s*x' cannot be the name of a level or attribute: * joins attributes"),
     ("[budget]", "[budget]\ncolour = 1", "budget.colour: unknown key"),
     ('"people.csv"', '"nobody.csv"', "nobody.csv: cannot be read: No such file or directory"),

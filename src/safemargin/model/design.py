@@ -8,7 +8,8 @@ import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.model.arrays import BoolArray, IntArray
-from safemargin.model.spine import Attributes, Query, Spine
+from safemargin.model.attributes import Attributes, Query
+from safemargin.model.spine import Spine
 
 MOST = 2**53
 """Stands for no upper limit; sums of counts stay below it."""

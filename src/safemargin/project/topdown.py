@@ -1,8 +1,10 @@
 """The TOML file that describes a TopDown release: people, areas, attributes, budget, and what tables must satisfy."""
 
+import csv
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -11,7 +13,7 @@ from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.errors import InputError
-from safemargin.model.spine import TOTAL, Attributes, Query
+from safemargin.model.attributes import TOTAL, Attributes, Grouping, Query, build_grouping
 from safemargin.project import PHRASES
 from safemargin.project.sections import File, Name, Names, Section, twice_in
 
@@ -56,6 +58,16 @@ class SpineSection(Section):
     file: File | None = Field(default=None, description="all areas, also empty ones; default: those in the data")
 
 
+class GroupingSection(Section):
+    """Categories of an attribute put together: in the file itself, or in one with a row per category."""
+
+    of: Name = Field(description="one of the attributes")
+    groups: Mapping[Name, Names] | None = Field(default=None, description="categories by group")
+    file: File | None = Field(
+        default=None, description="CSV file with a column of the attribute and one of the grouping"
+    )
+
+
 class BudgetSection(Section):
     """The budget and how it is split."""
 
@@ -92,6 +104,7 @@ class TopDownProject(Section):
     data: PeopleSection
     spine: SpineSection
     attributes: Mapping[Name, Names] = Field(min_length=1, description="categories by column")
+    groupings: Mapping[Name, GroupingSection] = Field(default={}, description="groups of categories, to be counted by")
     budget: BudgetSection
     invariants: Annotated[tuple[MarginSection, ...], Field(strict=False)] = ()
     zeros: Annotated[tuple[Mapping[Name, Names], ...], Field(strict=False)] = ()
@@ -118,10 +131,15 @@ class TopDownProject(Section):
         except ValueError as error:
             raise InputError(f"{path}: is not valid TOML: {error}") from None
 
-    @property
+    @cached_property
     def kinds(self) -> Attributes:
         """What people are counted by."""
-        return Attributes(tuple(self.attributes), tuple(self.attributes.values()))
+        groupings = tuple(read_grouping(name, each, self.attributes) for name, each in self.groupings.items())
+        for place, one in enumerate(groupings):
+            for other in groupings[:place]:
+                if (one.axis, one.codes) == (other.axis, other.codes):
+                    raise InputError(f"groupings.{one.name}: has the same groups as {other.name!r}; drop one of them")
+        return Attributes(tuple(self.attributes), tuple(self.attributes.values()), groupings)
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -150,8 +168,11 @@ class TopDownProject(Section):
         """Margins to settle in turn: as stated, or those with bounds (or else the people of an area), then all."""
         if self.tables.passes is not None:
             return tuple(map(self.kinds.query, self.tables.passes))
-        limited = [self.kinds.query(section.query).axes for section in (*self.bounds, *self.earlier)]
-        first = Query(tuple(sorted({axis for axes in limited for axis in axes})))
+        first = Query(())
+        for section in (*self.bounds, *self.earlier):
+            first |= self.kinds.query(section.query)
+        if not self.kinds.is_named(first):
+            first = Query(first.axes)
         return tuple(dict.fromkeys((first, self.kinds.detailed)))
 
     def place(self, section: MarginSection) -> tuple[int, Query]:
@@ -160,9 +181,9 @@ class TopDownProject(Section):
 
     @model_rule(mode="after")
     def _sections_agree(self) -> Self:
-        names = (*self.levels, *self.attributes)
+        names = (*self.levels, *self.attributes, *self.groupings)
         if (twice := twice_in(name.lower() for name in names)) is not None:
-            raise InputError(f"{twice!r} is the name of two levels or attributes")
+            raise InputError(f"{twice!r} is the name of two levels, attributes or groupings")
         for name in names:
             if "*" in name:
                 raise InputError(f"{name!r} cannot be the name of a level or attribute: * joins attributes")
@@ -184,9 +205,11 @@ class TopDownProject(Section):
                 self.kinds.query(section.query)
         for zero in self.zeros:
             for name, categories in zero.items():
-                if name not in self.attributes:
-                    raise InputError(f"zeros: there is no attribute {name!r}; there are {', '.join(self.attributes)}")
-                unknown = next((one for one in categories if one not in self.attributes[name]), None)
+                if name not in (*self.attributes, *self.groupings):
+                    there = ", ".join((*self.attributes, *self.groupings))
+                    raise InputError(f"zeros: there is no attribute {name!r}; there are {there}")
+                ((_, labels),) = self.kinds.columns(self.kinds.query(name))
+                unknown = next((one for one in categories if one not in labels), None)
                 if unknown is not None:
                     raise InputError(f"zeros.{name}: {unknown!r} is not one of its categories")
         return self
@@ -195,6 +218,43 @@ class TopDownProject(Section):
         for name in names:
             if name not in self.levels:
                 raise InputError(f"{where}: there is no level {name!r}; the levels are {', '.join(self.levels)}")
+
+
+def read_grouping(name: str, section: GroupingSection, attributes: Mapping[str, Sequence[str]]) -> Grouping:
+    """A grouping as it is stated, or from its file; refused if it does not group the categories of its attribute."""
+    where, of = f"groupings.{name}", section.of
+    if of not in attributes:
+        raise InputError(f"{where}.of = {of!r}: must be one of the attributes ({', '.join(attributes)})")
+    if (section.groups is None) == (section.file is None):
+        raise InputError(f"{where}: state either groups or a file")
+    groups: Mapping[str, Sequence[str]] = section.groups or {}
+    if section.file is not None:
+        where, groups = str(section.file), _read_groups(section.file, of, name)
+    try:
+        return build_grouping(name, of, list(attributes).index(of), attributes[of], groups)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _read_groups(path: Path, of: str, name: str) -> dict[str, list[str]]:
+    """Categories by group, from a file with a row per category."""
+    groups: dict[str, list[str]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            for column in (of, name):
+                if column not in (rows.fieldnames or ()):
+                    there = ", ".join(rows.fieldnames or ())
+                    raise InputError(f"{path}: there is no column {column!r}; the columns are {there}")
+            for row in rows:
+                if not row[of] or not row[name]:
+                    raise InputError(f"{path}: line {rows.line_num}: a category or its group is missing")
+                groups.setdefault(row[name], []).append(row[of])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: is not a CSV file in UTF-8 ({error})") from None
+    return groups
 
 
 def _explained(error: ValidationError) -> str:

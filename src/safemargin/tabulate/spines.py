@@ -153,14 +153,15 @@ def _check_homes(database: duckdb.DuckDBPyConnection, source: DuckSource, spine:
 def _impossible(project: TopDownProject) -> BoolArray:
     """Cells that hold nobody."""
     kinds = project.kinds
-    found = np.zeros(kinds.sizes, dtype=bool)
+    found = np.zeros(kinds.cells(kinds.detailed), dtype=bool)
     for zero in project.zeros:
-        index = [
-            [categories.index(one) for one in zero[name]] if name in zero else list(range(len(categories)))
-            for name, categories in zip(kinds.names, kinds.categories, strict=True)
-        ]
-        found[np.ix_(*index)] = True
-    return found.reshape(-1)
+        here = np.ones_like(found)
+        for name, wanted in zero.items():
+            query = kinds.query(name)
+            ((_, labels),) = kinds.columns(query)
+            here &= np.isin(kinds.groups(query, kinds.detailed), [labels.index(one) for one in wanted])
+        found |= here
+    return found
 
 
 def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tuple[str, str]) -> tuple[int, Limit]:
@@ -168,9 +169,7 @@ def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tu
     level, query = project.place(section)
     kinds, path = project.kinds, section.file
     source = _source(path)
-    columns = (section.level, *(kinds.names[axis] for axis in query.axes))
-    if level == 0:
-        columns = columns[1:]
+    columns = (*([section.level] if level else []), *(name for name, _ in kinds.columns(query)))
     check_columns(path, source.columns, columns)
     present = [end for end in ends if end in source.columns]
     if not present:
@@ -178,13 +177,13 @@ def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tu
     fields = [f"{_text(source, name)} as k{place}" for place, name in enumerate(columns)]
     fields += [f"{source.fields[end]}::varchar as {end}" for end in dict.fromkeys(present)]
     labels = [spine.names[level]] if level else []
-    labels += [kinds.categories[axis] for axis in query.axes]
+    labels += [each for _, each in kinds.columns(query)]
     with connected(path) as database:
         database.execute(f"create temp table people as select {', '.join(fields)} from {source.scan}")
         selected, joined = _placed(database, path, columns, labels)
         shown = ", ".join(filter(None, [selected, *dict.fromkeys(present)]))
         rows = database.execute(f"select {shown} from people {joined}").fetchall()
-    shape = (len(spine.names[level]), *(kinds.sizes[axis] for axis in query.axes))
+    shape = (len(spine.names[level]), *kinds.shape(query))
     low, high = np.zeros(shape, dtype=np.int64), np.full(shape, MOST)
     for row in rows:
         cell = row[: len(columns)] if level else (0, *row[: len(columns)])

@@ -135,6 +135,7 @@ def _claimed(folder: Path, config: Path, project: TopDownProject) -> str:
     """What marks a folder as ours; refused if it is not empty and has no such mark, or another."""
     files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
     files += [section.file for section in (*project.bounds, *project.earlier)]
+    files += [section.file for section in project.groupings.values() if section.file is not None]
     mark = json.dumps({"schema": 1, "inputs": [[path.name, _hash(path)] for path in files]}, indent=1) + "\n"
     path = folder / STATE
     try:

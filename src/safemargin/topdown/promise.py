@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from safemargin.account.conversion import published_epsilon
+from safemargin.model.attributes import Query
 from safemargin.model.design import Design
-from safemargin.model.spine import Query
 
 UNIT, RECORDS = "person", "persons"
 NEIGHBOURS = "data sets of equally many people that agree on the invariants and differ in one person's record"
@@ -72,7 +72,9 @@ def _flavour(design: Design, areas_from_data: bool) -> dict[str, object]:
     if areas_from_data:
         invariants.append({**_counts(design, design.spine.last, Query(())), "at_least": 1})
     nested = [[narrow, wide] for wide, narrow in zip(levels, levels[1:], strict=False)]
-    records = [{"kind": RECORDS, "variables": [*levels, *kinds.names], "free": True}]
+    nested += [[kinds.names[each.axis], each.name] for each in kinds.groupings]
+    variables = [*levels, *kinds.names, *(each.name for each in kinds.groupings)]
+    records = [{"kind": RECORDS, "variables": variables, "free": True}]
     return {
         "invariants": invariants,
         "population": {"name": f"{UNIT} records", "records": records, "determines": nested},
@@ -83,7 +85,7 @@ def _flavour(design: Design, areas_from_data: bool) -> dict[str, object]:
 
 def _counts(design: Design, level: int, query: Query) -> dict[str, object]:
     area = [design.spine.levels[level]] if level else []
-    return {"counts": RECORDS, "by": [*area, *(design.attributes.names[axis] for axis in query.axes)]}
+    return {"counts": RECORDS, "by": [*area, *(name for name, _ in design.attributes.columns(query))]}
 
 
 def _inhabited(design: Design) -> str:

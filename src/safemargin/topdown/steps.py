@@ -10,8 +10,8 @@ from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.mechanisms.topdown.measure import measure
 from safemargin.mechanisms.topdown.tidy import all_reach, tidy
 from safemargin.model.arrays import IntArray
+from safemargin.model.attributes import Query
 from safemargin.model.design import Design, check_truth, limits
-from safemargin.model.spine import Query
 from safemargin.topdown.folder import Folder, write_cells
 
 Progress = Callable[[str, int, int], None]
@@ -87,7 +87,7 @@ def estimate(folder: Folder, progress: Progress = silent) -> None:
         if not path.exists():
             values = found.estimate(level)
             error = found.standard_error(level, kinds.detailed)
-            columns = {"estimate": values, "standard_error": np.broadcast_to(error[:, None], values.shape)}
+            columns = {"estimate": values, "standard_error": error}
             write_cells(path, spine, level, kinds, kinds.detailed, columns, "unbiased estimate")
     constraints = limits(design, measured.exact)
     reachable = all_reach(design, constraints)

@@ -11,8 +11,8 @@ from safemargin.mechanisms.topdown.nonnegative import Infeasible, nonnegative
 from safemargin.mechanisms.topdown.reach import Reach, reach
 from safemargin.mechanisms.topdown.whole import whole
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
+from safemargin.model.attributes import Query
 from safemargin.model.design import Design, Limit, summed_limit
-from safemargin.model.spine import Query
 
 
 def tidy(
@@ -108,11 +108,11 @@ def _within(design: Design, limits: Mapping[Query, Limit], margin: Query) -> lis
 def _weights(
     design: Design, fit: Fit, level: int, margin: Query, settled: tuple[Query, IntArray] | None
 ) -> dict[Query, FloatArray]:
-    """How much a margin counts, by area: its precision. Margins that are known or settled do not."""
-    found = {margin: np.ones(len(fit.up[level]))}
+    """How much each count of a margin weighs, by area: its precision. Margins that are known or settled do not."""
+    found = {margin: np.ones((len(design.spine.names[level]), design.attributes.cells(margin)))}
     for query in (margin, *design.measured(level)):
         if query <= margin and not (settled is not None and query <= settled[0]):
             error = fit.standard_error(level, query)
-            if error.min() > 0:
-                found[query] = 1 / error**2
+            if error.max() > 0:  # counts that are known do not move, whatever they weigh
+                found[query] = 1 / np.where(error > 0, error, error.max()) ** 2
     return found
