@@ -18,7 +18,7 @@ from safemargin.mechanisms.topdown.reach import Reach, reach
 from safemargin.mechanisms.topdown.tidy import all_reach, tidy
 from safemargin.mechanisms.topdown.whole import whole
 from safemargin.model.arrays import IntArray
-from safemargin.model.attributes import Attributes, Query
+from safemargin.model.attributes import Attributes, Grouping, Query
 from safemargin.model.design import MOST, Design, Limit, Measured, check_truth, limits
 from safemargin.model.spine import build_spine
 from safemargin.randomness import numpy_generator
@@ -93,14 +93,15 @@ def test_variances_spend_the_budget_to_the_last_fraction() -> None:
 
 def test_sigmas_of_the_census_follow_from_its_shares() -> None:
     """US persons of the 2020 redistricting file: rationals of the signed certificate and the production configuration
-    (uscensusbureau/DAS_2020_Redistricting_Production_Code). `hhinstlevels` groups an attribute; another margin with
-    its share stands for it here.
+    (uscensusbureau/DAS_2020_Redistricting_Production_Code). `hhinstlevels` puts households, institutions and others
+    together.
     """
     kinds = Attributes(
         ("hhgq", "votingage", "hispanic", "cenrace"),
         tuple(tuple(map(str, range(size))) for size in (8, 2, 2, 63)),
+        (Grouping("hhinstlevels", 0, ("household", "institution", "other"), (0, 1, 1, 1, 1, 2, 2, 2)),),
     )
-    titles = ["total", "cenrace", "hispanic", "votingage", "hhgq*votingage", "hhgq", "hispanic*cenrace"]
+    titles = ["total", "cenrace", "hispanic", "votingage", "hhinstlevels", "hhgq", "hispanic*cenrace"]
     titles += ["votingage*cenrace", "votingage*hispanic", "votingage*hispanic*cenrace", "detailed"]
     parts = [
         [0, 52, 26, 26, 26, 26, 130, 130, 26, 442, 3213],
@@ -137,6 +138,12 @@ def test_sigmas_of_the_census_follow_from_its_shares() -> None:
     stated |= {(5, "detailed"): 3.18, (3, "hispanic*cenrace"): 2.23, (4, "hispanic*cenrace"): 2.23}
     for (level, title), value in stated.items():
         assert sigma(level, title) == pytest.approx(value, rel=0.005)
+    spent = sum(1 / variance for level in range(6) for variance in design.measured(level).values())
+    assert spent == design.rho
+    noisy = tuple({query: np.ones((1, kinds.cells(query))) for query in design.measured(level)} for level in range(6))
+    found = fit(design, Measured(noisy, {(0, Query(())): np.array([[2016]])}))  # type: ignore[arg-type]
+    errors = [float(found.standard_error(5, kinds.query(title)).max()) for title in ("hhgq", "hhinstlevels")]
+    assert found.estimate(5).sum() == pytest.approx(2016) and errors[1] < errors[0]
 
 
 def test_moving_a_person_changes_every_margin_by_at_most_two_in_squares() -> None:

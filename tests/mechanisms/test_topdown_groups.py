@@ -1,15 +1,21 @@
 """Groups of categories as TopDown's queries, constraints and columns."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
-from safemargin.errors import InputError
+from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.topdown.basis import Basis
 from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.model.attributes import Query
 from safemargin.model.design import Design
+from safemargin.model.guarantee_file import read_guarantee
+from safemargin.topdown import recompute, run
+from safemargin.topdown.folder import Folder
 from spines import GROUPED, dense_fit, designed, people, rounded_noise, summing, uneven_spine
 
 SPLIT = {"total": "1/8", "voting": "1/8", "sex*helped": "1/8", "voting*housed": "1/8", "tenure": "1/8"}
@@ -94,3 +100,127 @@ def check(design: Design, seed: int) -> None:
             rows = np.kron(sums[level], summing(query, GROUPED))
             error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0))
             assert found.standard_error(level, query).reshape(-1) == pytest.approx(error, abs=2e-5)
+
+
+PEOPLE = "state,town,age,home\n" + "".join(
+    f"{town[0]},{town},{age},{home}\n"
+    for town, age, home, count in [
+        ("n1", "0-9", "flat", 4), ("n1", "10-17", "flat", 3), ("n1", "30+", "care", 2), ("n2", "18-29", "dorm", 5),
+        ("n2", "30+", "flat", 6), ("s1", "0-9", "flat", 1), ("s1", "18-29", "flat", 7), ("s2", "30+", "care", 3),
+    ]
+    for _ in range(count)
+)  # fmt: skip
+
+CONFIG = """\
+[data]
+file = "people.csv"
+
+[spine]
+levels = ["state", "town"]
+
+[attributes]
+age = ["0-9", "10-17", "18-29", "30+"]
+home = ["flat", "dorm", "care"]
+
+[groupings.voting]
+of = "age"
+groups = { minor = ["0-9", "10-17"], adult = ["18-29", "30+"] }
+
+[groupings.quarters]
+of = "home"
+file = "quarters.csv"
+
+[budget]
+rho = "1/20"
+levels = { all = "1/3", state = "1/3", town = "1/3" }
+queries = { total = "1/4", "voting*quarters" = "1/4", detailed = "1/2" }
+
+[[invariants]]
+level = "state"
+query = "voting"
+
+[[zeros]]
+voting = ["minor"]
+quarters = ["group"]
+
+[[bounds]]
+level = "town"
+query = "quarters"
+file = "limits.csv"
+"""
+
+
+def land(folder: Path, config: str = CONFIG) -> Path:
+    """Two states with two towns each; nobody under 18 lives in group quarters."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "quarters.csv").write_text("home,quarters\nflat,private\ndorm,group\ncare,group\n")
+    (folder / "half.csv").write_text("home,quarters\nflat,private\ndorm,group\n")
+    (folder / "limits.csv").write_text("town,quarters,at_least,at_most\nn1,group,1,2\ns1,group,0,0\n")
+    (folder / "topdown.toml").write_text(config)
+    return folder / "topdown.toml"
+
+
+def test_a_release_by_groups(tmp_path: Path) -> None:
+    outcome = run(land(tmp_path), tmp_path / "out")
+    folder, kinds = Folder(outcome.published), outcome.design.attributes
+    design = folder.read_design()
+    assert design.attributes == kinds and design.passes == (kinds.query("quarters"), kinds.detailed)
+    voting, quarters = kinds.query("voting"), kinds.query("quarters")
+    tables = [folder.read_table(design, level) for level in range(3)]
+    assert kinds.margin(tables[1], voting).tolist() == [[7, 13], [1, 10]]
+    towns = kinds.margin(tables[2], quarters)
+    assert 1 <= towns[0, 1] <= 2 and towns[2, 1] == 0
+    assert not kinds.margin(tables[2], kinds.query("voting*quarters"))[:, 1].any()
+    assert recompute(outcome.published).different == 0
+    with duckdb.connect() as database:
+        path = outcome.published / "noisy/2-town-voting.quarters.parquet"
+        rows = database.execute(f"select town, voting, quarters, status from '{path}' limit 2").fetchall()
+    assert rows == [("n1", "minor", "private", "noisy"), ("n1", "minor", "group", "noisy")]
+    promise = read_guarantee(outcome.published / "promise.json")
+    assert promise is not None
+    said = json.loads((outcome.published / "promise.json").read_text())
+    assert said["invariants"][1] == {"counts": "persons", "by": ["state", "voting"]}
+    assert ["age", "voting"] in said["population"]["determines"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('adult = ["18-29", "30+"]', 'adult = ["18-29"]', "groupings.voting: '30+' is in no group"),
+        (
+            'adult = ["18-29", "30+"]',
+            'adult = ["18-29", "40+"]',
+            "groupings.voting: adult: '40+' is not a category of age",
+        ),
+        ('["18-29", "30+"]', '["0-9", "18-29", "30+"]', "groupings.voting: '0-9' is in 'minor' and in 'adult'"),
+        ('of = "age"', 'of = "ages"', "groupings.voting.of = 'ages': must be one of the attributes (age, home)"),
+        ('"quarters.csv"', '"half.csv"', "half.csv: 'care' is in no group; each category of home must be in one"),
+        ('"quarters.csv"', '"people.csv"', "people.csv: there is no column 'quarters'; the columns are state, town"),
+        ('"quarters.csv"', '"none.csv"', "none.csv: cannot be read: No such file"),
+        ("[groupings.voting]", "[groupings.voting]\nfile = 'x.csv'", "groupings.voting: state either groups or a file"),
+        ('voting = ["minor"]', 'voting = ["0-9"]', "zeros.voting: '0-9' is not one of its categories"),
+        ("groupings.voting]", "groupings.home]", "'home' is the name of two levels, attributes or groupings"),
+        ('"voting*quarters"', '"voting*age"', "query 'voting*age': must be total, detailed or attributes joined by"),
+        (
+            "[budget]",
+            '[groupings.old]\nof = "age"\ngroups = { no = ["10-17", "0-9"], yes = ["30+", "18-29"] }\n[budget]',
+            "groupings.old: has the same groups as 'voting'; drop one of them",
+        ),
+    ],
+)
+def test_groupings_that_do_not_group_are_refused(before: str, after: str, message: str, tmp_path: Path) -> None:
+    config = land(tmp_path, CONFIG.replace(before, after, 1))
+    with pytest.raises(InputError) as error:
+        run(config, tmp_path / "out")
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_changed_grouping_is_other_input(tmp_path: Path) -> None:
+    config = land(tmp_path)
+    run(config, tmp_path / "out")
+    (tmp_path / "quarters.csv").write_text("home,quarters\nflat,private\ndorm,private\ncare,group\n")
+    config.write_text(CONFIG)
+    with pytest.raises(OutputError, match="holds a run on other input"):
+        run(config, tmp_path / "out")
