@@ -15,7 +15,8 @@ from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.mechanisms.topdown.measure import gaussian, measure
 from safemargin.mechanisms.topdown.nonnegative import Infeasible, nonnegative
 from safemargin.mechanisms.topdown.reach import Reach, reach
-from safemargin.mechanisms.topdown.tidy import all_reach, tidy
+from safemargin.mechanisms.topdown.settle import settle
+from safemargin.mechanisms.topdown.tidy import all_reach
 from safemargin.mechanisms.topdown.whole import whole
 from safemargin.model.arrays import IntArray
 from safemargin.model.attributes import Attributes, Grouping, Query
@@ -43,13 +44,7 @@ SEX_AGE = KINDS.query("sex*age")
 
 
 def settled(design: Design, measured: Measured) -> list[IntArray]:
-    found, constraints = fit(design, measured), limits(design, measured.exact)
-    reachable = all_reach(design, constraints)
-    tables: list[IntArray] = []
-    for level in range(len(design.spine.levels)):
-        above = tables[-1] if tables else None
-        tables.append(tidy(design, constraints[level], reachable[level], found, level, above))
-    return tables
+    return settle(design, limits(design, measured.exact), fit(design, measured))
 
 
 def test_parts_that_lie_in_two_areas_are_refused() -> None:

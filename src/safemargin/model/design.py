@@ -137,6 +137,14 @@ def summed_limit(attributes: Attributes, limit: Limit, query: Query) -> Limit:
     return Limit(query, low, np.where(endless, MOST, high))
 
 
+def limits_within(attributes: Attributes, limits: Mapping[Query, Limit], margin: Query) -> list[Limit]:
+    """What limits say about a margin."""
+    found: dict[Query, Limit] = {}
+    for limit in limits.values():
+        _tighten(found, summed_limit(attributes, limit, limit.query & margin))
+    return list(found.values())
+
+
 def _tighten(found: dict[Query, Limit], limit: Limit) -> None:
     before = found.get(limit.query)
     if before is not None:

@@ -39,6 +39,12 @@ class Spine:
         """By level, the place of the first part of every area one level up."""
         return tuple(frozen(np.flatnonzero(np.diff(above, prepend=-1))) for above in self.parents)
 
+    def parts(self, level: int, place: int) -> range:
+        """Places of the parts of an area, one level down."""
+        starts = self.starts[level + 1]
+        end = int(starts[place + 1]) if place + 1 < len(starts) else len(self.names[level + 1])
+        return range(int(starts[place]), end)
+
     def sums(self, level: int, values: Numbers) -> Numbers:
         """Rows of the areas of `level` added up to those one level up."""
         summed: Numbers = np.add.reduceat(values, self.starts[level], axis=0)

@@ -91,6 +91,23 @@ class FileSection(MarginSection):
     file: File = Field(description="tidy file of the level, the attributes and the limits or counts")
 
 
+class BoundsSection(FileSection):
+    """Limits of a margin as they are, or as a number of units with so many people in each."""
+
+    units: Name | None = Field(default=None, description="column with a number of units, such as homes")
+    each: Annotated[tuple[int, int], Field(strict=False)] | None = Field(
+        default=None, description="the least and the most people in a unit"
+    )
+
+    @model_rule(mode="after")
+    def _units_have_people(self) -> Self:
+        if (self.units is None) != (self.each is None):
+            raise InputError("bounds: state both units and each, or neither")
+        if self.each is not None and not 0 <= self.each[0] <= self.each[1]:
+            raise InputError(f"bounds.each = {list(self.each)}: must be the least and the most people in a unit")
+        return self
+
+
 class TablesSection(Section):
     """How tables of whole people are made."""
 
@@ -108,7 +125,7 @@ class TopDownProject(Section):
     budget: BudgetSection
     invariants: Annotated[tuple[MarginSection, ...], Field(strict=False)] = ()
     zeros: Annotated[tuple[Mapping[Name, Names], ...], Field(strict=False)] = ()
-    bounds: Annotated[tuple[FileSection, ...], Field(strict=False)] = ()
+    bounds: Annotated[tuple[BoundsSection, ...], Field(strict=False)] = ()
     earlier: Annotated[tuple[FileSection, ...], Field(strict=False)] = ()
     tables: TablesSection = TablesSection()
 

@@ -1,6 +1,7 @@
 """People counted by area and attributes, the tree of areas, and limits by area, as TopDown needs them."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,7 @@ from safemargin.errors import InputError, TooLargeError
 from safemargin.model.arrays import BoolArray, IntArray, frozen
 from safemargin.model.design import MOST, Design, Limit
 from safemargin.model.spine import Spine, build_spine
-from safemargin.project.topdown import FileSection, TopDownProject
+from safemargin.project.topdown import BoundsSection, FileSection, TopDownProject
 from safemargin.tabulate.duck import DuckSource, connected
 from safemargin.tabulate.engines import open_source
 from safemargin.tabulate.profiles import check_columns
@@ -38,8 +39,8 @@ def read_design(project: TopDownProject) -> Design:
         project.queries,
         tuple(dict.fromkeys(exact)),
         _impossible(project),
-        tuple(_limit(project, spine, section, ("at_least", "at_most")) for section in project.bounds),
-        tuple(_limit(project, spine, section, ("count", "count")) for section in project.earlier),
+        tuple(_limit(project, spine, each, _columns(each)) for each in project.bounds),
+        tuple(_limit(project, spine, each, ("count",)) for each in project.earlier),
         project.passes,
     )
 
@@ -164,42 +165,76 @@ def _impossible(project: TopDownProject) -> BoolArray:
     return found
 
 
-def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tuple[str, str]) -> tuple[int, Limit]:
+def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tuple[str, ...]) -> tuple[int, Limit]:
     """Limits from a tidy file; what it does not list is free."""
     level, query = project.place(section)
     kinds, path = project.kinds, section.file
     source = _source(path)
     columns = (*([section.level] if level else []), *(name for name, _ in kinds.columns(query)))
     check_columns(path, source.columns, columns)
-    present = [end for end in ends if end in source.columns]
+    present = [end for end in dict.fromkeys(ends) if end in source.columns]
     if not present:
         raise InputError(f"{path}: has no column {' or '.join(dict.fromkeys(ends))}")
     fields = [f"{_text(source, name)} as k{place}" for place, name in enumerate(columns)]
-    fields += [f"{source.fields[end]}::varchar as {end}" for end in dict.fromkeys(present)]
+    fields += [f"{source.fields[end]}::varchar as v{place}" for place, end in enumerate(present)]
     labels = [spine.names[level]] if level else []
     labels += [each for _, each in kinds.columns(query)]
     with connected(path) as database:
         database.execute(f"create temp table people as select {', '.join(fields)} from {source.scan}")
         selected, joined = _placed(database, path, columns, labels)
-        shown = ", ".join(filter(None, [selected, *dict.fromkeys(present)]))
+        shown = ", ".join(filter(None, [selected, *(f"v{place}" for place in range(len(present)))]))
         rows = database.execute(f"select {shown} from people {joined}").fetchall()
     shape = (len(spine.names[level]), *kinds.shape(query))
-    low, high = np.zeros(shape, dtype=np.int64), np.full(shape, MOST)
+    found = [np.full(shape, -1, dtype=np.int64) for _ in present]
+    seen = np.zeros(shape, dtype=bool)
     for row in rows:
         cell = row[: len(columns)] if level else (0, *row[: len(columns)])
-        said = dict(zip(dict.fromkeys(present), row[len(columns) :], strict=True))
-        if (least := said.get(ends[0])) not in (None, ""):
-            low[cell] = _whole(path, ends[0], str(least))
-        if (most := said.get(ends[1])) not in (None, ""):
-            high[cell] = _whole(path, ends[1], str(most))
-        if low[cell] > high[cell]:
-            where = ", ".join(f"{name} {label[at]}" for name, label, at in zip(columns, labels, row, strict=False))
-            raise InputError(f"{path}: {where}: at least {low[cell]} and at most {high[cell]} cannot both hold")
+        if seen[cell]:
+            raise InputError(f"{path}: {_words(columns, labels, row)}: is listed twice")
+        seen[cell] = True
+        for values, column, text in zip(found, present, row[len(columns) :], strict=True):
+            if text not in (None, ""):
+                values[cell] = _whole(path, column, str(text))
+    low, high = _ends(section, dict(zip(present, found, strict=True)), ends)
+    crossed = np.argwhere(low > high)
+    if len(crossed):
+        at = crossed[0].tolist()
+        least, most = int(low[tuple(at)]), int(high[tuple(at)])
+        where = _words(columns, labels, at if level else at[1:])
+        raise InputError(f"{path}: {where}: at least {least} and at most {most} cannot both hold")
     count = len(spine.names[level])
     return level, Limit(query, frozen(low.reshape(count, -1)), frozen(high.reshape(count, -1)))
 
 
+def _columns(section: BoundsSection) -> tuple[str, ...]:
+    return ("at_least", "at_most") if section.units is None else (section.units,)
+
+
+def _ends(section: FileSection, found: dict[str, IntArray], ends: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+    """The least and the most of every cell from the columns of a file, where -1 says nothing.
+
+    Where a file counts units, areas that it does not list have none; categories that it never names are free.
+    """
+    if isinstance(section, BoundsSection) and section.each is not None:
+        units = found[ends[0]]
+        named = (units >= 0).any(axis=0, keepdims=True)
+        units = np.maximum(units, 0)
+        return units * section.each[0], np.where(named, np.minimum(units * section.each[1], MOST), MOST)
+    nothing = np.full_like(next(iter(found.values())), -1)
+    least, most = found.get(ends[0], nothing), found.get(ends[-1], nothing)
+    return np.maximum(least, 0), np.where(most < 0, MOST, most)
+
+
+def _words(columns: Sequence[str], labels: Sequence[tuple[str, ...]], places: Sequence[int]) -> str:
+    words = [f"{name} {label[at]}" for name, label, at in zip(columns, labels, places, strict=False)]
+    return ", ".join(words) or "all people"
+
+
 def _whole(path: Path, column: str, text: str) -> int:
-    if not text.isdigit():
-        raise InputError(f"{path}: {column} = {text!r}: must be a whole number that is not negative")
-    return int(text)
+    try:
+        value = Fraction(text)
+    except ValueError:
+        value = Fraction(-1)
+    if value < 0 or value.denominator != 1 or value > MOST:
+        raise InputError(f"{path}: {column} = {text!r}: must be a whole number that is not negative, below 2 ** 53")
+    return int(value)
