@@ -222,5 +222,5 @@ def test_a_changed_grouping_is_other_input(tmp_path: Path) -> None:
     run(config, tmp_path / "out")
     (tmp_path / "quarters.csv").write_text("home,quarters\nflat,private\ndorm,private\ncare,group\n")
     config.write_text(CONFIG)
-    with pytest.raises(OutputError, match="holds a run on other input"):
+    with pytest.raises(OutputError, match="holds a run with another quarters.csv"):
         run(config, tmp_path / "out")

@@ -14,6 +14,7 @@ from commands import Run, in_process
 from safemargin.errors import InputError, OutputError
 from safemargin.model.accuracy import CELLS, PEOPLE
 from safemargin.model.arrays import IntArray
+from safemargin.model.design import MOST
 from safemargin.model.guarantee_file import read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
@@ -229,7 +230,7 @@ def test_a_folder_of_other_input_is_left_alone(tmp_path: Path) -> None:
     config = land(tmp_path)
     run(config, tmp_path / "out")
     (tmp_path / "people.csv").write_text(PEOPLE_CSV + "S,s2,f,old\n")
-    with pytest.raises(OutputError, match="holds a run on other input"):
+    with pytest.raises(OutputError, match="holds a run with another people.csv"):
         run(config, tmp_path / "out")
     with pytest.raises(OutputError, match="is not empty and holds no run"):
         run(config, tmp_path)
@@ -316,6 +317,12 @@ REFUSED = [
     ("[[inv", f"{BOUND}'full.csv'\n[[inv", "cannot hold together: state 'N': all people: at least 9 and at most 3"),
     ("[[inv", f"{BOUND}'false.csv'\n[[inv", "bounds: town 's1': all people: the data do not lie in 0 to 2"),
     ("[[inv", f"{BOUND}'crossed.csv'\n[[inv", "crossed.csv: town s1: at least 3 and at most 2 cannot both hold"),
+    ("[[inv", f"{BOUND}'twice_listed.csv'\n[[inv", "twice_listed.csv: town n1: is listed twice"),
+    ("[[inv", f"{BOUND}'words.csv'\n[[inv", "words.csv: at_least = 'few': must be a whole number that is not negative"),
+    ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\n[[inv", "bounds: state both units and each, or neither"),
+    ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [2, 1]\n[[inv", "bounds.each = [2, 1]: must be the least and"),
+    ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [1, 2]\n[[inv", "full.csv: has no column n"),
+    ('"people.csv"', '"gaps.csv"', "gaps.csv: column 'age' is empty in some rows; give every row a value"),
     ('sex = ["f", "m"]', 'count = ["f"]', "'count' cannot be the name of a level or attribute: published files use it"),
     ('sex = ["f", "m"]', 'Age = ["f"]', "'age' is the name of two levels, attributes or groupings"),
     ('sex = ["f", "m"]', '"s*x" = ["f"]', "'s*x' cannot be the name of a level or attribute: * joins attributes"),
@@ -334,10 +341,31 @@ def test_bad_input_is_refused_in_one_line(before: str, after: str, message: str,
     (tmp_path / "full.csv").write_text("town,at_least\nn1,9\n")
     (tmp_path / "false.csv").write_text("town,at_most\ns1,2\n")
     (tmp_path / "crossed.csv").write_text("town,at_least,at_most\ns1,3,2\n")
+    (tmp_path / "twice_listed.csv").write_text("town,at_least\nn1,1\nn1,2\n")
+    (tmp_path / "words.csv").write_text("town,at_least\nn1,few\n")
+    (tmp_path / "gaps.csv").write_text(PEOPLE_CSV.replace("n1,f,old", "n1,f,"))
     ran = run_cli("topdown", config, "--out", tmp_path / "out")
     assert (ran.code, ran.out) == (2, "") and ran.err.count("\n") == 1
     assert message in ran.err
     assert not (tmp_path / "out").exists(), "nothing is written before everything is checked"
+
+
+def test_other_methods_are_read_before_noise_is_drawn(run_cli: Run, tmp_path: Path) -> None:
+    config = land(tmp_path)
+    ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", f"it={tmp_path}/towns.csv")
+    assert ran.code == 2 and "towns.csv: there is no column 'sex'" in ran.err and not (tmp_path / "out").exists()
+
+
+def test_units_bound_the_people_in_them(tmp_path: Path) -> None:
+    """Facilities by kind, as the census has them: each holds somebody, and where there are none nobody is."""
+    more = "\n[[bounds]]\nlevel = 'town'\nquery = 'age'\nfile = 'units.csv'\nunits = 'n'\neach = [1, 3]\n"
+    config = land(tmp_path, more=more)
+    (tmp_path / "units.csv").write_text("town,age,n\nn1,old,1\nn2,old,1.0\ns1,old,1\n")
+    ((level, limit),) = read_design(TopDownProject.load(config)).bounds
+    assert level == 2 and limit.low.tolist() == [[0, 1], [0, 1], [0, 1], [0, 0]]
+    assert limit.high.tolist() == [[MOST, 3], [MOST, 3], [MOST, 3], [MOST, 0]], "young people are in no unit"
+    old = tables(run(config, tmp_path / "out").published)[2].reshape(4, 2, 2).sum(axis=1)[:, 1]
+    assert (old >= [1, 1, 1, 0]).all() and (old <= [3, 3, 3, 0]).all()
 
 
 def test_command(run_cli: Run, tmp_path: Path) -> None:

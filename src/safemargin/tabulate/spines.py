@@ -124,6 +124,8 @@ def _placed(
             f"select k{place} from people anti join labels{place} on k{place} = label order by 1 limit 1"
         ).fetchall()
         if unknown:
+            if not unknown[0][0]:
+                raise InputError(f"{path}: column {column!r} is empty in some rows; give every row a value")
             what = "areas" if place == 0 else "attributes"
             raise InputError(f"{path}: {column} = {unknown[0][0]!r} is not one of the {what} that are listed")
         selected.append(f"labels{place}.place as p{place}")

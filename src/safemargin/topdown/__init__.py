@@ -63,6 +63,10 @@ def run(
     try:
         design = read_design(project)
         counts = design.spine.counts(count_people(project, design.spine))
+        others = {
+            name: design.spine.counts(count_people(project, design.spine, path))
+            for name, path in (beside or {}).items()
+        }
         public = Folder(folder / "published")
         check(public, design, counts)
     except InputError as error:
@@ -80,8 +84,7 @@ def run(
         UNBIASED: [_estimates(public, design, level) for level in range(len(spine.levels))],
         WHOLE: [public.read_table(design, level) for level in range(len(spine.levels))],
     }
-    for name, path in (beside or {}).items():
-        methods[name] = list(spine.counts(count_people(project, spine, path)))
+    methods |= {name: list(tables) for name, tables in others.items()}
     found = accuracy(design, counts, methods)
     return Outcome(project.title or config.stem, public.path, design, promise, found)
 
@@ -106,6 +109,7 @@ def recompute(published: Path, progress: Progress = silent) -> Recomputed:
     """The second step once more, from copies of nothing but its public sources, held against what was published."""
     public = Folder(published)
     design = public.read_design()
+    public.read_measured(design)
     with tempfile.TemporaryDirectory() as name:
         again = Folder(Path(name))
         for source in SOURCES:
@@ -136,17 +140,20 @@ def _claimed(folder: Path, config: Path, project: TopDownProject) -> str:
     files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
     files += [section.file for section in (*project.bounds, *project.earlier)]
     files += [section.file for section in project.groupings.values() if section.file is not None]
-    mark = json.dumps({"schema": 1, "inputs": [[path.name, _hash(path)] for path in files]}, indent=1) + "\n"
+    inputs = [[path.name, _hash(path)] for path in files]
     path = folder / STATE
     try:
         if path.exists():
-            if path.read_text(encoding="utf-8") != mark:
-                raise OutputError(f"{folder}: holds a run on other input; name another folder")
+            before = json.loads(path.read_text(encoding="utf-8"))["inputs"]
+            if before != inputs:
+                changed = [name for name, mark in inputs if [name, mark] not in before]
+                what = f"with another {changed[0]}" if changed else "with other files"
+                raise OutputError(f"{folder}: holds a run {what}; name another folder")
         elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise OutputError(f"{folder}: is not empty and holds no run to go on with; name another folder")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise OutputError(f"{folder}: cannot be read ({error})") from None
-    return mark
+    return json.dumps({"schema": 1, "inputs": inputs}, indent=1) + "\n"
 
 
 def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[str, object]) -> None:

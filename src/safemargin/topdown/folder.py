@@ -97,7 +97,11 @@ class Folder:
                 tuple(limits["earlier"]),
                 tuple(map(kinds.query, said["passes"])),
             )
-        except (OSError, KeyError, TypeError, ValueError, IndexError) as error:
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be read: {error.strerror}; name the folder 'published' of a TopDown release"
+            ) from None
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(f"{path}: is not the design of a TopDown release ({error})") from None
 
     def read_measured(self, design: Design) -> Measured:
