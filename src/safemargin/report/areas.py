@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, Expected
 from safemargin.model.design import Design
 from safemargin.report.charts import Spec, to_svg
@@ -284,11 +285,12 @@ def _known(promise: Promise) -> Html:
 
 
 def _budget(design: Design) -> list[tuple[str, str, str, float]]:
-    return [
-        (level, design.attributes.title(query), str(design.shares[place] * design.queries[place][query]), float(noise))
-        for place, level in enumerate(design.spine.levels)
-        for query, noise in design.measured(place).items()
-    ]
+    found = []
+    for place, level in enumerate(design.spine.levels):
+        for query, parameter in design.measured(place).items():
+            share = design.shares[place] * design.queries[place][query]
+            found.append((level, design.attributes.title(query), str(share), noise_variance(parameter)))
+    return found
 
 
 def _shown(row: tuple[str, str, str, float]) -> tuple[str, str, str, str]:

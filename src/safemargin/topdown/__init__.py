@@ -14,6 +14,7 @@ import numpy as np
 
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.topdown.least_squares import expected_errors
+from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.accuracy import Accuracy, Expected
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design
@@ -99,7 +100,7 @@ def plan(config: Path) -> tuple[Expected, ...]:
         measured = design.measured(level)
         for query, error in errors.items():
             share = design.shares[level] * design.queries[level].get(query, Fraction(0))
-            noise = math.sqrt(measured[query]) if query in measured else None
+            noise = math.sqrt(noise_variance(measured[query])) if query in measured else None
             mean = math.sqrt(float((error**2).mean()))
             found.append(Expected(name, kinds.title(query), str(share), noise, mean))
     return tuple(found)

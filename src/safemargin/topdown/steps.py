@@ -7,7 +7,7 @@ import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.mechanisms.topdown.least_squares import fit
-from safemargin.mechanisms.topdown.measure import measure
+from safemargin.mechanisms.topdown.measure import measure, noise_variance
 from safemargin.mechanisms.topdown.settle import settle
 from safemargin.model.arrays import IntArray
 from safemargin.model.attributes import Query
@@ -51,7 +51,7 @@ def publish_measurements(
                 step(len(spine.names[level]) * kinds.cells(query))
                 continue
             values = measure(kinds.margin(counts[level], query), variance, step)
-            columns = {"noisy_count": values, "variance": np.full(values.shape, float(variance))}
+            columns = {"noisy_count": values, "variance": np.full(values.shape, noise_variance(variance))}
             write_cells(path, spine, level, kinds, query, columns, "noisy")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.mechanisms.topdown.basis import Basis
+from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.attributes import Query
 from safemargin.model.design import Design, Measured
@@ -103,7 +104,7 @@ def _up(
     below: list[Known] | None,
 ) -> list[Known]:
     """Coordinates of a level from the sums of its parts and its own margins."""
-    variances = {query: float(variance) for query, variance in design.measured(level).items()}
+    variances = {query: noise_variance(parameter) for query, parameter in design.measured(level).items()}
     found: list[Known | None] = list(below) if below else [None] * len(basis.components)
     detailed = design.attributes.detailed
     seen = [(query, noisy[query], variances[query]) for query in sorted(noisy, key=lambda each: each != detailed)]
