@@ -14,6 +14,9 @@ from safemargin.model.spine import Spine
 MOST = 2**53
 """Stands for no upper limit; sums of counts stay below it."""
 
+LARGE = MOST >> 20
+"""Upper limits from which on a sum of them says nothing."""
+
 
 LEAST_VARIANCE, MOST_VARIANCE = Fraction(1, 10**12), Fraction(10**12)
 """Of noise that is drawn."""
@@ -112,8 +115,8 @@ def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple
         starts = spine.starts[level]
         for limit in list(found[level].values()):
             low = np.add.reduceat(limit.low, starts, axis=0)
-            high = np.minimum(np.add.reduceat(np.minimum(limit.high, MOST >> 20), starts, axis=0), MOST)
-            open_above = np.add.reduceat((limit.high >= MOST).astype(np.int64), starts, axis=0) > 0
+            high = np.minimum(np.add.reduceat(np.minimum(limit.high, LARGE), starts, axis=0), MOST)
+            open_above = np.add.reduceat((limit.high >= LARGE).astype(np.int64), starts, axis=0) > 0
             _tighten(found[level - 1], Limit(limit.query, low, np.where(open_above, MOST, high)))
     for level, here in reversed(list(enumerate(found))):  # the smallest area that cannot be is the one to look at
         for limit in here.values():
@@ -132,8 +135,8 @@ def summed_limit(attributes: Attributes, limit: Limit, query: Query) -> Limit:
     if query == limit.query:
         return limit
     low = attributes.margin(limit.low, query, limit.query)
-    high = attributes.margin(np.minimum(limit.high, MOST >> 20), query, limit.query)
-    endless = attributes.margin((limit.high >= MOST).astype(np.int64), query, limit.query) > 0
+    high = attributes.margin(np.minimum(limit.high, LARGE), query, limit.query)
+    endless = attributes.margin((limit.high >= LARGE).astype(np.int64), query, limit.query) > 0
     return Limit(query, low, np.where(endless, MOST, high))
 
 
