@@ -293,6 +293,33 @@ def test_earlier_tables_are_agreed_with(tmp_path: Path) -> None:
     assert second.promise["earlier_tables"] == ["detailed of state", "detailed of town"]
 
 
+def test_earlier_releases_count_too(run_cli: Run, tmp_path: Path) -> None:
+    """As with the census: a second run that agrees with the first costs what both cost, and the tree says why."""
+    first = run(land(tmp_path / "first"), tmp_path / "first/out").published
+    more = f"""
+[[earlier]]
+level = "town"
+file = "{first}/tables/total.csv"
+promise = "{first}/manifest.json"
+"""
+    with duckdb.connect() as database:
+        source = f"select town, sum(count)::bigint as count from '{first}/tables/2-town.parquet' group by all"
+        database.execute(f"copy ({source}) to '{first}/tables/total.csv'")
+    config = land(tmp_path / "second", config=CONFIG.replace("rho = 0.5", 'rho = "1/3"'), more=more)
+    ran = run_cli("topdown", config, "--out", tmp_path / "out")
+    assert "With the earlier releases that tables agree with: rho 5/6 (epsilon 9.59)" in " ".join(ran.out.split())
+    second = tmp_path / "out/published"
+    assert (tables(second)[2].sum(axis=1) == tables(first)[2].sum(axis=1)).all()
+    promise = read_guarantee(second / "manifest.json")
+    assert promise.budget == Fraction(5, 6) and promise.rule == "post-processing"
+    (both,) = promise.premises
+    assert both.rule == "composition" and [each.budget for each in both.premises] == [Fraction(1, 3), Fraction(1, 2)]
+    other = json.loads((first / "promise.json").read_text()) | {"measure": "pure", "budget": {"epsilon": "1"}}
+    (first / "promise.json").write_text(json.dumps(other))
+    ran = run_cli("topdown", config, "--out", tmp_path / "again")
+    assert ran.code == 2 and "differ in measure" in ran.err and not (tmp_path / "again").exists()
+
+
 BOUND = "[[bounds]]\nlevel = 'town'\nfile = "
 REFUSED = [
     ('town = "1/3"', 'town = "1/2"', "budget.levels: the shares add up to 7/6 (1.16667), not to 1"),

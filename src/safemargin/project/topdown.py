@@ -108,6 +108,12 @@ class BoundsSection(FileSection):
         return self
 
 
+class EarlierSection(FileSection):
+    """Counts that were published before, and what was promised then."""
+
+    promise: File | None = Field(default=None, description="manifest or promise of the release that the table is from")
+
+
 class TablesSection(Section):
     """How tables of whole people are made."""
 
@@ -126,7 +132,7 @@ class TopDownProject(Section):
     invariants: Annotated[tuple[MarginSection, ...], Field(strict=False)] = ()
     zeros: Annotated[tuple[Mapping[Name, Names], ...], Field(strict=False)] = ()
     bounds: Annotated[tuple[BoundsSection, ...], Field(strict=False)] = ()
-    earlier: Annotated[tuple[FileSection, ...], Field(strict=False)] = ()
+    earlier: Annotated[tuple[EarlierSection, ...], Field(strict=False)] = ()
     tables: TablesSection = TablesSection()
 
     @classmethod

@@ -263,9 +263,13 @@ def _scope(design: Design) -> str:
 
 def _promise_words(promise: Promise) -> str:
     kept = _texts(promise, "invariants")
+    more = promise.get("with_earlier")
+    both = ""
+    if isinstance(more, dict):
+        both = f" With the earlier releases that tables agree with: rho {more['rho']} (epsilon {more['epsilon']:.2f})."
     return (
         f"rho {promise['rho']} in zero-concentrated differential privacy (epsilon {promise['epsilon']:.2f} at delta "
-        f"{promise['delta']:g}), for {promise['neighbours']}. Exact: {'; '.join(kept)}."
+        f"{promise['delta']:g}), for {promise['neighbours']}. Exact: {'; '.join(kept)}.{both}"
     )
 
 

@@ -18,11 +18,12 @@ from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.accuracy import Accuracy, Expected
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design
+from safemargin.model.guarantee_file import document, read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
 from safemargin.topdown.accuracy import UNBIASED, WHOLE, accuracy
 from safemargin.topdown.folder import Folder, read_numbers, write_text
-from safemargin.topdown.promise import derivation, summary
+from safemargin.topdown.promise import derivation, summary, with_earlier
 from safemargin.topdown.steps import Progress, check, estimate, public_files, publish_measurements, silent
 
 STATE = "inside/state.json"
@@ -69,6 +70,10 @@ def run(
             for name, path in (beside or {}).items()
         }
         public = Folder(folder / "published")
+        from_data = project.spine.file is None
+        stated = dict.fromkeys(each.promise for each in project.earlier if each.promise is not None)
+        earlier = [read_guarantee(path) for path in stated]
+        whole = with_earlier(design, from_data, earlier) if earlier else None
         check(public, design, counts)
     except InputError as error:
         text = str(error)
@@ -76,9 +81,9 @@ def run(
     write_text(folder / STATE, mark)
     publish_measurements(public, design, counts, progress)
     estimate(public, progress)
-    from_data = project.spine.file is None
-    promise = summary(design, from_data)
-    write_text(public.path / PROMISE, json.dumps(derivation(design, from_data), indent=1, ensure_ascii=False) + "\n")
+    promise = summary(design, from_data, whole)
+    tree = derivation(design, from_data) if whole is None else {"schema": 1, **document(whole)}
+    write_text(public.path / PROMISE, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
     _write_manifest(public.path, project, promise)
     spine = design.spine
     methods: dict[str, list[IntArray | FloatArray]] = {
@@ -140,6 +145,7 @@ def _claimed(folder: Path, config: Path, project: TopDownProject) -> str:
     """What marks a folder as ours; refused if it is not empty and has no such mark, or another."""
     files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
     files += [section.file for section in (*project.bounds, *project.earlier)]
+    files += [section.promise for section in project.earlier if section.promise is not None]
     files += [section.file for section in project.groupings.values() if section.file is not None]
     inputs = [[path.name, _hash(path)] for path in files]
     path = folder / STATE
