@@ -244,6 +244,12 @@ def test_errors_are_told_beside_another_method(country: Path, released: Path) ->
         )
         database.execute(f"copy ({source}) to '{country.parent}/counted.parquet' (format parquet)")
     again = run(country, released, beside={"itself": country.parent / "counted.parquet"}).accuracy
+    queries = {(each.level, each.query): each for each in again.queries}
+    assert queries["region", "total"].covered is None and queries["region", "total"].whole == 0
+    detailed = queries["block", "detailed"]
+    assert detailed.estimate == pytest.approx(detailed.told, rel=0.1), "7,200 counts: ten standard errors of its own"
+    assert detailed.covered == pytest.approx(0.95, abs=0.025)
+    assert queries["block", "sex*age"].whole < queries["block", "sex*age"].told
     assert again == found
     errors = {(each.method, each.level, each.kind): each.error for each in found.levels}
     assert errors["itself", "block", PEOPLE] == errors["itself", "block", CELLS] == 0

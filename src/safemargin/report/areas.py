@@ -52,6 +52,17 @@ def areas_document(design: Design, promise: Promise, accuracy: Accuracy, publish
             {"method": e.method, "least": e.least, "most": e.most, "areas": e.areas, "rmse": e.error}
             for e in accuracy.sizes
         ],
+        "errors_by_query": [
+            {
+                "level": e.level,
+                "query": e.query,
+                "standard_error": e.told,
+                "estimate": e.estimate,
+                "whole_tables": e.whole,
+                "covered": e.covered,
+            }
+            for e in accuracy.queries
+        ],
         "published": published,
         "report": report,
     }
@@ -131,6 +142,7 @@ def areas_page(
             ),
             section("Error by size of area", figure(draw(sizes_chart(accuracy)), SIZES_CAPTION), _sizes(accuracy)),
             section("Figures", *levels),
+            *([_queries(accuracy)] if accuracy.queries else []),
             section("What is exact, and what is taken for known", _known(promise)),
             section("Budget", table(BUDGET, [_shown(row) for row in _budget(design)], BUDGET[2:])),
         ]
@@ -145,6 +157,11 @@ FLAT_WORDS = (
     "The whole tables hold whole people, add up, and keep every constraint; counts of nobody are too large on average, "
     "and others a little too small. Flat noise has the same loss, all of it spent on the smallest areas and added up; "
     "its errors are expected ones, and it keeps nothing exact."
+)
+QUERY_COLUMNS = ("level", "query", "standard error told", "estimate", "within 1.96", "whole tables")
+QUERY_WORDS = (
+    "Standard errors are told with the release; errors of the estimate should be as large, and 95 % of the counts "
+    "within 1.96 of them. On a level with few areas, chance moves both."
 )
 BESIDE_WORDS = (
     "Errors say nothing about promises: other methods keep other counts exact and protect people otherwise. "
@@ -219,6 +236,20 @@ def _level_rows(accuracy: Accuracy, kind: str) -> list[list[str]]:
         if each.kind == kind:
             rows.setdefault(each.level, [each.level, f"{each.areas:,}"]).append(_number(each.error))
     return list(rows.values())
+
+
+def _queries(accuracy: Accuracy) -> Html:
+    rows = [
+        [
+            each.level,
+            each.query,
+            *map(_number, (each.told, each.estimate)),
+            "-" if each.covered is None else f"{100 * each.covered:.1f} %",
+            _number(each.whole),
+        ]
+        for each in accuracy.queries
+    ]
+    return section("Error by query", paragraphs(QUERY_WORDS), table(QUERY_COLUMNS, rows, QUERY_COLUMNS[2:]))
 
 
 def _sizes(accuracy: Accuracy) -> Html:
