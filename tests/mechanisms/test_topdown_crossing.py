@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin.errors import InputError
+from safemargin.errors import InputError, TooLargeError
+from safemargin.mechanisms.topdown import whole
 from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.mechanisms.topdown.settle import settle
 from safemargin.model.arrays import IntArray
@@ -40,6 +41,16 @@ def test_what_is_true_of_people_always_has_tables(crossed: tuple[tuple[int, str]
     measured = rounded_noise(design, counts, seed)
     tables = settle(design, limits(design, measured.exact), fit(design, measured))
     assert _keeps(design, tables, measured)
+
+
+def test_a_program_that_takes_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "SECONDS", 0.0)
+    spine = uneven_spine(0)
+    counts = people(spine, 0, mean=0.6, kinds=CUBE)
+    design = designed(spine, ((0, "total"), (3, "a*b"), (3, "b*c"), (3, "a*c")), kinds=CUBE, split=SPLIT)
+    measured = rounded_noise(design, counts, 0)
+    with pytest.raises(TooLargeError, match=r"the root: no whole counts were found in 0 s, .*; drop an exact count"):
+        settle(design, limits(design, measured.exact), fit(design, measured))
 
 
 def _keeps(design: Design, tables: Sequence[IntArray], measured: Measured) -> bool:

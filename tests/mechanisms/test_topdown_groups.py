@@ -1,5 +1,6 @@
 """Groups of categories as TopDown's queries, constraints and columns."""
 
+import importlib.util
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -8,11 +9,12 @@ import duckdb
 import numpy as np
 import pytest
 
+from safemargin.account.census_2020 import PERSONS
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.topdown.basis import Basis
 from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.model.attributes import Query
-from safemargin.model.design import Design
+from safemargin.model.design import MOST, Design
 from safemargin.model.guarantee_file import read_guarantee
 from safemargin.topdown import recompute, run
 from safemargin.topdown.folder import Folder
@@ -224,3 +226,32 @@ def test_a_changed_grouping_is_other_input(tmp_path: Path) -> None:
     config.write_text(CONFIG)
     with pytest.raises(OutputError, match="holds a run with another quarters.csv"):
         run(config, tmp_path / "out")
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples/redistricting.py"
+
+
+@pytest.mark.slow
+def test_the_file_of_the_census(tmp_path: Path) -> None:
+    """Its queries, budget and constraints on invented people: the variances are those of its configuration."""
+    spec = importlib.util.spec_from_file_location("redistricting", EXAMPLE)
+    assert spec is not None and spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    outcome = run(example.build(tmp_path, blocks=32), tmp_path / "out")
+    design, kinds = outcome.design, outcome.design.attributes
+    for place, level in enumerate(design.spine.levels):
+        for query, variance in design.measured(place).items():
+            assert variance == PERSONS.variance(level, kinds.title(query))
+    assert sum(len(design.measured(level)) for level in range(6)) == 65
+    folder = Folder(outcome.published)
+    blocks = folder.read_table(design, 5)
+    ((level, limit),) = design.bounds
+    quarters = kinds.margin(blocks, kinds.query("hhgq"))
+    assert level == 5 and (quarters >= limit.low).all() and (quarters <= limit.high).all()
+    assert limit.low.sum() > 0 and (limit.high == 0).sum() > 32 * 6 and (limit.high[:, 0] == MOST).all()
+    nursing, minor = kinds.columns(kinds.query("hhgq*votingage"))
+    place = nursing[1].index("nursing") * 2 + minor[1].index("minor")
+    assert not kinds.margin(blocks, kinds.query("hhgq*votingage"))[:, place].any()
+    detailed = next(each for each in outcome.accuracy.queries if (each.level, each.query) == ("Block", "detailed"))
+    assert detailed.estimate == pytest.approx(detailed.told, rel=0.03), "64,512 counts: ten standard errors of its own"

@@ -392,11 +392,19 @@ def test_other_methods_are_read_before_noise_is_drawn(run_cli: Run, tmp_path: Pa
 def test_units_bound_the_people_in_them(tmp_path: Path) -> None:
     """Facilities by kind, as the census has them: each holds somebody, and where there are none nobody is."""
     more = "\n[[bounds]]\nlevel = 'town'\nquery = 'age'\nfile = 'units.csv'\nunits = 'n'\neach = [1, 3]\n"
+    more += "free = { age = ['young'] }\n"
     config = land(tmp_path, more=more)
     (tmp_path / "units.csv").write_text("town,age,n\nn1,old,1\nn2,old,1.0\ns1,old,1\n")
     ((level, limit),) = read_design(TopDownProject.load(config)).bounds
     assert level == 2 and limit.low.tolist() == [[0, 1], [0, 1], [0, 1], [0, 0]]
     assert limit.high.tolist() == [[MOST, 3], [MOST, 3], [MOST, 3], [MOST, 0]], "young people are in no unit"
+    config.write_text(config.read_text().replace("['young']", "['middle']"))
+    with pytest.raises(InputError, match="bounds.free.age: 'middle' is not one of its categories"):
+        run(config, tmp_path / "out")
+    config.write_text(config.read_text().replace("free = { age = ['middle'] }", ""))
+    with pytest.raises(InputError, match="bounds: town 'n1': age young: the data do not lie in 0 to 0"):
+        run(config, tmp_path / "out")
+    config = land(tmp_path, more=more)
     old = tables(run(config, tmp_path / "out").published)[2].reshape(4, 2, 2).sum(axis=1)[:, 1]
     assert (old >= [1, 1, 1, 0]).all() and (old <= [3, 3, 3, 0]).all()
 

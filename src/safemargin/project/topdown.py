@@ -98,11 +98,14 @@ class BoundsSection(FileSection):
     each: Annotated[tuple[int, int], Field(strict=False)] | None = Field(
         default=None, description="the least and the most people in a unit"
     )
+    free: Mapping[Name, Names] = Field(default={}, description="categories of people who may be in no unit")
 
     @model_rule(mode="after")
     def _units_have_people(self) -> Self:
         if (self.units is None) != (self.each is None):
             raise InputError("bounds: state both units and each, or neither")
+        if self.free and self.units is None:
+            raise InputError("bounds.free: says who may be in no unit; name the column of units")
         if self.each is not None and not 0 <= self.each[0] <= self.each[1]:
             raise InputError(f"bounds.each = {list(self.each)}: must be the least and the most people in a unit")
         return self
@@ -227,15 +230,20 @@ class TopDownProject(Section):
             for section in sections:
                 self.kinds.query(section.query)
         for zero in self.zeros:
-            for name, categories in zero.items():
-                if name not in (*self.attributes, *self.groupings):
-                    there = ", ".join((*self.attributes, *self.groupings))
-                    raise InputError(f"zeros: there is no attribute {name!r}; there are {there}")
-                ((_, labels),) = self.kinds.columns(self.kinds.query(name))
-                unknown = next((one for one in categories if one not in labels), None)
-                if unknown is not None:
-                    raise InputError(f"zeros.{name}: {unknown!r} is not one of its categories")
+            self._check_categories("zeros", zero, (*self.attributes, *self.groupings))
+        for bound in self.bounds:
+            columns = self.kinds.columns(self.kinds.query(bound.query))
+            self._check_categories("bounds.free", bound.free, [name for name, _ in columns])
         return self
+
+    def _check_categories(self, where: str, said: Mapping[str, Sequence[str]], names: Sequence[str]) -> None:
+        for name, categories in said.items():
+            if name not in names:
+                raise InputError(f"{where}: there is no attribute {name!r}; there are {', '.join(names)}")
+            ((_, labels),) = self.kinds.columns(self.kinds.query(name))
+            unknown = next((one for one in categories if one not in labels), None)
+            if unknown is not None:
+                raise InputError(f"{where}.{name}: {unknown!r} is not one of its categories")
 
     def _check_levels(self, where: str, names: Iterable[str]) -> None:
         for name in names:

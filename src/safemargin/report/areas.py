@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
+from rich.measure import Measurement
+from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
 
@@ -30,6 +32,9 @@ Promise = Mapping[str, object]
 
 OURS = 3
 """Methods that are always there: the estimate, the tables, and flat noise."""
+
+WIDEST = 300
+"""Columns of a table that is not cut to the width of the terminal."""
 
 TWO_SIDED = 1.96
 """Standard errors within which 19 of 20 estimates lie."""
@@ -80,7 +85,7 @@ def show_areas(console: Console, design: Design, promise: Promise, accuracy: Acc
             grid.add_column(Text(name), justify="left" if name == "level" else "right")
         for row in _level_rows(accuracy, kind):
             grid.add_row(*map(Text, row))
-        console.print(grid)
+        _print_whole(console, grid)
     console.print(Text(f"\nWritten to {published}."), soft_wrap=True)
 
 
@@ -99,13 +104,20 @@ def show_plan(console: Console, plan: Sequence[Expected]) -> None:
     """How precise every query would be."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("level", "query", "share of rho", "noise alone", "standard error", "95 % within"):
-        grid.add_column(Text(name), justify="left" if name in ("level", "query") else "right")
+        grid.add_column(Text(name), justify="left" if name in ("level", "query") else "right", no_wrap=True)
     for each in plan:
         noise = "-" if each.noise is None else _number(each.noise)
         share = "-" if each.noise is None else each.share
         numbers = _number(each.error), _number(TWO_SIDED * each.error)
         grid.add_row(*map(Text, (each.level, each.query, share, noise, *numbers)))
-    console.print(grid)
+    _print_whole(console, grid)
+
+
+def _print_whole(console: Console, grid: Table) -> None:
+    """A table whose lines are longer than those of the terminal if they must."""
+    options = console.options.update(max_width=WIDEST)
+    wide = Measurement.get(console, options, grid).maximum
+    console.print(Segments(console.render(grid, options.update(width=wide))), soft_wrap=True, end="")
 
 
 def areas_page(
@@ -310,9 +322,11 @@ def _texts(promise: Promise, key: str) -> list[str]:
 
 
 def _known(promise: Promise) -> Html:
+    nobody = promise.get("impossible_cells")
     return points(
         [
             *(f"exact: {each}" for each in _texts(promise, "invariants")),
+            *([f"counts of an area that are zero in all data: {nobody}"] if nobody else []),
             *(f"public bounds: {each}" for each in _texts(promise, "public_bounds")),
             *(f"as published before: {each}" for each in _texts(promise, "earlier_tables")),
         ]

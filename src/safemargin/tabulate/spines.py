@@ -9,6 +9,7 @@ import numpy as np
 
 from safemargin.errors import InputError, TooLargeError
 from safemargin.model.arrays import BoolArray, IntArray, frozen
+from safemargin.model.attributes import Attributes, Query
 from safemargin.model.design import MOST, Design, Limit
 from safemargin.model.spine import Spine, build_spine
 from safemargin.project.topdown import BoundsSection, FileSection, TopDownProject
@@ -160,9 +161,7 @@ def _impossible(project: TopDownProject) -> BoolArray:
     for zero in project.zeros:
         here = np.ones_like(found)
         for name, wanted in zero.items():
-            query = kinds.query(name)
-            ((_, labels),) = kinds.columns(query)
-            here &= np.isin(kinds.groups(query, kinds.detailed), [labels.index(one) for one in wanted])
+            here &= _among(kinds, name, wanted, kinds.detailed)
         found |= here
     return found
 
@@ -197,7 +196,7 @@ def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tu
         for values, column, text in zip(found, present, row[len(columns) :], strict=True):
             if text not in (None, ""):
                 values[cell] = _whole(path, column, str(text))
-    low, high = _ends(section, dict(zip(present, found, strict=True)), ends)
+    low, high = _ends(project, section, dict(zip(present, found, strict=True)), ends)
     crossed = np.argwhere(low > high)
     if len(crossed):
         at = crossed[0].tolist()
@@ -212,19 +211,32 @@ def _columns(section: BoundsSection) -> tuple[str, ...]:
     return ("at_least", "at_most") if section.units is None else (section.units,)
 
 
-def _ends(section: FileSection, found: dict[str, IntArray], ends: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+def _ends(
+    project: TopDownProject, section: FileSection, found: dict[str, IntArray], ends: tuple[str, ...]
+) -> tuple[IntArray, IntArray]:
     """The least and the most of every cell from the columns of a file, where -1 says nothing.
 
-    Where a file counts units, areas that it does not list have none; categories that it never names are free.
+    Where a file counts units, what it does not list has none.
     """
     if isinstance(section, BoundsSection) and section.each is not None:
-        units = found[ends[0]]
-        named = (units >= 0).any(axis=0, keepdims=True)
-        units = np.maximum(units, 0)
-        return units * section.each[0], np.where(named, np.minimum(units * section.each[1], MOST), MOST)
+        units = np.maximum(found[ends[0]], 0)
+        most = np.minimum(units, MOST // max(1, section.each[1])) * section.each[1]
+        query = project.kinds.query(section.query)
+        free = np.full(project.kinds.cells(query), bool(section.free))
+        for name, wanted in section.free.items():
+            free &= _among(project.kinds, name, wanted, query)
+        return units * section.each[0], np.where(free.reshape(units.shape[1:]), MOST, most)
     nothing = np.full_like(next(iter(found.values())), -1)
     least, most = found.get(ends[0], nothing), found.get(ends[-1], nothing)
     return np.maximum(least, 0), np.where(most < 0, MOST, most)
+
+
+def _among(kinds: Attributes, name: str, wanted: Sequence[str], of: Query) -> BoolArray:
+    """Which cells of a margin have one of some categories of an attribute, or groups of them."""
+    query = kinds.query(name)
+    ((_, labels),) = kinds.columns(query)
+    found: BoolArray = np.isin(kinds.groups(query, of), [labels.index(one) for one in wanted])
+    return found
 
 
 def _words(columns: Sequence[str], labels: Sequence[tuple[str, ...]], places: Sequence[int]) -> str:

@@ -35,6 +35,7 @@ def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = Non
         "delta": design.delta,
         "neighbours": NEIGHBOURS,
         "invariants": invariants,
+        "impossible_cells": int(design.impossible.sum()),
         "public_bounds": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.bounds],
         "earlier_tables": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.earlier],
         **together,
