@@ -356,6 +356,23 @@ def test_without_noise_the_truth_comes_out() -> None:
         assert (table == true).all()
 
 
+@pytest.mark.parametrize("scale", [10**8, 10**11])
+@pytest.mark.parametrize("exact", [((0, "total"),), ((0, "total"), (2, "sex"), (2, "age"))])
+def test_large_counts_lose_no_people(scale: int, exact: tuple[tuple[int, str], ...]) -> None:
+    """Beside counts of nobody, which become negative and are moved."""
+    spine, random = uneven_spine(3), numpy_generator(4)
+    leaf = (random.gamma(0.5, 1, (len(spine.names[-1]), 12)) * scale).astype(np.int64)
+    counts = spine.counts(leaf * (random.random(leaf.shape) < 0.6))
+    design = designed(spine, exact)
+    measured = rounded_noise(design, counts, 1)
+    tables = settled(design, measured)
+    for (level, query), values in measured.exact.items():
+        assert (KINDS.margin(tables[level], query) == values).all()
+    for level, (table, true) in enumerate(zip(tables, counts, strict=True)):
+        assert table.min() >= 0 and np.abs(table - true).max() < 50
+        assert not level or (spine.sums(level, table) == tables[level - 1]).all()
+
+
 def test_constraints_that_contradict_each_other_are_named() -> None:
     spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
     counts = spine.counts(np.ones((2, 12), dtype=np.int64))

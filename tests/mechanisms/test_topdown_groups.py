@@ -12,8 +12,8 @@ import pytest
 from safemargin.account.census_2020 import PERSONS
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.topdown.basis import Basis
-from safemargin.mechanisms.topdown.least_squares import fit
-from safemargin.model.attributes import Query
+from safemargin.mechanisms.topdown.least_squares import check_size, fit
+from safemargin.model.attributes import Attributes, Grouping, Query
 from safemargin.model.design import MOST, Design
 from safemargin.model.guarantee_file import read_guarantee
 from safemargin.topdown import recompute, run
@@ -89,6 +89,17 @@ def test_shares_of_very_different_size_lose_no_digits(tiny: Fraction) -> None:
     spine = uneven_spine(2, depth=2)
     split = {"voting": str(tiny), "helped": "1/4", "housed": str(tiny), "detailed": str(Fraction(3, 4) - 2 * tiny)}
     check(designed(spine, ((0, "total"), (1, "helped")), split=split, kinds=GROUPED), 2)
+
+
+def test_groupings_with_too_many_blocks_are_refused() -> None:
+    labels = tuple(map(str, range(60)))
+    pairs = tuple(each // 2 for each in range(60))
+    groupings = tuple(Grouping(f"g{axis}", axis, labels[:30], pairs) for axis in range(3))
+    design = designed(
+        uneven_spine(1, depth=1), kinds=Attributes(("a", "b", "c"), (labels,) * 3, groupings), split={"detailed": "1"}
+    )
+    with pytest.raises(InputError, match="groupings: they cut the attributes into 27,000 combinations of blocks"):
+        check_size(design)
 
 
 def check(design: Design, seed: int) -> None:

@@ -283,6 +283,9 @@ def test_rows_may_stand_for_several_people(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("town,sex,age,n\nn1,f,old,2.5\n")
     with pytest.raises(InputError, match=r"people.csv: column 'n' holds '2.5', which is not a number of people"):
         count_people(project, read_design(project).spine)
+    (tmp_path / "people.csv").write_text("town,sex,age,n\nn1,f,old,1000000000000\nn1,m,old,1\n")
+    with pytest.raises(InputError, match="1,000,000,000,001 people are more than 1,000,000,000,000"):
+        count_people(project, read_design(project).spine)
 
 
 def test_earlier_tables_are_agreed_with(tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ from safemargin.tabulate.profiles import check_columns
 MOST_CELLS = 20_000_000
 """Counts of the smallest areas that are held in memory."""
 
+MOST_PEOPLE = 10**12
+"""Sums of more people, and of parts of them, are not exact in floating point."""
+
 
 def read_design(project: TopDownProject) -> Design:
     """Everything that is public about a release: areas, budget and constraints."""
@@ -83,6 +86,8 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
         found = database.execute(f"select {places[0]}, n::bigint as n from people {places[1]}").fetchnumpy()
         if own:
             _check_homes(database, source, spine)
+    if (people := int(np.sum(found["n"], dtype=object))) > MOST_PEOPLE:
+        raise TooLargeError(f"{path}: {people:,} people are more than {MOST_PEOPLE:,}, for which tables are computed")
     codes = [np.asarray(found[f"p{place}"], dtype=np.int64) for place in range(len(columns))]
     flat = np.ravel_multi_index(codes, (len(spine.names[-1]), *kinds.sizes))
     counts = np.zeros(len(spine.names[-1]) * kinds.cells(kinds.detailed), dtype=np.int64)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.mechanisms.topdown.least_squares import fit
+from safemargin.mechanisms.topdown.least_squares import check_size, fit
 from safemargin.mechanisms.topdown.measure import measure, noise_variance
 from safemargin.mechanisms.topdown.settle import settle
 from safemargin.model.arrays import IntArray
@@ -57,6 +57,7 @@ def publish_measurements(
 
 def check(folder: Folder, design: Design, counts: Sequence[IntArray]) -> None:
     """Refuse what cannot be carried out, before anything is written."""
+    check_size(design)
     exact = _exact(design, counts)
     constraints = limits(design, exact)
     check_truth(design, constraints, tuple(counts))

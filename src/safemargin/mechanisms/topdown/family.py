@@ -10,8 +10,8 @@ from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.model.attributes import Attributes, Query
 from safemargin.model.design import MOST, Limit
 
-NEAR = 1e-7
-"""Rows that an estimate may miss by this share of their size count as met."""
+NEAR, DIGITS = 1e-7, 1e-13
+"""Rows that an estimate may miss by this much, and this share of their size, count as met."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Family:
     def is_met(self, values: FloatArray) -> bool:
         """Whether values satisfy everything, but for rounding errors of floating point."""
         sums = self.matrix @ values
-        slack = NEAR * np.maximum(1.0, np.abs(sums))
+        slack = NEAR + DIGITS * np.abs(sums)
         return bool(
             (values >= -NEAR).all()
             and (values[self.empty] <= NEAR).all()

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from safemargin.errors import TooLargeError
 from safemargin.mechanisms.topdown.basis import Basis
 from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.attributes import Query
 from safemargin.model.design import Design, Measured
 from safemargin.model.spine import Spine
+
+MOST_NUMBERS = 10**8
+"""Of covariances on all levels that are held in memory."""
 
 SINGULAR = 1e-11
 """Directions with less than this share of the largest variance are known."""
@@ -59,8 +63,19 @@ class Fit:
         return self.basis.back(found)
 
 
+def check_size(design: Design) -> None:
+    """Refuse groupings that leave too many numbers to be estimated together."""
+    sizes = [component.size for component in Basis(design.attributes).components if component.size > 1]
+    if design.spine.areas * sum(size**2 for size in sizes) > MOST_NUMBERS:
+        raise TooLargeError(
+            f"groupings: they cut the attributes into {max(sizes):,} combinations of blocks, too many for "
+            f"{design.spine.areas:,} areas; use fewer or coarser ones, which need not cross"
+        )
+
+
 def fit(design: Design, measured: Measured) -> Fit:
     """The best linear unbiased estimate from all noisy margins and exact ones."""
+    check_size(design)
     spine, basis = design.spine, Basis(design.attributes)
     up: list[list[Known]] = [[] for _ in spine.levels]
     for level in range(spine.last, -1, -1):

@@ -12,12 +12,15 @@ from safemargin.errors import TooLargeError
 from safemargin.mechanisms.topdown.ahead import Ahead
 from safemargin.mechanisms.topdown.family import NEAR, Family
 from safemargin.mechanisms.topdown.nonnegative import Infeasible
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray
+from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import MOST
 
 WHOLE = 1e-6
 FAR = 3.0
 """Cost of going one further than the next whole number."""
+
+SOME = 1000.0
+"""How far counts may go at first: integer programs with wide limits lose digits."""
 
 SECONDS = 120.0
 """Time for one integer program."""
@@ -30,28 +33,38 @@ def whole(family: Family, values: FloatArray, ahead: Ahead | None = None) -> Int
     chance = np.where(family.empty, 0.0, np.clip(values - floor, 0.0, 1.0))
     step = np.where(family.empty | (chance == 0.0), 0.0, 1.0)
     found = _solved(family, ahead, floor, 1 - 2 * chance, step, None)
-    if found is None or np.abs(found - np.rint(found)).max(initial=0.0) > WHOLE:
-        found = _solved(family, ahead, floor, 1 - 2 * chance, np.where(family.empty, 0.0, 1.0), ~family.empty)
-    if found is None:
+    for far in (SOME, np.inf):
+        counts = _checked(family, ahead, found)
+        if counts is not None:
+            return counts
+        free = np.where(family.empty, 0.0, far)
+        found = _solved(family, ahead, floor, 1 - 2 * chance, np.where(family.empty, 0.0, 1.0), free)
+    counts = _checked(family, ahead, found)
+    if counts is None:
         raise Infeasible("no whole counts satisfy all constraints")
-    every = np.rint(found).astype(np.int64)
-    counts, later = every[: len(floor)], every[len(floor) :]
-    sums = family.matrix @ counts
-    if (every < 0).any() or (sums < family.least).any() or (sums > family.most).any():
-        raise Infeasible("no whole counts satisfy all constraints")
-    if ahead is not None:
-        sums = ahead.here @ counts + ahead.further @ later
-        if (sums < ahead.least).any() or (sums > ahead.most).any():
-            raise Infeasible("no whole counts satisfy all constraints")
     return counts
 
 
+def _checked(family: Family, ahead: Ahead | None, found: FloatArray | None) -> IntArray | None:
+    """Counts that are whole and keep everything, by addition of whole numbers."""
+    if found is None or np.abs(found - np.rint(found)).max(initial=0.0) > WHOLE:
+        return None
+    every = np.rint(found).astype(np.int64)
+    counts, later = every[: len(family.target)], every[len(family.target) :]
+    sums = family.matrix @ counts
+    good = (every >= 0).all() and (sums >= family.least).all() and (sums <= family.most).all()
+    if good and ahead is not None:
+        sums = ahead.here @ counts + ahead.further @ later
+        good = (sums >= ahead.least).all() and (sums <= ahead.most).all()
+    return counts if good else None
+
+
 def _solved(
-    family: Family, ahead: Ahead | None, floor: FloatArray, cost: FloatArray, step: FloatArray, free: BoolArray | None
+    family: Family, ahead: Ahead | None, floor: FloatArray, cost: FloatArray, step: FloatArray, free: FloatArray | None
 ) -> FloatArray | None:
     """An optimum of `floor` plus at most `step`, then the counts further down.
 
-    Where `free`, counts are whole and may go further, at a cost.
+    With `free`, counts are whole and may go so much further, at a cost.
     """
     import highspy
 
@@ -68,7 +81,7 @@ def _solved(
         matrix = sparse.csr_array(sparse.hstack([matrix, matrix, -matrix]))
         cost = np.concatenate([cost, np.full(2 * size, FAR)])
         low = np.zeros(3 * size)
-        high = np.concatenate([step, np.where(free, np.inf, 0.0), np.where(free, floor, 0.0)])
+        high = np.concatenate([step, free, np.minimum(free, floor)])
     if ahead is not None:
         above = sparse.csr_array((family.matrix.shape[0], later))
         matrix = sparse.csr_array(sparse.hstack([matrix, sparse.vstack([above, ahead.further])]))
