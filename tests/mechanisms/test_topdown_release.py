@@ -236,6 +236,18 @@ def test_a_folder_of_other_input_is_left_alone(tmp_path: Path) -> None:
         run(config, tmp_path)
 
 
+def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
+    config = land(tmp_path)
+
+    def second(words: str, done: int, total: int) -> None:
+        if words == "measuring town":
+            with pytest.raises(OutputError, match="another run is writing to it"):
+                run(config, tmp_path / "out")
+
+    run(config, tmp_path / "out", progress=second)
+    assert recompute(tmp_path / "out/published").different == 0
+
+
 def test_errors_are_told_beside_another_method(country: Path, released: Path) -> None:
     found = run(country, released, beside={"itself": country.parent / "people.parquet"}).accuracy
     with duckdb.connect() as database:

@@ -3,9 +3,11 @@
 import hashlib
 import json
 import math
+import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -26,7 +28,7 @@ from safemargin.topdown.folder import Folder, read_numbers, write_text
 from safemargin.topdown.promise import derivation, summary, with_earlier
 from safemargin.topdown.steps import Progress, check, estimate, public_files, publish_measurements, silent
 
-STATE = "inside/state.json"
+STATE, LOCK = "inside/state.json", "inside/.lock"
 PROMISE, MANIFEST = "promise.json", "manifest.json"
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
 """All that the second step reads, below the public folder."""
@@ -60,7 +62,8 @@ def run(
     `beside` names files of people that another method made, whose errors are told too.
     """
     project = TopDownProject.load(config)
-    mark = _claimed(folder, config, project)
+    inputs = _inputs(config, project)
+    _check_claim(folder, inputs)
     progress("counting", 0, 1)
     try:
         design = read_design(project)
@@ -78,13 +81,15 @@ def run(
     except InputError as error:
         text = str(error)
         raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
-    write_text(folder / STATE, mark)
-    publish_measurements(public, design, counts, progress)
-    estimate(public, progress)
     promise = summary(design, from_data, whole)
-    tree = derivation(design, from_data) if whole is None else {"schema": 1, **document(whole)}
-    write_text(public.path / PROMISE, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
-    _write_manifest(public.path, project, promise)
+    with _alone(folder):
+        _check_claim(folder, inputs)
+        write_text(folder / STATE, json.dumps({"schema": 1, "inputs": inputs}, indent=1) + "\n")
+        publish_measurements(public, design, counts, progress)
+        estimate(public, progress)
+        tree = derivation(design, from_data) if whole is None else {"schema": 1, **document(whole)}
+        write_text(public.path / PROMISE, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+        _write_manifest(public.path, project, promise)
     spine = design.spine
     methods: dict[str, list[IntArray | FloatArray]] = {
         UNBIASED: [_estimates(public, design, level) for level in range(len(spine.levels))],
@@ -141,13 +146,17 @@ def _estimates(public: Folder, design: Design, level: int) -> FloatArray:
     return np.asarray(read_numbers(path, "estimate")["estimate"], dtype=np.float64).reshape(shape)
 
 
-def _claimed(folder: Path, config: Path, project: TopDownProject) -> str:
-    """What marks a folder as ours; refused if it is not empty and has no such mark, or another."""
+def _inputs(config: Path, project: TopDownProject) -> list[list[str]]:
+    """Name and hash of every file that a run reads."""
     files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
     files += [section.file for section in (*project.bounds, *project.earlier)]
     files += [section.promise for section in project.earlier if section.promise is not None]
     files += [section.file for section in project.groupings.values() if section.file is not None]
-    inputs = [[path.name, _hash(path)] for path in files]
+    return [[path.name, _hash(path)] for path in files]
+
+
+def _check_claim(folder: Path, inputs: list[list[str]]) -> None:
+    """Refuse a folder that holds a run on other files, or anything but a run."""
     path = folder / STATE
     try:
         if path.exists():
@@ -156,11 +165,30 @@ def _claimed(folder: Path, config: Path, project: TopDownProject) -> str:
                 changed = [name for name, mark in inputs if [name, mark] not in before]
                 what = f"with another {changed[0]}" if changed else "with other files"
                 raise OutputError(f"{folder}: holds a run {what}; name another folder")
-        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        elif folder.exists() and (not folder.is_dir() or any(each != folder / "inside" for each in folder.iterdir())):
             raise OutputError(f"{folder}: is not empty and holds no run to go on with; name another folder")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OutputError(f"{folder}: cannot be read ({error})") from None
-    return json.dumps({"schema": 1, "inputs": inputs}, indent=1) + "\n"
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One run at a time: two would draw noise twice. The lock goes with the process, however it ends."""
+    path = folder / LOCK
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    with file:
+        if os.name == "posix":
+            import fcntl  # elsewhere there is none
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise OutputError(f"{folder}: another run is writing to it; wait, or name another folder") from None
+        yield
 
 
 def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[str, object]) -> None:
