@@ -58,6 +58,14 @@ def test_margins_are_ordered_by_what_they_determine(one: str) -> None:
             assert (GROUPED.margin(wide, mine, theirs) == GROUPED.margin(table, mine)).all()
 
 
+@pytest.mark.parametrize("title", TITLES)
+def test_moving_a_person_changes_every_margin_by_at_most_two_in_squares(title: str) -> None:
+    """From any cell to any other: within a group nothing changes."""
+    counts = summing(QUERIES[title], GROUPED)
+    squares = ((counts[:, :, None] - counts[:, None, :]) ** 2).sum(axis=0)
+    assert set(squares.reshape(-1)) == ({0.0} if title == "total" else {0.0, 2.0})
+
+
 def test_coordinates_lose_nothing() -> None:
     basis = Basis(GROUPED)
     values = np.arange(60.0).reshape(2, 30) ** 1.5
