@@ -9,12 +9,14 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint, milp
 
 from commands import Run, in_process
 from safemargin.errors import InputError, OutputError
+from safemargin.mechanisms.topdown.family import Forms
 from safemargin.model.accuracy import CELLS, PEOPLE
 from safemargin.model.arrays import IntArray
-from safemargin.model.design import MOST
+from safemargin.model.design import MOST, limits
 from safemargin.model.guarantee_file import read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
@@ -502,3 +504,61 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
     assert errors[WHOLE, "all", CELLS] < errors[FLAT, "all", CELLS] / 2
     assert errors[WHOLE, "country", CELLS] < errors[FLAT, "country", CELLS]
     assert recompute(outcome.published).different == 0
+
+
+UNITS = """
+[[bounds]]
+level = "block"
+query = "hhgq"
+file = "facilities.csv"
+units = "facilities"
+each = [1, 99999]
+free = { hhgq = ["0"] }
+
+[[bounds]]
+level = "block"
+query = "hhgq"
+file = "housing.csv"
+units = "homes"
+each = [0, 99]
+free = { hhgq = ["1", "2", "3", "4", "5", "6", "7"] }
+"""
+
+CENSUS = """
+[data]
+file = "people.csv"
+[spine]
+levels = ["block"]
+[attributes]
+hhgq = ["0", "1", "2", "3", "4", "5", "6", "7"]
+[budget]
+rho = 1
+levels = { all = "1/2", block = "1/2" }
+queries = { detailed = 1 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("exact", "most"),
+    [
+        ('[[invariants]]\nlevel = "block"\n', [3, 8, 4, 0, 0, 4, 0, 0]),
+        ("", [2 * 99, 5 * 99999, 99999, 0, 0, 99999, 0, 0]),
+    ],
+)
+def test_units_bound_people_as_in_the_census(exact: str, most: list[int], tmp_path: Path) -> None:
+    """One block with 2 homes, and 5, 1 and 1 facilities of kinds 1, 2 and 5, and 10 people: `hhgq_total_lb` and
+    `hhgq_total_ub` of the constraint tests of the 2020 disclosure avoidance system, whether the total is exact or not.
+    """
+    land(tmp_path, config=CENSUS + exact + UNITS, people="block,hhgq\n" + "b,1\n" * 5 + "b,2\nb,5\nb,0\nb,0\nb,0\n")
+    (tmp_path / "facilities.csv").write_text("block,hhgq,facilities\nb,1,5\nb,2,1\nb,5,1\n")
+    (tmp_path / "housing.csv").write_text("block,hhgq,homes\nb,0,2\n")
+    design = read_design(TopDownProject.load(tmp_path / "topdown.toml"))
+    kinds = design.attributes
+    total = {(level, query): np.array([[10]]) for level, query in design.exact if level}
+    rows = list(limits(design, total)[1].values())
+    family = Forms(kinds, kinds.detailed).family(
+        None, rows, None, np.zeros(8, bool), np.zeros((1, 8)), {kinds.detailed: np.ones((1, 8))}
+    )
+    bounds = LinearConstraint(family.matrix, family.least, family.most)
+    ends = [[round(abs(milp(sign * np.eye(8)[kind], constraints=bounds).fun)) for kind in range(8)] for sign in (1, -1)]
+    assert ends == [[0, 5, 1, 0, 0, 1, 0, 0], most]
