@@ -117,25 +117,26 @@ class Basis:
 
     def matrix(self, query: Query, component: Component) -> FloatArray:
         """What a margin sees of the numbers of a contrast, if it sees it."""
-        found = np.ones((1, 1))
+        found: FloatArray = np.ones((1, 1))
         for axis, here in enumerate(component.fine):
             if not here:
                 one = query.parts.get(axis, ()) is None
-                found = np.kron(found, np.eye(self.counts[axis]) if one else self._sums(query, axis))
+                found = _product(found, np.eye(self.counts[axis]) if one else self._sums(query, axis))
         return found
 
     def loads(self, query: Query, component: Component) -> tuple[FloatArray, FloatArray]:
         """What counts of a margin are made of: the share of contrasts, and the weights of the numbers of each."""
-        share, weights = np.ones(1), np.ones((1, 1))
+        share: FloatArray = np.ones(1)
+        weights: FloatArray = np.ones((1, 1))
         for axis, here in enumerate(component.fine):
             blocks, one = self.blocks[axis], query.parts.get(axis, ()) is None
             size = np.bincount(blocks)[blocks]
             if here:
-                share, weights = np.kron(share, 1 - 1 / size), np.repeat(weights, len(blocks), axis=0)
+                share, weights = _product(share, 1 - 1 / size), np.repeat(weights, len(blocks), axis=0)
             else:
                 every = (blocks[:, None] == np.arange(self.counts[axis])) / np.sqrt(size)[:, None]
                 mine = every if one else self._sums(query, axis)
-                share, weights = np.repeat(share, len(mine)), np.kron(weights, mine)
+                share, weights = np.repeat(share, len(mine)), _product(weights, mine)
         return share, weights
 
     def variance(self, query: Query, spreads: list[FloatArray]) -> FloatArray:
@@ -173,3 +174,7 @@ class Basis:
     def _order(self, component: Component) -> list[int]:
         """Rows first, then the attributes with contrasts, then the others."""
         return [0, *sorted(range(1, len(self.counts) + 1), key=lambda place: not component.fine[place - 1])]
+
+
+def _product(one: FloatArray, other: FloatArray) -> FloatArray:
+    return np.asarray(np.kron(one, other), dtype=np.float64)

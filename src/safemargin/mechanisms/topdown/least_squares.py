@@ -168,5 +168,4 @@ def _down(spine: Spine, level: int, here: Known, above: Known) -> Known:
 
 def _inverse(spread: FloatArray) -> FloatArray:
     """The pseudo-inverse of covariances, some of whose directions may be known."""
-    found: FloatArray = np.linalg.pinv(spread, rcond=SINGULAR, hermitian=True)
-    return found
+    return np.asarray(np.linalg.pinv(spread, rcond=SINGULAR, hermitian=True), dtype=np.float64)
