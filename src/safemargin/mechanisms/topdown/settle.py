@@ -54,7 +54,7 @@ def settle(
         above = found[level - 1] if level else None
         levels[level] = Settled(table, above, [frozenset()] * (1 if above is None else len(above)))
     marks: frozenset[Area] = frozenset()
-    at = len(found)
+    at, first = len(found), ""
     while at < len(levels):
         here = Level(design, limits, reachable[at], fit, at, _table(levels[at - 1]) if at else None)
         settled = levels[at] = _settled(here, levels[at], marks, progress)
@@ -64,10 +64,13 @@ def settle(
                 keep(at, settled.table)
             at += 1
             continue
-        if at == 0:
-            raise InputError("no whole tables satisfy all exact counts, bounds and earlier tables together")
         if not marks:
+            first = here.words(min(family for _, family in failed))
             drop()
+        if at == 0:
+            raise InputError(
+                f"no whole tables satisfy all exact counts, bounds and earlier tables together: see {first}"
+            )
         marks |= failed
         at -= 1
         _check_change(design, levels[at], at, marks, failed)
