@@ -371,6 +371,7 @@ REFUSED = [
     ("[[inv", f"{BOUND}'words.csv'\n[[inv", "words.csv: at_least = 'few': must be a whole number that is not negative"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\n[[inv", "bounds: state both units and each, or neither"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [2, 1]\n[[inv", "bounds.each = [2, 1]: must be the least and"),
+    ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [1, 2, 3]\n[[inv", "bounds.each = [1, 2, 3]: must be the least"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [1, 2]\n[[inv", "full.csv: has no column n"),
     ('"people.csv"', '"gaps.csv"', "gaps.csv: column 'age' is empty in some rows; give every row a value"),
     ('sex = ["f", "m"]', 'count = ["f"]', "'count' cannot be the name of a level or attribute: published files use it"),

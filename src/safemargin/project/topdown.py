@@ -95,7 +95,7 @@ class BoundsSection(FileSection):
     """Limits of a margin as they are, or as a number of units with so many people in each."""
 
     units: Name | None = Field(default=None, description="column with a number of units, such as homes")
-    each: Annotated[tuple[int, int], Field(strict=False)] | None = Field(
+    each: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
         default=None, description="the least and the most people in a unit"
     )
     free: Mapping[Name, Names] = Field(default={}, description="categories of people who may be in no unit")
@@ -106,7 +106,7 @@ class BoundsSection(FileSection):
             raise InputError("bounds: state both units and each, or neither")
         if self.free and self.units is None:
             raise InputError("bounds.free: says who may be in no unit; name the column of units")
-        if self.each is not None and not 0 <= self.each[0] <= self.each[1]:
+        if self.each is not None and (len(self.each) != 2 or not 0 <= self.each[0] <= self.each[1]):
             raise InputError(f"bounds.each = {list(self.each)}: must be the least and the most people in a unit")
         return self
 
