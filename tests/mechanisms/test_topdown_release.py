@@ -456,7 +456,13 @@ def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released
     }  # fmt: skip
     assert expected["block", "sex*age"]["standard_error"] > expected["tract", "sex*age"]["standard_error"] > 0
     shown = run_cli("topdown", country, "--plan").out
-    assert "95 % within" in shown and "district" in shown
+    assert "95 % within" in shown and "district" in shown and "buys nothing" not in shown
+
+
+def test_a_plan_names_shares_that_buy_nothing(run_cli: Run, tmp_path: Path) -> None:
+    shown = run_cli("topdown", land(tmp_path), "--plan").out
+    assert "total of every state follows from exact counts: its share 1/12 buys nothing." in shown
+    assert "sex of every state" not in shown and "total of every town" not in shown
 
 
 ADULT = """\

@@ -111,6 +111,12 @@ def show_plan(console: Console, plan: Sequence[Expected]) -> None:
         numbers = _number(each.error), _number(TWO_SIDED * each.error)
         grid.add_row(*map(Text, (each.level, each.query, share, noise, *numbers)))
     _print_whole(console, grid)
+    for each in plan:
+        if each.noise is not None and each.error == 0:
+            words = (
+                f"{each.query} of every {each.level} follows from exact counts: its share {each.share} buys nothing."
+            )
+            console.print(Text(words), soft_wrap=True)
 
 
 def _print_whole(console: Console, grid: Table) -> None:
