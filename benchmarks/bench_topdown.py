@@ -3,22 +3,26 @@
     python benchmarks/bench_topdown.py [--largest 16000] [--out curve.svg]
 
 Every country has 100 people per block, 50 blocks per tract and 24 counts in each area. The slope is that of the
-logarithms: 1 is linear.
+logarithms: 1 is linear. Least squares alone are also measured on larger trees without people.
 """
 
 import argparse
 import math
 import time
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from safemargin.mechanisms.topdown.least_squares import fit
+from safemargin.model.attributes import Attributes, Grouping, Query
+from safemargin.model.design import Design, Measured
+from safemargin.model.spine import build_spine
 from safemargin.project.topdown import TopDownProject
 from safemargin.report.charts import to_svg
 from safemargin.tabulate.spines import count_people, read_design
-from safemargin.topdown.country import write_country
+from safemargin.topdown.country import AGE, SEX, TENURE, write_country
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.steps import estimate, publish_measurements
 
@@ -40,6 +44,33 @@ def costs(blocks: int, folder: Path) -> tuple[int, dict[str, float]]:
     estimate(public)
     marks.append(time.process_time())
     return design.spine.areas, dict(zip(STEPS, np.diff(marks).tolist(), strict=True))
+
+
+def bare_tree(width: int, grouped: bool) -> tuple[int, float]:
+    """Areas of a tree of three levels, and CPU seconds of least squares on it, with 24 counts and no people in each."""
+    paths = [(f"{a}", f"{a}.{b}", f"{a}.{b}.{c}") for a in range(width) for b in range(width) for c in range(2 * width)]
+    spine = build_spine(["land", "region", "tract", "block"], "land", paths)
+    voting, working = (
+        Grouping("voting", 1, ("no", "yes"), (0, 1, 1, 1)),
+        Grouping("working", 1, ("no", "yes"), (0, 1, 1, 0)),
+    )
+    kinds = Attributes(("sex", "age", "tenure"), (SEX, AGE, TENURE), (voting, working) if grouped else ())
+    titles = ("total", "voting", "sex*working", "detailed") if grouped else ("total", "age", "sex*age", "detailed")
+    quarter = (Fraction(1, 4),) * 4
+    queries = {kinds.query(title): Fraction(1, 4) for title in titles}
+    total = Query(())
+    free = np.zeros(kinds.cells(kinds.detailed), dtype=bool)
+    exact = ((0, total),)
+    design = Design(
+        spine, kinds, Fraction(1), 1e-10, quarter, (queries,) * 4, exact, free, (), (), (total, kinds.detailed)
+    )
+    noisy = tuple(
+        {query: np.zeros((len(names), kinds.cells(query)), dtype=np.int64) for query in queries}
+        for names in spine.names
+    )
+    start = time.process_time()
+    fit(design, Measured(noisy, {(0, total): np.zeros((1, 1), dtype=np.int64)}))
+    return spine.areas, time.process_time() - start
 
 
 def curve(found: list[tuple[int, dict[str, float]]]) -> str:
@@ -83,6 +114,11 @@ def main() -> None:
     for step in STEPS if len(found) > 1 else ():
         slope = np.polyfit(sizes, [math.log(max(each[step], 1e-3)) for _, each in found], 1)[0]
         print(f"slope of {step}: {slope:.2f}")
+    for grouped in (False, True):
+        bare = [bare_tree(width, grouped) for width in (10, 14, 20, 28, 36)]
+        slope = np.polyfit(*np.log(bare).T, 1)[0]
+        words = "with groups that cross" if grouped else "without groups"
+        print(f"least squares on {bare[-1][0]:,} areas {words}: {bare[-1][1]:.2f} s, slope {slope:.2f}")
     if options.out is not None:
         options.out.write_text(curve(found), encoding="utf-8")
 

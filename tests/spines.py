@@ -6,12 +6,23 @@ from fractions import Fraction
 import numpy as np
 
 from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.model.attributes import Attributes, Grouping, Query
 from safemargin.model.design import Design, Limit, Measured
-from safemargin.model.spine import Attributes, Query, Spine, build_spine
+from safemargin.model.spine import Spine, build_spine
 from safemargin.randomness import numpy_generator
 
 KINDS = Attributes(("sex", "age", "tenure"), (("f", "m"), ("young", "mid", "old"), ("own", "rent")))
 TOTAL, DETAILED = KINDS.query("total"), KINDS.detailed
+GROUPED = Attributes(
+    ("sex", "age", "tenure"),
+    (("f", "m"), ("child", "teen", "adult", "mature", "old"), ("own", "rent", "home")),
+    (
+        Grouping("voting", 1, ("minor", "major"), (0, 0, 1, 1, 1)),
+        Grouping("helped", 1, ("child", "no", "old"), (0, 1, 1, 1, 2)),
+        Grouping("housed", 2, ("private", "home"), (0, 0, 1)),
+    ),
+)
+"""Groups of unequal size; those of age cross."""
 SPLIT = {"total": "1/4", "sex*age": "1/4", "detailed": "1/2"}
 
 
@@ -37,46 +48,47 @@ def designed(
     earlier: tuple[tuple[int, Limit], ...] = (),
     impossible: Sequence[int] = (),
     passes: Sequence[str] = ("total", "detailed"),
+    kinds: Attributes = KINDS,
 ) -> Design:
     """A design with equal shares for all levels."""
     count = len(spine.levels)
-    cells = np.zeros(KINDS.cells(DETAILED), dtype=bool)
+    cells = np.zeros(kinds.cells(kinds.detailed), dtype=bool)
     cells[list(impossible)] = True
-    queries = {KINDS.query(title): Fraction(share) for title, share in split.items()}
+    queries = {kinds.query(title): Fraction(share) for title, share in split.items()}
     return Design(
         spine,
-        KINDS,
+        kinds,
         rho,
         1e-10,
         (Fraction(1, count),) * count,
         (queries,) * count,
-        tuple((level, KINDS.query(title)) for level, title in exact),
+        tuple((level, kinds.query(title)) for level, title in exact),
         cells,
         bounds,
         earlier,
-        tuple(map(KINDS.query, passes)),
+        tuple(map(kinds.query, passes)),
     )
 
 
-def people(spine: Spine, seed: int = 1, mean: float = 3.0) -> tuple[IntArray, ...]:
+def people(spine: Spine, seed: int = 1, mean: float = 3.0, kinds: Attributes = KINDS) -> tuple[IntArray, ...]:
     """Counts by level: many small ones and a few large."""
     random = numpy_generator(seed)
-    shape = (len(spine.names[-1]), KINDS.cells(DETAILED))
+    shape = (len(spine.names[-1]), kinds.cells(kinds.detailed))
     return spine.counts(random.poisson(random.gamma(0.5, 2 * mean, size=shape)).astype(np.int64))
 
 
 def exact_counts(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, Query], IntArray]:
     """What is published as it is."""
-    return {(level, query): KINDS.margin(counts[level], query) for level, query in design.exact}
+    return {(level, query): design.attributes.margin(counts[level], query) for level, query in design.exact}
 
 
 def rounded_noise(design: Design, counts: Sequence[IntArray], seed: int) -> Measured:
     """Measurements that are the same in every run: for tests of what follows from them, not of noise."""
-    random = numpy_generator(seed)
+    random, kinds = numpy_generator(seed), design.attributes
     noisy = [
         {
-            query: KINDS.margin(counts[level], query)
-            + np.rint(random.normal(0, float(variance) ** 0.5, (len(counts[level]), KINDS.cells(query)))).astype(
+            query: kinds.margin(counts[level], query)
+            + np.rint(random.normal(0, float(variance) ** 0.5, (len(counts[level]), kinds.cells(query)))).astype(
                 np.int64
             )
             for query, variance in design.measured(level).items()
@@ -90,7 +102,8 @@ def dense_fit(design: Design, measured: Measured) -> tuple[FloatArray, FloatArra
     """Generalised least squares by dense algebra: counts of the smallest areas, their covariance, and the sums by
     level.
     """
-    spine, cells = design.spine, KINDS.cells(DETAILED)
+    spine, kinds = design.spine, design.attributes
+    cells = kinds.cells(kinds.detailed)
     leaves = len(spine.names[-1])
     sums = [np.eye(leaves)]
     for level in range(spine.last, 0, -1):
@@ -99,11 +112,11 @@ def dense_fit(design: Design, measured: Measured) -> tuple[FloatArray, FloatArra
     exact_rows, exact_values = [], []
     for level in range(len(spine.levels)):
         for query, variance in design.measured(level).items():
-            rows.append(np.kron(sums[level], summing(query)))
+            rows.append(np.kron(sums[level], summing(query, kinds)))
             values.append(measured.noisy[level][query].reshape(-1))
             weights.append(np.full(len(values[-1]), 1 / float(variance)))
     for (level, query), known in measured.exact.items():
-        exact_rows.append(np.kron(sums[level], summing(query)))
+        exact_rows.append(np.kron(sums[level], summing(query, kinds)))
         exact_values.append(known.reshape(-1))
     matrix, weight, value = np.vstack(rows), np.concatenate(weights), np.concatenate(values)
     # x = base + free @ z, where `free` spans what exact counts leave open
@@ -117,7 +130,12 @@ def dense_fit(design: Design, measured: Measured) -> tuple[FloatArray, FloatArra
     return best.reshape(leaves, cells), covariance, sums
 
 
-def summing(query: Query) -> FloatArray:
-    """The matrix that sums all cells to a margin."""
-    groups = KINDS.groups(query, DETAILED)
-    return (np.arange(KINDS.cells(query))[:, None] == groups[None, :]).astype(np.float64)
+def summing(query: Query, kinds: Attributes = KINDS) -> FloatArray:
+    """The matrix that sums all cells to a margin: ones where the labels of a cell lie in those of the margin."""
+    places = np.indices(kinds.sizes).reshape(len(kinds.sizes), -1)
+    rows = np.indices(kinds.shape(query)).reshape(len(query.axes), kinds.cells(query))
+    found = np.ones((kinds.cells(query), places.shape[1]))
+    for row, (axis, codes) in zip(rows, query.parts.items(), strict=True):
+        group = np.arange(kinds.sizes[axis]) if codes is None else np.array(codes)
+        found *= row[:, None] == group[places[axis]][None, :]
+    return found

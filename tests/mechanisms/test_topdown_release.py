@@ -9,11 +9,14 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint, milp
 
 from commands import Run, in_process
 from safemargin.errors import InputError, OutputError
+from safemargin.mechanisms.topdown.family import Forms
 from safemargin.model.accuracy import CELLS, PEOPLE
 from safemargin.model.arrays import IntArray
+from safemargin.model.design import MOST, limits
 from safemargin.model.guarantee_file import read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
@@ -229,10 +232,22 @@ def test_a_folder_of_other_input_is_left_alone(tmp_path: Path) -> None:
     config = land(tmp_path)
     run(config, tmp_path / "out")
     (tmp_path / "people.csv").write_text(PEOPLE_CSV + "S,s2,f,old\n")
-    with pytest.raises(OutputError, match="holds a run on other input"):
+    with pytest.raises(OutputError, match="holds a run with another people.csv"):
         run(config, tmp_path / "out")
     with pytest.raises(OutputError, match="is not empty and holds no run"):
         run(config, tmp_path)
+
+
+def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
+    config = land(tmp_path)
+
+    def second(words: str, done: int, total: int) -> None:
+        if words == "measuring town":
+            with pytest.raises(OutputError, match="another run is writing to it"):
+                run(config, tmp_path / "out")
+
+    run(config, tmp_path / "out", progress=second)
+    assert recompute(tmp_path / "out/published").different == 0
 
 
 def test_errors_are_told_beside_another_method(country: Path, released: Path) -> None:
@@ -243,6 +258,12 @@ def test_errors_are_told_beside_another_method(country: Path, released: Path) ->
         )
         database.execute(f"copy ({source}) to '{country.parent}/counted.parquet' (format parquet)")
     again = run(country, released, beside={"itself": country.parent / "counted.parquet"}).accuracy
+    queries = {(each.level, each.query): each for each in again.queries}
+    assert queries["region", "total"].covered is None and queries["region", "total"].whole == 0
+    detailed = queries["block", "detailed"]
+    assert detailed.estimate == pytest.approx(detailed.told, rel=0.1), "7,200 counts: ten standard errors of its own"
+    assert detailed.covered == pytest.approx(0.95, abs=0.025)
+    assert queries["block", "sex*age"].whole < queries["block", "sex*age"].told
     assert again == found
     errors = {(each.method, each.level, each.kind): each.error for each in found.levels}
     assert errors["itself", "block", PEOPLE] == errors["itself", "block", CELLS] == 0
@@ -276,6 +297,9 @@ def test_rows_may_stand_for_several_people(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("town,sex,age,n\nn1,f,old,2.5\n")
     with pytest.raises(InputError, match=r"people.csv: column 'n' holds '2.5', which is not a number of people"):
         count_people(project, read_design(project).spine)
+    (tmp_path / "people.csv").write_text("town,sex,age,n\nn1,f,old,1000000000000\nn1,m,old,1\n")
+    with pytest.raises(InputError, match="1,000,000,000,001 people are more than 1,000,000,000,000"):
+        count_people(project, read_design(project).spine)
 
 
 def test_earlier_tables_are_agreed_with(tmp_path: Path) -> None:
@@ -290,6 +314,33 @@ def test_earlier_tables_are_agreed_with(tmp_path: Path) -> None:
     for one, other in zip(tables(first.published), tables(second.published), strict=True):
         assert (one == other).all()
     assert second.promise["earlier_tables"] == ["detailed of state", "detailed of town"]
+
+
+def test_earlier_releases_count_too(run_cli: Run, tmp_path: Path) -> None:
+    """As with the census: a second run that agrees with the first costs what both cost, and the tree says why."""
+    first = run(land(tmp_path / "first"), tmp_path / "first/out").published
+    more = f"""
+[[earlier]]
+level = "town"
+file = "{first}/tables/total.csv"
+promise = "{first}/manifest.json"
+"""
+    with duckdb.connect() as database:
+        source = f"select town, sum(count)::bigint as count from '{first}/tables/2-town.parquet' group by all"
+        database.execute(f"copy ({source}) to '{first}/tables/total.csv'")
+    config = land(tmp_path / "second", config=CONFIG.replace("rho = 0.5", 'rho = "1/3"'), more=more)
+    ran = run_cli("topdown", config, "--out", tmp_path / "out")
+    assert "With the earlier releases that tables agree with: rho 5/6 (epsilon 9.59)" in " ".join(ran.out.split())
+    second = tmp_path / "out/published"
+    assert (tables(second)[2].sum(axis=1) == tables(first)[2].sum(axis=1)).all()
+    promise = read_guarantee(second / "manifest.json")
+    assert promise.budget == Fraction(5, 6) and promise.rule == "post-processing"
+    (both,) = promise.premises
+    assert both.rule == "composition" and [each.budget for each in both.premises] == [Fraction(1, 3), Fraction(1, 2)]
+    other = json.loads((first / "promise.json").read_text()) | {"measure": "pure", "budget": {"epsilon": "1"}}
+    (first / "promise.json").write_text(json.dumps(other))
+    ran = run_cli("topdown", config, "--out", tmp_path / "again")
+    assert ran.code == 2 and "differ in measure" in ran.err and not (tmp_path / "again").exists()
 
 
 BOUND = "[[bounds]]\nlevel = 'town'\nfile = "
@@ -316,8 +367,15 @@ REFUSED = [
     ("[[inv", f"{BOUND}'full.csv'\n[[inv", "cannot hold together: state 'N': all people: at least 9 and at most 3"),
     ("[[inv", f"{BOUND}'false.csv'\n[[inv", "bounds: town 's1': all people: the data do not lie in 0 to 2"),
     ("[[inv", f"{BOUND}'crossed.csv'\n[[inv", "crossed.csv: town s1: at least 3 and at most 2 cannot both hold"),
+    ("[[inv", f"{BOUND}'twice_listed.csv'\n[[inv", "twice_listed.csv: town n1: is listed twice"),
+    ("[[inv", f"{BOUND}'words.csv'\n[[inv", "words.csv: at_least = 'few': must be a whole number that is not negative"),
+    ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\n[[inv", "bounds: state both units and each, or neither"),
+    ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [2, 1]\n[[inv", "bounds.each = [2, 1]: must be the least and"),
+    ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [1, 2, 3]\n[[inv", "bounds.each = [1, 2, 3]: must be the least"),
+    ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [1, 2]\n[[inv", "full.csv: has no column n"),
+    ('"people.csv"', '"gaps.csv"', "gaps.csv: column 'age' is empty in some rows; give every row a value"),
     ('sex = ["f", "m"]', 'count = ["f"]', "'count' cannot be the name of a level or attribute: published files use it"),
-    ('sex = ["f", "m"]', 'Age = ["f"]', "'age' is the name of two levels or attributes"),
+    ('sex = ["f", "m"]', 'Age = ["f"]', "'age' is the name of two levels, attributes or groupings"),
     ('sex = ["f", "m"]', '"s*x" = ["f"]', "'s*x' cannot be the name of a level or attribute: * joins attributes"),
     ("[budget]", "[budget]\ncolour = 1", "budget.colour: unknown key"),
     ('"people.csv"', '"nobody.csv"', "nobody.csv: cannot be read: No such file or directory"),
@@ -334,10 +392,39 @@ def test_bad_input_is_refused_in_one_line(before: str, after: str, message: str,
     (tmp_path / "full.csv").write_text("town,at_least\nn1,9\n")
     (tmp_path / "false.csv").write_text("town,at_most\ns1,2\n")
     (tmp_path / "crossed.csv").write_text("town,at_least,at_most\ns1,3,2\n")
+    (tmp_path / "twice_listed.csv").write_text("town,at_least\nn1,1\nn1,2\n")
+    (tmp_path / "words.csv").write_text("town,at_least\nn1,few\n")
+    (tmp_path / "gaps.csv").write_text(PEOPLE_CSV.replace("n1,f,old", "n1,f,"))
     ran = run_cli("topdown", config, "--out", tmp_path / "out")
     assert (ran.code, ran.out) == (2, "") and ran.err.count("\n") == 1
     assert message in ran.err
     assert not (tmp_path / "out").exists(), "nothing is written before everything is checked"
+
+
+def test_other_methods_are_read_before_noise_is_drawn(run_cli: Run, tmp_path: Path) -> None:
+    config = land(tmp_path)
+    ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", f"it={tmp_path}/towns.csv")
+    assert ran.code == 2 and "towns.csv: there is no column 'sex'" in ran.err and not (tmp_path / "out").exists()
+
+
+def test_units_bound_the_people_in_them(tmp_path: Path) -> None:
+    """Facilities by kind, as the census has them: each holds somebody, and where there are none nobody is."""
+    more = "\n[[bounds]]\nlevel = 'town'\nquery = 'age'\nfile = 'units.csv'\nunits = 'n'\neach = [1, 3]\n"
+    more += "free = { age = ['young'] }\n"
+    config = land(tmp_path, more=more)
+    (tmp_path / "units.csv").write_text("town,age,n\nn1,old,1\nn2,old,1.0\ns1,old,1\n")
+    ((level, limit),) = read_design(TopDownProject.load(config)).bounds
+    assert level == 2 and limit.low.tolist() == [[0, 1], [0, 1], [0, 1], [0, 0]]
+    assert limit.high.tolist() == [[MOST, 3], [MOST, 3], [MOST, 3], [MOST, 0]], "young people are in no unit"
+    config.write_text(config.read_text().replace("['young']", "['middle']"))
+    with pytest.raises(InputError, match="bounds.free.age: 'middle' is not one of its categories"):
+        run(config, tmp_path / "out")
+    config.write_text(config.read_text().replace("free = { age = ['middle'] }", ""))
+    with pytest.raises(InputError, match="bounds: town 'n1': age young: the data do not lie in 0 to 0"):
+        run(config, tmp_path / "out")
+    config = land(tmp_path, more=more)
+    old = tables(run(config, tmp_path / "out").published)[2].reshape(4, 2, 2).sum(axis=1)[:, 1]
+    assert (old >= [1, 1, 1, 0]).all() and (old <= [3, 3, 3, 0]).all()
 
 
 def test_command(run_cli: Run, tmp_path: Path) -> None:
@@ -369,7 +456,13 @@ def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released
     }  # fmt: skip
     assert expected["block", "sex*age"]["standard_error"] > expected["tract", "sex*age"]["standard_error"] > 0
     shown = run_cli("topdown", country, "--plan").out
-    assert "95 % within" in shown and "district" in shown
+    assert "95 % within" in shown and "district" in shown and "buys nothing" not in shown
+
+
+def test_a_plan_names_shares_that_buy_nothing(run_cli: Run, tmp_path: Path) -> None:
+    shown = run_cli("topdown", land(tmp_path), "--plan").out
+    assert "total of every state follows from exact counts: its share 1/12 buys nothing." in shown
+    assert "sex of every state" not in shown and "total of every town" not in shown
 
 
 ADULT = """\
@@ -418,3 +511,61 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
     assert errors[WHOLE, "all", CELLS] < errors[FLAT, "all", CELLS] / 2
     assert errors[WHOLE, "country", CELLS] < errors[FLAT, "country", CELLS]
     assert recompute(outcome.published).different == 0
+
+
+UNITS = """
+[[bounds]]
+level = "block"
+query = "hhgq"
+file = "facilities.csv"
+units = "facilities"
+each = [1, 99999]
+free = { hhgq = ["0"] }
+
+[[bounds]]
+level = "block"
+query = "hhgq"
+file = "housing.csv"
+units = "homes"
+each = [0, 99]
+free = { hhgq = ["1", "2", "3", "4", "5", "6", "7"] }
+"""
+
+CENSUS = """
+[data]
+file = "people.csv"
+[spine]
+levels = ["block"]
+[attributes]
+hhgq = ["0", "1", "2", "3", "4", "5", "6", "7"]
+[budget]
+rho = 1
+levels = { all = "1/2", block = "1/2" }
+queries = { detailed = 1 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("exact", "most"),
+    [
+        ('[[invariants]]\nlevel = "block"\n', [3, 8, 4, 0, 0, 4, 0, 0]),
+        ("", [2 * 99, 5 * 99999, 99999, 0, 0, 99999, 0, 0]),
+    ],
+)
+def test_units_bound_people_as_in_the_census(exact: str, most: list[int], tmp_path: Path) -> None:
+    """One block with 2 homes, and 5, 1 and 1 facilities of kinds 1, 2 and 5, and 10 people: `hhgq_total_lb` and
+    `hhgq_total_ub` of the constraint tests of the 2020 disclosure avoidance system, whether the total is exact or not.
+    """
+    land(tmp_path, config=CENSUS + exact + UNITS, people="block,hhgq\n" + "b,1\n" * 5 + "b,2\nb,5\nb,0\nb,0\nb,0\n")
+    (tmp_path / "facilities.csv").write_text("block,hhgq,facilities\nb,1,5\nb,2,1\nb,5,1\n")
+    (tmp_path / "housing.csv").write_text("block,hhgq,homes\nb,0,2\n")
+    design = read_design(TopDownProject.load(tmp_path / "topdown.toml"))
+    kinds = design.attributes
+    total = {(level, query): np.array([[10]]) for level, query in design.exact if level}
+    rows = list(limits(design, total)[1].values())
+    family = Forms(kinds, kinds.detailed).family(
+        None, rows, None, np.zeros(8, bool), np.zeros((1, 8)), {kinds.detailed: np.ones((1, 8))}
+    )
+    bounds = LinearConstraint(family.matrix, family.least, family.most)
+    ends = [[round(abs(milp(sign * np.eye(8)[kind], constraints=bounds).fun)) for kind in range(8)] for sign in (1, -1)]
+    assert ends == [[0, 5, 1, 0, 0, 1, 0, 0], most]

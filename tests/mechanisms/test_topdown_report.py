@@ -6,7 +6,7 @@ import altair
 import pytest
 from rich.console import Console
 
-from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, SizeError
+from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
 from safemargin.report.areas import areas_document, areas_page, levels_chart, show_areas, sizes_chart
 from safemargin.report.charts import CONFIG, Spec
 from safemargin.topdown.promise import derivation, summary
@@ -21,6 +21,7 @@ ACCURACY = Accuracy(
         for kind in (PEOPLE, CELLS)
     ),
     tuple(SizeError(method, least, most, 5, 2.5) for method in METHODS for least, most in ((0, 0), (1000, 9999))),
+    (QueryError("land", "sex*age", 4.5, 4.25, 3.75, 0.945), QueryError("land", "total", 0.0, 0.0, 0.0, None)),
 )
 DESIGN = designed(uneven_spine(), exact=((0, "total"), (1, "sex")))
 PROMISE = summary(DESIGN, areas_from_data=True)
@@ -36,7 +37,7 @@ def test_the_page_says_everything_and_trusts_nothing() -> None:
     assert "Land &lt;script&gt;" in page and "<script" not in page
     assert "swapping &lt;5 %&gt;" in page and page.count("<figure") == 2
     assert "exact: sex of every region" in page and "exact: which areas of level block have people" in page
-    assert "1,234" in page and "1k+" in page
+    assert "1,234" in page and "1k+" in page and "94.5 %" in page and "4.25" in page
 
 
 def test_words_and_document() -> None:

@@ -42,8 +42,25 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class QueryError:
+    """Of a query on a level: the standard error of its estimate as told, and errors as they are.
+
+    All are roots of means of squares. `covered` is the share of counts that lie within 1.96 standard errors of their
+    estimate; none where everything is exact.
+    """
+
+    level: str
+    query: str
+    told: float
+    estimate: float
+    whole: float
+    covered: float | None
+
+
+@dataclass(frozen=True)
 class Accuracy:
-    """Errors by level and by size of area."""
+    """Errors by level, by size of area, and by query."""
 
     levels: tuple[LevelError, ...]
     sizes: tuple[SizeError, ...]
+    queries: tuple[QueryError, ...] = ()

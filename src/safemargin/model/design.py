@@ -8,10 +8,14 @@ import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.model.arrays import BoolArray, IntArray
-from safemargin.model.spine import Attributes, Query, Spine
+from safemargin.model.attributes import Attributes, Query
+from safemargin.model.spine import Spine
 
 MOST = 2**53
 """Stands for no upper limit; sums of counts stay below it."""
+
+LARGE = MOST >> 20
+"""Upper limits from which on a sum of them says nothing."""
 
 
 LEAST_VARIANCE, MOST_VARIANCE = Fraction(1, 10**12), Fraction(10**12)
@@ -111,8 +115,8 @@ def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple
         starts = spine.starts[level]
         for limit in list(found[level].values()):
             low = np.add.reduceat(limit.low, starts, axis=0)
-            high = np.minimum(np.add.reduceat(np.minimum(limit.high, MOST >> 20), starts, axis=0), MOST)
-            open_above = np.add.reduceat((limit.high >= MOST).astype(np.int64), starts, axis=0) > 0
+            high = np.minimum(np.add.reduceat(np.minimum(limit.high, LARGE), starts, axis=0), MOST)
+            open_above = np.add.reduceat((limit.high >= LARGE).astype(np.int64), starts, axis=0) > 0
             _tighten(found[level - 1], Limit(limit.query, low, np.where(open_above, MOST, high)))
     for level, here in reversed(list(enumerate(found))):  # the smallest area that cannot be is the one to look at
         for limit in here.values():
@@ -131,9 +135,17 @@ def summed_limit(attributes: Attributes, limit: Limit, query: Query) -> Limit:
     if query == limit.query:
         return limit
     low = attributes.margin(limit.low, query, limit.query)
-    high = attributes.margin(np.minimum(limit.high, MOST >> 20), query, limit.query)
-    endless = attributes.margin((limit.high >= MOST).astype(np.int64), query, limit.query) > 0
+    high = attributes.margin(np.minimum(limit.high, LARGE), query, limit.query)
+    endless = attributes.margin((limit.high >= LARGE).astype(np.int64), query, limit.query) > 0
     return Limit(query, low, np.where(endless, MOST, high))
+
+
+def limits_within(attributes: Attributes, limits: Mapping[Query, Limit], margin: Query) -> list[Limit]:
+    """What limits say about a margin."""
+    found: dict[Query, Limit] = {}
+    for limit in limits.values():
+        _tighten(found, summed_limit(attributes, limit, limit.query & margin))
+    return list(found.values())
 
 
 def _tighten(found: dict[Query, Limit], limit: Limit) -> None:

@@ -1,8 +1,10 @@
 """The TOML file that describes a TopDown release: people, areas, attributes, budget, and what tables must satisfy."""
 
+import csv
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -11,7 +13,7 @@ from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.errors import InputError
-from safemargin.model.spine import TOTAL, Attributes, Query
+from safemargin.model.attributes import TOTAL, Attributes, Grouping, Query, build_grouping
 from safemargin.project import PHRASES
 from safemargin.project.sections import File, Name, Names, Section, twice_in
 
@@ -56,6 +58,16 @@ class SpineSection(Section):
     file: File | None = Field(default=None, description="all areas, also empty ones; default: those in the data")
 
 
+class GroupingSection(Section):
+    """Categories of an attribute put together: in the file itself, or in one with a row per category."""
+
+    of: Name = Field(description="one of the attributes")
+    groups: Mapping[Name, Names] | None = Field(default=None, description="categories by group")
+    file: File | None = Field(
+        default=None, description="CSV file with a column of the attribute and one of the grouping"
+    )
+
+
 class BudgetSection(Section):
     """The budget and how it is split."""
 
@@ -79,6 +91,32 @@ class FileSection(MarginSection):
     file: File = Field(description="tidy file of the level, the attributes and the limits or counts")
 
 
+class BoundsSection(FileSection):
+    """Limits of a margin as they are, or as a number of units with so many people in each."""
+
+    units: Name | None = Field(default=None, description="column with a number of units, such as homes")
+    each: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
+        default=None, description="the least and the most people in a unit"
+    )
+    free: Mapping[Name, Names] = Field(default={}, description="categories of people who may be in no unit")
+
+    @model_rule(mode="after")
+    def _units_have_people(self) -> Self:
+        if (self.units is None) != (self.each is None):
+            raise InputError("bounds: state both units and each, or neither")
+        if self.free and self.units is None:
+            raise InputError("bounds.free: says who may be in no unit; name the column of units")
+        if self.each is not None and (len(self.each) != 2 or not 0 <= self.each[0] <= self.each[1]):
+            raise InputError(f"bounds.each = {list(self.each)}: must be the least and the most people in a unit")
+        return self
+
+
+class EarlierSection(FileSection):
+    """Counts that were published before, and what was promised then."""
+
+    promise: File | None = Field(default=None, description="manifest or promise of the release that the table is from")
+
+
 class TablesSection(Section):
     """How tables of whole people are made."""
 
@@ -92,11 +130,12 @@ class TopDownProject(Section):
     data: PeopleSection
     spine: SpineSection
     attributes: Mapping[Name, Names] = Field(min_length=1, description="categories by column")
+    groupings: Mapping[Name, GroupingSection] = Field(default={}, description="groups of categories, to be counted by")
     budget: BudgetSection
     invariants: Annotated[tuple[MarginSection, ...], Field(strict=False)] = ()
     zeros: Annotated[tuple[Mapping[Name, Names], ...], Field(strict=False)] = ()
-    bounds: Annotated[tuple[FileSection, ...], Field(strict=False)] = ()
-    earlier: Annotated[tuple[FileSection, ...], Field(strict=False)] = ()
+    bounds: Annotated[tuple[BoundsSection, ...], Field(strict=False)] = ()
+    earlier: Annotated[tuple[EarlierSection, ...], Field(strict=False)] = ()
     tables: TablesSection = TablesSection()
 
     @classmethod
@@ -118,10 +157,15 @@ class TopDownProject(Section):
         except ValueError as error:
             raise InputError(f"{path}: is not valid TOML: {error}") from None
 
-    @property
+    @cached_property
     def kinds(self) -> Attributes:
         """What people are counted by."""
-        return Attributes(tuple(self.attributes), tuple(self.attributes.values()))
+        groupings = tuple(read_grouping(name, each, self.attributes) for name, each in self.groupings.items())
+        for place, one in enumerate(groupings):
+            for other in groupings[:place]:
+                if (one.axis, one.codes) == (other.axis, other.codes):
+                    raise InputError(f"groupings.{one.name}: has the same groups as {other.name!r}; drop one of them")
+        return Attributes(tuple(self.attributes), tuple(self.attributes.values()), groupings)
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -150,8 +194,11 @@ class TopDownProject(Section):
         """Margins to settle in turn: as stated, or those with bounds (or else the people of an area), then all."""
         if self.tables.passes is not None:
             return tuple(map(self.kinds.query, self.tables.passes))
-        limited = [self.kinds.query(section.query).axes for section in (*self.bounds, *self.earlier)]
-        first = Query(tuple(sorted({axis for axes in limited for axis in axes})))
+        first = Query(())
+        for section in (*self.bounds, *self.earlier):
+            first |= self.kinds.query(section.query)
+        if not self.kinds.is_named(first):
+            first = Query(first.axes)
         return tuple(dict.fromkeys((first, self.kinds.detailed)))
 
     def place(self, section: MarginSection) -> tuple[int, Query]:
@@ -160,9 +207,9 @@ class TopDownProject(Section):
 
     @model_rule(mode="after")
     def _sections_agree(self) -> Self:
-        names = (*self.levels, *self.attributes)
+        names = (*self.levels, *self.attributes, *self.groupings)
         if (twice := twice_in(name.lower() for name in names)) is not None:
-            raise InputError(f"{twice!r} is the name of two levels or attributes")
+            raise InputError(f"{twice!r} is the name of two levels, attributes or groupings")
         for name in names:
             if "*" in name:
                 raise InputError(f"{name!r} cannot be the name of a level or attribute: * joins attributes")
@@ -183,18 +230,62 @@ class TopDownProject(Section):
             for section in sections:
                 self.kinds.query(section.query)
         for zero in self.zeros:
-            for name, categories in zero.items():
-                if name not in self.attributes:
-                    raise InputError(f"zeros: there is no attribute {name!r}; there are {', '.join(self.attributes)}")
-                unknown = next((one for one in categories if one not in self.attributes[name]), None)
-                if unknown is not None:
-                    raise InputError(f"zeros.{name}: {unknown!r} is not one of its categories")
+            self._check_categories("zeros", zero, (*self.attributes, *self.groupings))
+        for bound in self.bounds:
+            columns = self.kinds.columns(self.kinds.query(bound.query))
+            self._check_categories("bounds.free", bound.free, [name for name, _ in columns])
         return self
+
+    def _check_categories(self, where: str, said: Mapping[str, Sequence[str]], names: Sequence[str]) -> None:
+        for name, categories in said.items():
+            if name not in names:
+                raise InputError(f"{where}: there is no attribute {name!r}; there are {', '.join(names)}")
+            ((_, labels),) = self.kinds.columns(self.kinds.query(name))
+            unknown = next((one for one in categories if one not in labels), None)
+            if unknown is not None:
+                raise InputError(f"{where}.{name}: {unknown!r} is not one of its categories")
 
     def _check_levels(self, where: str, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.levels:
                 raise InputError(f"{where}: there is no level {name!r}; the levels are {', '.join(self.levels)}")
+
+
+def read_grouping(name: str, section: GroupingSection, attributes: Mapping[str, Sequence[str]]) -> Grouping:
+    """A grouping as it is stated, or from its file; refused if it does not group the categories of its attribute."""
+    where, of = f"groupings.{name}", section.of
+    if of not in attributes:
+        raise InputError(f"{where}.of = {of!r}: must be one of the attributes ({', '.join(attributes)})")
+    if (section.groups is None) == (section.file is None):
+        raise InputError(f"{where}: state either groups or a file")
+    groups: Mapping[str, Sequence[str]] = section.groups or {}
+    if section.file is not None:
+        where, groups = str(section.file), _read_groups(section.file, of, name)
+    try:
+        return build_grouping(name, of, list(attributes).index(of), attributes[of], groups)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _read_groups(path: Path, of: str, name: str) -> dict[str, list[str]]:
+    """Categories by group, from a file with a row per category."""
+    groups: dict[str, list[str]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            for column in (of, name):
+                if column not in (rows.fieldnames or ()):
+                    there = ", ".join(rows.fieldnames or ())
+                    raise InputError(f"{path}: there is no column {column!r}; the columns are {there}")
+            for row in rows:
+                if not row[of] or not row[name]:
+                    raise InputError(f"{path}: line {rows.line_num}: a category or its group is missing")
+                groups.setdefault(row[name], []).append(row[of])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: is not a CSV file in UTF-8 ({error})") from None
+    return groups
 
 
 def _explained(error: ValidationError) -> str:

@@ -4,9 +4,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
+from rich.measure import Measurement
+from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
 
+from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, Expected
 from safemargin.model.design import Design
 from safemargin.report.charts import Spec, to_svg
@@ -30,6 +33,9 @@ Promise = Mapping[str, object]
 OURS = 3
 """Methods that are always there: the estimate, the tables, and flat noise."""
 
+WIDEST = 300
+"""Columns of a table that is not cut to the width of the terminal."""
+
 TWO_SIDED = 1.96
 """Standard errors within which 19 of 20 estimates lie."""
 
@@ -51,6 +57,17 @@ def areas_document(design: Design, promise: Promise, accuracy: Accuracy, publish
             {"method": e.method, "least": e.least, "most": e.most, "areas": e.areas, "rmse": e.error}
             for e in accuracy.sizes
         ],
+        "errors_by_query": [
+            {
+                "level": e.level,
+                "query": e.query,
+                "standard_error": e.told,
+                "estimate": e.estimate,
+                "whole_tables": e.whole,
+                "covered": e.covered,
+            }
+            for e in accuracy.queries
+        ],
         "published": published,
         "report": report,
     }
@@ -68,7 +85,7 @@ def show_areas(console: Console, design: Design, promise: Promise, accuracy: Acc
             grid.add_column(Text(name), justify="left" if name == "level" else "right")
         for row in _level_rows(accuracy, kind):
             grid.add_row(*map(Text, row))
-        console.print(grid)
+        _print_whole(console, grid)
     console.print(Text(f"\nWritten to {published}."), soft_wrap=True)
 
 
@@ -87,13 +104,26 @@ def show_plan(console: Console, plan: Sequence[Expected]) -> None:
     """How precise every query would be."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("level", "query", "share of rho", "noise alone", "standard error", "95 % within"):
-        grid.add_column(Text(name), justify="left" if name in ("level", "query") else "right")
+        grid.add_column(Text(name), justify="left" if name in ("level", "query") else "right", no_wrap=True)
     for each in plan:
         noise = "-" if each.noise is None else _number(each.noise)
         share = "-" if each.noise is None else each.share
         numbers = _number(each.error), _number(TWO_SIDED * each.error)
         grid.add_row(*map(Text, (each.level, each.query, share, noise, *numbers)))
-    console.print(grid)
+    _print_whole(console, grid)
+    for each in plan:
+        if each.noise is not None and each.error == 0:
+            words = (
+                f"{each.query} of every {each.level} follows from exact counts: its share {each.share} buys nothing."
+            )
+            console.print(Text(words), soft_wrap=True)
+
+
+def _print_whole(console: Console, grid: Table) -> None:
+    """A table whose lines are longer than those of the terminal if they must."""
+    options = console.options.update(max_width=WIDEST)
+    wide = Measurement.get(console, options, grid).maximum
+    console.print(Segments(console.render(grid, options.update(width=wide))), soft_wrap=True, end="")
 
 
 def areas_page(
@@ -130,6 +160,7 @@ def areas_page(
             ),
             section("Error by size of area", figure(draw(sizes_chart(accuracy)), SIZES_CAPTION), _sizes(accuracy)),
             section("Figures", *levels),
+            *([_queries(accuracy)] if accuracy.queries else []),
             section("What is exact, and what is taken for known", _known(promise)),
             section("Budget", table(BUDGET, [_shown(row) for row in _budget(design)], BUDGET[2:])),
         ]
@@ -144,6 +175,11 @@ FLAT_WORDS = (
     "The whole tables hold whole people, add up, and keep every constraint; counts of nobody are too large on average, "
     "and others a little too small. Flat noise has the same loss, all of it spent on the smallest areas and added up; "
     "its errors are expected ones, and it keeps nothing exact."
+)
+QUERY_COLUMNS = ("level", "query", "standard error told", "estimate", "within 1.96", "whole tables")
+QUERY_WORDS = (
+    "Standard errors are told with the release; errors of the estimate should be as large, and 95 % of the counts "
+    "within 1.96 of them. On a level with few areas, chance moves both."
 )
 BESIDE_WORDS = (
     "Errors say nothing about promises: other methods keep other counts exact and protect people otherwise. "
@@ -220,6 +256,20 @@ def _level_rows(accuracy: Accuracy, kind: str) -> list[list[str]]:
     return list(rows.values())
 
 
+def _queries(accuracy: Accuracy) -> Html:
+    rows = [
+        [
+            each.level,
+            each.query,
+            *map(_number, (each.told, each.estimate)),
+            "-" if each.covered is None else f"{100 * each.covered:.1f} %",
+            _number(each.whole),
+        ]
+        for each in accuracy.queries
+    ]
+    return section("Error by query", paragraphs(QUERY_WORDS), table(QUERY_COLUMNS, rows, QUERY_COLUMNS[2:]))
+
+
 def _sizes(accuracy: Accuracy) -> Html:
     methods = _methods(accuracy)
     rows: dict[str, list[str]] = {}
@@ -262,9 +312,13 @@ def _scope(design: Design) -> str:
 
 def _promise_words(promise: Promise) -> str:
     kept = _texts(promise, "invariants")
+    more = promise.get("with_earlier")
+    both = ""
+    if isinstance(more, dict):
+        both = f" With the earlier releases that tables agree with: rho {more['rho']} (epsilon {more['epsilon']:.2f})."
     return (
         f"rho {promise['rho']} in zero-concentrated differential privacy (epsilon {promise['epsilon']:.2f} at delta "
-        f"{promise['delta']:g}), for {promise['neighbours']}. Exact: {'; '.join(kept)}."
+        f"{promise['delta']:g}), for {promise['neighbours']}. Exact: {'; '.join(kept)}.{both}"
     )
 
 
@@ -274,9 +328,11 @@ def _texts(promise: Promise, key: str) -> list[str]:
 
 
 def _known(promise: Promise) -> Html:
+    nobody = promise.get("impossible_cells")
     return points(
         [
             *(f"exact: {each}" for each in _texts(promise, "invariants")),
+            *([f"counts of an area that are zero in all data: {nobody}"] if nobody else []),
             *(f"public bounds: {each}" for each in _texts(promise, "public_bounds")),
             *(f"as published before: {each}" for each in _texts(promise, "earlier_tables")),
         ]
@@ -284,11 +340,12 @@ def _known(promise: Promise) -> Html:
 
 
 def _budget(design: Design) -> list[tuple[str, str, str, float]]:
-    return [
-        (level, design.attributes.title(query), str(design.shares[place] * design.queries[place][query]), float(noise))
-        for place, level in enumerate(design.spine.levels)
-        for query, noise in design.measured(place).items()
-    ]
+    found = []
+    for place, level in enumerate(design.spine.levels):
+        for query, parameter in design.measured(place).items():
+            share = design.shares[place] * design.queries[place][query]
+            found.append((level, design.attributes.title(query), str(share), noise_variance(parameter)))
+    return found
 
 
 def _shown(row: tuple[str, str, str, float]) -> tuple[str, str, str, str]:

@@ -1,6 +1,7 @@
 """People counted by area and attributes, the tree of areas, and limits by area, as TopDown needs them."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -8,15 +9,19 @@ import numpy as np
 
 from safemargin.errors import InputError, TooLargeError
 from safemargin.model.arrays import BoolArray, IntArray, frozen
+from safemargin.model.attributes import Attributes, Query
 from safemargin.model.design import MOST, Design, Limit
 from safemargin.model.spine import Spine, build_spine
-from safemargin.project.topdown import FileSection, TopDownProject
+from safemargin.project.topdown import BoundsSection, FileSection, TopDownProject
 from safemargin.tabulate.duck import DuckSource, connected
 from safemargin.tabulate.engines import open_source
 from safemargin.tabulate.profiles import check_columns
 
 MOST_CELLS = 20_000_000
 """Counts of the smallest areas that are held in memory."""
+
+MOST_PEOPLE = 10**12
+"""Sums of more people, and of parts of them, are not exact in floating point."""
 
 
 def read_design(project: TopDownProject) -> Design:
@@ -38,8 +43,8 @@ def read_design(project: TopDownProject) -> Design:
         project.queries,
         tuple(dict.fromkeys(exact)),
         _impossible(project),
-        tuple(_limit(project, spine, section, ("at_least", "at_most")) for section in project.bounds),
-        tuple(_limit(project, spine, section, ("count", "count")) for section in project.earlier),
+        tuple(_limit(project, spine, each, _columns(each)) for each in project.bounds),
+        tuple(_limit(project, spine, each, ("count",)) for each in project.earlier),
         project.passes,
     )
 
@@ -81,6 +86,8 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
         found = database.execute(f"select {places[0]}, n::bigint as n from people {places[1]}").fetchnumpy()
         if own:
             _check_homes(database, source, spine)
+    if (people := int(np.sum(found["n"], dtype=object))) > MOST_PEOPLE:
+        raise TooLargeError(f"{path}: {people:,} people are more than {MOST_PEOPLE:,}, for which tables are computed")
     codes = [np.asarray(found[f"p{place}"], dtype=np.int64) for place in range(len(columns))]
     flat = np.ravel_multi_index(codes, (len(spine.names[-1]), *kinds.sizes))
     counts = np.zeros(len(spine.names[-1]) * kinds.cells(kinds.detailed), dtype=np.int64)
@@ -123,6 +130,8 @@ def _placed(
             f"select k{place} from people anti join labels{place} on k{place} = label order by 1 limit 1"
         ).fetchall()
         if unknown:
+            if not unknown[0][0]:
+                raise InputError(f"{path}: column {column!r} is empty in some rows; give every row a value")
             what = "areas" if place == 0 else "attributes"
             raise InputError(f"{path}: {column} = {unknown[0][0]!r} is not one of the {what} that are listed")
         selected.append(f"labels{place}.place as p{place}")
@@ -153,54 +162,98 @@ def _check_homes(database: duckdb.DuckDBPyConnection, source: DuckSource, spine:
 def _impossible(project: TopDownProject) -> BoolArray:
     """Cells that hold nobody."""
     kinds = project.kinds
-    found = np.zeros(kinds.sizes, dtype=bool)
+    found = np.zeros(kinds.cells(kinds.detailed), dtype=bool)
     for zero in project.zeros:
-        index = [
-            [categories.index(one) for one in zero[name]] if name in zero else list(range(len(categories)))
-            for name, categories in zip(kinds.names, kinds.categories, strict=True)
-        ]
-        found[np.ix_(*index)] = True
-    return found.reshape(-1)
+        here = np.ones_like(found)
+        for name, wanted in zero.items():
+            here &= _among(kinds, name, wanted, kinds.detailed)
+        found |= here
+    return found
 
 
-def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tuple[str, str]) -> tuple[int, Limit]:
+def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tuple[str, ...]) -> tuple[int, Limit]:
     """Limits from a tidy file; what it does not list is free."""
     level, query = project.place(section)
     kinds, path = project.kinds, section.file
     source = _source(path)
-    columns = (section.level, *(kinds.names[axis] for axis in query.axes))
-    if level == 0:
-        columns = columns[1:]
+    columns = (*([section.level] if level else []), *(name for name, _ in kinds.columns(query)))
     check_columns(path, source.columns, columns)
-    present = [end for end in ends if end in source.columns]
+    present = [end for end in dict.fromkeys(ends) if end in source.columns]
     if not present:
         raise InputError(f"{path}: has no column {' or '.join(dict.fromkeys(ends))}")
     fields = [f"{_text(source, name)} as k{place}" for place, name in enumerate(columns)]
-    fields += [f"{source.fields[end]}::varchar as {end}" for end in dict.fromkeys(present)]
+    fields += [f"{source.fields[end]}::varchar as v{place}" for place, end in enumerate(present)]
     labels = [spine.names[level]] if level else []
-    labels += [kinds.categories[axis] for axis in query.axes]
+    labels += [each for _, each in kinds.columns(query)]
     with connected(path) as database:
         database.execute(f"create temp table people as select {', '.join(fields)} from {source.scan}")
         selected, joined = _placed(database, path, columns, labels)
-        shown = ", ".join(filter(None, [selected, *dict.fromkeys(present)]))
+        shown = ", ".join(filter(None, [selected, *(f"v{place}" for place in range(len(present)))]))
         rows = database.execute(f"select {shown} from people {joined}").fetchall()
-    shape = (len(spine.names[level]), *(kinds.sizes[axis] for axis in query.axes))
-    low, high = np.zeros(shape, dtype=np.int64), np.full(shape, MOST)
+    shape = (len(spine.names[level]), *kinds.shape(query))
+    found = [np.full(shape, -1, dtype=np.int64) for _ in present]
+    seen = np.zeros(shape, dtype=bool)
     for row in rows:
         cell = row[: len(columns)] if level else (0, *row[: len(columns)])
-        said = dict(zip(dict.fromkeys(present), row[len(columns) :], strict=True))
-        if (least := said.get(ends[0])) not in (None, ""):
-            low[cell] = _whole(path, ends[0], str(least))
-        if (most := said.get(ends[1])) not in (None, ""):
-            high[cell] = _whole(path, ends[1], str(most))
-        if low[cell] > high[cell]:
-            where = ", ".join(f"{name} {label[at]}" for name, label, at in zip(columns, labels, row, strict=False))
-            raise InputError(f"{path}: {where}: at least {low[cell]} and at most {high[cell]} cannot both hold")
+        if seen[cell]:
+            raise InputError(f"{path}: {_words(columns, labels, row)}: is listed twice")
+        seen[cell] = True
+        for values, column, text in zip(found, present, row[len(columns) :], strict=True):
+            if text not in (None, ""):
+                values[cell] = _whole(path, column, str(text))
+    low, high = _ends(project, section, dict(zip(present, found, strict=True)), ends)
+    crossed = np.argwhere(low > high)
+    if len(crossed):
+        at = crossed[0].tolist()
+        least, most = int(low[tuple(at)]), int(high[tuple(at)])
+        where = _words(columns, labels, at if level else at[1:])
+        raise InputError(f"{path}: {where}: at least {least} and at most {most} cannot both hold")
     count = len(spine.names[level])
     return level, Limit(query, frozen(low.reshape(count, -1)), frozen(high.reshape(count, -1)))
 
 
+def _columns(section: BoundsSection) -> tuple[str, ...]:
+    return ("at_least", "at_most") if section.units is None else (section.units,)
+
+
+def _ends(
+    project: TopDownProject, section: FileSection, found: dict[str, IntArray], ends: tuple[str, ...]
+) -> tuple[IntArray, IntArray]:
+    """The least and the most of every cell from the columns of a file, where -1 says nothing.
+
+    Where a file counts units, what it does not list has none.
+    """
+    if isinstance(section, BoundsSection) and section.each is not None:
+        units = np.maximum(found[ends[0]], 0)
+        most = np.minimum(units, MOST // max(1, section.each[1])) * section.each[1]
+        query = project.kinds.query(section.query)
+        free = np.full(project.kinds.cells(query), bool(section.free))
+        for name, wanted in section.free.items():
+            free &= _among(project.kinds, name, wanted, query)
+        return units * section.each[0], np.where(free.reshape(units.shape[1:]), MOST, most)
+    nothing = np.full_like(next(iter(found.values())), -1)
+    least, most = found.get(ends[0], nothing), found.get(ends[-1], nothing)
+    return np.maximum(least, 0), np.where(most < 0, MOST, most)
+
+
+def _among(kinds: Attributes, name: str, wanted: Sequence[str], of: Query) -> BoolArray:
+    """Which cells of a margin have one of some categories of an attribute, or groups of them."""
+    query = kinds.query(name)
+    ((_, labels),) = kinds.columns(query)
+    found: BoolArray = np.isin(kinds.groups(query, of), [labels.index(one) for one in wanted])
+    return found
+
+
+def _words(columns: Sequence[str], labels: Sequence[tuple[str, ...]], places: Sequence[int]) -> str:
+    words = [f"{name} {label[at]}" for name, label, at in zip(columns, labels, places, strict=False)]
+    return ", ".join(words) or "all people"
+
+
 def _whole(path: Path, column: str, text: str) -> int:
-    if not text.isdigit():
-        raise InputError(f"{path}: {column} = {text!r}: must be a whole number that is not negative")
-    return int(text)
+    try:
+        value = Fraction(text)
+    except ValueError:
+        value = Fraction(-1)
+    if value < 0 or value.denominator != 1 or value > MOST:
+        raise InputError(f"{path}: {column} = {text!r}: must be a whole number that is not negative, below 2 ** 53")
+    return int(value)

@@ -3,9 +3,11 @@
 import hashlib
 import json
 import math
+import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,17 +16,19 @@ import numpy as np
 
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.topdown.least_squares import expected_errors
+from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.accuracy import Accuracy, Expected
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design
+from safemargin.model.guarantee_file import document, read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
 from safemargin.topdown.accuracy import UNBIASED, WHOLE, accuracy
 from safemargin.topdown.folder import Folder, read_numbers, write_text
-from safemargin.topdown.promise import derivation, summary
+from safemargin.topdown.promise import derivation, summary, with_earlier
 from safemargin.topdown.steps import Progress, check, estimate, public_files, publish_measurements, silent
 
-STATE = "inside/state.json"
+STATE, LOCK = "inside/state.json", "inside/.lock"
 PROMISE, MANIFEST = "promise.json", "manifest.json"
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
 """All that the second step reads, below the public folder."""
@@ -58,30 +62,40 @@ def run(
     `beside` names files of people that another method made, whose errors are told too.
     """
     project = TopDownProject.load(config)
-    mark = _claimed(folder, config, project)
+    inputs = _inputs(config, project)
+    _check_claim(folder, inputs)
     progress("counting", 0, 1)
     try:
         design = read_design(project)
         counts = design.spine.counts(count_people(project, design.spine))
+        others = {
+            name: design.spine.counts(count_people(project, design.spine, path))
+            for name, path in (beside or {}).items()
+        }
         public = Folder(folder / "published")
+        from_data = project.spine.file is None
+        stated = dict.fromkeys(each.promise for each in project.earlier if each.promise is not None)
+        earlier = [read_guarantee(path) for path in stated]
+        whole = with_earlier(design, from_data, earlier) if earlier else None
         check(public, design, counts)
     except InputError as error:
         text = str(error)
         raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
-    write_text(folder / STATE, mark)
-    publish_measurements(public, design, counts, progress)
-    estimate(public, progress)
-    from_data = project.spine.file is None
-    promise = summary(design, from_data)
-    write_text(public.path / PROMISE, json.dumps(derivation(design, from_data), indent=1, ensure_ascii=False) + "\n")
-    _write_manifest(public.path, project, promise)
+    promise = summary(design, from_data, whole)
+    with _alone(folder):
+        _check_claim(folder, inputs)
+        write_text(folder / STATE, json.dumps({"schema": 1, "inputs": inputs}, indent=1) + "\n")
+        publish_measurements(public, design, counts, progress)
+        estimate(public, progress)
+        tree = derivation(design, from_data) if whole is None else {"schema": 1, **document(whole)}
+        write_text(public.path / PROMISE, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+        _write_manifest(public.path, project, promise)
     spine = design.spine
     methods: dict[str, list[IntArray | FloatArray]] = {
         UNBIASED: [_estimates(public, design, level) for level in range(len(spine.levels))],
         WHOLE: [public.read_table(design, level) for level in range(len(spine.levels))],
     }
-    for name, path in (beside or {}).items():
-        methods[name] = list(spine.counts(count_people(project, spine, path)))
+    methods |= {name: list(tables) for name, tables in others.items()}
     found = accuracy(design, counts, methods)
     return Outcome(project.title or config.stem, public.path, design, promise, found)
 
@@ -96,7 +110,7 @@ def plan(config: Path) -> tuple[Expected, ...]:
         measured = design.measured(level)
         for query, error in errors.items():
             share = design.shares[level] * design.queries[level].get(query, Fraction(0))
-            noise = math.sqrt(measured[query]) if query in measured else None
+            noise = math.sqrt(noise_variance(measured[query])) if query in measured else None
             mean = math.sqrt(float((error**2).mean()))
             found.append(Expected(name, kinds.title(query), str(share), noise, mean))
     return tuple(found)
@@ -106,6 +120,7 @@ def recompute(published: Path, progress: Progress = silent) -> Recomputed:
     """The second step once more, from copies of nothing but its public sources, held against what was published."""
     public = Folder(published)
     design = public.read_design()
+    public.read_measured(design)
     with tempfile.TemporaryDirectory() as name:
         again = Folder(Path(name))
         for source in SOURCES:
@@ -131,21 +146,49 @@ def _estimates(public: Folder, design: Design, level: int) -> FloatArray:
     return np.asarray(read_numbers(path, "estimate")["estimate"], dtype=np.float64).reshape(shape)
 
 
-def _claimed(folder: Path, config: Path, project: TopDownProject) -> str:
-    """What marks a folder as ours; refused if it is not empty and has no such mark, or another."""
+def _inputs(config: Path, project: TopDownProject) -> list[list[str]]:
+    """Name and hash of every file that a run reads."""
     files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
     files += [section.file for section in (*project.bounds, *project.earlier)]
-    mark = json.dumps({"schema": 1, "inputs": [[path.name, _hash(path)] for path in files]}, indent=1) + "\n"
+    files += [section.promise for section in project.earlier if section.promise is not None]
+    files += [section.file for section in project.groupings.values() if section.file is not None]
+    return [[path.name, _hash(path)] for path in files]
+
+
+def _check_claim(folder: Path, inputs: list[list[str]]) -> None:
+    """Refuse a folder that holds a run on other files, or anything but a run."""
     path = folder / STATE
     try:
         if path.exists():
-            if path.read_text(encoding="utf-8") != mark:
-                raise OutputError(f"{folder}: holds a run on other input; name another folder")
-        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            before = json.loads(path.read_text(encoding="utf-8"))["inputs"]
+            if before != inputs:
+                changed = [name for name, mark in inputs if [name, mark] not in before]
+                what = f"with another {changed[0]}" if changed else "with other files"
+                raise OutputError(f"{folder}: holds a run {what}; name another folder")
+        elif folder.exists() and (not folder.is_dir() or any(each != folder / "inside" for each in folder.iterdir())):
             raise OutputError(f"{folder}: is not empty and holds no run to go on with; name another folder")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise OutputError(f"{folder}: cannot be read ({error})") from None
-    return mark
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One run at a time: two would draw noise twice. The lock goes with the process, however it ends."""
+    path = folder / LOCK
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    with file:
+        if os.name == "posix":
+            import fcntl  # elsewhere there is none
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise OutputError(f"{folder}: another run is writing to it; wait, or name another folder") from None
+        yield
 
 
 def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[str, object]) -> None:

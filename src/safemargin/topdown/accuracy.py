@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from safemargin.mechanisms.geometric import Geometric
-from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, SizeError
+from safemargin.mechanisms.topdown.least_squares import expected_errors
+from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design
 
 UNBIASED, WHOLE, FLAT = "unbiased estimate", "whole tables", "flat geometric noise"
+
+TWO_SIDED = 1.96
+"""Standard errors within which 19 of 20 estimates lie."""
 
 Squares = tuple[FloatArray, FloatArray]
 """Of one method on one level: squared errors of the people of every area, and mean squared errors of its counts."""
@@ -43,7 +47,33 @@ def accuracy(
             if here.any():
                 error = math.sqrt(float(people[here].mean()))
                 sizes.append(SizeError(name, least, most, int(here.sum()), error))
-    return Accuracy(levels, tuple(sizes))
+    return Accuracy(
+        levels, tuple(sizes), _queries(design, counts, methods) if {UNBIASED, WHOLE} <= set(methods) else ()
+    )
+
+
+def _queries(
+    design: Design, counts: Sequence[IntArray], methods: Mapping[str, Sequence[IntArray | FloatArray]]
+) -> tuple[QueryError, ...]:
+    """Errors of our estimate and tables by query, beside the standard errors that were told."""
+    kinds, found = design.attributes, []
+    for level, errors in enumerate(expected_errors(design)):
+        mine, tables, true = methods[UNBIASED][level], methods[WHOLE][level], counts[level]
+        for query, error in errors.items():
+            off = kinds.margin((mine - true).astype(np.float64), query)
+            whole = kinds.margin((tables - true).astype(np.float64), query)
+            noisy = error > 0
+            covered = float((np.abs(off)[noisy] <= TWO_SIDED * error[noisy]).mean()) if noisy.any() else None
+            found.append(
+                QueryError(
+                    design.spine.levels[level], kinds.title(query), _root(error), _root(off), _root(whole), covered
+                )
+            )
+    return tuple(found)
+
+
+def _root(values: FloatArray) -> float:
+    return math.sqrt(float((values**2).mean()))
 
 
 def flat_geometric(design: Design) -> Geometric:

@@ -22,8 +22,9 @@ import numpy as np
 
 from safemargin.errors import InputError, OutputError
 from safemargin.model.arrays import FloatArray, IntArray, frozen
+from safemargin.model.attributes import Attributes, Grouping, Query, build_grouping
 from safemargin.model.design import Design, Limit, Measured
-from safemargin.model.spine import Attributes, Query, Spine, build_spine
+from safemargin.model.spine import Spine, build_spine
 
 Columns = Mapping[str, IntArray | FloatArray]
 
@@ -51,6 +52,7 @@ class Folder:
             "levels": list(spine.levels),
             "root": spine.names[0][0],
             "attributes": dict(zip(kinds.names, map(list, kinds.categories), strict=True)),
+            "groupings": {each.name: _grouping(kinds, each) for each in kinds.groupings},
             "rho": str(design.rho),
             "delta": design.delta,
             "shares": [str(share) for share in design.shares],
@@ -68,7 +70,12 @@ class Folder:
         path = self.path / "design.json"
         try:
             said = json.loads(path.read_text(encoding="utf-8"))
-            kinds = Attributes(tuple(said["attributes"]), tuple(map(tuple, said["attributes"].values())))
+            names, listed = tuple(said["attributes"]), said["attributes"]
+            groupings = tuple(
+                build_grouping(name, each["of"], names.index(each["of"]), listed[each["of"]], each["groups"])
+                for name, each in said.get("groupings", {}).items()
+            )
+            kinds = Attributes(names, tuple(map(tuple, listed.values())), groupings)
             spine = build_spine(said["levels"], said["root"], _read_areas(self.path / "areas.parquet"))
             impossible = np.zeros(kinds.cells(kinds.detailed), dtype=bool)
             impossible[said["impossible"]] = True
@@ -90,7 +97,11 @@ class Folder:
                 tuple(limits["earlier"]),
                 tuple(map(kinds.query, said["passes"])),
             )
-        except (OSError, KeyError, TypeError, ValueError, IndexError) as error:
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be read: {error.strerror}; name the folder 'published' of a TopDown release"
+            ) from None
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(f"{path}: is not the design of a TopDown release ({error})") from None
 
     def read_measured(self, design: Design) -> Measured:
@@ -131,16 +142,16 @@ def write_cells(
         f"v{at}": np.ascontiguousarray(one).reshape(-1) for at, one in enumerate(columns.values())
     }
     values["area"] = np.repeat(np.arange(areas, dtype=np.int64), cells)
-    codes = np.unravel_index(np.arange(cells), [kinds.sizes[axis] for axis in query.axes]) if query.axes else ()
+    codes = np.unravel_index(np.arange(cells), kinds.shape(query)) if query.axes else ()
     selected = [f"names.label as {_name(spine.levels[level])}"]
     joins = ["join names on names.place = area"]
     with _database() as database:
         database.register("names", _labelled(spine.names[level]))
-        for axis, code in zip(query.axes, codes, strict=True):
-            values[f"k{axis}"] = np.tile(code.astype(np.int64), areas)
-            database.register(f"kind{axis}", _labelled(kinds.categories[axis]))
-            selected.append(f"kind{axis}.label as {_name(kinds.names[axis])}")
-            joins.append(f"join kind{axis} on kind{axis}.place = k{axis}")
+        for place, ((name, labels), code) in enumerate(zip(kinds.columns(query), codes, strict=True)):
+            values[f"k{place}"] = np.tile(code.astype(np.int64), areas)
+            database.register(f"kind{place}", _labelled(labels))
+            selected.append(f"kind{place}.label as {_name(name)}")
+            joins.append(f"join kind{place} on kind{place}.place = k{place}")
         selected += [f"v{at} as {_name(column)}" for at, column in enumerate(columns)]
         selected += [f"'{note}' as status"] if note else []
         values["row"] = np.arange(areas * cells, dtype=np.int64)
@@ -223,6 +234,14 @@ def _engine() -> duckdb.DuckDBPyConnection:
 def _database() -> duckdb.DuckDBPyConnection:
     """A connection of its own to one engine, which takes long to start."""
     return _engine().cursor()
+
+
+def _grouping(kinds: Attributes, grouping: Grouping) -> dict[str, object]:
+    """The attribute, and its categories by group."""
+    groups: dict[str, list[str]] = {label: [] for label in grouping.labels}
+    for category, code in zip(kinds.categories[grouping.axis], grouping.codes, strict=True):
+        groups[grouping.labels[code]].append(category)
+    return {"of": kinds.names[grouping.axis], "groups": groups}
 
 
 def _labelled(names: tuple[str, ...]) -> dict[str, object]:

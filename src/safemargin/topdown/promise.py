@@ -1,22 +1,32 @@
 """What a TopDown release promises, and why, as JSON that other programs read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from safemargin.account.conversion import published_epsilon
+from safemargin.account.rules import compose, post_process
+from safemargin.model.attributes import Query
 from safemargin.model.design import Design
-from safemargin.model.spine import Query
+from safemargin.model.guarantee import Guarantee
+from safemargin.model.guarantee_file import guarantee_from
 
 UNIT, RECORDS = "person", "persons"
+PUBLIC = "bounds and cells that hold nobody are taken for public facts about every data set"
+BESIDE = "the promises of the releases that earlier tables are from count beside this one"
 NEIGHBOURS = "data sets of equally many people that agree on the invariants and differ in one person's record"
 
 
-def summary(design: Design, areas_from_data: bool) -> dict[str, object]:
-    """The promise in the words of a report, with everything that it leaves out."""
+def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = None) -> dict[str, object]:
+    """The promise in the words of a report, with everything that it leaves out; `whole` is with earlier releases."""
     kinds, levels = design.attributes, design.spine.levels
     invariants = ["number of all people"]
     invariants += [f"{kinds.title(query)} of every {levels[level]}" for level, query in design.exact if level]
     invariants += [_inhabited(design)] * areas_from_data
+    together = {}
+    if whole is not None and whole.budget is not None:
+        epsilon = published_epsilon(float(whole.budget), design.delta)
+        together = {"with_earlier": {"rho": str(whole.budget), "epsilon": epsilon}}
     return {
         "mechanism": "TopDown with discrete Gaussian noise",
         "measure": "zero-concentrated differential privacy",
@@ -25,9 +35,18 @@ def summary(design: Design, areas_from_data: bool) -> dict[str, object]:
         "delta": design.delta,
         "neighbours": NEIGHBOURS,
         "invariants": invariants,
+        "impossible_cells": int(design.impossible.sum()),
         "public_bounds": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.bounds],
         "earlier_tables": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.earlier],
+        **together,
     }
+
+
+def with_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Guarantee]) -> Guarantee:
+    """The promise of this release and of those whose tables it agrees with: tables are computed from both."""
+    mine = guarantee_from(derivation(design, areas_from_data), "promise")
+    both = compose([*mine.premises, *earlier], "noisy and exact margins, and earlier releases")
+    return replace(post_process(both, mine.mechanism), statement=mine.statement, remarks=(PUBLIC,))
 
 
 def derivation(design: Design, areas_from_data: bool) -> dict[str, object]:
@@ -50,7 +69,10 @@ def derivation(design: Design, areas_from_data: bool) -> dict[str, object]:
         f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from what is exact. "
         f"Holds for {NEIGHBOURS}."
     )
-    remarks = ["bounds, earlier tables and cells that hold nobody are taken for public facts about every data set"]
+    remarks = ["bounds and cells that hold nobody are taken for public facts about every data set"]
+    remarks += ["the promises of the releases that earlier tables are from count beside this one"] * bool(
+        design.earlier
+    )
     return {"schema": 1, **found, "statement": statement, "remarks": remarks}
 
 
@@ -72,7 +94,9 @@ def _flavour(design: Design, areas_from_data: bool) -> dict[str, object]:
     if areas_from_data:
         invariants.append({**_counts(design, design.spine.last, Query(())), "at_least": 1})
     nested = [[narrow, wide] for wide, narrow in zip(levels, levels[1:], strict=False)]
-    records = [{"kind": RECORDS, "variables": [*levels, *kinds.names], "free": True}]
+    nested += [[kinds.names[each.axis], each.name] for each in kinds.groupings]
+    variables = [*levels, *kinds.names, *(each.name for each in kinds.groupings)]
+    records = [{"kind": RECORDS, "variables": variables, "free": True}]
     return {
         "invariants": invariants,
         "population": {"name": f"{UNIT} records", "records": records, "determines": nested},
@@ -83,7 +107,7 @@ def _flavour(design: Design, areas_from_data: bool) -> dict[str, object]:
 
 def _counts(design: Design, level: int, query: Query) -> dict[str, object]:
     area = [design.spine.levels[level]] if level else []
-    return {"counts": RECORDS, "by": [*area, *(design.attributes.names[axis] for axis in query.axes)]}
+    return {"counts": RECORDS, "by": [*area, *(name for name, _ in design.attributes.columns(query))]}
 
 
 def _inhabited(design: Design) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.mechanisms.topdown.least_squares import fit
-from safemargin.mechanisms.topdown.measure import measure
-from safemargin.mechanisms.topdown.tidy import all_reach, tidy
+from safemargin.mechanisms.topdown.least_squares import check_size, fit
+from safemargin.mechanisms.topdown.measure import measure, noise_variance
+from safemargin.mechanisms.topdown.settle import settle
 from safemargin.model.arrays import IntArray
-from safemargin.model.design import Design, check_truth, limits
-from safemargin.model.spine import Query
+from safemargin.model.attributes import Query
+from safemargin.model.design import Design, Measured, check_truth, limits
 from safemargin.topdown.folder import Folder, write_cells
 
 Progress = Callable[[str, int, int], None]
@@ -51,14 +51,24 @@ def publish_measurements(
                 step(len(spine.names[level]) * kinds.cells(query))
                 continue
             values = measure(kinds.margin(counts[level], query), variance, step)
-            columns = {"noisy_count": values, "variance": np.full(values.shape, float(variance))}
+            columns = {"noisy_count": values, "variance": np.full(values.shape, noise_variance(variance))}
             write_cells(path, spine, level, kinds, query, columns, "noisy")
 
 
 def check(folder: Folder, design: Design, counts: Sequence[IntArray]) -> None:
     """Refuse what cannot be carried out, before anything is written."""
-    check_truth(design, limits(design, _exact(design, counts)), tuple(counts))
+    check_size(design)
+    exact = _exact(design, counts)
+    constraints = limits(design, exact)
+    check_truth(design, constraints, tuple(counts))
     _check_names(folder, design)
+    if design.earlier:  # the data themselves need not agree with earlier tables: see whether any do, without noise
+        kinds = design.attributes
+        plain = [
+            {query: kinds.margin(counts[level], query) for query in design.measured(level)}
+            for level in range(len(counts))
+        ]
+        settle(design, constraints, fit(design, Measured(tuple(plain), exact)))
 
 
 def _exact(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, Query], IntArray]:
@@ -87,29 +97,28 @@ def estimate(folder: Folder, progress: Progress = silent) -> None:
         if not path.exists():
             values = found.estimate(level)
             error = found.standard_error(level, kinds.detailed)
-            columns = {"estimate": values, "standard_error": np.broadcast_to(error[:, None], values.shape)}
+            columns = {"estimate": values, "standard_error": error}
             write_cells(path, spine, level, kinds, kinds.detailed, columns, "unbiased estimate")
-    constraints = limits(design, measured.exact)
-    reachable = all_reach(design, constraints)
-    families = len(design.passes) * (1 + sum(len(names) for names in spine.names[:-1]))
-    done = 0
-    above: IntArray | None = None
-    for level, name in enumerate(spine.levels):
-        here = len(design.passes) * (len(spine.names[level - 1]) if level else 1)
-        path = folder.place("tables", level, name)
-        if path.exists():
-            above = folder.read_table(design, level)
-            done += here
-            progress(f"settling {name}", done, families)
-            continue
+    families = [1, *(len(names) for names in spine.names[:-1])]
+    kept: list[IntArray] = []
+    while len(kept) <= spine.last and folder.place("tables", len(kept), spine.levels[len(kept)]).exists():
+        kept.append(folder.read_table(design, len(kept)))
+    done = sum(families[: len(kept)])
 
-        def step(more: int, words: str = f"settling {name}") -> None:
-            nonlocal done
-            done += more
-            progress(words, done, families)
+    def step(level: int, more: int) -> None:
+        nonlocal done
+        done = min(done + more, sum(families))
+        progress(f"settling {spine.levels[level]}", done, sum(families))
 
-        above = tidy(design, constraints[level], reachable[level], found, level, above, step)
-        write_cells(path, spine, level, kinds, kinds.detailed, {"count": above}, "whole table")
+    def keep(level: int, table: IntArray) -> None:
+        path = folder.place("tables", level, spine.levels[level])
+        write_cells(path, spine, level, kinds, kinds.detailed, {"count": table}, "whole table")
+
+    def drop() -> None:
+        for level, name in enumerate(spine.levels):
+            folder.place("tables", level, name).unlink(missing_ok=True)
+
+    settle(design, limits(design, measured.exact), found, kept, step, keep, drop)
 
 
 def public_files(folder: Path) -> list[Path]:

@@ -7,11 +7,11 @@ from scipy import sparse
 
 from safemargin.mechanisms.topdown.reach import Reach
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
+from safemargin.model.attributes import Attributes, Query
 from safemargin.model.design import MOST, Limit
-from safemargin.model.spine import Attributes, Query
 
-NEAR = 1e-7
-"""Rows that an estimate may miss by this share of their size count as met."""
+NEAR, DIGITS = 1e-7, 1e-13
+"""Rows that an estimate may miss by this much, and this share of their size, count as met."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Family:
     def is_met(self, values: FloatArray) -> bool:
         """Whether values satisfy everything, but for rounding errors of floating point."""
         sums = self.matrix @ values
-        slack = NEAR * np.maximum(1.0, np.abs(sums))
+        slack = NEAR + DIGITS * np.abs(sums)
         return bool(
             (values >= -NEAR).all()
             and (values[self.empty] <= NEAR).all()
@@ -94,7 +94,7 @@ class Forms:
         target: FloatArray,
         weights: dict[Query, FloatArray],
     ) -> Family:
-        """The parts of an area: `target` has a row per part, `weights` the weight of a margin by part."""
+        """The parts of an area: `target` and the weights of each margin have a row per part."""
         parts = len(target)
         blocks = [self.sums(parts, limit.query) for limit in limits]
         low, high = [limit.low.reshape(-1) for limit in limits], [limit.high.reshape(-1) for limit in limits]
@@ -114,11 +114,11 @@ class Forms:
             np.concatenate(high) if high else np.full(0, MOST),
             np.tile(empty, parts),
             target.reshape(-1),
-            np.repeat(weights[self.margin], cells),
+            weights[self.margin].reshape(-1),
             tuple(
                 (
                     self.sums(parts, query),
-                    np.repeat(weight, self.attributes.cells(query)),
+                    weight.reshape(-1),
                     np.zeros(parts * self.attributes.cells(query)),
                 )
                 for query, weight in weights.items()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from safemargin.mechanisms.gaussian import DiscreteGaussian
 from safemargin.model.arrays import IntArray
 
 if TYPE_CHECKING:
@@ -14,6 +15,19 @@ if TYPE_CHECKING:
 
 CHUNK = 50_000
 """Counts that are drawn between two signs of progress."""
+
+
+LARGE = 10
+"""Variance parameters from which on the variance is the same in floating point."""
+
+
+def noise_variance(parameter: Fraction) -> float:
+    """Variance of discrete Gaussian noise: that of the parameter, but for small ones, where noise is mostly zero.
+
+    >>> noise_variance(Fraction(32)), round(noise_variance(Fraction(1, 4)), 6)
+    (32.0, 0.215013)
+    """
+    return float(parameter) if parameter > LARGE else DiscreteGaussian(math.sqrt(parameter)).variance
 
 
 def gaussian(variance: Fraction) -> "Measurement":

@@ -1,5 +1,8 @@
 """Least squares without negative counts, by Clarabel."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -7,6 +10,9 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.topdown.family import Family
 from safemargin.model.arrays import FloatArray
 from safemargin.model.design import MOST
+
+FAR = 1e5
+"""People from the target to a limit that is looked at only if it is broken."""
 
 GOOD = ("Solved", "AlmostSolved", "InsufficientProgress")
 
@@ -18,13 +24,27 @@ class Infeasible(InputError):
 def nonnegative(family: Family) -> FloatArray:
     """The values nearest to the target that satisfy everything, in real numbers.
 
-    The solver is asked for the way from the target, which is short, so that large counts lose no digits.
+    The solver is asked for the way from the target, which is short, so that large counts lose no digits; limits further
+    away are left out at first. Targets are rounded to parts of a person whose sums are exact, so that equations do not
+    contradict each other.
     """
+    if not len(family.target):
+        raise Infeasible("no counts satisfy all constraints, because none is left")
+    parts = 2.0 ** min(20, 50 - math.ceil(math.log2(1 + np.abs(family.target).sum())))
+    family = replace(family, target=np.rint(family.target * parts) / parts)
+    moved = family.target + _way(family, FAR)
+    sums = family.matrix @ moved
+    if (moved < -1).any() or (sums < family.least - 1).any() or (sums > family.most + 1).any():
+        moved = family.target + _way(family, np.inf)
+    values: FloatArray = np.maximum(moved, 0.0)
+    return values
+
+
+def _way(family: Family, far: float) -> FloatArray:
+    """The shortest way to where all limits hold that are no further away."""
     import clarabel
 
     size = len(family.target)
-    if not size:
-        raise Infeasible("no counts satisfy all constraints, because none is left")
     scale = family.weight.max()
     weights, ties = [family.weight / scale], []
     width = size + sum(len(weight) for _, weight, _ in family.also)
@@ -38,11 +58,12 @@ def nonnegative(family: Family) -> FloatArray:
         ties.append(_wide(matrix, width) - shift)
         place += len(weight)
     fixed, above, below = family.least == family.most, family.most < MOST, family.least > 0
-    above, below = above & ~fixed, below & ~fixed
     every = _wide(sparse.eye_array(size, format="csr"), width)
     rows, now = _wide(family.matrix, width), family.matrix @ family.target
+    above, below = above & ~fixed & (family.most - now < far), below & ~fixed & (now - family.least < far)
+    some = ~family.empty & (family.target < far)
     equal = [rows[fixed], every[family.empty], *ties]
-    inequalities = [rows[above], -rows[below], -every[~family.empty]]
+    inequalities = [rows[above], -rows[below], -every[some]]
     zeros = sum(block.shape[0] for block in equal)
     right = [
         (family.least - now)[fixed],
@@ -50,7 +71,7 @@ def nonnegative(family: Family) -> FloatArray:
         *(-far for _, _, far in family.also),
         (family.most - now)[above],
         (now - family.least)[below],
-        family.target[~family.empty],
+        family.target[some],
     ]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -65,8 +86,8 @@ def nonnegative(family: Family) -> FloatArray:
     ).solve()
     if str(solution.status) not in GOOD:
         raise Infeasible(f"no counts satisfy all constraints ({solution.status})")
-    values: FloatArray = np.maximum(family.target + np.asarray(solution.x[:size]), 0.0)
-    return values
+    way: FloatArray = np.asarray(solution.x[:size], dtype=np.float64)
+    return way
 
 
 def _wide(matrix: sparse.csr_array, width: int) -> sparse.csr_array:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
+from safemargin.model.attributes import Query
 from safemargin.model.design import MOST, Limit
-from safemargin.model.spine import Query, Spine
+from safemargin.model.spine import Spine
 
 MOST_CELLS = 8
 """Of a margin: every set of its cells is looked at."""

@@ -1,118 +1,176 @@
-"""Tables of whole people, level by level from the widest down; every constraint holds exactly."""
+"""Whole counts of one level: the parts of each area, near their estimates, under every constraint."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from safemargin.errors import InputError
+from safemargin.mechanisms.topdown.ahead import Area, Limits, look_ahead
 from safemargin.mechanisms.topdown.family import Family, Forms
 from safemargin.mechanisms.topdown.least_squares import Fit
 from safemargin.mechanisms.topdown.nonnegative import Infeasible, nonnegative
 from safemargin.mechanisms.topdown.reach import Reach, reach
 from safemargin.mechanisms.topdown.whole import whole
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
-from safemargin.model.design import Design, Limit, summed_limit
-from safemargin.model.spine import Query
+from safemargin.model.attributes import Query
+from safemargin.model.design import Design, Limit, limits_within
 
 
-def tidy(
-    design: Design,
-    limits: Mapping[Query, Limit],
-    reachable: Reach | None,
-    fit: Fit,
-    level: int,
-    above: IntArray | None,
-    progress: Callable[[int], None] = lambda families: None,
-) -> IntArray:
-    """Counts of one level: the parts of each area add up to `above`, its counts in the table one level up.
+@dataclass(frozen=True)
+class Pass:
+    """One margin of all areas of a level: what is wanted of it, and how."""
 
-    The margins in `design.passes` are settled one after the other, each within the one before; `reachable` is about the
-    first.
-    """
-    kinds = design.attributes
-    estimate = fit.estimate(0) if above is None else fit.given(level, above)
-    count = len(estimate)
-    starts = np.array([0]) if above is None else design.spine.starts[level]
-    ends = np.append(starts[1:], count)
-    settled: tuple[Query, IntArray] | None = None
-    for margin in design.passes:
-        target = kinds.margin(estimate, margin)
-        rows = _within(design, limits, margin)
-        if settled is not None:
-            query, counts = settled
-            missing = counts - kinds.margin(target, query, margin)
-            groups = kinds.groups(query, margin)
-            target = target + missing[:, groups] / np.bincount(groups)[groups]
-            rows = [row for row in rows if not row.query <= query]
-            rows.append(Limit(query, counts, counts))
-        forms, weights = Forms(kinds, margin), _weights(design, fit, level, margin, settled)
-        wanted = None if above is None else kinds.margin(above, margin)
-        empty = kinds.margin((~design.impossible)[None, :].astype(np.int64), margin)[0] == 0
-        found = np.empty(target.shape, dtype=np.int64)
-        for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-            family = forms.family(
-                None if wanted is None else wanted[place],
-                [Limit(row.query, row.low[start:end], row.high[start:end]) for row in rows],
-                None if settled is not None else _part(reachable, start, end),
-                empty,
-                target[start:end],
-                {query: weight[start:end] for query, weight in weights.items()},
+    margin: Query
+    forms: Forms
+    target: FloatArray
+    rows: list[Limit]
+    weights: dict[Query, FloatArray]
+    wanted: IntArray | None
+    empty: BoolArray
+
+
+@dataclass(frozen=True)
+class Level:
+    """Areas of a level before they are settled. `above` are the counts one level up, `limits` those of all levels."""
+
+    design: Design
+    limits: Limits
+    reachable: Reach | None
+    fit: Fit
+    level: int
+    above: IntArray | None
+
+    @property
+    def families(self) -> int:
+        """Areas one level up."""
+        return 1 if self.above is None else len(self.above)
+
+    def places(self, family: int) -> range:
+        """The parts of an area one level up."""
+        return range(1) if self.above is None else self.design.spine.parts(self.level - 1, family)
+
+    def settled(self, family: int, marks: frozenset[Area] = frozenset()) -> IntArray:
+        """Whole counts of the parts of an area, one margin after the other; it must be possible to divide marked ones.
+
+        If the margins of the design lead nowhere, all that is constrained is settled at once, and then the rest.
+        """
+        if not any((self.level, place) in marks for place in self.places(family)):
+            try:
+                return self._through(family, self._passes, None)
+            except Infeasible:
+                pass
+        return self._through(family, self._sure_passes, marks)
+
+    def words(self, family: int) -> str:
+        """What a family is called."""
+        if self.above is None:
+            return "the root"
+        spine = self.design.spine
+        return f"the parts of {spine.levels[self.level - 1]} {spine.names[self.level - 1][family]!r}"
+
+    @cached_property
+    def _estimate(self) -> FloatArray:
+        return self.fit.estimate(0) if self.above is None else self.fit.given(self.level, self.above)
+
+    @cached_property
+    def _passes(self) -> list[Pass]:
+        return self._prepared(self.design.passes)
+
+    @cached_property
+    def _sure_passes(self) -> list[Pass]:
+        """First all that is constrained anywhere: what is left is a transport problem, which has whole solutions."""
+        return self._prepared(dict.fromkeys((constrained(self.limits), self.design.attributes.detailed)))
+
+    def _prepared(self, margins: Sequence[Query] | dict[Query, None]) -> list[Pass]:
+        kinds, found = self.design.attributes, []
+        before: Query | None = None
+        possible = (~self.design.impossible)[None, :].astype(np.int64)
+        for margin in margins:
+            rows = limits_within(kinds, self.limits[self.level], margin)
+            found.append(
+                Pass(
+                    margin,
+                    Forms(kinds, margin),
+                    kinds.margin(self._estimate, margin),
+                    [row for row in rows if before is None or not row.query <= before],
+                    self._weights(margin, before),
+                    None if self.above is None else kinds.margin(self.above, margin),
+                    kinds.margin(possible, margin)[0] == 0,
+                )
             )
-            gone = empty if wanted is None else empty | (wanted[place] == 0)
-            found[start:end] = _settled(design, level, place, family, np.tile(gone, end - start)).reshape(
-                end - start, -1
-            )
-            progress(1)
-        settled = margin, found
-    assert settled is not None
-    return settled[1]
+            before = margin
+        return found
+
+    def _through(self, family: int, passes: list[Pass], marks: frozenset[Area] | None) -> IntArray:
+        kinds, places = self.design.attributes, self.places(family)
+        part = slice(places.start, places.stop)
+        before: tuple[Query, IntArray] | None = None
+        for each in passes:
+            target = each.target[part]
+            rows = [Limit(row.query, row.low[part], row.high[part]) for row in each.rows]
+            if before is not None:
+                query, counts = before
+                groups = kinds.groups(query, each.margin)
+                missing = counts - kinds.margin(target, query, each.margin)
+                target = target + missing[:, groups] / np.bincount(groups)[groups]
+                rows.append(Limit(query, counts, counts))
+            wanted = None if each.wanted is None else each.wanted[family]
+            mine = self.reachable if before is None and each.margin == self.design.passes[0] else None
+            reached = None if mine is None else Reach(mine.sets, mine.low[part], mine.high[part])
+            weights = {query: weight[part] for query, weight in each.weights.items()}
+            problem = each.forms.family(wanted, rows, reached, each.empty, target, weights)
+            gone = np.tile(each.empty if wanted is None else each.empty | (wanted == 0), len(places))
+            counts = self._solved(problem, gone, each.margin, places, marks if before is None else None)
+            before = each.margin, counts.reshape(len(places), -1)
+        assert before is not None
+        return before[1]
+
+    def _solved(
+        self, family: Family, gone: BoolArray, margin: Query, places: range, marks: frozenset[Area] | None
+    ) -> IntArray:
+        """Whole counts of the parts of one area; `gone` marks those that are zero because the area has none.
+
+        With `marks` it is for HiGHS alone to say that there are none.
+        """
+        counts = np.zeros(len(gone), dtype=np.int64)
+        ahead = look_ahead(self.design, self.limits, margin, self.level, places, ~gone, marks) if marks else None
+        if gone.all() and family.least.max(initial=0) <= 0 and ahead is None:
+            return counts
+        rest = family.without(gone)
+        values = np.maximum(rest.target, 0.0)
+        if not family.is_met(family.target):
+            try:
+                values = nonnegative(rest)
+            except Infeasible:
+                if marks is None:
+                    raise
+        counts[~gone] = whole(rest, values, ahead)
+        return counts
+
+    def _weights(self, margin: Query, before: Query | None) -> dict[Query, FloatArray]:
+        """How much each count of a margin weighs, by area: its precision. Margins that are known or settled do not."""
+        kinds, level = self.design.attributes, self.level
+        found = {margin: np.ones((len(self.design.spine.names[level]), kinds.cells(margin)))}
+        for query in (margin, *self.design.measured(level)):
+            if query <= margin and not (before is not None and query <= before):
+                error = self.fit.standard_error(level, query)
+                if error.max() > 0:  # counts that are known do not move, whatever they weigh
+                    found[query] = 1 / np.where(error > 0, error, error.max()) ** 2
+        return found
 
 
-def all_reach(design: Design, limits: Sequence[Mapping[Query, Limit]]) -> list[Reach | None]:
+def constrained(limits: Limits) -> Query:
+    """The coarsest margin that determines all that is limited on any level."""
+    found = Query(())
+    for here in limits:
+        for query in here:
+            found |= query
+    return found
+
+
+def all_reach(design: Design, limits: Limits) -> list[Reach | None]:
     """What areas of every level can hold of the first margin, given the limits of all levels below."""
     first = design.passes[0]
-    rows = [_within(design, here, first) for here in limits]
+    rows = [limits_within(design.attributes, here, first) for here in limits]
     return reach(design.spine, first, design.attributes.cells(first), rows)
-
-
-def _part(found: Reach | None, start: int, end: int) -> Reach | None:
-    return None if found is None else Reach(found.sets, found.low[start:end], found.high[start:end])
-
-
-def _settled(design: Design, level: int, place: int, family: Family, gone: BoolArray) -> IntArray:
-    """Whole counts of the parts of one area; `gone` marks those that are zero because the area has none."""
-    counts = np.zeros(len(gone), dtype=np.int64)
-    if gone.all() and family.least.max(initial=0) <= 0:
-        return counts
-    rest = family.without(gone)
-    try:
-        met = family.is_met(family.target)
-        counts[~gone] = whole(rest, np.maximum(rest.target, 0.0) if met else nonnegative(rest))
-        return counts
-    except Infeasible as problem:
-        spine = design.spine
-        area = f"the parts of {spine.levels[level - 1]} {spine.names[level - 1][place]!r}" if level else "the root"
-        raise InputError(f"{area}: {problem}; drop an exact count or a bound that crosses others") from None
-
-
-def _within(design: Design, limits: Mapping[Query, Limit], margin: Query) -> list[Limit]:
-    """What the constraints say about a margin."""
-    found: dict[Query, Limit] = {}
-    for limit in limits.values():
-        said = summed_limit(design.attributes, limit, limit.query & margin)
-        before = found.get(said.query, said)
-        found[said.query] = Limit(said.query, np.maximum(before.low, said.low), np.minimum(before.high, said.high))
-    return list(found.values())
-
-
-def _weights(
-    design: Design, fit: Fit, level: int, margin: Query, settled: tuple[Query, IntArray] | None
-) -> dict[Query, FloatArray]:
-    """How much a margin counts, by area: its precision. Margins that are known or settled do not."""
-    found = {margin: np.ones(len(fit.up[level]))}
-    for query in (margin, *design.measured(level)):
-        if query <= margin and not (settled is not None and query <= settled[0]):
-            error = fit.standard_error(level, query)
-            if error.min() > 0:
-                found[query] = 1 / error**2
-    return found

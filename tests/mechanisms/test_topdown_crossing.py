@@ -1,0 +1,169 @@
+"""Constraints of several margins that cross: whole tables are found if there are any, and only then."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from safemargin.errors import InputError, TooLargeError
+from safemargin.mechanisms.topdown import whole
+from safemargin.mechanisms.topdown.least_squares import fit
+from safemargin.mechanisms.topdown.settle import settle
+from safemargin.model.arrays import IntArray
+from safemargin.model.attributes import Attributes
+from safemargin.model.design import Design, Limit, Measured, limits
+from safemargin.model.spine import build_spine
+from safemargin.randomness import numpy_generator
+from safemargin.topdown import recompute, run
+from spines import designed, people, rounded_noise, uneven_spine
+
+CUBE = Attributes(("a", "b", "c"), (("1", "2", "3"),) * 3)
+SPLIT = {"total": "1/4", "a": "1/4", "detailed": "1/2"}
+
+CROSSED = {
+    "two of the smallest areas": ((3, "a"), (3, "b")),
+    "three pairs of the smallest areas": ((3, "a*b"), (3, "b*c"), (3, "a*c")),
+    "pairs on three levels": ((3, "a*b"), (1, "b*c"), (2, "a*c")),
+    "three of middle areas": ((2, "a"), (2, "b"), (2, "c"), (3, "total")),
+}
+
+
+@pytest.mark.parametrize("crossed", CROSSED.values(), ids=CROSSED)
+@pytest.mark.parametrize("seed", [0, 5, 11])
+def test_what_is_true_of_people_always_has_tables(crossed: tuple[tuple[int, str], ...], seed: int) -> None:
+    """Exact margins that cross, of few people, under much noise."""
+    spine = uneven_spine(seed)
+    counts = people(spine, seed, mean=0.6, kinds=CUBE)
+    design = designed(spine, ((0, "total"), *crossed), rho=Fraction(1, 50), kinds=CUBE, split=SPLIT)
+    measured = rounded_noise(design, counts, seed)
+    tables = settle(design, limits(design, measured.exact), fit(design, measured))
+    assert _keeps(design, tables, measured)
+
+
+def test_a_program_that_takes_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "SECONDS", 0.0)
+    spine = uneven_spine(0)
+    counts = people(spine, 0, mean=0.6, kinds=CUBE)
+    design = designed(spine, ((0, "total"), (3, "a*b"), (3, "b*c"), (3, "a*c")), kinds=CUBE, split=SPLIT)
+    measured = rounded_noise(design, counts, 0)
+    with pytest.raises(TooLargeError, match=r"the root: no whole counts were found in 0 s, .*; drop an exact count"):
+        settle(design, limits(design, measured.exact), fit(design, measured))
+
+
+def _keeps(design: Design, tables: Sequence[IntArray], measured: Measured) -> bool:
+    kinds, spine = design.attributes, design.spine
+    exact = all(
+        (kinds.margin(tables[level], query) == values).all() for (level, query), values in measured.exact.items()
+    )
+    adding = all((spine.sums(level, tables[level]) == tables[level - 1]).all() for level in range(1, len(tables)))
+    return exact and adding and min(int(table.min()) for table in tables) >= 0
+
+
+SQUARE = Attributes(("a", "b"), (("1", "2"),) * 2)
+FOUR = build_spine(["land", "town", "street"], "land", [("A", "A1"), ("A", "A2"), ("B", "B1"), ("B", "B2")])
+PEOPLE = 3
+EVERY = np.array(
+    [np.bincount(cells, minlength=16).reshape(4, 4) for cells in combinations_with_replacement(range(16), PEOPLE)]
+)
+"""All tables of three people in four streets with four cells each."""
+
+
+@pytest.mark.parametrize("start", range(0, 200, 50))
+def test_no_tables_are_refused_and_none_invented(start: int) -> None:
+    """Against a list of all tables: limits taken from different ones may contradict each other in ways that no two of
+    them do.
+    """
+    kinds, there_are = SQUARE, set()
+    for seed in range(start, start + 50):
+        random = numpy_generator(seed)
+        earlier = []
+        for level, title in ((2, "a"), (2, "b"), (1, "a*b"), (2, "total"), (1, "a")):
+            if random.random() < 0.6:
+                said = FOUR.counts(EVERY[random.integers(len(EVERY))])[level]
+                values = kinds.margin(said, kinds.query(title))
+                loose = random.integers(0, 2, values.shape) * int(random.integers(2))
+                earlier.append((level, Limit(kinds.query(title), np.maximum(values - loose, 0), values + loose)))
+        design = designed(
+            FOUR, earlier=tuple(earlier), rho=Fraction(1, 9), kinds=kinds, split={"total": "1/2", "detailed": "1/2"}
+        )
+        measured = rounded_noise(design, FOUR.counts(EVERY[random.integers(len(EVERY))]), seed)
+        possible = [table for table in EVERY if _agrees(design, FOUR.counts(table))]
+        there_are.add(bool(possible))
+        try:
+            found = settle(design, limits(design, measured.exact), fit(design, measured))
+        except InputError:
+            assert not possible, seed
+        else:
+            assert _agrees(design, found) and _keeps(design, found, measured), seed
+    assert there_are == {False, True}
+
+
+def _agrees(design: Design, tables: Sequence[IntArray]) -> bool:
+    sums = [(limit, design.attributes.margin(tables[level], limit.query)) for level, limit in design.earlier]
+    return all((values >= limit.low).all() and (values <= limit.high).all() for limit, values in sums)
+
+
+CONFIG = """\
+[data]
+file = "people.csv"
+
+[spine]
+levels = ["state", "town"]
+
+[attributes]
+a = ["1", "2"]
+b = ["1", "2"]
+
+[budget]
+rho = "1/100"
+levels = { all = "1/3", state = "1/3", town = "1/3" }
+queries = { total = "1/2", detailed = "1/2" }
+
+[[invariants]]
+level = "town"
+query = "a"
+
+[[invariants]]
+level = "town"
+query = "b"
+"""
+
+
+def written(folder: Path, more: str = "") -> Path:
+    """Two towns in each of two states; one person of a state is (1, 2), the other (2, 1)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"{state},{state}{town},{town},{3 - town}\n" for state in "ns" for town in (1, 2)]
+    (folder / "people.csv").write_text("state,town,a,b\n" + "".join(rows))
+    (folder / "topdown.toml").write_text(CONFIG + more)
+    return folder / "topdown.toml"
+
+
+def test_a_release_whose_levels_are_settled_again_is_the_same_when_interrupted(tmp_path: Path) -> None:
+    config = written(tmp_path)
+
+    class Stop(Exception):
+        pass
+
+    def stop(words: str, done: int, total: int) -> None:
+        if words == "settling town":
+            raise Stop
+
+    with pytest.raises(Stop):
+        run(config, tmp_path / "out", progress=stop)
+    outcome = run(config, tmp_path / "out")
+    assert recompute(outcome.published).different == 0
+
+
+def test_earlier_tables_that_cannot_be_kept_are_refused_before_noise_is_drawn(tmp_path: Path) -> None:
+    """Both margins of the state agree with those of its towns, but not together."""
+    config = written(tmp_path, '\n[[earlier]]\nlevel = "state"\nquery = "detailed"\nfile = "before.csv"\n')
+    wrong = "state,a,b,count\nn,1,1,1\nn,2,2,1\nn,1,2,0\nn,2,1,0\n"
+    (tmp_path / "before.csv").write_text(wrong)
+    with pytest.raises(InputError, match=r"topdown\.toml: no whole tables satisfy .*: see the parts of state 'n'"):
+        run(config, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "before.csv").write_text(wrong.replace("1\n", "0\n").replace(",0\nn,2,1,0", ",1\nn,2,1,1"))
+    run(config, tmp_path / "out")
