@@ -1,0 +1,107 @@
+"""What one promise says about another: no answer contradicts others, and no words decide."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from safemargin.account.comparing import contrast
+from safemargin.account.implication import implies
+from safemargin.model.contrast import Standing
+from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
+from safemargin.model.universe import Invariant, Nested, Population, Records, at_least, counts
+from safemargin.randomness import numpy_generator
+
+TOWN = Population(
+    "town",
+    ("country",),
+    (Records("persons", ("state", "county", "age", "sex"), True), Records("households", ("county", "size"), True)),
+    (("county", "state"),),
+    (Nested("person", "household", 1, 5),),
+)
+PERSON = Change(Distance.HAMMING, "person")
+PURE = Guarantee("noise", "", 1.0, (), TOWN, PERSON)
+AT_DELTA = replace(PURE, measure=Measure.APPROXIMATE, delta=1e-6)
+RHO = replace(PURE, measure=Measure.ZCDP)
+
+
+def test_an_epsilon_at_delta_zero_is_pure() -> None:
+    assert contrast(PURE, replace(AT_DELTA, delta=0.0)).overall is Standing.EQUAL
+    assert contrast(replace(AT_DELTA, delta=0.0, budget=0.5), PURE).overall is Standing.STRONGER
+    assert implies(RHO, replace(AT_DELTA, delta=0.0)).answer is False
+
+
+@pytest.mark.parametrize("other", [PURE, AT_DELTA, RHO], ids=lambda each: each.measure)
+def test_an_infinite_budget_is_compared_with_anything(other: Guarantee) -> None:
+    for one in (PURE, AT_DELTA, RHO):
+        endless = replace(one, budget=math.inf)
+        assert contrast(endless, other).overall is contrast(endless, RHO).overall is Standing.WEAKER
+        assert implies(other, replace(endless, varies="the largest stratum")).answer is None
+
+
+def test_budgets_that_vary_are_not_alike_by_their_words() -> None:
+    """Two functions of the data can agree at one place, and be described alike."""
+    one = replace(PURE, varies="depends on the data")
+    assert implies(one, one).answer is True
+    assert implies(one, replace(one, mechanism="other noise")).answer is None
+    assert contrast(one, replace(one, mechanism="other noise")).overall is Standing.UNKNOWN
+
+
+def test_approximate_promises_are_about_one_change() -> None:
+    """One changed record keeps two margins only if it keeps the table of both: publishing that breaks nothing."""
+    table = replace(AT_DELTA, invariants=(counts("persons", "age", "county"),))
+    margins = replace(AT_DELTA, invariants=(counts("persons", "age"), counts("persons", "county")))
+    assert implies(table, margins).answer is None
+    pure = [replace(each, measure=Measure.PURE, delta=0.0) for each in (table, margins)]
+    assert implies(*pure).answer is False
+    assert implies(table, AT_DELTA).answer is False
+    by_age, by_sex = (replace(AT_DELTA, invariants=(counts("persons", name),)) for name in ("age", "sex"))
+    assert contrast(by_age, by_sex).overall is Standing.INCOMPARABLE
+
+
+def test_no_answer_contradicts_two_others() -> None:
+    """If the first implies the second and that the third, the first is never said not to imply the third."""
+    choose = numpy_generator(5).integers
+    budgets: list[Fraction | float] = [Fraction(0), Fraction(1, 2), Fraction(1), 0.3, 2.0, math.inf]
+    tables: list[tuple[Invariant, ...]] = [
+        (),
+        (counts("persons"),),
+        (counts("persons", "state"),),
+        (counts("persons", "county"),),
+        (counts("persons", "age"), counts("persons", "county")),
+        (counts("persons", "age", "county"),),
+        (at_least(1, "persons", "county"),),
+        (at_least(3, "persons", "county"), counts("households")),
+        (counts("persons", "state", "county", "age", "sex"), counts("households", "county", "size")),
+    ]
+    changes = [Change(distance, unit) for distance, unit in product(Distance, ("person", "household"))]
+    flavours = [(Measure.PURE, 0.0), (Measure.ZCDP, 0.0), *((Measure.APPROXIMATE, d) for d in (0.0, 1e-6, 0.2))]
+    promises = []
+    for _ in range(110):
+        measure, delta = flavours[choose(len(flavours))]
+        promises.append(
+            Guarantee(
+                "noise",
+                "",
+                budgets[choose(len(budgets))],
+                tables[choose(len(tables))],
+                TOWN,
+                changes[choose(len(changes))],
+                measure,
+                delta,
+                varies="size" if choose(6) == 0 else "",
+            )
+        )
+    answers = [[implies(one, other).answer for other in promises] for one in promises]
+    yes = [[place for place, answer in enumerate(row) if answer] for row in answers]
+    assert all(answers[place][place] for place in range(len(promises)))
+    wrong = [
+        (promises[one], promises[two], promises[three])
+        for one in range(len(promises))
+        for two in yes[one]
+        for three in yes[two]
+        if answers[one][three] is False
+    ]
+    assert not wrong, wrong[0]
