@@ -96,6 +96,17 @@ def test_the_promise(people: Path, tmp_path: Path) -> None:
     assert low.rate < high.rate and all(3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high))
 
 
+def test_a_rate_near_the_least_epsilon_keeps_it(people: Path, tmp_path: Path) -> None:
+    """The two rates lie so close together there that a rounded one could lie beyond the other."""
+    for number, over in enumerate((0.0, 1e-11, 1e-8)):
+        for higher in (False, True):
+            out = tmp_path / f"{number}{higher}.parquet"
+            asked = math.log(101) / 2 + over
+            found = swap_file(people, out, ["county"], ["state", "size"], ["tenure"], epsilon=asked, higher=higher)
+            assert found.strata.largest == 100
+            assert (found.guarantee.epsilon or math.inf) <= asked * (1 + 1e-14)
+
+
 @pytest.mark.parametrize("higher", [False, True])
 def test_an_epsilon_beyond_any_rate_is_still_kept(people: Path, tmp_path: Path, higher: bool) -> None:
     """Rates that are 0 and 1 as floats would promise nothing."""

@@ -20,8 +20,8 @@ from safemargin.swap.reading import Counted, Progress, check_unit, counted, step
 from safemargin.swap.tables import FORMATS, Roles, TableError
 
 FORMS = ("table", "records")
-FINE = 10**9
-"""Rates found for an epsilon are rounded to this fraction, to the side that promises more."""
+DIGITS = (9, 12, 15, 18)
+"""Rates found for an epsilon are rounded to as many, to the side that promises more; with more where that is too few."""
 
 
 @dataclass(frozen=True)
@@ -179,12 +179,17 @@ def _check_names(path: Path, roles: Roles, form: str) -> None:
 
 
 def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, found: Strata) -> Fraction:
-    """The rate that was asked for; one found for an epsilon never promises less than that."""
+    """The rate that was asked for; one found for an epsilon never promises less than that, but for rounding."""
     if rate is not None:
         if rate in (0, 1) and found.largest:
             raise InputError(f"rate = {rate}: has no finite epsilon; choose one between 0 and 1")
         return rate
-    low, high = rates_for(float(epsilon or 0), found.largest)
-    if higher:
-        return Fraction(min(math.floor(high * FINE), FINE - 1), FINE)
-    return Fraction(max(math.ceil(low * FINE), 1), FINE)
+    asked = float(epsilon or 0)
+    low, _ = rates_for(asked, found.largest)
+    part = 1 / (1 + math.exp(min(asked, 700.0))) if higher else low  # who stays, or who is selected
+    for digits in DIGITS:
+        whole = Fraction(max(math.ceil(Fraction(part) * 10**digits), 1), 10**digits)
+        chosen = 1 - whole if higher else whole
+        if swap_epsilon(chosen, found.largest) <= asked:
+            break
+    return chosen
