@@ -21,7 +21,7 @@ from safemargin.swap.tables import FORMATS, Roles, TableError
 
 FORMS = ("table", "records")
 DIGITS = (9, 12, 15, 18)
-"""Rates found for an epsilon are rounded to as many, to the side that promises more; with more where that is too few."""
+"""Rates found for an epsilon are rounded to as many, to the side that promises more, or more where needed."""
 
 
 @dataclass(frozen=True)
