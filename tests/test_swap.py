@@ -96,6 +96,16 @@ def test_the_promise(people: Path, tmp_path: Path) -> None:
     assert low.rate < high.rate and all(3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high))
 
 
+def test_columns_that_name_records_are_told(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "keyed.csv"
+    lines = [f"{n},c{n % 5},{n * 7 % 10},{n % 2}" for n in range(60)]
+    path.write_text("\n".join(["key,county,age,sex", *lines]) + "\n")
+    ran = run("swap", path, "--swap", "county", "--rate", "0.5", "--out", tmp_path / "all")
+    assert "Column 'key' is different for every record, and published with it" in " ".join(ran.out.split())
+    held = run("swap", path, "--swap", "county", "--hold", "age,sex", "--rate", "0.5", "--out", tmp_path / "a", "--json")
+    assert held.document["naming"] == []
+
+
 def test_a_rate_near_the_least_epsilon_keeps_it(people: Path, tmp_path: Path) -> None:
     """The two rates lie so close together there that a rounded one could lie beyond the other."""
     for number, over in enumerate((0.0, 1e-11, 1e-8)):

@@ -40,6 +40,8 @@ class Swapped:
     file: str
     imputed: int | None = None
     """Records that were not to be moved, where some are marked; `strata` are of the others."""
+    naming: tuple[str, ...] = ()
+    """Held columns that are different for every record, such as a key: they are published."""
 
 
 def swap_file(
@@ -75,6 +77,7 @@ def swap_file(
         say()
         exchange, changed = _exchanged(data, chosen, say)
         errors = run.errors() if with_errors else ()
+        naming = run.naming()
         run.write(out, form, file_format, household)
         say()
     what = "household" if household else unit
@@ -91,6 +94,7 @@ def swap_file(
         errors,
         out.name,
         frozen,
+        naming,
     )
 
 
