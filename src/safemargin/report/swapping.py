@@ -127,8 +127,8 @@ def _lines(found: Swapped) -> list[str]:
         f"{' and '.join(map(str, guarantee.invariants))}.",
         *guarantee.remarks,
         *(
-            f"Column {name!r} is different for every record, and published with it: leave it out with --hold if it is a "
-            "number or a name of somebody."
+            f"Column {name!r} is different for every record, and published with it: leave it out with --hold if it "
+            "tells who that is."
             for name in found.naming
         ),
     ]

@@ -228,7 +228,7 @@ class Run:
         return int(values.max(initial=-1)) + 1, ids, values, weights
 
     def naming(self) -> tuple[str, ...]:
-        """Held columns that have another value in every one of `MANY` or more rows: whoever knows it knows the record."""
+        """Held columns that have another value in every one of `MANY` or more rows, as keys have."""
         found = []
         for name in self.held_columns() if self.listed else ():  # counted records are alike in all of them
             values = f"(select {self._held(name)} as value from cell)"
