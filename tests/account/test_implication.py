@@ -61,6 +61,14 @@ def test_approximate_promises_are_about_one_change() -> None:
     assert contrast(by_age, by_sex).overall is Standing.INCOMPARABLE
 
 
+def test_units_that_nothing_links_are_not_compared_by_their_measures() -> None:
+    """If persons have no part in households, no promise about these lets any output differ with a person."""
+    alone = replace(TOWN, nested=())
+    households = replace(RHO, population=alone, change=Change(Distance.HAMMING, "household"))
+    assert implies(households, replace(PURE, population=alone)).answer is None
+    assert implies(replace(households, population=TOWN), PURE).answer is False
+
+
 def test_no_answer_contradicts_two_others() -> None:
     """If the first implies the second and that the third, the first is never said not to imply the third."""
     choose = numpy_generator(5).integers

@@ -44,7 +44,10 @@ def implies(one: Guarantee, other: Guarantee) -> Determined:
     fixed = invariants_fixed(one.invariants, other.invariants, facts)
     if fixed.answer is False and other.change.distance in FINITE and _compared(fixed.witness, other):
         return Determined(False, fixed.why, fixed.witness)
-    if STRENGTH[one.measure] < STRENGTH[other.measure] and one.budget:
+    linked = one.change.unit == other.change.unit or any(
+        {one.change.unit, other.change.unit} == {fact.fine, fact.coarse} for fact in facts.nested
+    )
+    if STRENGTH[one.measure] < STRENGTH[other.measure] and one.budget and linked:
         return Determined(False, f"{one.measure} does not bound {other.measure}")
     if fixed.answer is not True:
         return Determined(None, fixed.why)
