@@ -1,17 +1,20 @@
 """What one promise says about another: no answer contradicts others, and no words decide."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, combinations_with_replacement, product
 
+import numpy as np
 import pytest
 
 from safemargin.account.comparing import contrast
 from safemargin.account.implication import implies
+from safemargin.model.arrays import BoolArray
 from safemargin.model.contrast import Standing
 from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.model.universe import Invariant, Nested, Population, Records, at_least, counts
+from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts
 from safemargin.randomness import numpy_generator
 
 TOWN = Population(
@@ -113,3 +116,64 @@ def test_no_answer_contradicts_two_others() -> None:
         if answers[one][three] is False
     ]
     assert not wrong, wrong[0]
+
+
+def test_answers_are_those_of_all_pairs_of_data_sets() -> None:
+    """Up to seven persons in three counties of two states: one promise of pure or concentrated privacy implies another if
+    and only if it bounds every pair of data sets that the other bounds, at least as well."""
+    columns = {"state": 0, "county": 1, "age": 2}
+    cells = [("s", "c", "young"), ("s", "c", "old"), ("s", "d", "young"), ("s", "d", "old"), ("t", "e", "young")]
+    data = [rows for size in range(8) for rows in combinations_with_replacement(cells, size)]
+    counted = np.array([[rows.count(cell) for cell in cells] for rows in data])
+    added = np.abs(counted[:, None] - counted[None]).sum(axis=-1).astype(np.float64)
+    sizes = counted.sum(axis=1)
+    apart = {
+        Distance.ADD_REMOVE: added,
+        Distance.HAMMING: np.where(sizes[:, None] == sizes[None], added / 2, np.inf),
+    }
+
+    def agree(invariants: tuple[Invariant, ...]) -> BoolArray:
+        found: BoolArray = np.ones(added.shape, dtype=np.bool_)
+        for each in invariants:
+            least = each.least if each.fixes is Fixes.AT_LEAST else 1
+            shown = [Counter(tuple(row[columns[name]] for name in each.by) for row in rows) for rows in data]
+            values = [
+                frozenset(
+                    (cell, number if each.fixes is Fixes.COUNTS else 1)
+                    for cell, number in one.items()
+                    if number >= least
+                )
+                for one in shown
+            ]
+            names = {value: place for place, value in enumerate(dict.fromkeys(values))}
+            code = np.array([names[value] for value in values])
+            found &= code[:, None] == code[None]
+        return found
+
+    some = [
+        *(counts("persons", *by) for by in ((), ("state",), ("county",), ("age",), ("age", "state"))),
+        *(at_least(1, "persons", by) for by in ("county", "state")),
+        at_least(2, "persons", "state"),
+    ]
+    universes = [(), *((each,) for each in some), *combinations(some, 2)]
+    population = Population("town", (), (Records("persons", ("state", "county", "age"), True),), (("county", "state"),))
+    choose = numpy_generator(3).integers
+    answered = Counter[bool | None]()
+    for turn in range(90):
+        measure = (Measure.PURE, Measure.ZCDP)[turn % 2]
+        ours, theirs = universes[choose(len(universes))], universes[choose(len(universes))]
+        theirs = tuple(dict.fromkeys((*ours, *theirs))) if choose(2) else theirs
+        pair = [
+            Guarantee(
+                "noise", "", Fraction(int(4 ** choose(3))), fixed, population, Change(distance, "person"), measure
+            )
+            for fixed, distance in zip((ours, theirs), (list(apart)[choose(2)] for _ in range(2)), strict=True)
+        ]
+        scale = [float(each.budget or 0) ** (1 if measure is Measure.PURE else 0.5) for each in pair]
+        one, other = (rate * apart[each.change.distance] for rate, each in zip(scale, pair, strict=True))
+        bounded = agree(theirs) & np.isfinite(other)
+        holds = not (bounded & (np.where(agree(ours), one, np.inf) > other + 1e-9)).any()
+        answer = implies(*pair).answer
+        answered[answer] += 1
+        assert answer is None or answer == holds, (pair, answer)
+    assert min(answered[True], answered[False]) > 15
