@@ -119,8 +119,8 @@ def test_no_answer_contradicts_two_others() -> None:
 
 
 def test_answers_are_those_of_all_pairs_of_data_sets() -> None:
-    """Up to seven persons in three counties of two states: one promise of pure or concentrated privacy implies another if
-    and only if it bounds every pair of data sets that the other bounds, at least as well."""
+    """Up to seven persons in three counties of two states: one promise implies another if and only if it bounds every
+    pair of data sets that the other bounds, at least as well."""
     columns = {"state": 0, "county": 1, "age": 2}
     cells = [("s", "c", "young"), ("s", "c", "old"), ("s", "d", "young"), ("s", "d", "old"), ("t", "e", "young")]
     data = [rows for size in range(8) for rows in combinations_with_replacement(cells, size)]
