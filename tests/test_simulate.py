@@ -268,6 +268,10 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
     alone, both = (perturb(out, columns, noise, {}, after=after) for after in (None, swapped))
     assert (alone.printed == both.printed).all()
     assert (alone.counts != perturb(file, columns, noise, {}).counts).any()  # it is the table of the swapped file
+    with pytest.raises(InputError, match="'tenure' is not among those that the promise of permutation"):
+        bare = replace(swapped.population.records[0], variables=("county", "tract", "race", "key"))
+        after = replace(swapped, population=replace(swapped.population, records=(bare,)))
+        perturb(out, Columns(("county", "tenure"), key="key"), noise, {}, after=after)
     promise = both.guarantee
     assert promise == chained(swapped, alone.guarantee) and promise.premises == (swapped, alone.guarantee)
     assert promise.budget is None and promise.measure is Measure.PURE and promise.invariants == ()

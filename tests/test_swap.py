@@ -96,6 +96,28 @@ def test_the_promise(people: Path, tmp_path: Path) -> None:
     assert low.rate < high.rate and all(3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high))
 
 
+def test_columns_that_name_records_are_told(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "keyed.csv"
+    lines = [f"{n},c{n % 5},{n * 7 % 10},{n % 2}" for n in range(60)]
+    path.write_text("\n".join(["key,county,age,sex", *lines]) + "\n")
+    ran = run("swap", path, "--swap", "county", "--rate", "0.5", "--out", tmp_path / "all")
+    assert "Column 'key' is different for every record, and published with it" in " ".join(ran.out.split())
+    less = "--swap", "county", "--hold", "age,sex", "--rate", "0.5", "--json"
+    held = run("swap", path, *less, "--out", tmp_path / "some")
+    assert held.document["naming"] == []
+
+
+def test_a_rate_near_the_least_epsilon_keeps_it(people: Path, tmp_path: Path) -> None:
+    """The two rates lie so close together there that a rounded one could lie beyond the other."""
+    for number, over in enumerate((0.0, 1e-11, 1e-8)):
+        for higher in (False, True):
+            out = tmp_path / f"{number}{higher}.parquet"
+            asked = math.log(101) / 2 + over
+            found = swap_file(people, out, ["county"], ["state", "size"], ["tenure"], epsilon=asked, higher=higher)
+            assert found.strata.largest == 100
+            assert (found.guarantee.epsilon or math.inf) <= asked * (1 + 1e-14)
+
+
 @pytest.mark.parametrize("higher", [False, True])
 def test_an_epsilon_beyond_any_rate_is_still_kept(people: Path, tmp_path: Path, higher: bool) -> None:
     """Rates that are 0 and 1 as floats would promise nothing."""

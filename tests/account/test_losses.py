@@ -9,6 +9,7 @@ from safemargin.account.census_2020 import PERSONS
 from safemargin.account.conversion import tight_epsilon
 from safemargin.account.losses import loss_epsilon
 from safemargin.errors import InputError
+from safemargin.model.arrays import FloatArray
 
 
 def delta_of(moved: dict[float, int], epsilon: float) -> float:
@@ -45,6 +46,39 @@ def test_epsilon_is_that_of_all_outcomes(moved: dict[float, int], delta: float) 
     assert delta_of(moved, found) <= delta
     assert delta_of(moved, found * (1 - 1e-3)) > delta
     assert found <= tight_epsilon(rho, delta)
+
+
+@pytest.mark.parametrize(("variance", "times", "delta"), [(0.04, 1200, 1e-2), (3.0, 1500, 1e-15), (90.0, 1000, 1e-6)])
+def test_many_counts_are_never_understated(variance: float, times: int, delta: float) -> None:
+    """All noise on all counts is one sum of noise: convolved directly, which adds nothing but positive numbers."""
+    reach = math.ceil(math.sqrt(400 * variance)) + 1
+    law = np.exp(-(np.arange(-reach, reach + 1.0) ** 2) / (2 * variance))
+    each, whole, left = law / law.sum(), np.ones(1), times
+    while left:
+        whole = _trimmed(np.convolve(whole, each)) if left % 2 else whole
+        left //= 2
+        each = _trimmed(np.convolve(each, each)) if left else each
+    losses = times / (2 * variance) + (np.arange(len(whole)) - len(whole) // 2) / variance
+    found = loss_epsilon({variance: times}, delta)
+    over = losses > found
+    assert float(whole[over] @ -np.expm1(found - losses[over])) <= delta
+
+
+def _trimmed(law: FloatArray) -> FloatArray:
+    """Without what hardly ever happens, to both sides alike."""
+    cut = int(np.flatnonzero(law > 1e-80)[0])
+    return law[cut : len(law) - cut]
+
+
+@pytest.mark.parametrize("variance", [1e3, 1e6])
+def test_much_noise_is_not_left_to_rho(variance: float) -> None:
+    rho = 1 / (2 * variance)
+    assert delta_of({variance: 1}, loss_epsilon({variance: 1}, 1e-10)) <= 1e-10
+    assert loss_epsilon({variance: 1}, 1e-10) < 0.97 * tight_epsilon(rho, 1e-10)
+
+
+def test_noise_too_wide_to_list_is_bounded_by_rho() -> None:
+    assert loss_epsilon({1e15: 3}, 1e-10) == tight_epsilon(1.5e-15, 1e-10)
 
 
 def test_census_figure() -> None:

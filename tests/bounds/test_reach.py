@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from safemargin.bounds.clearing import nudge
+from safemargin.bounds.clearing import NUDGES, nudge
 from safemargin.bounds.levels import levels, open_cells, show
 from safemargin.bounds.linear import Program
 from safemargin.bounds.propagate import propagate
@@ -72,6 +72,8 @@ def test_nudged_profiles_lead_to_tables_that_fit_and_show_more(seed: int, option
     tables = [table.margin(NAMES).counts[:, : known.free].ravel()]
     show(checked, known, tables[0])
     before = open_cells(checked)
-    nudge(checked, rounder, tables, np.random.default_rng(seed))
+    told: list[float] = []
+    nudge(checked, rounder, tables, np.random.default_rng(seed), told.append)
+    assert 0 < len(told) <= NUDGES and told == sorted(told) and 0 == told[0] <= told[-1] < 1
     assert all(known.admits(counts) for counts in tables)
     assert len(tables) > 1 and open_cells(checked) < before

@@ -238,6 +238,26 @@ def test_a_folder_of_other_input_is_left_alone(tmp_path: Path) -> None:
         run(config, tmp_path)
 
 
+def test_people_that_change_while_they_are_read_are_refused(tmp_path: Path) -> None:
+    """A folder that is said to hold other people than were counted could be gone on with on those."""
+    config = land(tmp_path)
+
+    def write(words: str, done: int, total: int) -> None:
+        (tmp_path / "people.csv").write_text(PEOPLE_CSV + "S,s2,f,old\n")
+
+    with pytest.raises(InputError, match=r"people\.csv was changed while it was read"):
+        run(config, tmp_path / "out", progress=write)
+    assert not (tmp_path / "out").exists()
+
+
+def test_exact_tables_that_would_share_a_file_are_refused(tmp_path: Path) -> None:
+    text = CONFIG.replace("sex = [", '"old age" = ["a"]\nold_age = ["a"]\nsex = [')
+    more = "query = 'old age'\n[[invariants]]\nlevel = 'state'\nquery = 'old_age'\n"
+    people = PEOPLE_CSV.replace("\n", ",a,a\n").replace("age,a,a", "age,old age,old_age", 1)
+    with pytest.raises(InputError, match="two queries of state would be written to 1-state-old_age.parquet"):
+        run(land(tmp_path, config=text, people=people, more=more), tmp_path / "out")
+
+
 def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
     config = land(tmp_path)
 

@@ -7,10 +7,12 @@ finitely far apart, which is taken for granted unless the invariants fix the dat
 """
 
 import math
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 from safemargin.account.conversion import tight_epsilon
-from safemargin.account.refinement import Determined, invariants_fixed
+from safemargin.account.refinement import Determined, Witness, invariants_fixed
 from safemargin.account.rules import unit_factor
 from safemargin.account.swap_budget import swap_implies, swapping_of
 from safemargin.mechanisms.swap_loss import swap_epsilon
@@ -25,30 +27,66 @@ FINITE = (Distance.HAMMING, Distance.ADD_REMOVE, Distance.FROZEN)
 
 def implies(one: Guarantee, other: Guarantee) -> Determined:
     """Whether everything that keeps the first promise keeps the second; None if that is not known."""
+    one, other = plain(one), plain(other)
     if promises_nothing(other):
         return Determined(True, "the other promises nothing")
-    if one.flavour == other.flavour and one.varies == other.varies and one.budget == other.budget:
+    if one.flavour == other.flavour and one.budget == other.budget and _vary_alike(one, other):
         return Determined(True, "they are the same")
     if promises_nothing(one):
         return Determined(False, "it promises nothing itself")
     if one.budget is None or other.budget is None:
         return Determined(None, "one of the budgets is not known")
+    if math.inf in (one.budget, other.budget):
+        return Determined(None, "one of the budgets is infinite for the data at hand, and not known for others")
     if not _covers(one.population, other.population):
         return Determined(None, "not known whether it is about all data sets of the other")
     facts = facts_on(other.population, one.population)
     fixed = invariants_fixed(one.invariants, other.invariants, facts)
-    if fixed.answer is False and other.change.distance in FINITE:
+    if fixed.answer is False and other.change.distance in FINITE and _compared(fixed.witness, other):
         return Determined(False, fixed.why, fixed.witness)
-    if STRENGTH[one.measure] < STRENGTH[other.measure] and one.budget:
+    linked = one.change.unit == other.change.unit or any(
+        {one.change.unit, other.change.unit} == {fact.fine, fact.coarse} for fact in facts.nested
+    )
+    if STRENGTH[one.measure] < STRENGTH[other.measure] and one.budget and linked:
         return Determined(False, f"{one.measure} does not bound {other.measure}")
     if fixed.answer is not True:
         return Determined(None, fixed.why)
     return _budgets(one, other, unit_factor(one.change, other.change, facts, other.invariants), facts)
 
 
+def plain(guarantee: Guarantee) -> Guarantee:
+    """The same promise; an epsilon at delta 0 is one of pure differential privacy."""
+    exact = guarantee.measure is Measure.APPROXIMATE and not guarantee.delta
+    return replace(guarantee, measure=Measure.PURE) if exact else guarantee
+
+
+def _vary_alike(one: Guarantee, other: Guarantee) -> bool:
+    """Whether budgets that are equal for the data at hand are for all others: words do not tell how they vary."""
+    if not one.varies and not other.varies:
+        return True
+    return (
+        one.varies == other.varies
+        and one.rate == other.rate
+        and (one.mechanism, one.rule)
+        == (
+            other.mechanism,
+            other.rule,
+        )
+    )
+
+
+def _compared(witness: Witness | None, other: Guarantee) -> bool:
+    """Whether the promise says anything about two such data sets: an approximate one does if they are one apart."""
+    if other.measure is not Measure.APPROXIMATE or not other.invariants:
+        return True
+    if witness is None or other.change.distance is Distance.ADD_REMOVE:
+        return False
+    return (Counter(witness.one) - Counter(witness.other)).total() == 1
+
+
 def promises_nothing(guarantee: Guarantee) -> bool:
     """Whether anything keeps it: no measure, an infinite budget, or invariants that fix the data themselves."""
-    if guarantee.measure is Measure.NONE or guarantee.budget == math.inf:
+    if guarantee.measure is Measure.NONE or (guarantee.budget == math.inf and not guarantee.varies):
         return True
     return is_injective(guarantee.invariants, guarantee.population)
 
@@ -91,6 +129,8 @@ def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
     if one.budget is None or other.budget is None:
         return None
     budget, kind = one.budget, (one.measure, other.measure)
+    if budget == math.inf:
+        return math.inf
     if budget == 0 and one.measure is not Measure.APPROXIMATE:
         return budget
     match kind:
@@ -139,7 +179,8 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
     if mine is None:
         return Determined(None, "no rule brings it into the measure of the other")
     if one.varies:
-        if swapping_of(one) is not None or (exact and not within(mine, theirs)):
+        lost = swapping_of(one) is not None and _compared(None, other)
+        if lost or (exact and not within(mine, theirs)):
             return Determined(False, f"there are data for which it promises less than {other.amount}")
         return Determined(None, "not known how much it promises for other data")
     if other.varies:

@@ -6,7 +6,7 @@ towards the losses that matter before they are convolved, so that rounding error
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,14 @@ from safemargin.model.arrays import FloatArray, IntArray
 
 POINTS = 1 << 18
 NEVER = 90.0
-"""Chances of e to minus this are spent on noise and losses that are not on the grid."""
-ERROR = 1e-7
-"""Bound on rounding errors of the transform, as a share of the tilted law."""
+"""Chances of e to minus this are spent on noise that is not listed."""
+ERROR, ERROR_EACH = 1e-7, 1e-11
+"""Bound on rounding errors, as a share of the tilted law: at least so much, and so much for each count.
+
+Of 2**18 points, a transform is off by 1e-14 times their square root, and a power by as much for every factor.
+"""
+WIDE = 1 << 22
+"""Steps of noise on one count that are still listed: for more, what rho says has to do."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,9 @@ def loss_epsilon(moved: Mapping[float, int], delta: float, points: int = POINTS)
         raise InputError("losses: name the noise variance of every count that is moved; variances are positive")
     rho = sum(times / (2 * variance) for variance, times in moved.items())
     known = tight_epsilon(rho, delta)
+    if _reach(max(moved)) > WIDE:
+        return known
+    total = sum(moved.values())
     tilt = max((known - rho) / (2 * rho), 0.0)
     step = 2 * (math.sqrt(4 * rho * NEVER) + rho) / points
     laws = [(_law(variance, step), times) for variance, times in moved.items()]
@@ -67,13 +75,20 @@ def loss_epsilon(moved: Mapping[float, int], delta: float, points: int = POINTS)
         return sum(times * law.log_sum(order) for law, times in laws)
 
     scale = log_sum(tilt)
-    outside = _outside(log_sum, tilt, float(losses[0]), float(losses[-1])) + ERROR
-    return min(known, _smallest(losses, chances, tilt, scale, outside, delta))
+    orders = [math.sqrt(NEVER / rho) * 2.0**n for n in range(-7, 3)]
+    outside = _outside(log_sum, tilt, (float(losses[0]), float(losses[-1])), orders) + max(ERROR, ERROR_EACH * total)
+    unlisted = 2 * total * math.exp(-NEVER)
+    return min(known, _smallest(losses, chances, tilt, scale, outside, delta - unlisted))
+
+
+def _reach(variance: float) -> int:
+    """Noise beyond it has at most the chance of e to minus `NEVER`, to either side."""
+    return math.ceil(math.sqrt(2 * variance * NEVER)) + 1
 
 
 def _law(variance: float, step: float) -> _Tilted:
     """Loss of one count that is moved by one, and its chance, both in logarithms."""
-    reach = math.ceil(math.sqrt(2 * variance * NEVER)) + 1
+    reach = _reach(variance)
     noise = np.arange(-reach, reach + 1, dtype=np.float64)
     logs = -(noise**2) / (2 * variance)
     logs -= math.log(float(np.exp(logs).sum()))
@@ -81,9 +96,11 @@ def _law(variance: float, step: float) -> _Tilted:
     return _Tilted(place, logs, step)
 
 
-def _outside(log_sum: Callable[[float], float], tilt: float, least: float, most: float) -> float:
-    """Tilted chance of a loss outside the window, by Markov's inequality at the best of some orders."""
-    orders = [2.0**n for n in range(-6, 8)]
+def _outside(
+    log_sum: Callable[[float], float], tilt: float, window: tuple[float, float], orders: Sequence[float]
+) -> float:
+    """Tilted chance of a loss outside the window, by Markov's inequality at the best of these orders."""
+    least, most = window
     over = min(log_sum(tilt + order) - log_sum(tilt) - order * most for order in orders)
     under = min(log_sum(tilt - order) - log_sum(tilt) + order * least for order in orders)
     return math.exp(min(over, 0.0)) + math.exp(min(under, 0.0))
@@ -99,6 +116,6 @@ def _smallest(
         epsilon = float(losses[middle])
         above = losses[middle + 1 :]
         share = chances[middle + 1 :] * np.exp(-tilt * (above - epsilon)) @ -np.expm1(epsilon - above)
-        found = math.exp(min(scale - tilt * epsilon, 700.0)) * (float(share) + outside) + math.exp(10 - NEVER)
+        found = math.exp(min(scale - tilt * epsilon, 700.0)) * (float(share) + outside)
         low, high = (low, middle) if found <= delta else (middle + 1, high)
     return max(float(losses[high]), 0.0)

@@ -8,6 +8,7 @@ it, taken alone, is open.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from safemargin.randomness import numpy_generator
 ROUNDS = 30
 SHUFFLES = 4
 FITS = 5
+PARTS = 100
+"""Of a round, for the progress that is told."""
 PULL, STRONG_PULL = 2.0, 8.0
 LONG = 8
 """Rounds in a row that may clear little or nothing, where a round is cheap."""
@@ -170,7 +173,7 @@ def _shuffled(
         want = with_rest(known, wanted(known, checked, generator))
         counts = rounder.exchanges.shuffle(counts, want, generator)
         if progress is not None:
-            progress(turn + 1, SHUFFLES + ROUNDS)
+            progress((turn + 1) * PARTS, (SHUFFLES + ROUNDS) * PARTS)
     return tables
 
 
@@ -200,7 +203,7 @@ def _pulled(
         if rounder.scaling is not None:
             wander(checked, rounder, tables, generator)
         if stuck:
-            nudge(checked, rounder, tables, generator)
+            nudge(checked, rounder, tables, generator, partial(_between, progress, turn))
         if not open_cells(checked):
             break
         want = PULL * (1 + stuck) * wanted(known, checked, generator)
@@ -222,9 +225,15 @@ def _pulled(
             few = left < FEW and turn % 4 == 2
             show_reach(checked, rounder, tables if few else [counts])
         if progress is not None:
-            progress(SHUFFLES + turn + 1, SHUFFLES + ROUNDS)
+            progress((SHUFFLES + turn + 1) * PARTS, (SHUFFLES + ROUNDS) * PARTS)
         before, left = left, open_cells(checked)
         stuck = stuck + 1 if left > 0.9 * before else 0
+
+
+def _between(progress: Progress | None, turn: int, share: float) -> None:
+    """Tell how much of a round is done."""
+    if progress is not None:
+        progress((SHUFFLES + turn) * PARTS + int(share * (PARTS - 1)), (SHUFFLES + ROUNDS) * PARTS)
 
 
 def _cleared_by_fits(checked: list[Level], family: Family, limits: Limits) -> int:

@@ -1,6 +1,6 @@
 """Steps that clear open cells: which way tables should differ, and tables a few exchanges away from known ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -19,6 +19,8 @@ FEW = 1_000
 """Cells for which tables are pulled towards some of them only."""
 MANY = 5_000
 """Cells for which nudging profiles is cheaper than a fit."""
+NUDGES = 500
+"""Steps of nudging at a time."""
 SHARE, LEAST_SHARE = 0.125, 0.01
 """Of the profiles of open cells, those that are nudged at once: halved whenever no table follows."""
 
@@ -86,10 +88,22 @@ def wander(checked: list[Level], rounder: Rounder, tables: list[IntArray], gener
             idle = 0
 
 
-def nudge(checked: list[Level], rounder: Rounder, tables: list[IntArray], generator: Generator) -> None:
-    """Add tables in which some profiles of open cells change an answer and exchanges make up for that elsewhere."""
-    known, idle, share = rounder.known, 0, SHARE
-    while tables and not rounder.in_circles and idle < IDLE and 0 < (before := open_cells(checked)) < MANY:
+def nudge(
+    checked: list[Level],
+    rounder: Rounder,
+    tables: list[IntArray],
+    generator: Generator,
+    cleared: Callable[[float], None] = lambda share: None,
+) -> None:
+    """Add tables in which some profiles of open cells change an answer and exchanges make up for that elsewhere.
+
+    `cleared` is told after every step which share of the cells that were open is not any more.
+    """
+    known, idle, share, first = rounder.known, 0, SHARE, open_cells(checked)
+    for _ in range(NUDGES):
+        if not tables or rounder.in_circles or idle >= IDLE or not 0 < (before := open_cells(checked)) < MANY:
+            break
+        cleared(1 - before / first)
         want = with_rest(known, wanted(known, checked, generator))
         rows = np.flatnonzero((want != 0).any(axis=1))
         some = rows[generator.random(len(rows)) < share]

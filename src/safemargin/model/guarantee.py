@@ -36,7 +36,7 @@ class Measure(StrEnum):
     ZCDP = "zcdp"
     """The normalised Renyi metric; its budget is kept as rho squared, which is what adds up."""
     APPROXIMATE = "approximate"
-    """Epsilon at a delta: a way to display the others."""
+    """Epsilon at a delta: a way to display the others, about data sets that are one apart; it does not scale."""
     NONE = "none"
     """No promise of this kind."""
 

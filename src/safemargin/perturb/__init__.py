@@ -23,6 +23,9 @@ from safemargin.tabulate.combined import Hierarchies
 from safemargin.tabulate.hierarchy import tree
 from safemargin.tabulate.keyed import MILLIONTHS, Cells, Columns, read_cells
 
+PEOPLE = "people"
+"""What a promise about households calls all that is held of the people in one."""
+
 
 def perturb(
     path: Path,
@@ -41,6 +44,8 @@ def perturb(
     With `after`, the records are the output of a mechanism that promised this: what both promise together is not known.
     """
     _check_call(columns, secret)
+    if after is not None:
+        _check_after(path, columns, after)
     if isinstance(table, KeyTable) and whole is None:
         whole = table.modulus
     form = DECIMAL if whole is None else whole_keys(whole)
@@ -80,6 +85,17 @@ def _check_call(columns: Columns, secret: Path | None) -> None:
         raise InputError("--id and --secret go together: record keys are hashes of ids with the secret")
     if columns.id is not None and columns.count is not None:
         raise InputError("--count: rows with an id are one record each; leave it out, or give --record-key")
+
+
+def _check_after(path: Path, columns: Columns, after: Guarantee) -> None:
+    """Columns that the first mechanism did not have were joined to its output later: its promise is not about them."""
+    known = {name for each in after.population.records for name in each.variables}
+    for name in (*columns.axes, columns.key, columns.id, columns.weight):
+        if known and name is not None and name not in known and PEOPLE not in known:
+            raise InputError(
+                f"{path}: column {name!r} is not among those that the promise of {after.mechanism} is about "
+                f"({', '.join(sorted(known))}); swap the file with it, or leave --after out"
+            )
 
 
 def _tree(name: str, place: int, cells: Cells, hierarchies: Hierarchies) -> Tree:

@@ -37,6 +37,7 @@ WORDS = (
     "The error of a table is the mean over its cells of how far a count is off, relative to the count. Cells that hold "
     "nobody are left out of it; cells filled is how many of them came to hold somebody."
 )
+INSIDE = "The errors look at data: keep them inside."
 CHOOSING = (
     "A rate that is picked by these errors tells something about the data that no epsilon counts: prefer a round one, "
     "or try the rates on data that are public."
@@ -109,7 +110,7 @@ def show_rates_tried(console: Console, found: Trials) -> None:
         for row in _rows(found, place):
             grid.add_row(*row)
         console.print(grid)
-    for line in _left_out(found):
+    for line in (*_left_out(found), INSIDE):
         console.print(Text(line))
 
 

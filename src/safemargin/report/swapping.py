@@ -100,6 +100,7 @@ def swapped_document(found: Swapped) -> Document:
         "redrawn": found.redrawn,
         "roles": {"swap": list(found.roles.swap), "match": list(found.roles.match), "hold": list(found.roles.hold)},
         "invariants_kept": True,
+        "naming": list(found.naming),
         "errors": [
             {"column": each.column, "cells": each.cells, "mean": each.mean, "relative": each.relative}
             for each in found.errors
@@ -125,6 +126,11 @@ def _lines(found: Swapped) -> list[str]:
         f"{guarantee.amount} per {guarantee.change}; kept exactly, and checked: "
         f"{' and '.join(map(str, guarantee.invariants))}.",
         *guarantee.remarks,
+        *(
+            f"Column {name!r} is different for every record, and published with it: leave it out with --hold if it "
+            "tells who that is."
+            for name in found.naming
+        ),
     ]
 
 

@@ -20,8 +20,8 @@ from safemargin.swap.reading import Counted, Progress, check_unit, counted, step
 from safemargin.swap.tables import FORMATS, Roles, TableError
 
 FORMS = ("table", "records")
-FINE = 10**9
-"""Rates found for an epsilon are rounded to this fraction, to the side that promises more."""
+DIGITS = (9, 12, 15, 18)
+"""Rates found for an epsilon are rounded to as many, to the side that promises more, or more where needed."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Swapped:
     file: str
     imputed: int | None = None
     """Records that were not to be moved, where some are marked; `strata` are of the others."""
+    naming: tuple[str, ...] = ()
+    """Held columns that are different for every record, such as a key: they are published."""
 
 
 def swap_file(
@@ -75,6 +77,7 @@ def swap_file(
         say()
         exchange, changed = _exchanged(data, chosen, say)
         errors = run.errors() if with_errors else ()
+        naming = run.naming()
         run.write(out, form, file_format, household)
         say()
     what = "household" if household else unit
@@ -91,6 +94,7 @@ def swap_file(
         errors,
         out.name,
         frozen,
+        naming,
     )
 
 
@@ -179,12 +183,17 @@ def _check_names(path: Path, roles: Roles, form: str) -> None:
 
 
 def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, found: Strata) -> Fraction:
-    """The rate that was asked for; one found for an epsilon never promises less than that."""
+    """The rate that was asked for; one found for an epsilon never promises less than that, but for rounding."""
     if rate is not None:
         if rate in (0, 1) and found.largest:
             raise InputError(f"rate = {rate}: has no finite epsilon; choose one between 0 and 1")
         return rate
-    low, high = rates_for(float(epsilon or 0), found.largest)
-    if higher:
-        return Fraction(min(math.floor(high * FINE), FINE - 1), FINE)
-    return Fraction(max(math.ceil(low * FINE), 1), FINE)
+    asked = float(epsilon or 0)
+    low, _ = rates_for(asked, found.largest)
+    part = 1 / (1 + math.exp(min(asked, 700.0))) if higher else low  # who stays, or who is selected
+    for digits in DIGITS:
+        whole = Fraction(max(math.ceil(Fraction(part) * 10**digits), 1), 10**digits)
+        chosen = 1 - whole if higher else whole
+        if swap_epsilon(chosen, found.largest) <= asked:
+            break
+    return chosen

@@ -18,6 +18,8 @@ WORTH = 3
 """Records per different record from which on equal ones are counted before anything else."""
 WHOLE = 1_000_000
 """Rows of a table that is compared whole."""
+MANY = 20
+"""Rows of which all are different that are not so by chance."""
 YES = ("1", "true", "yes")
 NO = ("0", "false", "no", "")
 """What a column that marks records may hold."""
@@ -224,6 +226,17 @@ class Run:
         ids, values = (np.asarray(found[key], dtype=np.int64) for key in ("id", "v"))
         weights = np.asarray(found["w"], dtype=np.int64) if self.fields else np.ones(len(ids), dtype=np.int64)
         return int(values.max(initial=-1)) + 1, ids, values, weights
+
+    def naming(self) -> tuple[str, ...]:
+        """Held columns that have another value in every one of `MANY` or more rows, as keys have."""
+        found = []
+        for name in self.held_columns() if self.listed else ():  # counted records are alike in all of them
+            values = f"(select {self._held(name)} as value from cell)"
+            guess = f"select count(*) >= {MANY} and approx_count_distinct(value) * 2 > count(*) from {values}"
+            exact = f"select count(distinct value) = count(*) from {values}"
+            if all(self.database.execute(query).fetchall()[0][0] for query in (guess, exact)):
+                found.append(name)
+        return tuple(found)
 
     def errors(self, depth: int | None = None) -> tuple[TableError, ...]:
         """The tables of what is swapped (of its first columns up to `depth`) by each held column, before and after."""

@@ -82,6 +82,9 @@ def run(
         text = str(error)
         raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
     promise = summary(design, from_data, whole)
+    for (name, before), (_, now) in zip(inputs, _inputs(config, project), strict=True):
+        if now != before:  # what was counted would not be what the folder is said to hold
+            raise InputError(f"{config}: {name} was changed while it was read; run again when nobody writes to it")
     with _alone(folder):
         _check_claim(folder, inputs)
         write_text(folder / STATE, json.dumps({"schema": 1, "inputs": inputs}, indent=1) + "\n")

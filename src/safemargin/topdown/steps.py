@@ -78,12 +78,13 @@ def _exact(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, Query]
 def _check_names(folder: Folder, design: Design) -> None:
     """Names may hold letters that files cannot; then two may become one."""
     seen: set[Path] = set()
-    for level, name in enumerate(design.spine.levels):
-        for query in design.measured(level):
-            path = folder.place("noisy", level, name, design.attributes.title(query))
-            if path in seen:
-                raise InputError(f"attributes: two queries of {name} would be written to {path.name}; rename one")
-            seen.add(path)
+    margins = [("noisy", level, query) for level in range(len(design.spine.levels)) for query in design.measured(level)]
+    for kind, level, query in (*margins, *(("exact", level, query) for level, query in design.exact)):
+        name = design.spine.levels[level]
+        path = folder.place(kind, level, name, design.attributes.title(query))
+        if path in seen:
+            raise InputError(f"attributes: two queries of {name} would be written to {path.name}; rename one")
+        seen.add(path)
 
 
 def estimate(folder: Folder, progress: Progress = silent) -> None:
