@@ -24,7 +24,7 @@ from safemargin.report.charts import CONFIG
 from safemargin.report.swap_curves import Curves, by_size, census_strata, curves_chart, rate_chart
 from safemargin.swap import swap_file, tables
 from safemargin.tabulate.duck import connected
-from swap_truth import TABLE_1, TABLE_5
+from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1, TABLE_5
 
 PEOPLE = "\n".join(
     ["state,size,county,tenure,age"]
@@ -50,35 +50,41 @@ def rows(path: Path, columns: str) -> Counter[tuple[object, ...]]:
     return Counter(duckdb.sql(f"select columns(*)::varchar from (select {columns} from '{path}')").fetchall())
 
 
+def margin(of: Counter[tuple[object, ...]], places: list[int]) -> Counter[tuple[object, ...]]:
+    total: Counter[tuple[object, ...]] = Counter()
+    for row, count in of.items():
+        total[tuple(row[n] for n in places)] += count
+    return total
+
+
 @pytest.mark.parametrize("form", ["table", "records"])
 @pytest.mark.parametrize("hold", [("tenure",), ("tenure", "age")])
 def test_invariants_are_kept_and_the_rest_changes(
     people: Path, tmp_path: Path, form: str, hold: tuple[str, ...]
 ) -> None:
-    """Few different records are counted, many are listed; both are the same mechanism."""
-    out = tmp_path / "out.parquet"
-    found = swap_file(people, out, ["county"], ["state", "size"], hold, rate=Fraction(1, 2), form=form)
-    assert found.strata.largest == 100 and found.strata.single == 1 and found.changed > 50
+    """Few different records are counted, many are listed; both are the same mechanism.
+
+    One run in two thousand leaves tenure by county as it was (measured), so one of three has to change it.
+    """
     every = ["state", "size", *hold, "county"]
-    after = Counter(
-        duckdb.sql(f"select {', '.join(every)} from '{out}'").fetchall()
-        if form == "records"
-        else [row[:-1] for row in duckdb.sql(f"select * from '{out}'").fetchall() for _ in range(row[-1])]
-    )
     before = rows(people, ", ".join(every))
-    assert after != before and sum(after.values()) == 601
-
-    def margin(of: Counter[tuple[object, ...]], places: list[int]) -> Counter[tuple[object, ...]]:
-        total: Counter[tuple[object, ...]] = Counter()
-        for row, count in of.items():
-            total[tuple(row[n] for n in places)] += count
-        return total
-
-    held, swapped = list(range(len(every) - 1)), [0, 1, len(every) - 1]
-    assert margin(after, held) == margin(before, held) and margin(after, swapped) == margin(before, swapped)
-    assert margin(after, [2, len(every) - 1]) != margin(before, [2, len(every) - 1])
-    written = duckdb.sql(f"select * from '{out}'").fetchall()
-    assert written == sorted(written)
+    held, swapped, across = list(range(len(every) - 1)), [0, 1, len(every) - 1], [2, len(every) - 1]
+    differs = 0
+    for turn in range(3):
+        out = tmp_path / f"{turn}.parquet"
+        found = swap_file(people, out, ["county"], ["state", "size"], hold, rate=Fraction(1, 2), form=form)
+        assert found.strata.largest == 100 and found.strata.single == 1 and found.changed > 50
+        after = Counter(
+            duckdb.sql(f"select {', '.join(every)} from '{out}'").fetchall()
+            if form == "records"
+            else [row[:-1] for row in duckdb.sql(f"select * from '{out}'").fetchall() for _ in range(row[-1])]
+        )
+        assert after != before and sum(after.values()) == 601
+        assert margin(after, held) == margin(before, held) and margin(after, swapped) == margin(before, swapped)
+        differs += margin(after, across) != margin(before, across)
+        written = duckdb.sql(f"select * from '{out}'").fetchall()
+        assert written == sorted(written)
+    assert differs
 
 
 def test_the_promise(people: Path, tmp_path: Path) -> None:
@@ -226,7 +232,10 @@ def test_files_follow_the_exact_law(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_massachusetts_in_1940(tmp_path: Path) -> None:
-    """County and tenure of Table 1 in one stratum at 50 %: the mean error is that of the paper's own run."""
+    """County and tenure of Table 1 in one stratum at 50 %: the mean error is that of the paper's own run.
+
+    One run may be off by seven deviations; the mean of ten is held to less in `test_swap_rates.py`.
+    """
     path = tmp_path / "households.parquet"
     before = [owned_or_not / 1 for row in TABLE_1.values() for owned_or_not in row[:2]]
     after = [owned_or_not for row in TABLE_1.values() for owned_or_not in row[2:]]
@@ -239,7 +248,8 @@ def test_massachusetts_in_1940(tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     found = swap_file(path, out, ["county"], ["state"], rate=Fraction(1, 2), unit="household")
     assert found.strata.largest == 1_144_424
-    assert found.errors[0].cells == 28 and 0.13 < found.errors[0].relative < 0.145
+    mean, deviation = MASSACHUSETTS_ERRORS["0.5"]
+    assert found.errors[0].cells == 28 and found.errors[0].relative == pytest.approx(mean, abs=7 * deviation)
 
 
 @pytest.mark.data
