@@ -11,6 +11,7 @@ from typing import TypeVar
 from safemargin.errors import InputError
 from safemargin.model.fraction import exact_number
 from safemargin.model.guarantee import Amount, Change, Distance, Guarantee, Measure
+from safemargin.model.parsed import parsed
 from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records
 
 PROMISE = "promise.json"
@@ -78,14 +79,7 @@ def promise_text(guarantee: Guarantee) -> str:
 
 def read_guarantee(path: Path) -> Guarantee:
     """The promise in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON: {error}") from None
+    found = parsed(path, "JSON", json.loads)
     if isinstance(found, dict) and isinstance(found.get("guarantees"), list) and "mechanism" not in found:
         if not found["guarantees"] and {"files", "rule"} <= set(found):
             fixed = Invariant(Fixes.FUNCTION, "every published count")
