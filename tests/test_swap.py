@@ -333,6 +333,7 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     ran = run("swap", people, *options, "--out", folder, "--json")
     assert ran.code == 0, ran.err
     assert ran.document["epsilon"] == pytest.approx(7.5595, abs=1e-4)
+    assert (ran.document["rate"], ran.document["rate_exact"]) == (0.05, "1/20")
     assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
         "published/swapped.csv",
         "published/promise.json",
@@ -394,6 +395,34 @@ def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
     assert run("guarantee", "swap", "--rate", "0.5", "--largest-stratum", "1").code == 2
     assert "nothing is exchanged" in run("guarantee", "swap", "--rate", "0.5", "--largest-stratum", "0").out
     assert run("guarantee", "swap", "--rate", "1", "--largest-stratum", "5", "--json").document["epsilon"] == "infinite"
+
+
+@pytest.mark.parametrize("higher", [False, True])
+@pytest.mark.parametrize("more", [0.0, 1e-12, 1e-9, 1e-6])
+def test_an_epsilon_next_to_the_least_is_kept(people: Path, tmp_path: Path, more: float, higher: bool) -> None:
+    """Rates are rounded, but not past the best one."""
+    out, wanted = tmp_path / "a.parquet", math.log(101) / 2 + more
+    found = swap_file(people, out, ["county"], ["state", "size"], ["tenure"], epsilon=wanted, higher=higher)
+    assert (found.guarantee.epsilon or 0) <= wanted + 1e-13
+
+
+def test_documents_of_rates_have_the_same_keys(run: Run) -> None:
+    """Whatever is asked: numbers are numbers, and what is not defined is null."""
+    asked = (
+        ("--rate", "0.1", 10),
+        ("--rate", "0", 10),
+        ("--rate", "1", 0),
+        ("--epsilon", "3", 10),
+        ("--rate", "1/3", 3),
+    )
+    found = [
+        run("guarantee", "swap", option, value, "--largest-stratum", size, "--json").document
+        for option, value, size in (*asked, ("--epsilon", "1000", 10))
+    ]
+    assert len({tuple(each) for each in found}) == 1
+    assert [each["lower_bound"] is None for each in found] == [False, True, True, False, False, True]
+    assert found[3]["rate"] == found[3]["rates"][0] == pytest.approx(0.353862, abs=5e-7)  # type: ignore[index]
+    assert found[5]["epsilon"] == 1000 and found[5]["moved"] == 0
 
 
 def test_guarantee_swap_tells_what_is_moved_and_how_tight_it_is(run: Run) -> None:

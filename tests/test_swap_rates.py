@@ -121,7 +121,8 @@ def test_command(run: Run, people: Path, tmp_path: Path) -> None:
     text = page.read_text()
     assert text.count('class="marks"') == 2 and "For the office" in text and "cells filled" in text
     found = run("swap-rates", people, *options, "--json").document
-    assert [each["rate"] for each in found["rates"]] == ["1/10", "1/2"]  # type: ignore[attr-defined]
+    rates = [(each["rate"], each["rate_exact"]) for each in found["rates"]]  # type: ignore[attr-defined]
+    assert rates == [(0.1, "1/10"), (0.5, "1/2")]
     assert len(found["rates"][0]["tables"][0]["errors"]) == 3  # type: ignore[index]
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
 

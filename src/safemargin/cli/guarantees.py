@@ -88,7 +88,7 @@ def swap(
     if page is not None:
         write(page, rate_page(float(chosen), largest))
     if as_json:
-        print_json({**rate_document(chosen, largest), **({} if wanted is None else {"epsilon": wanted})})
+        print_json(rate_document(chosen, largest, wanted))
     elif wanted is None:
         show_rate(out, chosen, largest)
     else:

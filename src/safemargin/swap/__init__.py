@@ -20,8 +20,8 @@ from safemargin.swap.reading import Counted, Progress, check_unit, counted, step
 from safemargin.swap.tables import FORMATS, Roles, TableError
 
 FORMS = ("table", "records")
-FINE = 10**9
-"""Rates found for an epsilon are rounded to this fraction, to the side that promises more."""
+FINE = (10**9, 10**12, 10**15)
+"""Rates found for an epsilon are rounded to the first of these fractions that still promises it."""
 
 
 @dataclass(frozen=True)
@@ -179,12 +179,17 @@ def _check_names(path: Path, roles: Roles, form: str) -> None:
 
 
 def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, found: Strata) -> Fraction:
-    """The rate that was asked for; one found for an epsilon never promises less than that."""
+    """The rate that was asked for; one found for an epsilon promises that, or at its least a rounding more."""
     if rate is not None:
         if rate in (0, 1) and found.largest:
             raise InputError(f"rate = {rate}: has no finite epsilon; choose one between 0 and 1")
         return rate
-    low, high = rates_for(float(epsilon or 0), found.largest)
-    if higher:
-        return Fraction(min(math.floor(high * FINE), FINE - 1), FINE)
-    return Fraction(max(math.ceil(low * FINE), 1), FINE)
+    wanted = float(epsilon or 0)
+    low, high = rates_for(wanted, found.largest)
+    for fine in FINE:
+        chosen = Fraction(max(math.ceil(low * fine), 1), fine)
+        if higher:
+            chosen = Fraction(min(math.floor(high * fine), fine - 1), fine)
+        if swap_epsilon(chosen, found.largest) <= wanted:
+            break
+    return chosen
