@@ -48,9 +48,9 @@ def document(guarantee: Guarantee) -> dict[str, object]:
     found: dict[str, object] = {
         "mechanism": guarantee.mechanism,
         "statement": guarantee.statement,
-        "epsilon": guarantee.epsilon if guarantee.epsilon != math.inf else "infinite",
+        "epsilon": None if guarantee.epsilon is None else _shown(guarantee.epsilon),
         "delta": guarantee.delta,
-        "rho": None if guarantee.rho is None else float(guarantee.rho),
+        "rho": None if guarantee.rho is None else _shown(float(guarantee.rho)),
         "invariants": [_invariant(each) for each in guarantee.invariants],
         "population": _population(guarantee.population),
         "change": {"distance": str(guarantee.change.distance), "unit": guarantee.change.unit},
@@ -146,6 +146,11 @@ def _budget(guarantee: Guarantee) -> dict[str, object] | None:
 def _number(amount: Amount) -> object:
     if isinstance(amount, Fraction):
         return str(amount)
+    return _shown(amount)
+
+
+def _shown(amount: float) -> float | str:
+    """JSON has no infinite number."""
     return amount if math.isfinite(amount) else "infinite"
 
 
