@@ -43,6 +43,7 @@ from safemargin.model.contrast import Standing
 from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
 from safemargin.model.guarantee_file import document, guarantee_from, read_guarantee
 from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
+from safemargin.report.promises import beside_document
 
 Census = tuple[tuple[int, ...], ...]
 ZCDP = Guarantee("noise", "", Fraction(55371, 1000), (), CEF, Change(Distance.HAMMING, "person"), Measure.ZCDP)
@@ -546,6 +547,16 @@ def test_the_other_way_round_everything_is_mirrored() -> None:
         there, back = contrast(one, other), contrast(other, one)
         ours, theirs = ([each.overall, *(block.standing for block in each.blocks)] for each in (there, back))
         assert theirs == [MIRRORED.get(standing, standing) for standing in ours]
+
+
+def test_any_promises_stand_side_by_side() -> None:
+    draw = random.Random(8)
+    promises = [some_promise(draw) for _ in range(40)]
+    assert any(each.measure is Measure.ZCDP and each.budget == math.inf for each in promises)
+    json.dumps(beside_document(promises, 1e-10), allow_nan=False)
+    for each in promises:
+        if each.measure is not Measure.APPROXIMATE:
+            assert (to_approximate(each, 1e-10).budget == math.inf) is (each.budget == math.inf)
 
 
 def test_implications_chain() -> None:

@@ -214,7 +214,7 @@ def compose(
         parts = [change_unit(part, unit) for part in parts]
     found = composed(parts, " and ".join(file.stem for file in files))
     if as_json:
-        print_json(document(found))
+        print_json({"schema": 1, **document(found)})
     else:
         show_guarantee(out, found)
 
@@ -231,7 +231,7 @@ def show(
     """
     found = read_guarantee(file)
     if as_json:
-        print_json(document(found))
+        print_json({"schema": 1, **document(found)})
     else:
         show_guarantee(out, found, depth)
 

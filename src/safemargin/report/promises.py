@@ -1,5 +1,6 @@
 """Promises for readers: one with its derivation, two block by block, several side by side."""
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -194,9 +195,9 @@ def side_by_side(guarantees: Sequence[Guarantee], delta: float = 1e-10) -> list[
 
 
 def _shown_epsilon(guarantee: Guarantee, delta: float) -> str:
-    if guarantee.measure is not Measure.ZCDP or guarantee.budget is None:
+    if guarantee.measure is not Measure.ZCDP or guarantee.budget in (None, math.inf):
         return ""
-    return f" (epsilon {published_epsilon(float(guarantee.budget), delta):.2f} at delta {delta:g})"
+    return f" (epsilon {published_epsilon(float(guarantee.budget or 0), delta):.2f} at delta {delta:g})"
 
 
 def conversion_document(budget: Amount, delta: float) -> Document:
