@@ -444,7 +444,7 @@ def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
     text = page.read_text()
     assert "lines at 5 % and 50 %" in text and text.count('class="marks"') == 1
     census = run("guarantee", "rates", "--census", "--json", "--out", page).document["strata"]
-    told = {each["records"]: tuple(round(value, 2) for value in each["epsilon"].values()) for each in census}  # type: ignore[attr-defined]
+    told = {each["records"]: tuple(round(value, 2) for value in each["epsilon"]) for each in census}  # type: ignore[attr-defined]
     assert told == TABLE_5 and "Los Angeles County" in page.read_text()
     printed = run("guarantee", "rates", "--census").out
     assert all(f"{value:.2f}" in printed for pair in TABLE_5.values() for value in pair)
@@ -493,6 +493,10 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     for name, entry in (("das", found["all"]["guarantee"]), ("swap", found["swapping"][0])):  # type: ignore[index]
         (tmp_path / f"{name}.json").write_text(json.dumps(entry))
     assert found["all"]["rho_squared_exact"] == "55371/1000"  # type: ignore[index]
+    persons, printed = found["products"][0], found["printed"][1]  # type: ignore[index]
+    assert persons["rho_squared_exact"] == "293764/114921" and round(persons["rho_squared"], 6) == 2.556226
+    assert (printed["rho_squared_printed"], printed["epsilon_printed"]) == (2.56, 17.9)
+    assert [round(end, 5) for end in printed["rho_squared_between"]] == [2.55493, 2.55743]
     told = run("guarantee", "census").out
     assert "17.14" in told and "17.44" in told and "126.78" in told
     assert [row["promise"] for row in found["side_by_side"]] == [  # type: ignore[attr-defined]
