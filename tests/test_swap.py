@@ -276,6 +276,7 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
         (["--swap", "county", "--rate", "1"], "rate = 1: has no finite epsilon"),
         (["--swap", "county", "--rate", "2"], "rate = 2: must lie between 0 and 1"),
         (["--swap", "county"], "--rate, --epsilon: give one of them"),
+        (["--swap", "county", "--rate", "0.1", "--higher"], "--higher: goes with --epsilon"),
         (["--swap", "county", "--epsilon", "0.5"], "no rate has less than 3.2"),
         (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map: must be table or records"),
         (["--swap", "county", "--rate", "0.1", "--format", "xml"], "format = xml: must be parquet or csv"),
