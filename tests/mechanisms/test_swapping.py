@@ -146,6 +146,9 @@ def test_chance_of_being_moved() -> None:
             )
             assert moved(rate, size) == pytest.approx(float(by_hand), abs=1e-12)
     assert moved(0.5, 1) == 0
+    for size in (2, 5, 1000):  # pairs, nearly always
+        assert moved(1e-12, size) == pytest.approx((size - 1) * 1e-24, rel=1e-6)
+    assert moved(1, 10) == 1 and moved(0, 10) == 0
 
 
 def test_law_depends_on_the_number_moved_only() -> None:

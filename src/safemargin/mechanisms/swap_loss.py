@@ -113,9 +113,10 @@ def moved(rate: Rate, size: int) -> float:
     if size < 2:
         return 0.0
     p = float(rate_of(rate))
-    stay = (1 - p) ** (min(size, 10**300) - 1)
-    alone = size * p * stay if stay else 0.0
-    return p * (1 - stay) / (1 - alone)
+    others = float(min(size, 10**300) - 1)
+    some = -math.expm1(others * math.log1p(-p)) if p < 1 else 1.0  # another one is selected
+    alone = size * p * (1 - some) if some < 1 else 0.0
+    return p * some / (1 - alone)
 
 
 def derangements(items: int) -> int:
