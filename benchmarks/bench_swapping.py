@@ -1,10 +1,11 @@
 """Swapping beside one sort of the same data: CPU and wall seconds, ratios to the sort, peak memory.
 
-    python benchmarks/bench_swapping.py [--records 10000000] [--rates 0.05,0.5] [--distinct]
+    python benchmarks/bench_swapping.py [--records 10000000] [--blocks 100000] [--rates 0.05,0.5] [--distinct]
 
 A synthetic country in Parquet: 50 states, 100,000 blocks, age group, sex, race and tenure. Blocks are swapped within
-state, age group and sex. With `--distinct` every record has a number of its own, so that no two are alike. The peer is
-`order by all` of the same columns in DuckDB with the same settings, written to Parquet as well.
+state, age group and sex. With few blocks many records are alike; with `--distinct` every record has a number of its
+own, so that no two are. The peer is `order by all` of the same columns in DuckDB with the same settings, written to
+Parquet as well.
 """
 
 import argparse
@@ -22,9 +23,9 @@ from safemargin.tabulate.duck import SETTINGS
 
 COUNTRY = """
 copy (
-    select (block // 2000)::int as state, block::int as block, (hash(i + 1) % 20)::int as age,
+    select (block * 50 // {blocks})::int as state, block::int as block, (hash(i + 1) % 20)::int as age,
            (hash(i + 2) % 2)::int as sex, (hash(i + 3) % 6)::int as race, (hash(i + 4) % 3)::int as tenure{more}
-    from (select hash(n) % 100000 as block, n as i from range({records}) t(n))
+    from (select hash(n) % {blocks} as block, n as i from range({records}) t(n))
 ) to '{path}' (format parquet)
 """
 
@@ -46,13 +47,14 @@ def main() -> None:
     """Measure the sort twice and every rate and form once."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--blocks", type=int, default=100_000)
     parser.add_argument("--rates", default="0.05,0.5")
     parser.add_argument("--distinct", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         path, out = Path(name) / "country.parquet", Path(name) / "out.parquet"
         more = ", i as number" if options.distinct else ""
-        duckdb.execute(COUNTRY.format(more=more, records=options.records, path=path))
+        duckdb.execute(COUNTRY.format(more=more, records=options.records, blocks=options.blocks, path=path))
         peer = min(seconds(lambda: sort(path, out)) for _ in range(2))
         print(
             f"{options.records:,} records{', all distinct' if options.distinct else ''}: "

@@ -26,9 +26,13 @@ class Ran:
 
     @property
     def document(self) -> dict[str, object]:
-        """The JSON that it printed."""
-        found: dict[str, object] = json.loads(self.out)
+        """The JSON that it printed, in which numbers that are infinite or no numbers have no place."""
+        found: dict[str, object] = json.loads(self.out, parse_constant=_refused)
         return found
+
+
+def _refused(constant: str) -> object:
+    raise AssertionError(f"{constant} is not JSON")
 
 
 Run = Callable[..., Ran]

@@ -24,7 +24,7 @@ from safemargin.report.charts import CONFIG
 from safemargin.report.swap_curves import Curves, by_size, census_strata, curves_chart, rate_chart
 from safemargin.swap import swap_file, tables
 from safemargin.tabulate.duck import connected
-from swap_truth import TABLE_1, TABLE_5
+from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1, TABLE_5
 
 PEOPLE = "\n".join(
     ["state,size,county,tenure,age"]
@@ -50,35 +50,41 @@ def rows(path: Path, columns: str) -> Counter[tuple[object, ...]]:
     return Counter(duckdb.sql(f"select columns(*)::varchar from (select {columns} from '{path}')").fetchall())
 
 
+def margin(of: Counter[tuple[object, ...]], places: list[int]) -> Counter[tuple[object, ...]]:
+    total: Counter[tuple[object, ...]] = Counter()
+    for row, count in of.items():
+        total[tuple(row[n] for n in places)] += count
+    return total
+
+
 @pytest.mark.parametrize("form", ["table", "records"])
 @pytest.mark.parametrize("hold", [("tenure",), ("tenure", "age")])
 def test_invariants_are_kept_and_the_rest_changes(
     people: Path, tmp_path: Path, form: str, hold: tuple[str, ...]
 ) -> None:
-    """Few different records are counted, many are listed; both are the same mechanism."""
-    out = tmp_path / "out.parquet"
-    found = swap_file(people, out, ["county"], ["state", "size"], hold, rate=Fraction(1, 2), form=form)
-    assert found.strata.largest == 100 and found.strata.single == 1 and found.changed > 50
+    """Few different records are counted, many are listed; both are the same mechanism.
+
+    One run in two thousand leaves tenure by county as it was (measured), so one of three has to change it.
+    """
     every = ["state", "size", *hold, "county"]
-    after = Counter(
-        duckdb.sql(f"select {', '.join(every)} from '{out}'").fetchall()
-        if form == "records"
-        else [row[:-1] for row in duckdb.sql(f"select * from '{out}'").fetchall() for _ in range(row[-1])]
-    )
     before = rows(people, ", ".join(every))
-    assert after != before and sum(after.values()) == 601
-
-    def margin(of: Counter[tuple[object, ...]], places: list[int]) -> Counter[tuple[object, ...]]:
-        total: Counter[tuple[object, ...]] = Counter()
-        for row, count in of.items():
-            total[tuple(row[n] for n in places)] += count
-        return total
-
-    held, swapped = list(range(len(every) - 1)), [0, 1, len(every) - 1]
-    assert margin(after, held) == margin(before, held) and margin(after, swapped) == margin(before, swapped)
-    assert margin(after, [2, len(every) - 1]) != margin(before, [2, len(every) - 1])
-    written = duckdb.sql(f"select * from '{out}'").fetchall()
-    assert written == sorted(written)
+    held, swapped, across = list(range(len(every) - 1)), [0, 1, len(every) - 1], [2, len(every) - 1]
+    differs = 0
+    for turn in range(3):
+        out = tmp_path / f"{turn}.parquet"
+        found = swap_file(people, out, ["county"], ["state", "size"], hold, rate=Fraction(1, 2), form=form)
+        assert found.strata.largest == 100 and found.strata.single == 1 and found.changed > 50
+        after = Counter(
+            duckdb.sql(f"select {', '.join(every)} from '{out}'").fetchall()
+            if form == "records"
+            else [row[:-1] for row in duckdb.sql(f"select * from '{out}'").fetchall() for _ in range(row[-1])]
+        )
+        assert after != before and sum(after.values()) == 601
+        assert margin(after, held) == margin(before, held) and margin(after, swapped) == margin(before, swapped)
+        differs += margin(after, across) != margin(before, across)
+        written = duckdb.sql(f"select * from '{out}'").fetchall()
+        assert written == sorted(written)
+    assert differs
 
 
 def test_the_promise(people: Path, tmp_path: Path) -> None:
@@ -248,7 +254,10 @@ def test_files_follow_the_exact_law(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_massachusetts_in_1940(tmp_path: Path) -> None:
-    """County and tenure of Table 1 in one stratum at 50 %: the mean error is that of the paper's own run."""
+    """County and tenure of Table 1 in one stratum at 50 %: the mean error is that of the paper's own run.
+
+    One run may be off by seven deviations; the mean of ten is held to less in `test_swap_rates.py`.
+    """
     path = tmp_path / "households.parquet"
     before = [owned_or_not / 1 for row in TABLE_1.values() for owned_or_not in row[:2]]
     after = [owned_or_not for row in TABLE_1.values() for owned_or_not in row[2:]]
@@ -261,7 +270,8 @@ def test_massachusetts_in_1940(tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     found = swap_file(path, out, ["county"], ["state"], rate=Fraction(1, 2), unit="household")
     assert found.strata.largest == 1_144_424
-    assert found.errors[0].cells == 28 and 0.13 < found.errors[0].relative < 0.145
+    mean, deviation = MASSACHUSETTS_ERRORS["0.5"]
+    assert found.errors[0].cells == 28 and found.errors[0].relative == pytest.approx(mean, abs=7 * deviation)
 
 
 @pytest.mark.data
@@ -288,6 +298,7 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
         (["--swap", "county", "--rate", "1"], "rate = 1: has no finite epsilon"),
         (["--swap", "county", "--rate", "2"], "rate = 2: must lie between 0 and 1"),
         (["--swap", "county"], "--rate, --epsilon: give one of them"),
+        (["--swap", "county", "--rate", "0.1", "--higher"], "--higher: goes with --epsilon"),
         (["--swap", "county", "--epsilon", "0.5"], "no rate has less than 3.2"),
         (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map: must be table or records"),
         (["--swap", "county", "--rate", "0.1", "--format", "xml"], "format = xml: must be parquet or csv"),
@@ -345,6 +356,7 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     ran = run("swap", people, *options, "--out", folder, "--json")
     assert ran.code == 0, ran.err
     assert ran.document["epsilon"] == pytest.approx(7.5595, abs=1e-4)
+    assert (ran.document["rate"], ran.document["rate_exact"]) == (0.05, "1/20")
     assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
         "published/swapped.csv",
         "published/promise.json",
@@ -408,6 +420,34 @@ def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
     assert run("guarantee", "swap", "--rate", "1", "--largest-stratum", "5", "--json").document["epsilon"] == "infinite"
 
 
+@pytest.mark.parametrize("higher", [False, True])
+@pytest.mark.parametrize("more", [0.0, 1e-12, 1e-9, 1e-6])
+def test_an_epsilon_next_to_the_least_is_kept(people: Path, tmp_path: Path, more: float, higher: bool) -> None:
+    """Rates are rounded, but not past the best one."""
+    out, wanted = tmp_path / "a.parquet", math.log(101) / 2 + more
+    found = swap_file(people, out, ["county"], ["state", "size"], ["tenure"], epsilon=wanted, higher=higher)
+    assert (found.guarantee.epsilon or 0) <= wanted + 1e-13
+
+
+def test_documents_of_rates_have_the_same_keys(run: Run) -> None:
+    """Whatever is asked: numbers are numbers, and what is not defined is null."""
+    asked = (
+        ("--rate", "0.1", 10),
+        ("--rate", "0", 10),
+        ("--rate", "1", 0),
+        ("--epsilon", "3", 10),
+        ("--rate", "1/3", 3),
+    )
+    found = [
+        run("guarantee", "swap", option, value, "--largest-stratum", size, "--json").document
+        for option, value, size in (*asked, ("--epsilon", "1000", 10))
+    ]
+    assert len({tuple(each) for each in found}) == 1
+    assert [each["lower_bound"] is None for each in found] == [False, True, True, False, False, True]
+    assert found[3]["rate"] == found[3]["rates"][0] == pytest.approx(0.353862, abs=5e-7)  # type: ignore[index]
+    assert found[5]["epsilon"] == 1000 and found[5]["moved"] == 0
+
+
 def test_guarantee_swap_tells_what_is_moved_and_how_tight_it_is(run: Run) -> None:
     two = run("guarantee", "swap", "--rate", "1/2", "--largest-stratum", "2", "--json").document
     assert two["moved"] == 0.5 and two["gap_bound"] == pytest.approx(1.75023, abs=5e-6)
@@ -427,7 +467,7 @@ def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
     text = page.read_text()
     assert "lines at 5 % and 50 %" in text and text.count('class="marks"') == 1
     census = run("guarantee", "rates", "--census", "--json", "--out", page).document["strata"]
-    told = {each["records"]: tuple(round(value, 2) for value in each["epsilon"].values()) for each in census}  # type: ignore[attr-defined]
+    told = {each["records"]: tuple(round(value, 2) for value in each["epsilon"]) for each in census}  # type: ignore[attr-defined]
     assert told == TABLE_5 and "Los Angeles County" in page.read_text()
     printed = run("guarantee", "rates", "--census").out
     assert all(f"{value:.2f}" in printed for pair in TABLE_5.values() for value in pair)
@@ -476,6 +516,10 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     for name, entry in (("das", found["all"]["guarantee"]), ("swap", found["swapping"][0])):  # type: ignore[index]
         (tmp_path / f"{name}.json").write_text(json.dumps(entry))
     assert found["all"]["rho_squared_exact"] == "55371/1000"  # type: ignore[index]
+    persons, printed = found["products"][0], found["printed"][1]  # type: ignore[index]
+    assert persons["rho_squared_exact"] == "293764/114921" and round(persons["rho_squared"], 6) == 2.556226
+    assert (printed["rho_squared_printed"], printed["epsilon_printed"]) == (2.56, 17.9)
+    assert [round(end, 5) for end in printed["rho_squared_between"]] == [2.55493, 2.55743]
     told = run("guarantee", "census").out
     assert "17.14" in told and "17.44" in told and "126.78" in told
     assert [row["promise"] for row in found["side_by_side"]] == [  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -42,6 +43,7 @@ from safemargin.model.contrast import Standing
 from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
 from safemargin.model.guarantee_file import document, guarantee_from, read_guarantee
 from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
+from safemargin.report.promises import beside_document
 
 Census = tuple[tuple[int, ...], ...]
 ZCDP = Guarantee("noise", "", Fraction(55371, 1000), (), CEF, Change(Distance.HAMMING, "person"), Measure.ZCDP)
@@ -488,3 +490,81 @@ def test_a_dropped_invariant_costs_everything() -> None:
         assert pair is not None and dropped(pair[0]) != dropped(pair[1])
         found = check(laws, universes, persons, lambda _: 1e6)
         assert found.verdict is Holds.VIOLATED and found.worst is not None and found.worst.value == math.inf
+
+
+MIRRORED = {Standing.STRONGER: Standing.WEAKER, Standing.WEAKER: Standing.STRONGER}
+
+
+def some_promise(draw: random.Random) -> Guarantee:
+    """Any promise about homes, a part of them, or something else."""
+    places = {"determines": [["block", "county"], ["county", "state"]]}
+    homes = {"kind": "households", "variables": ["state", "county", "block", "tenure"], "free": True}
+    nested = [{"fine": "person", "coarse": "household", "up": 1, "down": 9}]
+    populations = [
+        {"name": "homes", **places, "nested": nested},
+        {"name": "homes", **places, "records": [homes]},
+        {"name": "ours", "part_of": ["homes"], **places, "records": [homes] * draw.randrange(2)},
+        "other",
+        "",
+    ]
+    tables: list[dict[str, object]] = [
+        {"counts": kind, "by": by}
+        for kind, by in (
+            ("households", ["state"]),
+            ("households", ["county"]),
+            ("households", ["block"]),
+            ("persons", ["state"]),
+            ("households", []),
+            ("households", ["county", "tenure"]),
+        )
+    ]
+    tables.append({**tables[2], "at_least": 1})
+    measure, amount = draw.choice(["pure", "zcdp", "approximate"]), draw.choice([0, "1/2", 1, 2, "5/2", "infinite"])
+    budget = {"rho_squared": amount} if measure == "zcdp" else {"epsilon": amount}
+    entry = {
+        "mechanism": "noise",
+        "population": draw.choice(populations),
+        "invariants": draw.sample(tables, draw.randrange(4)),
+        "change": {
+            "distance": draw.choice(["hamming", "add_remove"]),
+            "unit": draw.choice(["person", "household"]),
+        },
+        "measure": measure,
+        "budget": {**budget, **({"delta": draw.choice([1e-10, 1e-6])} if measure == "approximate" else {})},
+    }
+    return guarantee_from(entry, "promise")
+
+
+def test_the_other_way_round_everything_is_mirrored() -> None:
+    """Random promises: both orders say the same, each equals itself, and every document is JSON and read again."""
+    draw = random.Random(6)
+    promises = [some_promise(draw) for _ in range(300)]
+    for one in promises:
+        assert contrast(one, one).overall is Standing.EQUAL
+        assert guarantee_from(json.loads(json.dumps(document(one), allow_nan=False)), "promise") == one
+    for _ in range(3_000):
+        one, other = draw.sample(promises, 2)
+        there, back = contrast(one, other), contrast(other, one)
+        ours, theirs = ([each.overall, *(block.standing for block in each.blocks)] for each in (there, back))
+        assert theirs == [MIRRORED.get(standing, standing) for standing in ours]
+
+
+def test_any_promises_stand_side_by_side() -> None:
+    draw = random.Random(8)
+    promises = [some_promise(draw) for _ in range(40)]
+    assert any(each.measure is Measure.ZCDP and each.budget == math.inf for each in promises)
+    json.dumps(beside_document(promises, 1e-10), allow_nan=False)
+    for each in promises:
+        if each.measure is not Measure.APPROXIMATE:
+            assert (to_approximate(each, 1e-10).budget == math.inf) is (each.budget == math.inf)
+
+
+def test_implications_chain() -> None:
+    """If one implies another and that a third, it is never said that the first does not imply the third."""
+    draw = random.Random(7)
+    promises = [some_promise(draw) for _ in range(70)]
+    standing = [[contrast(one, other).overall for other in promises] for one in promises]
+    implied = [[each in (Standing.EQUAL, Standing.STRONGER) for each in row] for row in standing]
+    for one, another in ((i, j) for i, row in enumerate(implied) for j, yes in enumerate(row) if yes):
+        for third in (k for k, yes in enumerate(implied[another]) if yes):
+            assert standing[one][third] not in (Standing.WEAKER, Standing.INCOMPARABLE)

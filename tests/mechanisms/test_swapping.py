@@ -1,6 +1,7 @@
 """Permutation swapping: what it promises in figures, and that what is drawn has exactly that law."""
 
 import math
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -36,7 +37,7 @@ from safemargin.mechanisms.swap_loss import (
 )
 from safemargin.mechanisms.swapping import LARGE, Cells, derange, largest_of_margins, strata, swap
 from safemargin.randomness import system_choices
-from swap_truth import TABLE_2, TABLE_2_LARGEST, TABLE_5
+from swap_truth import EXACT, RATES, TABLE_2, TABLE_2_LARGEST, TABLE_5
 
 RARE = 1e-7
 
@@ -92,6 +93,18 @@ def test_no_rate_below_the_least_epsilon() -> None:
             rates_for(float(text), 10)
 
 
+@given(st.integers(2, 10**9))
+def test_the_least_epsilon_is_not_refused_however_it_is_rounded(largest: int) -> None:
+    for least in (math.log(largest + 1) / 2, math.log(math.sqrt(largest + 1)), 0.5 * math.log1p(largest)):
+        low, high = rates_for(least, largest)
+        assert low == pytest.approx(high, abs=1e-9) == pytest.approx(best_rate(largest)[0], abs=1e-9)
+    least = best_rate(largest)[1]
+    with pytest.raises(InputError, match="no rate has less than") as refused:
+        rates_for(least * (1 - 1e-10), largest)
+    asked, told = re.findall(r"epsilon = (\S+): .* less than (\S+)$", str(refused.value))[0]
+    assert float(asked) < float(told)
+
+
 def test_numbers_beyond_floats() -> None:
     assert rates_for(800.0, 10) == (0.0, 1.0)
     assert swap_epsilon(Fraction(1, 10**400), 10) == pytest.approx(math.log(11) + 400 * math.log(10))
@@ -111,6 +124,8 @@ def test_lower_bounds() -> None:
     for size, gap in gaps.items():
         assert tightness(0.01, size).gap == pytest.approx(gap, abs=5e-6)
     assert tightness(0.9, 3).gap == pytest.approx(0) and tightness(0.1, 3).gap > 0
+    for place, rate in enumerate(RATES[:-1]):  # guarded, and what three different records lose
+        assert tightness(Fraction(rate), 3).lower == pytest.approx(EXACT["1,1,1|1,1,1"][1][place], abs=5e-6)
     for k in range(60):  # Lemma 6
         for less in range(k + 1):
             if less != k - 1:
@@ -131,6 +146,9 @@ def test_chance_of_being_moved() -> None:
             )
             assert moved(rate, size) == pytest.approx(float(by_hand), abs=1e-12)
     assert moved(0.5, 1) == 0
+    for size in (2, 5, 1000):  # pairs, nearly always
+        assert moved(1e-12, size) == pytest.approx((size - 1) * 1e-24, rel=1e-6)
+    assert moved(1, 10) == 1 and moved(0, 10) == 0
 
 
 def test_law_depends_on_the_number_moved_only() -> None:

@@ -7,7 +7,7 @@ refusal to rank them. What holds over all is decided by implication, each way ro
 
 import math
 
-from safemargin.account.implication import STRENGTH, brought, facts_on, implies, is_injective, plain, within
+from safemargin.account.implication import STRENGTH, brought, facts_between, implies, is_injective, plain, within
 from safemargin.account.refinement import Determined, invariants_fixed
 from safemargin.account.rules import unit_factor
 from safemargin.model.contrast import Block, Contrast, Implication, Standing
@@ -21,7 +21,7 @@ ATMOST = (Standing.EQUAL, Standing.WEAKER)
 def contrast(one: Guarantee, other: Guarantee) -> Contrast:
     """Two promises block by block, and as a whole."""
     one, other = plain(one), plain(other)
-    facts = facts_on(other.population, one.population)
+    facts = facts_between(one.population, other.population)
     blocks = [
         _population(one, other),
         _multiverse(one, other, facts),

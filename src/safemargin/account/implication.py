@@ -124,6 +124,19 @@ def facts_on(inner: Population, outer: Population) -> Population:
     )
 
 
+def facts_between(one: Population, other: Population) -> Population:
+    """What is declared about the data sets that both are about, whichever is named first.
+
+    Where neither is part of the other, nothing is known of which records differ freely there.
+    """
+    if one.name == other.name or one.name in other.part_of:
+        return facts_on(other, one)
+    found = facts_on(one, other)
+    if other.name in one.part_of:
+        return found
+    return replace(found, records=tuple(replace(each, free=False) for each in found.records))
+
+
 def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
     """A budget that the first promise implies in the measure of the second, for changes `factor` times as large."""
     if one.budget is None or other.budget is None:

@@ -10,6 +10,7 @@ from safemargin.errors import InputError
 from safemargin.model.fraction import exact_number
 from safemargin.model.guarantee import Guarantee
 from safemargin.model.guarantee_file import guarantee_from
+from safemargin.model.parsed import parsed
 
 Record = tuple[str, ...]
 KEYS = {"variables", "data", "promise", "universes"}
@@ -31,15 +32,7 @@ class Mechanism:
 
 def read_mechanism(path: Path) -> Mechanism:
     """The mechanism in a file; errors name the key."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON: {error}") from None
-    entry = _object(found, f"{path}")
+    entry = _object(parsed(path, "JSON", json.loads), f"{path}")
     if unknown := sorted(set(entry) - KEYS):
         raise InputError(f"{path}: unknown key {unknown[0]!r}; the keys are {', '.join(sorted(KEYS))}")
     variables = _texts(entry.get("variables"), f"{path}: variables")

@@ -8,18 +8,12 @@ from pathlib import Path
 from safemargin.account.census import Level, Product, Query
 from safemargin.errors import InputError
 from safemargin.model.fraction import exact_number
+from safemargin.model.parsed import parsed
 
 
 def read_product(path: Path) -> Product:
     """The product in a file; errors name the key."""
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: is not TOML: {error}") from None
+    found = parsed(path, "TOML", tomllib.loads)
     if unknown := sorted(set(found) - {"name", "unit", "scale", "queries", "levels"}):
         raise InputError(f"{path}: unknown key {unknown[0]!r}; the keys are name, unit, scale, queries, levels")
     attributes = _table(found.get("queries", {}), f"{path}: queries")

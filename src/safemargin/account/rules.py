@@ -250,7 +250,8 @@ def to_approximate(source: Guarantee, delta: float, tight: bool = True) -> Guara
         raise InputError(f"delta = {delta}: must lie between 0 and 1")
     budget, rule = float(source.budget), "pure to approximate"
     if source.measure is Measure.ZCDP:
-        budget = (tight_epsilon if tight else published_epsilon)(budget, delta)
+        convert = tight_epsilon if tight else published_epsilon
+        budget = convert(budget, delta) if budget < math.inf else budget
         rule = f"zCDP to approximate ({'Canonne, Kamath and Steinke' if tight else 'Bun and Steinke'})"
     return replace(
         source,

@@ -88,7 +88,7 @@ def swap(
     if page is not None:
         write(page, rate_page(float(chosen), largest))
     if as_json:
-        print_json({**rate_document(chosen, largest), **({} if wanted is None else {"epsilon": wanted})})
+        print_json(rate_document(chosen, largest, wanted))
     elif wanted is None:
         show_rate(out, chosen, largest)
     else:
@@ -214,7 +214,7 @@ def compose(
         parts = [change_unit(part, unit) for part in parts]
     found = composed(parts, " and ".join(file.stem for file in files))
     if as_json:
-        print_json(document(found))
+        print_json({"schema": 1, **document(found)})
     else:
         show_guarantee(out, found)
 
@@ -231,7 +231,7 @@ def show(
     """
     found = read_guarantee(file)
     if as_json:
-        print_json(document(found))
+        print_json({"schema": 1, **document(found)})
     else:
         show_guarantee(out, found, depth)
 

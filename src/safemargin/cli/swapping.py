@@ -40,6 +40,8 @@ def swap(
     """
     if (rate is None) == (epsilon is None):
         raise InputError("--rate, --epsilon: give one of them")
+    if higher and epsilon is None:
+        raise InputError("--higher: goes with --epsilon, which has two rates")
 
     def tell(found: Swapped, draft: Path) -> None:
         promise = json.dumps({"schema": 1, **document(found.guarantee)}, indent=2, ensure_ascii=False) + "\n"

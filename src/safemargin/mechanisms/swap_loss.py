@@ -17,6 +17,9 @@ Rate = Fraction | float
 SETTLED = 40
 """Items from which on derangements are k!/e to all digits."""
 
+CLOSE = 1e-12
+"""The least epsilon, off by such a part of it, is still the least: there are several ways to round it."""
+
 
 def rate_of(text: str | float | Fraction) -> Fraction:
     """A swap rate as an exact number: `0.05` and `1/20` are the same.
@@ -91,10 +94,13 @@ def rates_for(epsilon: float, largest: int) -> tuple[float, float]:
     _, least = best_rate(largest)
     if not math.isfinite(epsilon):
         raise InputError(f"epsilon = {epsilon}: must be a number")
-    if epsilon < least:
+    if epsilon < least * (1 - CLOSE):
+        digits = 6 if epsilon < least * (1 - 1e-5) else 17
         raise InputError(
-            f"epsilon = {epsilon:g}: with a largest stratum of {largest:,} records no rate has less than {least:.6g}"
+            f"epsilon = {epsilon:.{digits}g}: with a largest stratum of {largest:,} records no rate has less than "
+            f"{least:.{digits}g}"
         )
+    epsilon = max(epsilon, least)
     return _rate(math.log(largest + 1) - epsilon), _rate(epsilon)
 
 
@@ -107,9 +113,10 @@ def moved(rate: Rate, size: int) -> float:
     if size < 2:
         return 0.0
     p = float(rate_of(rate))
-    stay = (1 - p) ** (min(size, 10**300) - 1)
-    alone = size * p * stay if stay else 0.0
-    return p * (1 - stay) / (1 - alone)
+    others = float(min(size, 10**300) - 1)
+    some = -math.expm1(others * math.log1p(-p)) if p < 1 else 1.0  # another one is selected
+    alone = size * p * (1 - some) if some < 1 else 0.0
+    return p * some / (1 - alone)
 
 
 def derangements(items: int) -> int:
@@ -161,7 +168,9 @@ def tightness(rate: Rate, largest: int) -> Tightness:
     p = rate_of(rate)
     log_odds = _log(p / (1 - p))
     lower = abs(log_odds)
-    if largest != 3:  # d(1) = 0: the second bound is undefined there
+    if largest == 3:  # d(1) = 0: the second bound is undefined there; this is what three different records lose
+        lower = max(lower, math.log(2) / 3 - log_odds, (math.log(2) - log_odds) / 2)
+    else:
         lower = max(lower, _log_growth(largest) / 2 - log_odds)
     return Tightness(epsilon, min(lower, epsilon))
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from safemargin.errors import InputError
 from safemargin.model.fraction import exact_number
 from safemargin.model.guarantee import Amount, Change, Distance, Guarantee, Measure
+from safemargin.model.parsed import parsed
 from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records
 
 PROMISE = "promise.json"
@@ -47,9 +48,9 @@ def document(guarantee: Guarantee) -> dict[str, object]:
     found: dict[str, object] = {
         "mechanism": guarantee.mechanism,
         "statement": guarantee.statement,
-        "epsilon": guarantee.epsilon if guarantee.epsilon != math.inf else "infinite",
+        "epsilon": None if guarantee.epsilon is None else _shown(guarantee.epsilon),
         "delta": guarantee.delta,
-        "rho": None if guarantee.rho is None else float(guarantee.rho),
+        "rho": None if guarantee.rho is None else _shown(float(guarantee.rho)),
         "invariants": [_invariant(each) for each in guarantee.invariants],
         "population": _population(guarantee.population),
         "change": {"distance": str(guarantee.change.distance), "unit": guarantee.change.unit},
@@ -78,14 +79,7 @@ def promise_text(guarantee: Guarantee) -> str:
 
 def read_guarantee(path: Path) -> Guarantee:
     """The promise in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON: {error}") from None
+    found = parsed(path, "JSON", json.loads)
     if isinstance(found, dict) and isinstance(found.get("guarantees"), list) and "mechanism" not in found:
         if not found["guarantees"] and {"files", "rule"} <= set(found):
             fixed = Invariant(Fixes.FUNCTION, "every published count")
@@ -152,6 +146,11 @@ def _budget(guarantee: Guarantee) -> dict[str, object] | None:
 def _number(amount: Amount) -> object:
     if isinstance(amount, Fraction):
         return str(amount)
+    return _shown(amount)
+
+
+def _shown(amount: float) -> float | str:
+    """JSON has no infinite number."""
     return amount if math.isfinite(amount) else "infinite"
 
 

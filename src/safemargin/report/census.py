@@ -75,7 +75,17 @@ def census_document(found: CensusReport) -> Document:
         "side_by_side": [dict(zip(COLUMNS, row, strict=True)) for row in found.rows],
         "remarks": list(found.whole.remarks),
         "without_budget": list(WITHOUT_BUDGET),
-        "printed": [dict(zip(PRINTED, row, strict=True)) for row in _printed(found)],
+        "printed": [
+            {
+                "product": each.product,
+                "unit": each.unit,
+                "rho_squared_printed": float(each.rho_squared),
+                "epsilon_printed": float(each.epsilon),
+                "epsilon": each.recomputed,
+                "rho_squared_between": [each.low, each.high],
+            }
+            for each in found.printed
+        ],
         "swapping": [document(each) for each in found.swapping],
     }
 

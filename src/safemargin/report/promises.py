@@ -1,5 +1,6 @@
 """Promises for readers: one with its derivation, two block by block, several side by side."""
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -7,12 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.account.census import Certificate
+from safemargin.account.census import Certificate, Level, Product, Query
 from safemargin.account.comparing import contrast, empty
 from safemargin.account.conversion import published_epsilon, tight_epsilon
 from safemargin.account.exact import Checked, Pair
 from safemargin.model.contrast import Contrast, Standing
 from safemargin.model.guarantee import Amount, Guarantee, Measure
+from safemargin.model.guarantee_file import document
 from safemargin.report.document import SCHEMA, Document
 from safemargin.report.html import whole_page
 from safemargin.report.markup import Html, element, joined, paragraphs, points, section, table
@@ -80,7 +82,12 @@ def beside_document(guarantees: Sequence[Guarantee], delta: float) -> Document:
     return {
         "schema": SCHEMA,
         "promises": [
-            {**dict(zip(COLUMNS, row, strict=True)), "remarks": list(each.remarks), "warnings": empty(each)}
+            {
+                **dict(zip(COLUMNS, row, strict=True)),
+                "remarks": list(each.remarks),
+                "warnings": empty(each),
+                "guarantee": document(each),
+            }
             for each, row in zip(guarantees, side_by_side(guarantees, delta), strict=True)
         ],
         "standings": [[str(contrast(one, other).overall) for other in guarantees] for one in guarantees],
@@ -194,9 +201,9 @@ def side_by_side(guarantees: Sequence[Guarantee], delta: float = 1e-10) -> list[
 
 
 def _shown_epsilon(guarantee: Guarantee, delta: float) -> str:
-    if guarantee.measure is not Measure.ZCDP or guarantee.budget is None:
+    if guarantee.measure is not Measure.ZCDP or guarantee.budget in (None, math.inf):
         return ""
-    return f" (epsilon {published_epsilon(float(guarantee.budget), delta):.2f} at delta {delta:g})"
+    return f" (epsilon {published_epsilon(float(guarantee.budget or 0), delta):.2f} at delta {delta:g})"
 
 
 def conversion_document(budget: Amount, delta: float) -> Document:
@@ -206,7 +213,7 @@ def conversion_document(budget: Amount, delta: float) -> Document:
         "schema": SCHEMA,
         "rho": rho_squared**0.5,
         "rho_squared": rho_squared,
-        **({"rho_squared_exact": str(budget)} if isinstance(budget, Fraction) else {}),
+        "rho_squared_exact": str(budget) if isinstance(budget, Fraction) else None,
         "delta": delta,
         "epsilon": published_epsilon(rho_squared, delta),
         "epsilon_tight": tight_epsilon(rho_squared, delta),
@@ -230,7 +237,8 @@ def certificate_document(found: Certificate) -> Document:
         "product": product.name,
         "unit": product.unit,
         "scale": str(product.scale),
-        "rho_squared": str(product.rho_squared),
+        "rho_squared": float(product.rho_squared),
+        "rho_squared_exact": str(product.rho_squared),
         "delta": found.delta,
         "epsilon": found.epsilon,
         "epsilon_published": found.published,
@@ -238,17 +246,24 @@ def certificate_document(found: Certificate) -> Document:
         "attributes": dict(found.attributes),
         "block_within": dict(found.within),
         "queries": [
-            {
-                "level": level.name,
-                "query": query.name,
-                "share": str(level.share * query.share),
-                "rho_squared": str(product.rho_squared * level.share * query.share),
-                "sigma": product.sigma(level.name, query.name),
-            }
+            _query_document(product, level, query)
             for level in product.levels
             for query in level.queries
             if level.share * query.share
         ],
+    }
+
+
+def _query_document(product: Product, level: Level, query: Query) -> Document:
+    share = level.share * query.share
+    return {
+        "level": level.name,
+        "query": query.name,
+        "share": float(share),
+        "share_exact": str(share),
+        "rho_squared": float(product.rho_squared * share),
+        "rho_squared_exact": str(product.rho_squared * share),
+        "sigma": product.sigma(level.name, query.name),
     }
 
 

@@ -27,7 +27,8 @@ def simulated_document(found: Simulated) -> Document:
         "method": found.method,
         "unit": found.unit,
         "records": found.records,
-        "rate": str(found.rate),
+        "rate": float(found.rate),
+        "rate_exact": str(found.rate),
         "selected": found.selected,
         "changed": found.changed,
         "counts": {heading: dict(parts) for heading, parts in found.counts.items()},
@@ -49,7 +50,12 @@ def _errors(errors: Mapping[str, tuple[TableError, ...]]) -> list[Document]:
 
 
 def _beside(other: Beside) -> Document:
-    return {"rate": str(other.rate), "errors": _errors(other.errors), "guarantee": document(other.guarantee)}
+    return {
+        "rate": float(other.rate),
+        "rate_exact": str(other.rate),
+        "errors": _errors(other.errors),
+        "guarantee": document(other.guarantee),
+    }
 
 
 def show_simulated(console: Console, found: Simulated) -> None:

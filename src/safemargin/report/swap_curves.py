@@ -117,11 +117,11 @@ def curves_document(found: Curves) -> Document:
                 "name": each.name,
                 **dict(zip((name.replace(" ", "_") for name in found.about), each.about, strict=True)),
                 "records": each.size,
-                "epsilon": {str(rate): _finite(swap_epsilon(rate, each.size)) for rate in found.rates},
+                "epsilon": [_finite(swap_epsilon(rate, each.size)) for rate in found.rates],
                 "best": {"rate": best, "epsilon": least},
             }
         )
-    return {"schema": SCHEMA, "rates": [str(rate) for rate in found.rates], "strata": strata}
+    return {"schema": SCHEMA, "rates": [float(rate) for rate in found.rates], "strata": strata}
 
 
 def show_curves(console: Console, found: Curves) -> None:

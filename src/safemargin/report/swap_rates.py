@@ -75,7 +75,8 @@ def rates_document(found: Trials) -> Document:
         "too_large": list(found.too_large),
         "rates": [
             {
-                "rate": str(trial.rate),
+                "rate": float(trial.rate),
+                "rate_exact": str(trial.rate),
                 "epsilon": trial.epsilon,
                 "changed": fmean(trial.changed),
                 "tables": [_tried_document(each) for each in trial.tables],

@@ -27,26 +27,24 @@ from safemargin.report.words import percent
 from safemargin.swap import Swapped
 
 
-def rate_document(rate: Rate, largest: int) -> Document:
-    """What a swap rate promises."""
-    epsilon = swap_epsilon(rate, largest)
-    found: Document = {
+def rate_document(rate: Rate, largest: int, wanted: float | None = None) -> Document:
+    """What a swap rate promises; where it was found for a `wanted` epsilon, that one is told."""
+    epsilon = swap_epsilon(rate, largest) if wanted is None else wanted
+    best, least = best_rate(largest) if largest else (None, 0.0)
+    bounded = largest > 0 and 0 < rate < 1
+    often = hardest(rate, largest) if bounded else None
+    return {
         "schema": SCHEMA,
         "rate": float(rate),
         "largest_stratum": largest,
         "epsilon": epsilon if math.isfinite(epsilon) else "infinite",
+        "best": None if best is None else {"rate": best, "epsilon": least},
+        "lower_bound": tightness(rate, largest).lower if bounded else None,
+        "lower_bound_values": None if not bounded else "all different" if often is None else list(often),
+        "gap_bound": gap_bound(largest) if largest else None,
+        "moved": moved(rate, largest),
+        "rates": list(rates_for(max(epsilon, least), largest)) if largest and math.isfinite(epsilon) else None,
     }
-    if largest:
-        best, least = best_rate(largest)
-        found["best"] = {"rate": best, "epsilon": least}
-        if math.isfinite(epsilon):
-            found["lower_bound"] = tightness(rate, largest).lower
-            often = hardest(rate, largest)
-            found["lower_bound_values"] = "all different" if often is None else list(often)
-            found["gap_bound"] = gap_bound(largest)
-            found["moved"] = moved(rate, largest)
-            found["rates"] = list(rates_for(max(epsilon, least), largest))
-    return found
 
 
 def show_rate(console: Console, rate: Rate, largest: int) -> None:
@@ -89,7 +87,8 @@ def swapped_document(found: Swapped) -> Document:
         "schema": SCHEMA,
         "unit": found.unit,
         "records": found.strata.records,
-        "rate": str(found.rate),
+        "rate": float(found.rate),
+        "rate_exact": str(found.rate),
         "epsilon": found.guarantee.epsilon,
         "largest_stratum": found.strata.largest,
         **({} if found.imputed is None else {"imputed": found.imputed}),

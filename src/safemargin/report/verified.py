@@ -25,6 +25,7 @@ def verified_document(found: Verified) -> Document:
         "schema": SCHEMA,
         "verdict": None if found.verdict is None else str(found.verdict),
         "measure": str(found.mechanism.promise.measure),
+        "claimed": None if found.mechanism.promise.budget is None else _finite(float(found.mechanism.promise.budget)),
         "loss": _finite(found.loss),
         "universes": {
             name: {"data_sets": loss.size, "neighbours": loss.neighbours, "loss": _finite(found.in_measure(name))}

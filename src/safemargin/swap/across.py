@@ -40,16 +40,11 @@ def swap_across_file(
     A selected record exchanges with others that agree on `match`; with probability `alpha` it need not agree on those
     of these columns that are `loose`.
     """
-    if file_format not in FORMATS:
-        raise InputError(f"format = {file_format}: must be one of {', '.join(FORMATS)}")
-    if not loose:
-        raise InputError("loose: name at least one matched column that records need not always agree on")
-    for name in loose:
-        if name not in match:
-            raise InputError(f"loose column {name!r}: must be one of those matched on ({', '.join(match) or 'none'})")
+    _check_options(match, loose, file_format)
     rates(rate, alpha)
     source = duck_source(path)
     say = steps(progress)
+    what = "household" if household else unit
     with connected(path) as database:
         strict, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
         kept = tuple(name for name in match if name not in loose)
@@ -58,11 +53,7 @@ def swap_across_file(
         run = Run(database, roles, people)
         run.count(scan)
         say()
-        cells, ids = run.cells()
-        if not len(ids):
-            raise InputError(f"{path}: the table is empty")
-        wide = cells.stratum
-        cells, wide, ids = _by_stratum(run, cells, wide, ids, len(strict.hold))
+        cells, wide, ids = _by_stratum(path, run, len(strict.hold))
         say()
         crossing = swap_across(cells, wide, rate, alpha)
         say()
@@ -71,7 +62,6 @@ def swap_across_file(
         say()
         errors = run.errors_by_area()
         run.write(out, "records", file_format, household)
-        what = "household" if household else unit
         other = beside(run, cells, ids, strata(cells), strict, what, rate)
         say()
     selected = len(crossing.exchange.cell)
@@ -89,6 +79,16 @@ def swap_across_file(
         other,
         out.name,
     )
+
+
+def _check_options(match: Sequence[str], loose: Sequence[str], file_format: str) -> None:
+    if file_format not in FORMATS:
+        raise InputError(f"format = {file_format}: must be one of {', '.join(FORMATS)}")
+    if not loose:
+        raise InputError("loose: name at least one matched column that records need not always agree on")
+    for name in loose:
+        if name not in match:
+            raise InputError(f"loose column {name!r}: must be one of those matched on ({', '.join(match) or 'none'})")
 
 
 def promise(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alpha: Fraction) -> Guarantee:
@@ -112,13 +112,17 @@ def promise(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alpha
     )
 
 
-def _by_stratum(run: Run, cells: Cells, wide: IntArray, ids: IntArray, first: int) -> tuple[Cells, IntArray, IntArray]:
-    """Cells in order of wide strata and of the strata in them, which the loose columns make."""
+def _by_stratum(path: Path, run: Run, first: int) -> tuple[Cells, IntArray, IntArray]:
+    """Cells in order of wide strata and of the strata in them, which the loose columns from the `first` held one make;
+    the wide stratum of each, and its row in the database."""
+    cells, ids = run.cells()
+    if not len(ids):
+        raise InputError(f"{path}: the table is empty")
     loose = ", ".join(run.hold[first:])
     query = f"select rowid as id, dense_rank() over (order by {loose}) - 1 as kind from cell"
     found = run.database.execute(query).fetchnumpy()
     kind = np.empty(len(ids), dtype=np.int64)
     kind[np.asarray(found["id"], dtype=np.int64)] = found["kind"]
-    stratum = wide * (int(kind.max()) + 1) + kind[ids]
+    stratum = cells.stratum * (int(kind.max()) + 1) + kind[ids]
     order = np.argsort(stratum, kind="stable")
-    return Cells(stratum[order], cells.swapped[order], cells.counts[order]), wide[order], ids[order]
+    return Cells(stratum[order], cells.swapped[order], cells.counts[order]), cells.stratum[order], ids[order]

@@ -145,14 +145,13 @@ def promise(roles: Roles, unit: str, rate: Fraction, unique: bool, imputed: bool
         remarks.append(f"{kind.capitalize()} imputed as a whole stay where they are.")
     return Guarantee(
         METHOD,
-        f"{kind.capitalize()} that stand out change {', '.join(roles.swap)} in pairs with {kind} that agree on "
-        f"{', '.join(roles.match)}. No finite epsilon bounds what is published between data that agree on the tables "
-        "named as invariants.",
+        f"{kind.capitalize()} that stand out, and others at a rate of {float(rate):g}, change {', '.join(roles.swap)} "
+        f"in pairs with {kind} that agree on {', '.join(roles.match)}. No finite epsilon bounds what is "
+        "published between data that agree on the tables named as invariants.",
         math.inf,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
         Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
         Change(Distance.FROZEN if imputed else Distance.HAMMING, unit),
-        varies=f"rate {rate}",
         rule="none: disjoint pairs leave some tables out of reach (Bailie, Gong and Meng, appendix C)",
         remarks=tuple(remarks),
     )
