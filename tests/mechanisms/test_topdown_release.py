@@ -451,6 +451,7 @@ def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released
             path = released / f"published/estimates/{level}-{name}.parquet"
             told = database.execute(f"select sqrt(avg(standard_error ** 2)) from '{path}'").fetchall()[0][0]
             assert expected[name, "detailed"]["standard_error"] == pytest.approx(told, rel=1e-9)
+    assert ran.document["promise"] == json.loads((released / "published/manifest.json").read_text())["promise"]
     assert expected["country", "total"] == {
         "level": "country", "query": "total", "share": "0", "noise": None, "standard_error": 0.0
     }  # fmt: skip

@@ -20,6 +20,7 @@ from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.accuracy import Accuracy, Expected
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.guarantee_file import document, read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
@@ -43,6 +44,14 @@ class Outcome:
     design: Design
     promise: Mapping[str, object]
     accuracy: Accuracy
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a release would promise, and how precise its estimates would be."""
+
+    promise: Mapping[str, object]
+    queries: tuple[Expected, ...]
 
 
 @dataclass(frozen=True)
@@ -74,9 +83,7 @@ def run(
         }
         public = Folder(folder / "published")
         from_data = project.spine.file is None
-        stated = dict.fromkeys(each.promise for each in project.earlier if each.promise is not None)
-        earlier = [read_guarantee(path) for path in stated]
-        whole = with_earlier(design, from_data, earlier) if earlier else None
+        whole = _with_earlier(project, design)
         check(public, design, counts)
     except InputError as error:
         text = str(error)
@@ -100,8 +107,8 @@ def run(
     return Outcome(project.title or config.stem, public.path, design, promise, found)
 
 
-def plan(config: Path) -> tuple[Expected, ...]:
-    """What a release would measure and how precise its estimates would be. Counts of people are not looked at."""
+def plan(config: Path) -> Planned:
+    """What a release would promise and measure, and how precise its estimates would be. People are not counted."""
     project = TopDownProject.load(config)
     design = read_design(project)
     kinds = design.attributes
@@ -113,7 +120,15 @@ def plan(config: Path) -> tuple[Expected, ...]:
             noise = math.sqrt(noise_variance(measured[query])) if query in measured else None
             mean = math.sqrt(float((error**2).mean()))
             found.append(Expected(name, kinds.title(query), str(share), noise, mean))
-    return tuple(found)
+    promise = summary(design, project.spine.file is None, _with_earlier(project, design))
+    return Planned(promise, tuple(found))
+
+
+def _with_earlier(project: TopDownProject, design: Design) -> Guarantee | None:
+    """The promise of a release and of those before it whose promises the file names, if it names any."""
+    stated = dict.fromkeys(each.promise for each in project.earlier if each.promise is not None)
+    earlier = [read_guarantee(path) for path in stated]
+    return with_earlier(design, project.spine.file is None, earlier) if earlier else None
 
 
 def recompute(published: Path, progress: Progress = silent) -> Recomputed:
