@@ -321,7 +321,8 @@ def _promise_words(promise: Promise) -> str:
         both = f" With the earlier releases that tables agree with: rho {more['rho']} (epsilon {more['epsilon']:.2f})."
     return (
         f"rho {promise['rho']} in zero-concentrated differential privacy (epsilon {promise['epsilon']:.2f} at delta "
-        f"{promise['delta']:g}, {promise['epsilon_by_losses']:.2f} by the losses of all counts), for {promise['neighbours']}. Exact: {'; '.join(kept)}.{both}"
+        f"{promise['delta']:g}, {promise['epsilon_by_losses']:.2f} by the losses of all counts), for "
+        f"{promise['neighbours']}. Exact: {'; '.join(kept)}.{both}"
     )
 
 
