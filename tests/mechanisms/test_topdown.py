@@ -358,6 +358,21 @@ def test_without_noise_the_truth_comes_out() -> None:
         assert (table == true).all()
 
 
+@pytest.mark.parametrize("rho", ["1e-7", "1e-9", "1e-11"])
+@pytest.mark.parametrize("exact", [((0, "total"),), ((0, "total"), (2, "sex"), (2, "age"))])
+def test_tables_of_few_people_are_found_among_any_noise(rho: str, exact: tuple[tuple[int, str], ...]) -> None:
+    """Noise of up to a million beside a few hundred people."""
+    for seed in range(3):
+        spine = uneven_spine(seed, depth=2)
+        design, counts = designed(spine, exact, rho=Fraction(rho) * 2), people(spine, seed)
+        measured = rounded_noise(design, counts, seed)
+        tables = settled(design, measured)
+        for (level, query), values in measured.exact.items():
+            assert (KINDS.margin(tables[level], query) == values).all()
+        assert all((spine.sums(level, tables[level]) == tables[level - 1]).all() for level in (1, 2))
+        assert min(int(table.min()) for table in tables) >= 0
+
+
 @pytest.mark.parametrize("scale", [10**8, 10**11])
 @pytest.mark.parametrize("exact", [((0, "total"),), ((0, "total"), (2, "sex"), (2, "age"))])
 def test_large_counts_lose_no_people(scale: int, exact: tuple[tuple[int, str], ...]) -> None:

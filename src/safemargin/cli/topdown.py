@@ -94,6 +94,8 @@ def _files(texts: list[str] | None) -> dict[str, Path]:
         name, sign, file = text.partition("=")
         if not (name and sign and file):
             raise InputError(f"--beside {text!r}: say a name and a file, as in swapping=swapped.parquet")
+        if name in found:
+            raise InputError(f"--beside {text!r}: {name!r} is named twice")
         found[name] = Path(file)
     return found
 
