@@ -71,8 +71,8 @@ def _way(family: Family, far: float) -> FloatArray:
         (now - family.least)[below],
         family.target[some],
     ]
-    matrix = sparse.csc_array(sparse.vstack([*equal, *inequalities]))
-    return _shortest(np.concatenate(weights), matrix, np.concatenate(right), zeros)[:size]
+    limited = sparse.csc_array(sparse.vstack([*equal, *inequalities]))
+    return _shortest(np.concatenate(weights), limited, np.concatenate(right), zeros)[:size]
 
 
 def _shortest(weights: FloatArray, matrix: sparse.csc_array, right: FloatArray, zeros: int) -> FloatArray:
