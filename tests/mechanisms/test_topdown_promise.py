@@ -87,6 +87,15 @@ def test_epsilon_by_losses_holds_for_all_neighbours(
         assert max(delta_of(case, told * (1 - 2e-3)) for case in cases) > delta
 
 
+def test_every_exact_count_is_named() -> None:
+    design = designed(TOWNS, ((0, "total"), (0, "sex*voting"), (1, "total"), (1, "age")), kinds=KINDS)
+    stated = summary(design, True)["invariants"]
+    assert stated == [
+        "number of all people", "sex*voting of all people", "total of every town", "age of every town",
+        "which areas of level town have people",
+    ]  # fmt: skip
+
+
 def test_noise_of_any_size_has_an_epsilon() -> None:
     """From noise that is nearly never there to noise of a variance that cannot be listed."""
     for rho in ("1e12", "5000", "1e-11"):

@@ -26,7 +26,11 @@ def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = Non
     """
     kinds, levels = design.attributes, design.spine.levels
     invariants = ["number of all people"]
-    invariants += [f"{kinds.title(query)} of every {levels[level]}" for level, query in design.exact if level]
+    invariants += [
+        f"{kinds.title(query)} of {f'every {levels[level]}' if level else 'all people'}"
+        for level, query in design.exact
+        if level or query.axes
+    ]
     invariants += [_inhabited(design)] * areas_from_data
     together = {}
     if whole is not None and whole.budget is not None:
