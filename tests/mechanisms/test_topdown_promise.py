@@ -88,7 +88,8 @@ def test_epsilon_by_losses_holds_for_all_neighbours(
 
 
 def test_every_exact_count_is_named() -> None:
-    design = designed(TOWNS, ((0, "total"), (0, "sex*voting"), (1, "total"), (1, "age")), kinds=KINDS)
+    exact = ((0, "total"), (0, "sex*voting"), (1, "total"), (1, "age"))
+    design = designed(TOWNS, exact, kinds=KINDS, split={"detailed": "1"})
     stated = summary(design, True)["invariants"]
     assert stated == [
         "number of all people", "sex*voting of all people", "total of every town", "age of every town",
