@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from safemargin.errors import InputError
+from safemargin.mechanisms.topdown import whole as rounding
 from safemargin.mechanisms.topdown.family import Family, Forms
 from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.mechanisms.topdown.measure import gaussian, measure
@@ -445,9 +446,11 @@ def small_family(seed: int) -> Family:
     return forms.family(true.sum(axis=0), [Limit(Query(()), totals, totals)], None, np.zeros(4, bool), target, weights)
 
 
+@pytest.mark.parametrize("many", [0, 20_000], ids=["interior points", "simplex"])
 @pytest.mark.parametrize("seed", range(20))
-def test_whole_counts_are_the_nearest_that_keep_all(seed: int) -> None:
+def test_whole_counts_are_the_nearest_that_keep_all(seed: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against listing all neighbours of the real solution."""
+    monkeypatch.setattr(rounding, "MANY", many)
     family = small_family(seed)
     values = nonnegative(family)
     assert family.is_met(values)
