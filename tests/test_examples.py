@@ -106,3 +106,23 @@ def test_real_outcomes(data_sets: Path, monkeypatch: pytest.MonkeyPatch) -> None
     held = outcomes.Election(outcomes.rule_named("plurality", 6), voters, outcomes.from_counts(counts, votes, ""))
     assert outcomes.private(held).delta == pytest.approx(1.3e-7, rel=0.05)
     assert outcomes.private(held, "histogram").delta == pytest.approx(0.44, rel=0.02)
+
+
+def test_birthplaces(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TopDown and swapping on the same people; what each keeps exact has no error, whatever was drawn."""
+    birthplaces = example("birthplaces", monkeypatch)
+    found, epsilons = birthplaces.compare(data_sets, tmp_path)
+    assert {name: round(epsilon, 2) for name, epsilon in epsilons.items()} == {
+        "swapping 5 %": 13.34,
+        "swapping 50 %": 10.39,
+    }
+    errors = {(each.method, each.level, each.kind): each.error for each in found.accuracy.levels}
+    people, cells = "people of an area", "detailed counts"
+    assert errors["whole tables", "group", people] == 0 and errors["unbiased estimate", "group", people] < 1e-6
+    for name in epsilons:
+        assert errors[name, "all", cells] == errors[name, "group", people] == errors[name, "country", people] == 0
+        assert errors[name, "group", cells] > 0
+    assert errors["whole tables", "all", cells] < errors["flat geometric noise", "all", cells] / 2
+    again, _ = birthplaces.compare(data_sets, tmp_path)
+    ours = [each for each in found.accuracy.levels if each.method not in epsilons]
+    assert [each for each in again.accuracy.levels if each.method not in epsilons] == ours, "the noise is kept"

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from safemargin.errors import InputError
+from safemargin.mechanisms.topdown import whole as rounding
 from safemargin.mechanisms.topdown.family import Family, Forms
 from safemargin.mechanisms.topdown.least_squares import fit
 from safemargin.mechanisms.topdown.measure import gaussian, measure
@@ -26,7 +27,9 @@ from safemargin.randomness import numpy_generator
 from safemargin.topdown.promise import summary
 from spines import (
     DETAILED,
+    GROUPED,
     KINDS,
+    SPLIT,
     TOTAL,
     dense_fit,
     designed,
@@ -124,7 +127,9 @@ def test_sigmas_of_the_census_follow_from_its_shares() -> None:
         (kinds.detailed,),
     )
     assert design.rho == Fraction(293764, 114921)
-    assert summary(design, False)["epsilon"] == pytest.approx(17.9002, abs=5e-5)
+    promise = summary(design, False)
+    assert promise["epsilon"] == pytest.approx(17.9002, abs=5e-5)
+    assert promise["epsilon_by_losses"] == pytest.approx(16.48, abs=5e-3), "as of `guarantee census`"
 
     def sigma(level: int, title: str) -> float:
         return math.sqrt(design.measured(level)[kinds.query(title)])
@@ -177,11 +182,11 @@ def test_noise_is_discrete_gaussian(variance: Fraction) -> None:
     span = np.arange(-60, 61)
     law = np.exp(-(span**2) / (2 * float(variance)))
     law /= law.sum()
-    inner = law * draws >= 50
-    edge = int(span[inner].max())
-    observed = [int((noise == value).sum()) for value in range(-edge, edge + 1)] + [int((abs(noise) > edge).sum())]
-    expected = np.append(law[inner], 1 - law[inner].sum()) * draws
-    assert chisquare(observed, expected).pvalue > ALARM
+    edge = max(value for value in range(1, 60) if law[span >= value].sum() * draws >= 50)  # tails count together
+    places = np.clip(np.arange(-60, 61), -edge, edge)
+    observed = [int((np.clip(noise, -edge, edge) == value).sum()) for value in range(-edge, edge + 1)]
+    expected = [float(law[places == value].sum()) * draws for value in range(-edge, edge + 1)]
+    assert min(expected) >= 50 and chisquare(observed, expected).pvalue > ALARM
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -214,22 +219,37 @@ def test_levels_without_a_share_are_estimated_from_their_parts() -> None:
 
 
 @pytest.mark.statistical
-def test_estimates_are_unbiased_and_as_precise_as_they_say() -> None:
-    """Means and squares of 300 draws lie within six standard errors of their own; false alarms below 1e-6."""
-    spine = uneven_spine(3, depth=2)
-    design, counts, draws = designed(spine), people(spine, 3), 300
+@pytest.mark.parametrize(
+    ("kinds", "exact", "split"),
+    [
+        (KINDS, ((0, "total"),), SPLIT),
+        (GROUPED, ((0, "total"), (1, "helped")), {"voting": "1/4", "sex*helped": "1/4", "detailed": "1/2"}),
+    ],
+    ids=["margins", "groups"],
+)
+def test_estimates_are_unbiased_and_as_precise_as_they_say(
+    kinds: Attributes, exact: tuple[tuple[int, str], ...], split: dict[str, str]
+) -> None:
+    """Means of 300 draws, and mean squares, lie within seven standard errors of their own; false alarms below 1e-6.
+
+    For the means these are known; for the squares they are taken from the draws, whose means are nearly normal.
+    """
+    spine, rho = uneven_spine(3, depth=2), Fraction(4)
+    design = designed(spine, exact, rho=rho, split=split, kinds=kinds)
+    counts, draws = people(spine, 3, kinds=kinds), 300
     errors = []
     for _ in range(draws):
         noisy = tuple(
-            {query: measure(KINDS.margin(counts[level], query), each) for query, each in design.measured(level).items()}
+            {query: measure(kinds.margin(counts[level], query), each) for query, each in design.measured(level).items()}
             for level in range(3)
         )
         found = fit(design, Measured(noisy, exact_counts(design, counts)))
         errors.append(found.estimate(2) - counts[2])
-    stated = found.standard_error(2, DETAILED)
-    assert np.abs(np.mean(errors, axis=0) / stated).max() < 6 / math.sqrt(draws)
-    square = np.mean([(error / stated) ** 2 for error in errors])
-    assert abs(square - 1) < 6 * math.sqrt(2 / draws)
+    stated = found.standard_error(2, kinds.detailed)
+    assert len(stated) * stated.shape[1] < 1000
+    assert np.abs(np.mean(errors, axis=0) / stated).max() < 7 / math.sqrt(draws)
+    squares = [float(((error / stated) ** 2).mean()) for error in errors]
+    assert abs(np.mean(squares) - 1) < 7 * float(np.std(squares)) / math.sqrt(draws) < 0.2
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -356,6 +376,21 @@ def test_without_noise_the_truth_comes_out() -> None:
         assert (table == true).all()
 
 
+@pytest.mark.parametrize("rho", ["1e-7", "1e-9", "1e-11"])
+@pytest.mark.parametrize("exact", [((0, "total"),), ((0, "total"), (2, "sex"), (2, "age"))])
+def test_tables_of_few_people_are_found_among_any_noise(rho: str, exact: tuple[tuple[int, str], ...]) -> None:
+    """Noise of up to a million beside a few hundred people."""
+    for seed in range(3):
+        spine = uneven_spine(seed, depth=2)
+        design, counts = designed(spine, exact, rho=Fraction(rho) * 2), people(spine, seed)
+        measured = rounded_noise(design, counts, seed)
+        tables = settled(design, measured)
+        for (level, query), values in measured.exact.items():
+            assert (KINDS.margin(tables[level], query) == values).all()
+        assert all((spine.sums(level, tables[level]) == tables[level - 1]).all() for level in (1, 2))
+        assert min(int(table.min()) for table in tables) >= 0
+
+
 @pytest.mark.parametrize("scale", [10**8, 10**11])
 @pytest.mark.parametrize("exact", [((0, "total"),), ((0, "total"), (2, "sex"), (2, "age"))])
 def test_large_counts_lose_no_people(scale: int, exact: tuple[tuple[int, str], ...]) -> None:
@@ -411,9 +446,11 @@ def small_family(seed: int) -> Family:
     return forms.family(true.sum(axis=0), [Limit(Query(()), totals, totals)], None, np.zeros(4, bool), target, weights)
 
 
+@pytest.mark.parametrize("many", [0, 20_000], ids=["interior points", "simplex"])
 @pytest.mark.parametrize("seed", range(20))
-def test_whole_counts_are_the_nearest_that_keep_all(seed: int) -> None:
+def test_whole_counts_are_the_nearest_that_keep_all(seed: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against listing all neighbours of the real solution."""
+    monkeypatch.setattr(rounding, "MANY", many)
     family = small_family(seed)
     values = nonnegative(family)
     assert family.is_met(values)

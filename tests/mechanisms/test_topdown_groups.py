@@ -99,6 +99,33 @@ def test_shares_of_very_different_size_lose_no_digits(tiny: Fraction) -> None:
     check(designed(spine, ((0, "total"), (1, "helped")), split=split, kinds=GROUPED), 2)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("level", [1, 2])
+def test_what_follows_from_exact_counts_is_known_above(seed: int, level: int) -> None:
+    """All counts of two levels are exact: above, what is left of their variances is rounding errors of zero."""
+    kinds = Attributes(("a", "b"), (tuple("1234"), tuple("12")), (Grouping("g", 0, ("x", "y"), (0, 1, 1, 0)),))
+    spine = uneven_spine(seed)
+    counts = people(spine, seed, kinds=kinds)
+    exact = ((0, "total"), (0, "b"), (level, "detailed"), (level + 1, "detailed"))
+    design = designed(spine, exact, split={"total": "1/8", "a": "3/8", "detailed": "1/2"}, kinds=kinds)
+    found = fit(design, rounded_noise(design, counts, seed))
+    for place in range(level + 2):
+        assert found.estimate(place) == pytest.approx(counts[place], abs=1e-9)
+        assert not found.standard_error(place, kinds.detailed).any()
+
+
+@pytest.mark.parametrize("rho", [Fraction(400), Fraction(3000), Fraction(10**9)])
+def test_noise_that_is_hardly_ever_there_leaves_nothing_open(rho: Fraction) -> None:
+    """Variances from 1e-10 down to what is zero in floating point, beside exact counts."""
+    spine = uneven_spine(3, depth=2)
+    counts = people(spine, 3, kinds=GROUPED)
+    design = designed(spine, ((0, "total"), (1, "voting"), (2, "sex")), rho=rho, split=SPLIT, kinds=GROUPED)
+    found = fit(design, rounded_noise(design, counts, 1))
+    for level, true in enumerate(counts):
+        assert found.estimate(level) == pytest.approx(true, abs=1e-6)
+        assert found.standard_error(level, GROUPED.detailed).max() < (1e-3 if rho < 1000 else 1e-9)
+
+
 def test_groupings_with_too_many_blocks_are_refused() -> None:
     labels = tuple(map(str, range(60)))
     pairs = tuple(each // 2 for each in range(60))

@@ -398,6 +398,10 @@ REFUSED = [
     ('sex = ["f", "m"]', 'Age = ["f"]', "'age' is the name of two levels, attributes or groupings"),
     ('sex = ["f", "m"]', '"s*x" = ["f"]', "'s*x' cannot be the name of a level or attribute: * joins attributes"),
     ("[budget]", "[budget]\ncolour = 1", "budget.colour: unknown key"),
+    ("[budget]", "[budget]\ndelta = 1e-400", "budget.delta = 0: must lie between 0 and 1"),
+    ("[budget]", "[budget]\ndelta = 0.99999999999999999999", "budget.delta = 1: must lie between 0 and 1"),
+    ('sex = ["f", "m"]', 'total = ["f", "m"]', "'total' cannot be the name of an attribute: it is that of a query"),
+    ("[[inv", "[[zeros]]\n[[inv", "zeros: names no attribute, so that nobody could be anywhere"),
     ('"people.csv"', '"nobody.csv"', "nobody.csv: cannot be read: No such file or directory"),
 ]
 
@@ -425,6 +429,15 @@ def test_other_methods_are_read_before_noise_is_drawn(run_cli: Run, tmp_path: Pa
     config = land(tmp_path)
     ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", f"it={tmp_path}/towns.csv")
     assert ran.code == 2 and "towns.csv: there is no column 'sex'" in ran.err and not (tmp_path / "out").exists()
+    ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", "whole tables=people.csv")
+    assert ran.code == 2 and "'whole tables' is the name of what is shown anyway" in ran.err
+    ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", "it=a.csv", "--beside", "it=b.csv")
+    assert ran.code == 2 and "'it' is named twice" in ran.err and not (tmp_path / "out").exists()
+
+
+def test_a_plan_that_cannot_be_names_its_file(run_cli: Run, tmp_path: Path) -> None:
+    ran = run_cli("topdown", land(tmp_path, config=CONFIG.replace("rho = 0.5", "rho = -1")), "--plan")
+    assert ran.code == 2 and "topdown.toml: budget.rho = -1: must be positive" in ran.err
 
 
 def test_units_bound_the_people_in_them(tmp_path: Path) -> None:
@@ -471,6 +484,7 @@ def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released
             path = released / f"published/estimates/{level}-{name}.parquet"
             told = database.execute(f"select sqrt(avg(standard_error ** 2)) from '{path}'").fetchall()[0][0]
             assert expected[name, "detailed"]["standard_error"] == pytest.approx(told, rel=1e-9)
+    assert ran.document["promise"] == json.loads((released / "published/manifest.json").read_text())["promise"]
     assert expected["country", "total"] == {
         "level": "country", "query": "total", "share": "0", "noise": None, "standard_error": 0.0
     }  # fmt: skip

@@ -50,6 +50,8 @@ class _Tilted:
 def loss_epsilon(moved: Mapping[float, int], delta: float, points: int = POINTS) -> float:
     """The least epsilon at `delta` that the losses give, where so many counts are moved by one (variance: how many).
 
+    Variances are parameters of discrete Gaussian noise. With one that is very large, epsilon follows from rho alone.
+
     >>> round(tight_epsilon(2.0, 1e-6), 2), round(loss_epsilon({0.5: 2}, 1e-6), 2)
     (11.69, 10.87)
     """

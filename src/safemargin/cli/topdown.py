@@ -29,7 +29,10 @@ def topdown(
         typer.Option(help="People as another method made them, to compare errors, e.g. swapping=swapped.parquet."),
     ] = None,
     planned: Annotated[
-        bool, typer.Option("--plan", help="Only say how precise estimates would be; nothing is drawn.")
+        bool,
+        typer.Option(
+            "--plan", help="Only say what would be promised, and how precise estimates would be; nothing is drawn."
+        ),
     ] = False,
     demo: Annotated[Path | None, typer.Option(help="Only write a synthetic country into this folder.")] = None,
     people: Annotated[int, typer.Option(help="People of the synthetic country.")] = 100_000,
@@ -55,9 +58,9 @@ def topdown(
     if planned:
         expected = plan(source)
         if as_json:
-            print_json(plan_document(expected))
+            print_json(plan_document(expected.promise, expected.queries))
         else:
-            show_plan(out, expected)
+            show_plan(out, expected.promise, expected.queries)
         return
     folder = folder or source.parent / f"{source.stem}-release"
     with _bar() as progress:
@@ -91,6 +94,8 @@ def _files(texts: list[str] | None) -> dict[str, Path]:
         name, sign, file = text.partition("=")
         if not (name and sign and file):
             raise InputError(f"--beside {text!r}: say a name and a file, as in swapping=swapped.parquet")
+        if name in found:
+            raise InputError(f"--beside {text!r}: {name!r} is named twice")
         found[name] = Path(file)
     return found
 

@@ -1,5 +1,6 @@
 """What TopDown measures, how precisely, and what its tables must satisfy. All of it is public."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -84,6 +85,18 @@ class Design:
         share = self.shares[level]
         parts = self.queries[level].items()
         return {query: 1 / (self.rho * share * part) for query, part in parts if share * part > 0}
+
+    @property
+    def moved(self) -> Mapping[float, int]:
+        """Noise variances of the counts that a changed record moves by one at most, two for every query, with their
+        number.
+        """
+        return Counter(
+            float(variance)
+            for level in range(len(self.spine.levels))
+            for variance in self.measured(level).values()
+            for _ in range(2)
+        )
 
 
 def _check_shares(what: str, shares: Sequence[Fraction]) -> None:

@@ -13,7 +13,7 @@ from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.errors import InputError
-from safemargin.model.attributes import TOTAL, Attributes, Grouping, Query, build_grouping
+from safemargin.model.attributes import DETAILED, TOTAL, Attributes, Grouping, Query, build_grouping
 from safemargin.project import PHRASES
 from safemargin.project.sections import File, Name, Names, Section, twice_in
 
@@ -215,10 +215,13 @@ class TopDownProject(Section):
                 raise InputError(f"{name!r} cannot be the name of a level or attribute: * joins attributes")
             if name.lower() in RESERVED:
                 raise InputError(f"{name!r} cannot be the name of a level or attribute: published files use it")
+        for name in (*self.attributes, *self.groupings):
+            if name in (TOTAL, DETAILED):
+                raise InputError(f"{name!r} cannot be the name of an attribute: it is that of a query")
         for name, categories in self.attributes.items():
             if (twice := twice_in(categories)) is not None:
                 raise InputError(f"attributes.{name}: lists {twice!r} twice")
-        if not 0 < self.budget.delta < 1:
+        if not 0 < float(self.budget.delta) < 1:
             raise InputError(f"budget.delta = {float(self.budget.delta):g}: must lie between 0 and 1")
         self._check_levels("budget.levels", self.budget.levels)
         self._check_levels("budget.at", self.budget.at)
@@ -230,6 +233,8 @@ class TopDownProject(Section):
             for section in sections:
                 self.kinds.query(section.query)
         for zero in self.zeros:
+            if not zero:
+                raise InputError("zeros: names no attribute, so that nobody could be anywhere")
             self._check_categories("zeros", zero, (*self.attributes, *self.groupings))
         for bound in self.bounds:
             columns = self.kinds.columns(self.kinds.query(bound.query))

@@ -89,10 +89,11 @@ def show_areas(console: Console, design: Design, promise: Promise, accuracy: Acc
     console.print(Text(f"\nWritten to {published}."), soft_wrap=True)
 
 
-def plan_document(plan: Sequence[Expected]) -> Document:
+def plan_document(promise: Promise, plan: Sequence[Expected]) -> Document:
     """The document of `topdown --plan --json`."""
     return {
         "schema": SCHEMA,
+        "promise": dict(promise),
         "queries": [
             {"level": e.level, "query": e.query, "share": e.share, "noise": e.noise, "standard_error": e.error}
             for e in plan
@@ -100,8 +101,9 @@ def plan_document(plan: Sequence[Expected]) -> Document:
     }
 
 
-def show_plan(console: Console, plan: Sequence[Expected]) -> None:
-    """How precise every query would be."""
+def show_plan(console: Console, promise: Promise, plan: Sequence[Expected]) -> None:
+    """What would be promised, and how precise every query would be."""
+    console.print(Text(f"{_promise_words(promise)}\n"))
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("level", "query", "share of rho", "noise alone", "standard error", "95 % within"):
         grid.add_column(Text(name), justify="left" if name in ("level", "query") else "right", no_wrap=True)
@@ -142,6 +144,7 @@ def areas_page(
         "counts in each": design.attributes.cells(design.attributes.detailed),
         "rho": str(promise["rho"]),
         f"epsilon at delta {design.delta:g}": f"{promise['epsilon']:.2f}",
+        "by the losses of all counts": f"{promise['epsilon_by_losses']:.2f}",
     }
     methods = _methods(accuracy)
     levels = [
@@ -318,7 +321,8 @@ def _promise_words(promise: Promise) -> str:
         both = f" With the earlier releases that tables agree with: rho {more['rho']} (epsilon {more['epsilon']:.2f})."
     return (
         f"rho {promise['rho']} in zero-concentrated differential privacy (epsilon {promise['epsilon']:.2f} at delta "
-        f"{promise['delta']:g}), for {promise['neighbours']}. Exact: {'; '.join(kept)}.{both}"
+        f"{promise['delta']:g}, {promise['epsilon_by_losses']:.2f} by the losses of all counts), for "
+        f"{promise['neighbours']}. Exact: {'; '.join(kept)}.{both}"
     )
 
 

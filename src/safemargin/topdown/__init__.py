@@ -20,10 +20,11 @@ from safemargin.mechanisms.topdown.measure import noise_variance
 from safemargin.model.accuracy import Accuracy, Expected
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design
+from safemargin.model.guarantee import Guarantee
 from safemargin.model.guarantee_file import document, read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
-from safemargin.topdown.accuracy import UNBIASED, WHOLE, accuracy
+from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE, accuracy
 from safemargin.topdown.folder import Folder, read_numbers, write_text
 from safemargin.topdown.promise import derivation, summary, with_earlier
 from safemargin.topdown.steps import Progress, check, estimate, public_files, publish_measurements, silent
@@ -46,6 +47,14 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Planned:
+    """What a release would promise, and how precise its estimates would be."""
+
+    promise: Mapping[str, object]
+    queries: tuple[Expected, ...]
+
+
+@dataclass(frozen=True)
 class Recomputed:
     """Counts that were computed again from public files, how many differ, and files whose hash is not as stated."""
 
@@ -64,8 +73,11 @@ def run(
     project = TopDownProject.load(config)
     inputs = _inputs(config, project)
     _check_claim(folder, inputs)
+    for name in beside or {}:
+        if name in (UNBIASED, WHOLE, FLAT):
+            raise InputError(f"beside: {name!r} is the name of what is shown anyway; choose another")
     progress("counting", 0, 1)
-    try:
+    with _naming(config):
         design = read_design(project)
         counts = design.spine.counts(count_people(project, design.spine))
         others = {
@@ -74,13 +86,8 @@ def run(
         }
         public = Folder(folder / "published")
         from_data = project.spine.file is None
-        stated = dict.fromkeys(each.promise for each in project.earlier if each.promise is not None)
-        earlier = [read_guarantee(path) for path in stated]
-        whole = with_earlier(design, from_data, earlier) if earlier else None
+        whole = _with_earlier(project, design)
         check(public, design, counts)
-    except InputError as error:
-        text = str(error)
-        raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
     promise = summary(design, from_data, whole)
     for (name, before), (_, now) in zip(inputs, _inputs(config, project), strict=True):
         if now != before:  # what was counted would not be what the folder is said to hold
@@ -103,20 +110,40 @@ def run(
     return Outcome(project.title or config.stem, public.path, design, promise, found)
 
 
-def plan(config: Path) -> tuple[Expected, ...]:
-    """What a release would measure and how precise its estimates would be. Counts of people are not looked at."""
+def plan(config: Path) -> Planned:
+    """What a release would promise and measure, and how precise its estimates would be. People are not counted."""
     project = TopDownProject.load(config)
-    design = read_design(project)
+    with _naming(config):
+        design = read_design(project)
+        expected = expected_errors(design)
+        promise = summary(design, project.spine.file is None, _with_earlier(project, design))
     kinds = design.attributes
     found = []
-    for level, (name, errors) in enumerate(zip(design.spine.levels, expected_errors(design), strict=True)):
+    for level, (name, errors) in enumerate(zip(design.spine.levels, expected, strict=True)):
         measured = design.measured(level)
         for query, error in errors.items():
             share = design.shares[level] * design.queries[level].get(query, Fraction(0))
             noise = math.sqrt(noise_variance(measured[query])) if query in measured else None
             mean = math.sqrt(float((error**2).mean()))
             found.append(Expected(name, kinds.title(query), str(share), noise, mean))
-    return tuple(found)
+    return Planned(promise, tuple(found))
+
+
+@contextmanager
+def _naming(config: Path) -> Iterator[None]:
+    """Messages that name no file of the project name the TOML file."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error)
+        raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
+
+
+def _with_earlier(project: TopDownProject, design: Design) -> Guarantee | None:
+    """The promise of a release and of those before it whose promises the file names, if it names any."""
+    stated = dict.fromkeys(each.promise for each in project.earlier if each.promise is not None)
+    earlier = [read_guarantee(path) for path in stated]
+    return with_earlier(design, project.spine.file is None, earlier) if earlier else None
 
 
 def recompute(published: Path, progress: Progress = silent) -> Recomputed:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from safemargin.account.conversion import published_epsilon
+from safemargin.account.losses import loss_epsilon
 from safemargin.account.rules import compose, post_process
 from safemargin.model.attributes import Query
 from safemargin.model.design import Design
@@ -18,10 +19,18 @@ NEIGHBOURS = "data sets of equally many people that agree on the invariants and 
 
 
 def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = None) -> dict[str, object]:
-    """The promise in the words of a report, with everything that it leaves out; `whole` is with earlier releases."""
+    """The promise in the words of a report, with everything that it leaves out; `whole` is with earlier releases.
+
+    `epsilon` follows from rho, and `epsilon_by_losses` from the noise of all counts that one record moves. The noise of
+    earlier releases is not looked at, so for all together there is only the former.
+    """
     kinds, levels = design.attributes, design.spine.levels
     invariants = ["number of all people"]
-    invariants += [f"{kinds.title(query)} of every {levels[level]}" for level, query in design.exact if level]
+    invariants += [
+        f"{kinds.title(query)} of {f'every {levels[level]}' if level else 'all people'}"
+        for level, query in design.exact
+        if level or query.axes
+    ]
     invariants += [_inhabited(design)] * areas_from_data
     together = {}
     if whole is not None and whole.budget is not None:
@@ -32,6 +41,7 @@ def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = Non
         "measure": "zero-concentrated differential privacy",
         "rho": str(design.rho),
         "epsilon": published_epsilon(float(design.rho), design.delta),
+        "epsilon_by_losses": loss_epsilon(design.moved, design.delta),
         "delta": design.delta,
         "neighbours": NEIGHBOURS,
         "invariants": invariants,
@@ -69,10 +79,7 @@ def derivation(design: Design, areas_from_data: bool) -> dict[str, object]:
         f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from what is exact. "
         f"Holds for {NEIGHBOURS}."
     )
-    remarks = ["bounds and cells that hold nobody are taken for public facts about every data set"]
-    remarks += ["the promises of the releases that earlier tables are from count beside this one"] * bool(
-        design.earlier
-    )
+    remarks = [PUBLIC, *([BESIDE] if design.earlier else [])]
     return {"schema": 1, **found, "statement": statement, "remarks": remarks}
 
 

@@ -22,7 +22,10 @@ MOST_NUMBERS = 10**8
 """Of covariances on all levels that are held in memory."""
 
 SINGULAR = 1e-11
-"""Directions with less than this share of the largest variance are known."""
+"""Directions with less than this share of the largest variance, or of the least noise, are known."""
+
+NEVER = 1e-12
+"""Noise with less variance is zero but for one in so many draws: what it is on is known."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +40,14 @@ class Known:
 class Fit:
     """The estimate, in coordinates: what the areas below say (`up`), and what everything says (`best`).
 
-    Both by level and component.
+    Both by level and component. Variances below `floor` are rounding errors of zero.
     """
 
     spine: Spine
     basis: Basis
     up: tuple[tuple[Known, ...], ...]
     best: tuple[tuple[Known, ...], ...]
+    floor: float
 
     def estimate(self, level: int) -> FloatArray:
         """Unbiased estimate of every count of a level; the parts of an area add up to it."""
@@ -51,7 +55,8 @@ class Fit:
 
     def standard_error(self, level: int, query: Query) -> FloatArray:
         """Of every count of a margin, by area."""
-        return np.sqrt(self.basis.variance(query, [known.spread for known in self.best[level]]))
+        found = self.basis.variance(query, [known.spread for known in self.best[level]])
+        return np.sqrt(np.where(found > self.floor, found, 0.0))
 
     def given(self, level: int, above: IntArray) -> FloatArray:
         """Estimate of every count of a level, if the counts one level up were `above`."""
@@ -59,7 +64,7 @@ class Fit:
         for mine, values in zip(self.up[level], self.basis.forward(above, self.basis.attributes.detailed), strict=True):
             assert values is not None
             none = np.zeros((len(above), *mine.spread.shape[1:]))
-            found.append(_down(self.spine, level, mine, Known(values, none)).values)
+            found.append(_down(self.spine, level, mine, Known(values, none), self.floor).values)
         return self.basis.back(found)
 
 
@@ -76,7 +81,7 @@ def check_size(design: Design) -> None:
 def fit(design: Design, measured: Measured) -> Fit:
     """The best linear unbiased estimate from all noisy margins and exact ones."""
     check_size(design)
-    spine, basis = design.spine, Basis(design.attributes)
+    spine, basis, floor = design.spine, Basis(design.attributes), _floor(design)
     up: list[list[Known]] = [[] for _ in spine.levels]
     for level in range(spine.last, -1, -1):
         exact = {query: values for (at, query), values in measured.exact.items() if at == level}
@@ -86,11 +91,11 @@ def fit(design: Design, measured: Measured) -> Fit:
                 Known(spine.sums(level + 1, known.values), spine.sums(level + 1, known.spread))
                 for known in up[level + 1]
             ]
-        up[level] = _up(design, basis, level, measured.noisy[level], exact, below)
+        up[level] = _up(design, basis, level, measured.noisy[level], exact, below, floor)
     best = [up[0]]
     for level in range(1, len(spine.levels)):
-        best.append([_down(spine, level, mine, above) for mine, above in zip(up[level], best[-1], strict=True)])
-    return Fit(spine, basis, tuple(map(tuple, up)), tuple(map(tuple, best)))
+        best.append([_down(spine, level, mine, above, floor) for mine, above in zip(up[level], best[-1], strict=True)])
+    return Fit(spine, basis, tuple(map(tuple, up)), tuple(map(tuple, best)), floor)
 
 
 def expected_errors(design: Design) -> tuple[dict[Query, FloatArray], ...]:
@@ -117,9 +122,10 @@ def _up(
     noisy: Mapping[Query, IntArray],
     exact: Mapping[Query, IntArray],
     below: list[Known] | None,
+    floor: float,
 ) -> list[Known]:
     """Coordinates of a level from the sums of its parts and its own margins."""
-    variances = {query: noise_variance(parameter) for query, parameter in design.measured(level).items()}
+    variances = _variances(design, level)
     found: list[Known | None] = list(below) if below else [None] * len(basis.components)
     detailed = design.attributes.detailed
     seen = [(query, noisy[query], variances[query]) for query in sorted(noisy, key=lambda each: each != detailed)]
@@ -128,12 +134,24 @@ def _up(
         for place, said in enumerate(basis.forward(values, query)):
             if said is not None:
                 matrix = basis.matrix(query, basis.components[place])
-                found[place] = _told(found[place], said, matrix, variance)
+                found[place] = _told(found[place], said, matrix, variance, floor)
     assert all(known is not None for known in found), "the smallest areas have detailed counts"
     return [known for known in found if known is not None]
 
 
-def _told(known: Known | None, said: FloatArray, matrix: FloatArray, variance: float) -> Known:
+def _variances(design: Design, level: int) -> dict[Query, float]:
+    """Of the noise on the queries of a level; zero where there is hardly ever any."""
+    found = {query: noise_variance(parameter) for query, parameter in design.measured(level).items()}
+    return {query: variance if variance > NEVER else 0.0 for query, variance in found.items()}
+
+
+def _floor(design: Design) -> float:
+    """Estimates of what is not known have larger variances than this: no count is measured nearly as often."""
+    every = [each for level in range(len(design.spine.levels)) for each in _variances(design, level).values() if each]
+    return SINGULAR * min(every, default=0.0)
+
+
+def _told(known: Known | None, said: FloatArray, matrix: FloatArray, variance: float, floor: float) -> Known:
     """What is known after `matrix` times the numbers was seen with noise of a variance, or exactly if it is zero."""
     if known is None:  # the first to be seen are the detailed counts
         size = len(matrix)
@@ -147,13 +165,13 @@ def _told(known: Known | None, said: FloatArray, matrix: FloatArray, variance: f
         return Known(known.values + (said - load * known.values) * gain, spread * rest)
     seen = matrix @ spread
     whole = seen @ matrix.T + variance * np.eye(len(matrix))
-    gain = np.swapaxes(seen, 1, 2) @ (np.linalg.inv(whole) if variance else _inverse(whole))
+    gain = np.swapaxes(seen, 1, 2) @ (np.linalg.inv(whole) if variance else _inverse(whole, floor))
     left = np.eye(matrix.shape[1]) - gain @ matrix
     spread = left @ spread @ np.swapaxes(left, 1, 2) + variance * (gain @ np.swapaxes(gain, 1, 2))
     return Known(known.values + (said - known.values @ matrix.T) @ np.swapaxes(gain, 1, 2), spread)
 
 
-def _down(spine: Spine, level: int, here: Known, above: Known) -> Known:
+def _down(spine: Spine, level: int, here: Known, above: Known, floor: float) -> Known:
     """Coordinates of a level after what the area above knows."""
     parents, spread = spine.parents[level], here.spread
     total = spine.sums(level, spread)
@@ -161,11 +179,14 @@ def _down(spine: Spine, level: int, here: Known, above: Known) -> Known:
     if spread.shape[1] == 1:
         part = np.divide(spread, total[parents], out=np.zeros_like(spread), where=total[parents] > 0)
         return Known(here.values + part * missing, spread * (1 - part) + part**2 * above.spread[parents])
-    part = spread @ _inverse(total)[parents]
+    part = spread @ _inverse(total, floor)[parents]
     turned = np.swapaxes(part, 1, 2)
     return Known(here.values + missing @ turned, spread - part @ spread + part @ above.spread[parents] @ turned)
 
 
-def _inverse(spread: FloatArray) -> FloatArray:
-    """The pseudo-inverse of covariances, some of whose directions may be known."""
-    return np.asarray(np.linalg.pinv(spread, rcond=SINGULAR, hermitian=True), dtype=np.float64)
+def _inverse(spread: FloatArray, floor: float) -> FloatArray:
+    """The pseudo-inverse of covariances, some of whose directions may be known, or all."""
+    values, turns = np.linalg.eigh(spread)
+    unknown = values > np.maximum(SINGULAR * values[:, -1:], floor)
+    precision = np.divide(1.0, values, out=np.zeros_like(values), where=unknown)
+    return np.asarray((turns * precision[:, None, :]) @ np.swapaxes(turns, 1, 2), dtype=np.float64)

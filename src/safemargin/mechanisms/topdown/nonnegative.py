@@ -42,8 +42,6 @@ def nonnegative(family: Family) -> FloatArray:
 
 def _way(family: Family, far: float) -> FloatArray:
     """The shortest way to where all limits hold that are no further away."""
-    import clarabel
-
     size = len(family.target)
     scale = family.weight.max()
     weights, ties = [family.weight / scale], []
@@ -73,21 +71,27 @@ def _way(family: Family, far: float) -> FloatArray:
         (now - family.least)[below],
         family.target[some],
     ]
+    limited = sparse.csc_array(sparse.vstack([*equal, *inequalities]))
+    return _shortest(np.concatenate(weights), limited, np.concatenate(right), zeros)[:size]
+
+
+def _shortest(weights: FloatArray, matrix: sparse.csc_array, right: FloatArray, zeros: int) -> FloatArray:
+    """The least `x` by weighted squares with `matrix x <= right`, in the first rows with equality.
+
+    A long way among small limits may look as if there was none; it is then measured in units of its own length.
+    """
+    import clarabel
+
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
-    solution = clarabel.DefaultSolver(
-        sparse.diags_array(np.concatenate(weights), format="csc"),
-        np.zeros(width),
-        sparse.csc_array(sparse.vstack([*equal, *inequalities])),
-        np.concatenate(right),
-        [clarabel.ZeroConeT(zeros), clarabel.NonnegativeConeT(sum(block.shape[0] for block in inequalities))],
-        settings,
-    ).solve()
-    if str(solution.status) not in GOOD:
-        raise Infeasible(f"no counts satisfy all constraints ({solution.status})")
-    way: FloatArray = np.asarray(solution.x[:size], dtype=np.float64)
-    return way
+    cones = [clarabel.ZeroConeT(zeros), clarabel.NonnegativeConeT(len(right) - zeros)]
+    squares, nothing = sparse.diags_array(weights, format="csc"), np.zeros(len(weights))
+    for unit in (1.0, 1.0 + float(np.abs(right).max(initial=0.0))):
+        solution = clarabel.DefaultSolver(squares, nothing, matrix, right / unit, cones, settings).solve()
+        if str(solution.status) in GOOD:
+            return np.asarray(solution.x, dtype=np.float64) * unit
+    raise Infeasible(f"no counts satisfy all constraints ({solution.status})")
 
 
 def _wide(matrix: sparse.csr_array, width: int) -> sparse.csr_array:

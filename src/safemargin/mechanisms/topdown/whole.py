@@ -22,6 +22,9 @@ FAR = 3.0
 SOME = 1000.0
 """How far counts may go at first: integer programs with wide limits lose digits."""
 
+MANY = 20_000
+"""Counts from which on interior points and a way to a vertex take less time than the simplex method."""
+
 SECONDS = 120.0
 """Time for one integer program."""
 
@@ -99,6 +102,8 @@ def _solved(
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0, "time_limit": SECONDS}.items():
         solver.setOptionValue(name, value)
+    if free is None and model.num_col_ > MANY:
+        solver.setOptionValue("solver", "ipm")
     solver.passModel(model)
     if free is not None:
         places = np.arange(model.num_col_, dtype=np.int32)
