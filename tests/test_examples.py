@@ -5,7 +5,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import duckdb
 import pytest
+
+from safemargin.topdown import recompute
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 pytestmark = pytest.mark.data
@@ -123,6 +126,12 @@ def test_birthplaces(data_sets: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         assert errors[name, "all", cells] == errors[name, "group", people] == errors[name, "country", people] == 0
         assert errors[name, "group", cells] > 0
     assert errors["whole tables", "all", cells] < errors["flat geometric noise", "all", cells] / 2
+    assert errors["whole tables", "country", cells] < errors["flat geometric noise", "country", cells]
+    by_sex = "select \"group\", sex, {} from '{}' group by all order by all"
+    true = duckdb.sql(by_sex.format("count(*)", tmp_path / "people.parquet")).fetchall()
+    whole = duckdb.sql(by_sex.format("sum(count)::bigint", found.published / "tables/1-group.parquet")).fetchall()
+    assert whole == true and sum(people for *_, people in true) == 48_842
+    assert recompute(found.published).different == 0
     again, _ = birthplaces.compare(data_sets, tmp_path)
     ours = [each for each in found.accuracy.levels if each.method not in epsilons]
     assert [each for each in again.accuracy.levels if each.method not in epsilons] == ours, "the noise is kept"

@@ -499,54 +499,6 @@ def test_a_plan_names_shares_that_buy_nothing(run_cli: Run, tmp_path: Path) -> N
     assert "sex of every state" not in shown and "total of every town" not in shown
 
 
-ADULT = """\
-[data]
-file = "adult.parquet"
-
-[spine]
-levels = ["continent", "country"]
-
-[attributes]
-sex = ["Female", "Male"]
-race = ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"]
-income = ["<=50K", ">50K"]
-
-[budget]
-rho = 1
-levels = { all = "1/4", continent = "1/4", country = "1/2" }
-queries = { total = "1/4", "sex*income" = "1/4", detailed = "1/2" }
-
-[[invariants]]
-level = "continent"
-query = "sex"
-"""
-
-
-@pytest.mark.data
-def test_adult(data_sets: Path, tmp_path: Path) -> None:
-    """The census extract by country of birth: 48,842 people, nine in ten of them in one area."""
-    with duckdb.connect() as database:
-        country = "native_country as country"
-        home = "country in ('United-States', 'Canada', 'Outlying-US(Guam-USVI-etc)', 'Puerto-Rico')"
-        names = f"case when {home} then 'north' when country < 'I' then 'A-H' else 'I-Z' end as continent, *"
-        people = f"select {country}, sex, race, income from '{data_sets}/adult_uci.parquet'"
-        source = f"select {names} from ({people})"
-        database.execute(f"copy ({source}) to '{tmp_path}/adult.parquet' (format parquet)")
-    (tmp_path / "topdown.toml").write_text(ADULT)
-    outcome = run(tmp_path / "topdown.toml", tmp_path / "out")
-    design = outcome.design
-    project = TopDownProject.load(tmp_path / "topdown.toml")
-    true = design.spine.counts(count_people(project, design.spine))
-    found = tables(outcome.published)
-    sex = design.attributes.query("sex")
-    assert true[0].sum() == found[0].sum() == 48_842
-    assert (design.attributes.margin(found[1], sex) == design.attributes.margin(true[1], sex)).all()
-    errors = {(each.method, each.level, each.kind): each.error for each in outcome.accuracy.levels}
-    assert errors[WHOLE, "all", CELLS] < errors[FLAT, "all", CELLS] / 2
-    assert errors[WHOLE, "country", CELLS] < errors[FLAT, "country", CELLS]
-    assert recompute(outcome.published).different == 0
-
-
 UNITS = """
 [[bounds]]
 level = "block"

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -59,21 +61,17 @@ def withhold(
     earlier = published or []
     names = _names(tables, earlier)
     counts = read_linked(tables, hierarchies(hierarchy), earlier=earlier, count=count, axes=axes(by))
-    with notes.status("withholding") as status:
-        try:
-            pattern = run_withhold(
-                counts,
-                _range(primary),
-                protect=protect,
-                tau=tau,
-                insiders=insiders,
-                extra=extra,
-                seconds=seconds,
-                progress=lambda least, size: status.update(f"withholding: {size:,} cells, at least {least:,} needed"),
-            )
-        except RefusedError as error:
-            note(str(error))
-            raise typer.Exit(1) from None
+    with _searching() as progress:
+        pattern = run_withhold(
+            counts,
+            _range(primary),
+            protect=protect,
+            tau=tau,
+            insiders=insiders,
+            extra=extra,
+            seconds=seconds,
+            progress=progress,
+        )
     for line in warnings_of(pattern):
         note(f"warning: {line}")
     folder = folder or free_folder(Path(f"{tables[0].name.split('.')[0]}-withheld"))
@@ -82,6 +80,17 @@ def withhold(
         print_json(pattern_document(pattern, str(folder / CERTIFICATE)))
     else:
         show_pattern(out, pattern, str(folder))
+
+
+@contextmanager
+def _searching() -> Iterator[Callable[[int, int], None]]:
+    """Shows how far the search is; a refusal is told and ends the command."""
+    with notes.status("withholding") as status:
+        try:
+            yield lambda least, size: status.update(f"withholding: {size:,} cells, at least {least:,} needed")
+        except RefusedError as error:
+            note(str(error))
+            raise typer.Exit(1) from None
 
 
 def _write(folder: Path, pattern: Pattern, names: list[str], earlier: list[Path]) -> None:
