@@ -108,6 +108,8 @@ def test_no_answer_contradicts_two_others() -> None:
     answers = [[implies(one, other).answer for other in promises] for one in promises]
     yes = [[place for place, answer in enumerate(row) if answer] for row in answers]
     assert all(answers[place][place] for place in range(len(promises)))
+    given = Counter(answer for row in answers for answer in row)
+    assert given[True] > 1_000 and given[False] > 1_000
     wrong = [
         (promises[one], promises[two], promises[three])
         for one in range(len(promises))

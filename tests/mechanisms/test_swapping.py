@@ -249,15 +249,27 @@ def test_draws_follow_the_exact_law() -> None:
 
 
 @pytest.mark.statistical
-def test_derangements_are_uniform() -> None:
-    seen = Counter(map(tuple, (derange(np.full(90_000, 4)) % 4).reshape(-1, 4).tolist()))
+@pytest.mark.parametrize("large", [LARGE, 1])  # blocks together, and each by itself
+def test_derangements_are_uniform(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safemargin.mechanisms.swapping.LARGE", large)
+    seen = Counter(map(tuple, (derange(np.full(30_000, 4)) % 4).reshape(-1, 4).tolist()))
     assert len(seen) == derangements(4) == 9
     assert chance(Counter(dict(seen)), {key: 1 / 9 for key in seen}) > RARE
 
 
+def test_choices_are_decided_by_as_many_words_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third is 0x55555555 and so on in binary: who draws that is decided by the next word, and so on."""
+    third = 0x55555555
+    words = [[third - 1, third, third, third, third + 1], [third - 1, third + 1, third], [third - 1]]
+    fed = iter(words)
+    monkeypatch.setattr("os.urandom", lambda size: np.array(next(fed), dtype=np.uint32).tobytes())
+    assert system_choices(Fraction(1, 3), 5).tolist() == [True, True, False, True, False]
+    assert next(fed, None) is None
+
+
 @pytest.mark.statistical
-def test_choices_have_the_exact_rate() -> None:
-    for rate in (Fraction(1, 3), Fraction(1, 2**33), Fraction(9, 10)):
+def test_choices_have_the_rate() -> None:
+    for rate in (Fraction(1, 3), Fraction(1, 1000), Fraction(9, 10)):
         number = 400_000
         chosen = int(system_choices(rate, number).sum())
         spread = math.sqrt(number * float(rate * (1 - rate)))

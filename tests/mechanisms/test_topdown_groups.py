@@ -15,7 +15,6 @@ from safemargin.mechanisms.topdown.basis import Basis
 from safemargin.mechanisms.topdown.least_squares import check_size, fit
 from safemargin.model.attributes import Attributes, Grouping, Query
 from safemargin.model.design import MOST, Design
-from safemargin.model.guarantee_file import read_guarantee
 from safemargin.topdown import recompute, run
 from safemargin.topdown.folder import Folder
 from spines import GROUPED, dense_fit, designed, people, rounded_noise, summing, uneven_spine
@@ -225,8 +224,6 @@ def test_a_release_by_groups(tmp_path: Path) -> None:
         path = outcome.published / "noisy/2-town-voting.quarters.parquet"
         rows = database.execute(f"select town, voting, quarters, status from '{path}' limit 2").fetchall()
     assert rows == [("n1", "minor", "private", "noisy"), ("n1", "minor", "group", "noisy")]
-    promise = read_guarantee(outcome.published / "promise.json")
-    assert promise is not None
     said = json.loads((outcome.published / "promise.json").read_text())
     assert said["invariants"][1] == {"counts": "persons", "by": ["state", "voting"]}
     assert ["age", "voting"] in said["population"]["determines"]

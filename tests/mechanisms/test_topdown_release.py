@@ -260,13 +260,16 @@ def test_exact_tables_that_would_share_a_file_are_refused(tmp_path: Path) -> Non
 
 def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
     config = land(tmp_path)
+    tried = []
 
     def second(words: str, done: int, total: int) -> None:
         if words == "measuring town":
+            tried.append(words)
             with pytest.raises(OutputError, match="another run is writing to it"):
                 run(config, tmp_path / "out")
 
     run(config, tmp_path / "out", progress=second)
+    assert tried
     assert recompute(tmp_path / "out/published").different == 0
 
 

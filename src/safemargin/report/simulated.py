@@ -33,7 +33,6 @@ def simulated_document(found: Simulated) -> Document:
         "changed": found.changed,
         "counts": {heading: dict(parts) for heading, parts in found.counts.items()},
         "roles": {"swap": list(found.roles.swap), "match": list(found.roles.match), "hold": list(found.roles.hold)},
-        "invariants_kept": True,
         "errors": _errors(found.errors),
         "guarantee": document(found.guarantee),
         "beside": None if found.beside is None else _beside(found.beside),
@@ -53,6 +52,7 @@ def _beside(other: Beside) -> Document:
     return {
         "rate": float(other.rate),
         "rate_exact": str(other.rate),
+        "changed": other.changed,
         "errors": _errors(other.errors),
         "guarantee": document(other.guarantee),
     }
@@ -82,8 +82,8 @@ def _compared(other: Beside, mine: Guarantee) -> str:
     same = set(other.guarantee.invariants) == set(mine.invariants)
     kept = "the same tables" if same else " and ".join(map(str, other.guarantee.invariants))
     return (
-        f"Permutation swapping at a rate of {float(other.rate):.3g} moves about as many, keeps {kept} and promises "
-        f"{other.guarantee.amount} per {other.guarantee.change}."
+        f"Permutation swapping at a rate of {float(other.rate):.3g} gave {other.changed:,} records another value, "
+        f"keeps {kept} and promises {other.guarantee.amount} per {other.guarantee.change}."
     )
 
 
@@ -136,7 +136,7 @@ def simulated_page(title: str, found: Simulated, draw: Callable[[Spec], str] = t
 
 
 CAPTION = "What happened to how many records"
-ERRORS_CAPTION = "Mean relative error of a count by table, and that of permutation swapping which moves as many"
+ERRORS_CAPTION = "Mean relative error of a count by table, and that of permutation swapping at the same rate"
 
 
 def counts_chart(counts: Mapping[str, Mapping[str, int]]) -> Spec:

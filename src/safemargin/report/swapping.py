@@ -98,7 +98,6 @@ def swapped_document(found: Swapped) -> Document:
         "changed": found.changed,
         "redrawn": found.redrawn,
         "roles": {"swap": list(found.roles.swap), "match": list(found.roles.match), "hold": list(found.roles.hold)},
-        "invariants_kept": True,
         "naming": list(found.naming),
         "errors": [
             {"column": each.column, "cells": each.cells, "mean": each.mean, "relative": each.relative}
@@ -126,8 +125,8 @@ def _lines(found: Swapped) -> list[str]:
         f"{' and '.join(map(str, guarantee.invariants))}.",
         *guarantee.remarks,
         *(
-            f"Column {name!r} is different for every record, and published with it: leave it out with --hold if it "
-            "tells who that is."
+            f"Column {name!r} has no value twice in different records, and is published: leave it out with --hold if "
+            "it tells who they are."
             for name in found.naming
         ),
     ]

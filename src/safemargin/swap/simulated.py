@@ -18,10 +18,14 @@ Tell = Callable[["Simulated", Path], None]
 
 @dataclass(frozen=True)
 class Beside:
-    """Permutation swapping of the same records, once, at a rate that selects as many: what it promises and does."""
+    """Permutation swapping of the same records, once, at the rate of those that changed: what it promises and does.
+
+    In small strata it changes fewer: nobody is exchanged alone.
+    """
 
     guarantee: Guarantee
     rate: Fraction
+    changed: int
     errors: Mapping[str, tuple[TableError, ...]]
 
 
@@ -56,9 +60,9 @@ def beside(
     if not 0 < rate < 1:
         return None
     run.forget()
-    run.apply(cells, ids, swap(cells, rate))
+    changed = run.apply(cells, ids, swap(cells, rate))
     run.check()
-    return Beside(promise(roles, unit, rate, found), rate, run.errors_by_area())
+    return Beside(promise(roles, unit, rate, found), rate, changed, run.errors_by_area())
 
 
 def simulate(folder: Path, file_format: str, run: Simulate, tell: Tell) -> Simulated:

@@ -228,12 +228,12 @@ class Run:
         return int(values.max(initial=-1)) + 1, ids, values, weights
 
     def naming(self) -> tuple[str, ...]:
-        """Held columns that have another value in every one of `MANY` or more rows, as keys have."""
+        """Held columns whose values, `MANY` or more, each stand in one record alone, as keys do."""
         found = []
         for name in self.held_columns() if self.listed else ():  # counted records are alike in all of them
-            values = f"(select {self._held(name)} as value from cell)"
-            guess = f"select count(*) >= {MANY} and approx_count_distinct(value) * 2 > count(*) from {values}"
-            exact = f"select count(distinct value) = count(*) from {values}"
+            values = f"(select distinct rowid as id, {self._held(name)} as value from cell)"
+            guess = f"select count(value) >= {MANY} and approx_count_distinct(value) * 2 > count(value) from {values}"
+            exact = f"select count(distinct value) = count(value) from {values}"
             if all(self.database.execute(query).fetchall()[0][0] for query in (guess, exact)):
                 found.append(name)
         return tuple(found)

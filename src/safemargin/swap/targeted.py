@@ -39,8 +39,8 @@ class Targeting:
     `geography` goes from wide to narrow: the first area is never left, the last one is the block. Households that are
     unique in all of `unique` together within the area `within` (the block, if not said) are always selected; a value of
     a column in `rare` that no other household of the block has makes one more likely. `imputed` says which share of a
-    record was imputed. No more than the share `most` of the households of a first area is selected. With `household`,
-    rows are people, and `age` gives the columns `adults` and `minors`.
+    record was imputed. No more than the share `most` of the households of a first area is selected, unique ones
+    first. With `household`, rows are people, and `age` gives the columns `adults` and `minors`.
     """
 
     geography: tuple[str, ...]
@@ -68,6 +68,11 @@ class Targeting:
                 raise InputError(f"column {name!r} is geography; a household is not at risk by where it is")
         if self.age is not None and self.household is None:
             raise InputError(f"age = {self.age}: counts adults and minors of households; say which column numbers them")
+
+    @property
+    def counted(self) -> str:
+        """What a record is."""
+        return "household" if self.household else self.unit
 
 
 def swap_targeted(
@@ -104,33 +109,34 @@ def swap_targeted(
         errors = run.errors_by_area()
         run.write(out, "records", file_format, wish.household)
         found = strata(cells, run.varies)
-        unit = "household" if wish.household else wish.unit
-        other = beside(run, cells, ids, found, roles, unit, Fraction(changed, len(ids)))
+        other = beside(run, cells, ids, found, roles, wish.counted, Fraction(changed, len(ids)))
         say()
     return Simulated(
         METHOD,
         roles,
-        unit,
+        wish.counted,
         wish.risk.rate,
         len(ids),
         int(selection.selected.sum()),
         changed,
         _counted(wish, traits, selection, pairs),
-        promise(roles, unit, wish.risk.rate, bool(wish.unique), wish.imputed is not None),
+        promise(roles, wish),
         errors,
         other,
         out.name,
     )
 
 
-def promise(roles: Roles, unit: str, rate: Fraction, unique: bool, imputed: bool) -> Guarantee:
+def promise(roles: Roles, wish: Targeting) -> Guarantee:
     """That nothing is promised, why, and a witness: two small data sets that one output tells apart."""
+    unit, rate, unique = wish.counted, wish.risk.rate, bool(wish.unique)
     kind, place = f"{unit}s", roles.swap[-1]
+    first = "always selected" if wish.most == 1 else "selected first"
     small = universe(stratum((1, 1, 1), (1, 1, 1)))
     pair = universe_loss({each: targeted_law(each, rate, unique) for each in small}, hamming).pair
     remarks = [
         "This is a simulation for comparison, not a protection with a promise: keep the result inside.",
-        f"Pairs do not overlap{f', and unique {kind} are always selected' if unique else ''}: data with the same "
+        f"Pairs do not overlap{f', and unique {kind} are {first}' if unique else ''}: data with the same "
         "invariants do not all lead to the same outputs.",
     ]
     if pair is not None and pair.ratio is None:
@@ -141,7 +147,7 @@ def promise(roles: Roles, unit: str, rate: Fraction, unique: bool, imputed: bool
             f"Witness: {kind} A, B and C that agree on {', '.join(roles.match)}. If their {place} is {one}, it may be "
             f"published as {output}; if it is {other}, never."
         )
-    if imputed:
+    if wish.imputed is not None:
         remarks.append(f"{kind.capitalize()} imputed as a whole stay where they are.")
     return Guarantee(
         METHOD,
@@ -151,7 +157,7 @@ def promise(roles: Roles, unit: str, rate: Fraction, unique: bool, imputed: bool
         math.inf,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
         Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
-        Change(Distance.FROZEN if imputed else Distance.HAMMING, unit),
+        Change(Distance.HAMMING if wish.imputed is None else Distance.FROZEN, unit),
         rule="none: disjoint pairs leave some tables out of reach (Bailie, Gong and Meng, appendix C)",
         remarks=tuple(remarks),
     )

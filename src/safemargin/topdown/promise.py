@@ -64,7 +64,7 @@ def derivation(design: Design, areas_from_data: bool) -> dict[str, object]:
     flavour = _flavour(design, areas_from_data)
     leaves = [
         _node(
-            f"{design.attributes.title(query)} of every {design.spine.levels[level]} with noise of variance {variance}",
+            f"{design.attributes.title(query)} of every {design.spine.levels[level]} with parameter {variance}",
             1 / variance,
             "discrete Gaussian noise: one changed record changes two counts of a margin by one",
             flavour,
