@@ -425,6 +425,25 @@ def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
     assert run("guarantee", "swap", "--rate", "1", "--largest-stratum", "5", "--json").document["epsilon"] == "infinite"
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("swap", "--largest-stratum", "10", "--epsilon", "1e400"), "--epsilon 1e400: is larger than 1e+300"),
+        (("convert", "--rho2", "1e400"), "--rho2 1e400: is larger than 1e+300"),
+        (("convert", "--rho", "1e200"), "rho squared: is larger than 1e+300"),
+    ],
+)
+def test_numbers_beyond_all_measure_are_refused(run: Run, given: tuple[str, ...], message: str) -> None:
+    refused = run("guarantee", *given)
+    assert refused.code == 2 and message in refused.err
+
+
+def test_the_page_of_a_rate_next_to_one_is_as_exact_as_the_terminal(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "rate.html"
+    ran = run("guarantee", "swap", "--rate", "0.99999999999999999999", "--largest-stratum", "10", "--out", page)
+    assert "epsilon 46.0517" in ran.out and "epsilon 46.05 with 10 records" in page.read_text()
+
+
 @pytest.mark.parametrize("higher", [False, True])
 @pytest.mark.parametrize("more", [0.0, 1e-12, 1e-9, 1e-6])
 def test_an_epsilon_next_to_the_least_is_kept(people: Path, tmp_path: Path, more: float, higher: bool) -> None:

@@ -182,6 +182,7 @@ def test_a_plan_of_ones_own(tmp_path: Path) -> None:
         ('"2/3"', '"2/5"', "queries of region: shares sum to 11/15"),
         ('scale = "3/2"', "", "scale = None: must be a number or a fraction"),
         ('share = "1/4"', 'share = "-1/4"', "survey: levels: share -1/4: must not be negative"),
+        ('scale = "3/2"', 'scale = "1e-200"', r"survey: scale = 1e-200: must lie between 1e-9 and 1e9"),
         ('scale = "3/2"', 'scale = "0"', r"plan\.toml: survey: scale = 0: must be positive"),
         ("share = 0.75", 'share = "most"', r"levels\[1\].share = 'most'"),
         ("{ age = 1 }", "{ sex = 1 }", r"levels\[0\].queries: 'sex' is not among the queries"),

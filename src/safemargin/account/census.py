@@ -19,6 +19,10 @@ from safemargin.mechanisms.swap_loss import swap_epsilon
 from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
 from safemargin.model.universe import Invariant, Nested, Population, Records, at_least, counts
 
+SMALLEST = Fraction(1, 10**9)
+"""Scale of noise that is still taken; its inverse is the largest."""
+PRINTED_DELTA = 1e-10
+"""What published epsilons are at."""
 GEOGRAPHY = ("block", "block group", "tract", "county", "state")
 
 CEF = Population(
@@ -104,6 +108,8 @@ class Product:
     def __post_init__(self) -> None:
         if self.scale <= 0:
             raise InputError(f"{self.name}: scale = {self.scale}: must be positive")
+        if not SMALLEST < self.scale < 1 / SMALLEST:
+            raise InputError(f"{self.name}: scale = {float(self.scale):g}: must lie between 1e-9 and 1e9")
         _check_shares(f"{self.name}: levels", [level.share for level in self.levels])
         for level in self.levels:
             _check_shares(f"{self.name}: queries of {level.name}", [query.share for query in level.queries])
@@ -273,9 +279,12 @@ class Printed:
     high: float
 
 
-def printed_budgets(delta: float = 1e-10) -> list[Printed]:
+def printed_budgets() -> list[Printed]:
     """Table 3 with what rounding leaves open: most printed epsilons come from budgets with more digits."""
-    return [Printed(*row, published_epsilon(float(row[2]), delta), *printed_interval(row[3], delta)) for row in PRINTED]
+    return [
+        Printed(*row, published_epsilon(float(row[2]), PRINTED_DELTA), *printed_interval(row[3], PRINTED_DELTA))
+        for row in PRINTED
+    ]
 
 
 @dataclass(frozen=True)

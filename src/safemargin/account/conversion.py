@@ -6,8 +6,6 @@ from decimal import Decimal
 from safemargin.errors import InputError
 from safemargin.mechanisms.gaussian import epsilon_of
 
-STEPS = 200
-
 
 def published_epsilon(rho_squared: float, delta: float) -> float:
     """Epsilon at `delta` as the Census Bureau printed it for most products (Bun and Steinke 2016, Proposition 1.3).
@@ -33,22 +31,15 @@ def tight_epsilon(rho_squared: float, delta: float) -> float:
     return min(epsilon_of(rho_squared, delta), published_epsilon(rho_squared, delta))
 
 
-def rho_squared_for(epsilon: float, delta: float, tight: bool = False) -> float:
-    """The largest rho squared whose epsilon at `delta` is at most `epsilon`.
+def rho_squared_for(epsilon: float, delta: float) -> float:
+    """The largest rho squared whose published epsilon at `delta` is at most `epsilon`.
 
     >>> round(rho_squared_for(126.7843, 1e-10), 3)
     55.371
     """
     _check(epsilon, delta)
     spread = -math.log(delta)
-    exact = (epsilon / (math.sqrt(spread + epsilon) + math.sqrt(spread))) ** 2
-    if not tight:
-        return exact
-    low, high = exact, epsilon
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if tight_epsilon(middle, delta) <= epsilon else (low, middle)
-    return low
+    return (epsilon / (math.sqrt(spread + epsilon) + math.sqrt(spread))) ** 2
 
 
 def printed_interval(epsilon: str, delta: float) -> tuple[float, float]:

@@ -28,8 +28,8 @@ WIDE = 1 << 22
 
 
 @dataclass(frozen=True)
-class _Tilted:
-    """A law of losses on a grid of `step`, times e to `tilt` times the loss, and the logarithm of its sum."""
+class _Losses:
+    """The law of a loss on a grid of `step`: places, and the logarithms of their chances."""
 
     place: IntArray
     logs: FloatArray
@@ -88,14 +88,14 @@ def _reach(variance: float) -> int:
     return math.ceil(math.sqrt(2 * variance * NEVER)) + 1
 
 
-def _law(variance: float, step: float) -> _Tilted:
+def _law(variance: float, step: float) -> _Losses:
     """Loss of one count that is moved by one, and its chance, both in logarithms."""
     reach = _reach(variance)
     noise = np.arange(-reach, reach + 1, dtype=np.float64)
     logs = -(noise**2) / (2 * variance)
     logs -= math.log(float(np.exp(logs).sum()))
     place = np.ceil((1 - 2 * noise) / (2 * variance * step) + 1e-6).astype(np.int64)
-    return _Tilted(place, logs, step)
+    return _Losses(place, logs, step)
 
 
 def _outside(

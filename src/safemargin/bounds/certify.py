@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from safemargin.bounds.clearing import FEW, lean, nudge, show_reach, wander, wanted, with_rest
+from safemargin.bounds.clearing import lean, nudge, show_reach, wander, wanted, with_rest
 from safemargin.bounds.ends import decide_ends, worthwhile
 from safemargin.bounds.levels import Level, levels, open_cells, show
 from safemargin.bounds.linear import Program
@@ -32,6 +32,8 @@ FITS = 5
 PARTS = 100
 """Of a round, for the progress that is told."""
 PULL, STRONG_PULL = 2.0, 8.0
+FEW = 1_000
+"""Cells for which tables are pulled towards some of them only."""
 LONG = 8
 """Rounds in a row that may clear little or nothing, where a round is cheap."""
 

@@ -15,8 +15,6 @@ IDLE = 12
 """Steps in a row that may clear nothing."""
 HANDFUL = 200
 """Cells for which wandering is cheap."""
-FEW = 1_000
-"""Cells for which tables are pulled towards some of them only."""
 MANY = 5_000
 """Cells for which nudging profiles is cheaper than a fit."""
 NUDGES = 500
@@ -56,22 +54,22 @@ def show_reach(checked: list[Level], rounder: Rounder, tables: Sequence[IntArray
         for level in checked:
             if level.open_cells:
                 up, down = level.needs()
-                wanted: BoolArray = np.asarray((up | down).any(axis=1))
-                for least, most in _ends(level, rounder, around, wanted):
+                asked: BoolArray = np.asarray((up | down).any(axis=1))
+                for least, most in _ends(level, rounder, around, asked):
                     level.show(least[:, :count], most[:, :count])
                     if not level.open_cells:
                         break
 
 
 def _ends(
-    level: Level, rounder: Rounder, around: Surroundings, wanted: BoolArray
+    level: Level, rounder: Rounder, around: Surroundings, asked: BoolArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Ends of cells, block by block; where every cell is a profile that a table tells from all others, by pairs."""
     if rounder.reach.are_profiles and len(level.first) == len(level.cell_of):
-        for least, most in rounder.exchanges.reach(around.counts, wanted[level.cell_of]):
+        for least, most in rounder.exchanges.reach(around.counts, asked[level.cell_of]):
             yield least[level.first], most[level.first]
     else:
-        yield from around.ends(level.pieces(rounder.reach).of(wanted))
+        yield from around.ends(level.pieces(rounder.reach).of(asked))
 
 
 def wander(checked: list[Level], rounder: Rounder, tables: list[IntArray], generator: Generator) -> None:

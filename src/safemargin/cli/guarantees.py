@@ -30,7 +30,7 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rate_of, rates_for
 from safemargin.model.fraction import exact_number
 from safemargin.model.guarantee import Amount
-from safemargin.model.guarantee_file import document, read_guarantee
+from safemargin.model.guarantee_file import LARGEST, document, read_guarantee
 from safemargin.model.universe import Population
 from safemargin.report.census import CensusReport, census_document, census_page, show_census
 from safemargin.report.promises import (
@@ -86,7 +86,7 @@ def swap(
     wanted = None if epsilon is None else float(_amount("--epsilon", epsilon))
     chosen = rate_of(rate) if rate is not None else rates_for(wanted or 0.0, largest)[0]
     if page is not None:
-        write(page, rate_page(float(chosen), largest))
+        write(page, rate_page(chosen, largest))
     if as_json:
         print_json(rate_document(chosen, largest, wanted))
     elif wanted is None:
@@ -147,6 +147,8 @@ def convert(
         squared = _amount("--rho", rho) ** 2
     else:
         squared = rho_squared_for(float(_amount("--epsilon", epsilon or "")), at)
+    if squared * times**2 > LARGEST:
+        raise InputError(f"rho squared: is larger than {LARGEST:.0e}")
     found = conversion_document(squared * times**2, at)
     if epsilon is not None and "/" not in epsilon:
         found["rho_squared_between"] = [end * times**2 for end in printed_interval(epsilon, at)]
@@ -346,6 +348,8 @@ def _amount(name: str, text: str) -> Fraction:
         raise InputError(f"{name} {text}: must be a number or a fraction such as 293764/114921") from None
     if found < 0:
         raise InputError(f"{name} {text}: must not be negative")
+    if found > LARGEST:
+        raise InputError(f"{name} {text}: is larger than {LARGEST:.0e}")
     return found
 
 

@@ -27,7 +27,8 @@ from safemargin.report.promises import (
 
 PRINTED = ("product", "unit", "rho² printed", "epsilon printed", "epsilon of that rho²", "rho² that it leaves")
 PRINTED_WORDS = (
-    "Most printed epsilons come from budgets with more digits than were printed: convert these, not rounded ones."
+    "At delta 1e-10. Most printed epsilons come from budgets with more digits than were printed: convert these, not "
+    "rounded ones."
 )
 SWAPPING = ("swapping", "epsilon", "depends on")
 SWAPPED = "Had households been swapped; not to be ranked by epsilon, as each fixes other tables"

@@ -1,6 +1,7 @@
 """Values as plain JSON documents: the shapes that other programs rely on (`docs/files.md`)."""
 
 import gc
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -28,6 +29,11 @@ UNNAMED_COUNT = "count"
 
 Document = dict[str, Any]
 T = TypeVar("T")
+
+
+def finite(value: float) -> float | str:
+    """A number, or the word for what JSON has no number for."""
+    return "infinite" if math.isinf(value) else value
 
 
 class Named(TypedDict, total=False):

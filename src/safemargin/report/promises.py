@@ -15,7 +15,7 @@ from safemargin.account.exact import Checked, Pair
 from safemargin.model.contrast import Contrast, Standing
 from safemargin.model.guarantee import Amount, Guarantee, Measure
 from safemargin.model.guarantee_file import document
-from safemargin.report.document import SCHEMA, Document
+from safemargin.report.document import SCHEMA, Document, finite
 from safemargin.report.html import whole_page
 from safemargin.report.markup import Html, element, joined, paragraphs, points, section, table
 from safemargin.report.words import plural
@@ -312,8 +312,8 @@ def checked_document(found: Checked[object, object], claimed: float | None, exac
     return {
         "schema": SCHEMA,
         "verdict": str(found.verdict) if claimed is not None else "unknown",
-        "loss": _finite(exact),
-        "claimed": None if claimed is None else _finite(claimed),
+        "loss": finite(exact),
+        "claimed": None if claimed is None else finite(claimed),
         "data_sets": sum(each.size for each in found.losses.values()),
         "neighbours": sum(each.neighbours for each in found.losses.values()),
         "witness": None if pair is None else _witness(pair),
@@ -354,10 +354,6 @@ def _witness(pair: Pair[object, object]) -> Document:
 
 def _records(data: object) -> str:
     return " ".join(f"{h}:{s}" for h, s in data) if isinstance(data, tuple) else str(data)
-
-
-def _finite(value: float) -> float | str:
-    return "infinite" if value == float("inf") else value
 
 
 def _epsilon(value: float) -> str:

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from safemargin.account.census import Alternative
 from safemargin.errors import InputError
-from safemargin.mechanisms.swap_loss import best_rate, curve, swap_epsilon
+from safemargin.mechanisms.swap_loss import Rate, best_rate, curve, short_rate, swap_epsilon
 from safemargin.report.charts import STACK_WIDTH, WORDS, Spec, to_svg
-from safemargin.report.document import SCHEMA, Document
+from safemargin.report.document import SCHEMA, Document, finite
 from safemargin.report.html import whole_page
 from safemargin.report.markup import element, figure, joined, paragraphs, section
 from safemargin.report.markup import table as html_table
@@ -117,7 +117,7 @@ def curves_document(found: Curves) -> Document:
                 "name": each.name,
                 **dict(zip((name.replace(" ", "_") for name in found.about), each.about, strict=True)),
                 "records": each.size,
-                "epsilon": [_finite(swap_epsilon(rate, each.size)) for rate in found.rates],
+                "epsilon": [finite(swap_epsilon(rate, each.size)) for rate in found.rates],
                 "best": {"rate": best, "epsilon": least},
             }
         )
@@ -144,9 +144,9 @@ def curves_page(title: str, found: Curves, draw: Callable[[Spec], str] = to_svg)
     return whole_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS), table)]))
 
 
-def rate_page(rate: float, largest: int, draw: Callable[[Spec], str] = to_svg) -> str:
+def rate_page(rate: Rate, largest: int, draw: Callable[[Spec], str] = to_svg) -> str:
     """The picture for one rate and stratum."""
-    title = f"Swapping at {percent(rate)}"
+    title = f"Swapping at a rate of {short_rate(rate)}"
     epsilon = swap_epsilon(rate, largest)
     amount = "infinite" if math.isinf(epsilon) else f"{epsilon:.4g}"
     words = f"epsilon {amount} with {largest:,} records in the largest stratum"
@@ -155,7 +155,7 @@ def rate_page(rate: float, largest: int, draw: Callable[[Spec], str] = to_svg) -
     return whole_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS))]))
 
 
-def rate_chart(rate: float, largest: int, others: Sequence[int] = REFERENCE) -> Spec:
+def rate_chart(rate: Rate, largest: int, others: Sequence[int] = REFERENCE) -> Spec:
     """Epsilon against the rate for several sizes of the largest stratum, with the best rate of each and the chosen."""
     strata = by_size(sorted({*others, largest} - {0}))
     return _picture([*_curves(strata), *_circle(rate, largest)])
@@ -205,12 +205,12 @@ def _colour(order: list[str], title: str) -> Spec:
     return {"field": "size", "type": "nominal", "sort": order, "scale": scale, "legend": legend}
 
 
-def _circle(rate: float, largest: int) -> list[Spec]:
+def _circle(rate: Rate, largest: int) -> list[Spec]:
     """The rate at hand, with its epsilon; nothing where that is off the picture."""
     epsilon = swap_epsilon(rate, largest)
     if not largest or epsilon > TOP:
         return []
-    here = {"values": [{"rate": rate, "epsilon": epsilon, "words": f"epsilon {epsilon:.2f}"}]}
+    here = {"values": [{"rate": float(rate), "epsilon": epsilon, "words": f"epsilon {epsilon:.2f}"}]}
     circle = {"type": "point", "filled": False, "size": 220, "strokeWidth": 2, "color": "#888"}
     words = {"x": X, "y": Y, "text": {"field": "words"}}
     return [
@@ -243,7 +243,3 @@ def rate_words(rate: float) -> str:
 
 def _two_digits(epsilon: float) -> str:
     return "infinite" if math.isinf(epsilon) else f"{epsilon:.2f}"
-
-
-def _finite(epsilon: float) -> float | str:
-    return "infinite" if math.isinf(epsilon) else epsilon

@@ -154,7 +154,7 @@ def swap_page(title: str, found: Swapped, draw: Callable[[Spec], str] = to_svg) 
     ]
     rows = [(each.column, each.cells, f"{each.mean:.3g}", percent(each.relative)) for each in found.errors]
     columns = ("by", "cells", "mean error of a count", "mean relative error")
-    picture = figure(draw(rate_chart(float(found.rate), found.strata.largest)), CAPTION, fits=True)
+    picture = figure(draw(rate_chart(found.rate, found.strata.largest)), CAPTION, fits=True)
     body = joined(
         [
             section("This run", tiles(figures)),

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from safemargin.account.exact import Holds
 from safemargin.account.mechanism_check import Verified
-from safemargin.report.document import SCHEMA, Document
+from safemargin.report.document import SCHEMA, Document, finite
 from safemargin.report.promises import grid
 
 VERBS = {
@@ -25,10 +25,10 @@ def verified_document(found: Verified) -> Document:
         "schema": SCHEMA,
         "verdict": None if found.verdict is None else str(found.verdict),
         "measure": str(found.mechanism.promise.measure),
-        "claimed": None if found.mechanism.promise.budget is None else _finite(float(found.mechanism.promise.budget)),
-        "loss": _finite(found.loss),
+        "claimed": None if found.mechanism.promise.budget is None else finite(float(found.mechanism.promise.budget)),
+        "loss": finite(found.loss),
         "universes": {
-            name: {"data_sets": loss.size, "neighbours": loss.neighbours, "loss": _finite(found.in_measure(name))}
+            name: {"data_sets": loss.size, "neighbours": loss.neighbours, "loss": finite(found.in_measure(name))}
             for name, loss in found.losses.items()
         },
         "witness": None
@@ -74,10 +74,6 @@ def show_verified(console: Console, found: Verified) -> None:
         console.print(
             Text("No two data sets of a universe are at distance one: a check of neighbours passes anything.")
         )
-
-
-def _finite(value: float) -> float | str:
-    return "infinite" if math.isinf(value) else value
 
 
 def _shown(value: float) -> str:
