@@ -24,6 +24,7 @@ from safemargin.errors import InputError, OutputError
 from safemargin.model.arrays import FloatArray, IntArray, frozen
 from safemargin.model.attributes import Attributes, Grouping, Query, build_grouping
 from safemargin.model.design import Design, Limit, Measured
+from safemargin.model.fraction import exact_number
 from safemargin.model.spine import Spine, build_spine
 
 Columns = Mapping[str, IntArray | FloatArray]
@@ -87,10 +88,13 @@ class Folder:
             return Design(
                 spine,
                 kinds,
-                Fraction(said["rho"]),
+                _number(path, "rho", said["rho"]),
                 float(said["delta"]),
-                tuple(map(Fraction, said["shares"])),
-                tuple({kinds.query(title): Fraction(share) for title, share in at.items()} for at in said["queries"]),
+                tuple(_number(path, "shares", share) for share in said["shares"]),
+                tuple(
+                    {kinds.query(title): _number(path, f"queries.{title}", share) for title, share in at.items()}
+                    for at in said["queries"]
+                ),
                 tuple((level, kinds.query(title)) for level, title in said["exact"]),
                 impossible,
                 tuple(limits["bound"]),
@@ -193,6 +197,13 @@ def write_text(path: Path, text: str) -> None:
         os.replace(draft, path)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _number(path: Path, key: str, value: object) -> Fraction:
+    try:
+        return exact_number(str(value))
+    except ValueError:
+        raise InputError(f"{path}: {key} = {value!r}: must be a fraction, as in '104/4099'") from None
 
 
 def _write_areas(path: Path, spine: Spine) -> None:
