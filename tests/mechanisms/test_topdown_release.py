@@ -129,8 +129,10 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
     assert manifest["promise"]["rho"] == "1" and "total of every region" in manifest["promise"]["invariants"]
 
 
-def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path) -> None:
+def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path, run_cli: Run) -> None:
     published = released / "published"
+    ran = run_cli("guarantee", "compare", published / "manifest.json", published / "promise.json", "--json")
+    assert ran.document["overall"] == "equal" and ran.document["blocks"]["budget"]["one"] == "rho² = 1"
     assert read_guarantee(published / "manifest.json") == read_guarantee(published / "promise.json")
     (tmp_path / "promise.json").write_text('{"files": {"promise.json": ""}}')
     with pytest.raises(InputError, match="unknown key 'files'"):
