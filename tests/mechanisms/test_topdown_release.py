@@ -594,3 +594,16 @@ def test_units_bound_people_as_in_the_census(exact: str, most: list[int], tmp_pa
     bounds = LinearConstraint(family.matrix, family.least, family.most)
     ends = [[round(abs(milp(sign * np.eye(8)[kind], constraints=bounds).fun)) for kind in range(8)] for sign in (1, -1)]
     assert ends == [[0, 5, 1, 0, 0, 1, 0, 0], most]
+
+
+def test_folders_and_columns_may_hold_quotes(tmp_path: Path) -> None:
+    config = CONFIG.replace('sex = ["f", "m"]', '\'s"ex\' = ["f", "m\'s"]').replace("sex =", "'s\"ex' =")
+    people = PEOPLE_CSV.replace("sex", '"s""ex"').replace(",m,", ",m's,")
+    outcome = run(land(tmp_path / "it's", config=config, people=people), tmp_path / "it's/out")
+    assert recompute(outcome.published).different == 0
+    with duckdb.connect() as database:
+        path = str(outcome.published / "noisy/2-town-s_ex.parquet")
+        assert database.execute('select distinct "s""ex" from read_parquet(?) order by 1', [path]).fetchall() == [
+            ("f",),
+            ("m's",),
+        ]

@@ -182,7 +182,7 @@ def _check(design: Design, level: int, joint: Limit, about: Limit, other: str) -
         )
 
 
-def check_truth(design: Design, found: tuple[dict[Query, Limit], ...], counts: tuple[IntArray, ...]) -> None:
+def check_truth(design: Design, counts: tuple[IntArray, ...]) -> None:
     """Refuse data of which the stated bounds are not true; earlier tables need not be."""
     kinds = design.attributes
     inside = np.argwhere(counts[-1] * design.impossible)
