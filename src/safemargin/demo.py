@@ -13,6 +13,7 @@ import numpy as np
 from safemargin.errors import InputError, OutputError
 from safemargin.model.arrays import BoolArray, FloatArray, IntArray
 from safemargin.randomness import Generator, numpy_generator
+from safemargin.tabulate.duck import literal
 
 REGIONS = ("North", "Heights", "Harbourside", "Old Town", "Meadows", "Riverbank", "South", "Outskirts")
 DISTRICTS = tuple(f"D{number:02d}" for number in range(1, 61))
@@ -237,7 +238,6 @@ def _write_parquet(voters: Mapping[str, IntArray], path: Path) -> None:
     regions = tuple(REGIONS[region_of(code)] for code in range(len(DISTRICTS)))
     columns = [f"list_value{regions}[district + 1] AS region"]
     columns += [f"list_value{names}[{column} + 1] AS {column}" for column, names in LABELS.items()]
-    place = str(path).replace("'", "''")
     with duckdb.connect() as engine:
         engine.register("voters", dict(voters))
-        engine.execute(f"COPY (SELECT {', '.join(columns)} FROM voters) TO '{place}' (FORMAT parquet)")
+        engine.execute(f"COPY (SELECT {', '.join(columns)} FROM voters) TO {literal(str(path))} (FORMAT parquet)")

@@ -134,6 +134,8 @@ def test_near_the_ends_of_what_is_attainable(gap: str) -> None:
         (5, "-1", 0, "must be positive"),
         (5, "nan", 0, "must be a positive number"),
         (5, "two", 0, "variance = 'two'"),
+        (5, "1e99999999", 0, "variance = '1e99999999': must be a positive number"),
+        (5, "1/0", 0, "variance = '1/0': must be a positive number"),
         (5, "1e400", 0, "must be a positive number"),
         (5, "2.0000000001", 0, "more than 9 decimals; nearest is 2"),
         (5, "1e-10", 0, "more than 9 decimals; nearest is 0.000000001"),

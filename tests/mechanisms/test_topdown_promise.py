@@ -10,9 +10,9 @@ import pytest
 from safemargin.account.conversion import published_epsilon, tight_epsilon
 from safemargin.model.attributes import Attributes, Grouping
 from safemargin.model.design import Design
-from safemargin.model.guarantee_file import guarantee_from
+from safemargin.model.guarantee_file import document, guarantee_from
 from safemargin.model.spine import build_spine
-from safemargin.topdown.promise import derivation, summary, with_earlier
+from safemargin.topdown.promise import promised, summary, with_earlier
 from spines import designed
 
 TOWNS = build_spine(["land", "town"], "land", [("a",), ("b",)])
@@ -111,6 +111,26 @@ def test_earlier_releases_are_not_left_out() -> None:
     """What the losses of this release give stands beside the epsilon of all together, which is larger."""
     design = designed(TOWNS, kinds=KINDS, split={"detailed": "1"})
     alone = summary(design, False)
-    both = summary(design, False, with_earlier(design, False, [guarantee_from(derivation(design, False), "first")]))
+    both = summary(design, False, with_earlier(design, False, [promised(design, False)]))
     assert both["epsilon_by_losses"] == alone["epsilon_by_losses"]
     assert both["with_earlier"] == {"rho": "1", "epsilon": published_epsilon(1.0, design.delta)}
+
+
+@pytest.mark.parametrize("areas_from_data", [True, False])
+def test_the_promise_follows_by_rules(areas_from_data: bool) -> None:
+    """Budgets are fractions that add up to rho, every node names its rule, and a file says the same."""
+    exact = ((0, "total"), (0, "sex*voting"), (1, "age"))
+    design = designed(TOWNS, exact, rho=Fraction(104, 4099), split={"sex": "1/3", "detailed": "2/3"}, kinds=KINDS)
+    promise = promised(design, areas_from_data)
+    assert guarantee_from(document(promise), "promise") == promise
+    assert (promise.rule, promise.budget, promise.measure) == ("post-processing", Fraction(104, 4099), "zcdp")
+    (measured,) = promise.premises
+    assert measured.rule == "composition" and len(measured.premises) == 5
+    *noisy, free = measured.premises
+    variances = [variance for level in range(2) for variance in design.measured(level).values()]
+    assert [each.budget for each in noisy] == [1 / variance for variance in variances]
+    assert sum(1 / variance for variance in variances) == promise.budget
+    assert (free.budget, free.rule) == (0, "invariants are free (Proposition 1)")
+    assert all(each.rule.startswith("discrete Gaussian noise") for each in noisy)
+    assert {each.flavour for each in (promise, measured, *noisy, free)} == {promise.flavour}
+    assert promise.population.determines == (("age", "voting"),)

@@ -129,8 +129,10 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
     assert manifest["promise"]["rho"] == "1" and "total of every region" in manifest["promise"]["invariants"]
 
 
-def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path) -> None:
+def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path, run_cli: Run) -> None:
     published = released / "published"
+    ran = run_cli("guarantee", "compare", published / "manifest.json", published / "promise.json", "--json")
+    assert ran.document["overall"] == "equal" and ran.document["blocks"]["budget"]["one"] == "rho² = 1"
     assert read_guarantee(published / "manifest.json") == read_guarantee(published / "promise.json")
     (tmp_path / "promise.json").write_text('{"files": {"promise.json": ""}}')
     with pytest.raises(InputError, match="unknown key 'files'"):
@@ -172,6 +174,24 @@ def test_a_table_that_does_not_follow_is_found(run_cli: Run, tmp_path: Path) -> 
     ran = run_cli("topdown", published)
     assert ran.code == 1 and "4 differ" in ran.out and "tables/2-town.parquet: is not as the manifest says" in ran.out
     assert run_cli("topdown", published, "--json").document["different"] == 4
+
+
+@pytest.mark.parametrize("value", ["1e99999999", "1e-99999999", "1/0", "half"])
+def test_numbers_of_a_folder_are_refused_by_file_and_key(value: str, released: Path, tmp_path: Path) -> None:
+    """Anybody may hand a public folder over."""
+    shutil.copytree(released / "published", tmp_path / "copy")
+    path = tmp_path / "copy/design.json"
+    said = json.loads(path.read_text())
+    at = next(iter(said["queries"][0]))
+    for key, wrong in (
+        ("rho", said | {"rho": value}),
+        ("shares", said | {"shares": [value, *said["shares"][1:]]}),
+        (f"queries.{at}", said | {"queries": [said["queries"][0] | {at: value}, *said["queries"][1:]]}),
+    ):
+        path.write_text(json.dumps(wrong))
+        with pytest.raises(InputError) as error:
+            recompute(tmp_path / "copy")
+        assert str(error.value) == f"{path}: {key} = {value!r}: must be a fraction, as in '104/4099'"
 
 
 def test_other_people_with_the_same_measurements_give_the_same_tables(
@@ -374,6 +394,18 @@ REFUSED = [
     (', town = "1/3"', "", "budget.levels.town is missing: every level needs a share, which may be 0"),
     ("rho = 0.5", "rho = 0", "budget.rho = 0: must be positive"),
     ("rho = 0.5", "rho = nan", "budget.rho = nan: must be a number or a fraction in quotes"),
+    (
+        "rho = 0.5",
+        "rho = 1e-99999999",
+        "topdown.toml: budget.rho = 1e-99999999: must be a number or a fraction in quotes",
+    ),
+    ("rho = 0.5", "rho = 1e99_999_999", "budget.rho = 1e99_999_999: must be a number or a fraction in quotes"),
+    ("rho = 0.5", 'rho = "1e99999999"', "budget.rho = '1e99999999': must be a number or a fraction in quotes"),
+    ("rho = 0.5", 'rho = "1/0"', "budget.rho = '1/0': must be a number or a fraction in quotes"),
+    ("rho = 0.5", "rho = 1e-400", "budget: all: total: noise of variance inf is too large to be drawn"),
+    ("total = 0.25", "total = 1e400", "budget.queries of all: the shares add up to 4"),
+    ("[budget]", "[budget]\ndelta = 1e400", "budget.delta = inf: must lie between 0 and 1"),
+    ("[data]", "title = 1e-99999999\n[data]", "title = 1e-99999999: "),
     ("rho = 0.5", "rho = ", "is not valid TOML"),
     ("rho = 0.5", 'rho = "a"', "budget.rho = 'a': must be a number or a fraction in quotes"),
     ('"state"\n', '"county"\n', "invariants: there is no level 'county'; the levels are all, state, town"),
@@ -392,6 +424,8 @@ REFUSED = [
     ("[[inv", f"{BOUND}'crossed.csv'\n[[inv", "crossed.csv: town s1: at least 3 and at most 2 cannot both hold"),
     ("[[inv", f"{BOUND}'twice_listed.csv'\n[[inv", "twice_listed.csv: town n1: is listed twice"),
     ("[[inv", f"{BOUND}'words.csv'\n[[inv", "words.csv: at_least = 'few': must be a whole number that is not negative"),
+    ("[[inv", f"{BOUND}'zero.csv'\n[[inv", "zero.csv: at_least = '1/0': must be a whole number that is not negative"),
+    ("[[inv", f"{BOUND}'endless.csv'\n[[inv", "endless.csv: at_most = '1e99999999': must be a whole number"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\n[[inv", "bounds: state both units and each, or neither"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [2, 1]\n[[inv", "bounds.each = [2, 1]: must be the least and"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [1, 2, 3]\n[[inv", "bounds.each = [1, 2, 3]: must be the least"),
@@ -421,6 +455,8 @@ def test_bad_input_is_refused_in_one_line(before: str, after: str, message: str,
     (tmp_path / "crossed.csv").write_text("town,at_least,at_most\ns1,3,2\n")
     (tmp_path / "twice_listed.csv").write_text("town,at_least\nn1,1\nn1,2\n")
     (tmp_path / "words.csv").write_text("town,at_least\nn1,few\n")
+    (tmp_path / "zero.csv").write_text("town,at_least\nn1,1/0\n")
+    (tmp_path / "endless.csv").write_text("town,at_most\nn1,1e99999999\n")
     (tmp_path / "gaps.csv").write_text(PEOPLE_CSV.replace("n1,f,old", "n1,f,"))
     ran = run_cli("topdown", config, "--out", tmp_path / "out")
     assert (ran.code, ran.out) == (2, "") and ran.err.count("\n") == 1
@@ -558,3 +594,16 @@ def test_units_bound_people_as_in_the_census(exact: str, most: list[int], tmp_pa
     bounds = LinearConstraint(family.matrix, family.least, family.most)
     ends = [[round(abs(milp(sign * np.eye(8)[kind], constraints=bounds).fun)) for kind in range(8)] for sign in (1, -1)]
     assert ends == [[0, 5, 1, 0, 0, 1, 0, 0], most]
+
+
+def test_folders_and_columns_may_hold_quotes(tmp_path: Path) -> None:
+    config = CONFIG.replace('sex = ["f", "m"]', '\'s"ex\' = ["f", "m\'s"]').replace("sex =", "'s\"ex' =")
+    people = PEOPLE_CSV.replace("sex", '"s""ex"').replace(",m,", ",m's,")
+    outcome = run(land(tmp_path / "it's", config=config, people=people), tmp_path / "it's/out")
+    assert recompute(outcome.published).different == 0
+    with duckdb.connect() as database:
+        path = str(outcome.published / "noisy/2-town-s_ex.parquet")
+        assert database.execute('select distinct "s""ex" from read_parquet(?) order by 1', [path]).fetchall() == [
+            ("f",),
+            ("m's",),
+        ]

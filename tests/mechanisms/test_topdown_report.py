@@ -7,9 +7,10 @@ import pytest
 from rich.console import Console
 
 from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
+from safemargin.model.guarantee_file import document
 from safemargin.report.areas import areas_document, areas_page, levels_chart, show_areas, sizes_chart
 from safemargin.report.charts import CONFIG, Spec
-from safemargin.topdown.promise import derivation, summary
+from safemargin.topdown.promise import promised, summary
 from spines import designed, uneven_spine
 
 METHODS = ("whole tables", "swapping <5 %>")
@@ -44,15 +45,15 @@ def test_words_and_document() -> None:
     text = io.StringIO()
     show_areas(Console(file=text, width=120), DESIGN, PROMISE, ACCURACY, "there")
     assert "swapping <5 %>" in text.getvalue() and "Written to there." in text.getvalue()
-    document = areas_document(DESIGN, PROMISE, ACCURACY, "there/published", "there/report.html")
-    assert document["errors_by_level"][2] == {
+    said = areas_document(DESIGN, PROMISE, ACCURACY, "there/published", "there/report.html")
+    assert said["errors_by_level"][2] == {
         "method": "whole tables", "level": "region", "areas": 3, "counts": PEOPLE, "rmse": 12.345
     }  # fmt: skip
-    assert document["promise"]["rho"] == "1/2" and len(document["budget"]) == 12
+    assert said["promise"]["rho"] == "1/2" and len(said["budget"]) == 12
 
 
 def test_areas_of_the_data_are_one_more_invariant() -> None:
-    with_areas, without = (derivation(DESIGN, areas_from_data=each) for each in (True, False))
+    with_areas, without = (document(promised(DESIGN, areas_from_data=each)) for each in (True, False))
     assert with_areas["invariants"] == [
         {"counts": "persons", "by": []},
         {"counts": "persons", "by": ["region", "sex"]},

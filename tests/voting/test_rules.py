@@ -106,6 +106,7 @@ def test_incomplete_votes() -> None:
         ("majority", 3, "has two candidates"),
         ("majority:2", 2, "must lie between 0 and 1"),
         ("positional:1,x,0", 3, "'x' is not a number"),
+        ("positional:1,1e-99999999,0", 3, "'1e-99999999' is not a number"),
         ("positional:0,1,2", 3, "a later place"),
         ("positional:1,0", 3, "one number per place"),
         ("kemeny", 9, "at most 6"),

@@ -8,6 +8,7 @@ from fractions import Fraction
 from safemargin.errors import InputError
 from safemargin.mechanisms.max_entropy import attainable, largest_entropy
 from safemargin.mechanisms.reference_ptable import reference_row
+from safemargin.model.fraction import exact_number
 from safemargin.model.ptable import Law, PTable
 
 MOST = 200
@@ -84,9 +85,9 @@ def request(bound: int, variance: float | str | Fraction, js: int = 0) -> Reques
     (Fraction(21, 20), Fraction(20, 3))
     """
     try:
-        exact = variance if isinstance(variance, Fraction) else Fraction(str(variance))
+        exact = variance if isinstance(variance, Fraction) else exact_number(str(variance))
         float(exact)
-    except (ValueError, ZeroDivisionError, OverflowError):
+    except (ValueError, OverflowError):
         raise InputError(f"variance = {variance!r}: must be a positive number") from None
     if isinstance(variance, Fraction) or ("/" in str(variance) and exact.denominator < 10**DECIMALS):
         return Request(bound, exact, js)

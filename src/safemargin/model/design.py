@@ -10,6 +10,7 @@ import numpy as np
 from safemargin.errors import InputError
 from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.model.attributes import Attributes, Query
+from safemargin.model.fraction import rounded
 from safemargin.model.spine import Spine
 
 MOST = 2**53
@@ -68,7 +69,7 @@ class Design:
             for query, variance in self.measured(place).items():
                 if not LEAST_VARIANCE <= variance <= MOST_VARIANCE:
                     raise InputError(
-                        f"budget: {name}: {self.attributes.title(query)}: noise of variance {float(variance):.3g} is "
+                        f"budget: {name}: {self.attributes.title(query)}: noise of variance {rounded(variance, 3)} is "
                         f"{'too small' if variance < 1 else 'too large'} to be drawn; change rho or the share"
                     )
         for narrow, wide in zip(self.passes, self.passes[1:], strict=False):
@@ -103,7 +104,7 @@ def _check_shares(what: str, shares: Sequence[Fraction]) -> None:
     if any(share < 0 for share in shares):
         raise InputError(f"{what}: a share is negative")
     if (found := sum(shares, Fraction(0))) != 1:
-        raise InputError(f"{what}: the shares add up to {found} ({float(found):g}), not to 1")
+        raise InputError(f"{what}: the shares add up to {found} ({rounded(found)}), not to 1")
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def _check(design: Design, level: int, joint: Limit, about: Limit, other: str) -
         )
 
 
-def check_truth(design: Design, found: tuple[dict[Query, Limit], ...], counts: tuple[IntArray, ...]) -> None:
+def check_truth(design: Design, counts: tuple[IntArray, ...]) -> None:
     """Refuse data of which the stated bounds are not true; earlier tables need not be."""
     kinds = design.attributes
     inside = np.argwhere(counts[-1] * design.impossible)

@@ -3,6 +3,7 @@
 import csv
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from safemargin.errors import InputError
 from safemargin.model.attributes import DETAILED, TOTAL, Attributes, Grouping, Query, build_grouping
+from safemargin.model.fraction import exact_number, rounded
 from safemargin.project import PHRASES
 from safemargin.project.sections import File, Name, Names, Section, twice_in
 
@@ -22,18 +24,28 @@ def _share(value: object) -> Fraction:
     """A number as it is written: 1, 0.25 or "104/4099"."""
     if isinstance(value, int | str | Fraction) and not isinstance(value, bool):
         try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
+            return exact_number(value) if isinstance(value, str) else Fraction(value)
+        except ValueError:
             pass
     raise PydanticCustomError("rule", 'must be a number or a fraction in quotes, as in 0.25 or "104/4099"')
 
 
-def _written(text: str) -> Fraction | float:
-    """A number with a point as it is written; infinity and the like are left for the check of their key."""
+@dataclass(frozen=True)
+class _Refused:
+    """Infinity, endless powers of ten and the like: no key takes one, and its message shows it as it is written."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _written(text: str) -> Fraction | _Refused:
+    """A number with a point as it is written."""
     try:
-        return Fraction(text)
+        return exact_number(text)
     except ValueError:
-        return float(text)
+        return _Refused(text)
 
 
 RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_error", "at_least", "at_most"}
@@ -221,8 +233,8 @@ class TopDownProject(Section):
         for name, categories in self.attributes.items():
             if (twice := twice_in(categories)) is not None:
                 raise InputError(f"attributes.{name}: lists {twice!r} twice")
-        if not 0 < float(self.budget.delta) < 1:
-            raise InputError(f"budget.delta = {float(self.budget.delta):g}: must lie between 0 and 1")
+        if self.budget.delta >= 1 or not 0 < float(self.budget.delta) < 1:
+            raise InputError(f"budget.delta = {rounded(self.budget.delta)}: must lie between 0 and 1")
         self._check_levels("budget.levels", self.budget.levels)
         self._check_levels("budget.at", self.budget.at)
         for level in self.levels:

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.errors import InputError
+from safemargin.model.fraction import exact_number
 from safemargin.model.ptable import KeyTable, Law, PTable
 from safemargin.tabulate.files import csv_records
 
@@ -256,6 +257,6 @@ def _whole(path: Path, line: int, record: Mapping[str, str], name: str) -> int:
 
 def _decimal(path: Path, line: int, record: Mapping[str, str], name: str) -> Fraction:
     try:
-        return Fraction(record[name].strip())
-    except (ValueError, ZeroDivisionError):
+        return exact_number(record[name].strip())
+    except ValueError:
         raise InputError(f"{path}: line {line}: {name} = {record[name]!r}: is not a number") from None

@@ -11,6 +11,7 @@ from safemargin.errors import InputError, TooLargeError
 from safemargin.model.arrays import BoolArray, IntArray, frozen
 from safemargin.model.attributes import Attributes, Query
 from safemargin.model.design import MOST, Design, Limit
+from safemargin.model.fraction import exact_number
 from safemargin.model.spine import Spine, build_spine
 from safemargin.project.topdown import BoundsSection, FileSection, TopDownProject
 from safemargin.tabulate.duck import DuckSource, connected
@@ -251,7 +252,7 @@ def _words(columns: Sequence[str], labels: Sequence[tuple[str, ...]], places: Se
 
 def _whole(path: Path, column: str, text: str) -> int:
     try:
-        value = Fraction(text)
+        value = exact_number(text)
     except ValueError:
         value = Fraction(-1)
     if value < 0 or value.denominator != 1 or value > MOST:

@@ -21,16 +21,16 @@ from safemargin.model.accuracy import Accuracy, Expected
 from safemargin.model.arrays import FloatArray, IntArray
 from safemargin.model.design import Design
 from safemargin.model.guarantee import Guarantee
-from safemargin.model.guarantee_file import document, read_guarantee
+from safemargin.model.guarantee_file import PROMISE, promise_text, read_guarantee
 from safemargin.project.topdown import TopDownProject
 from safemargin.tabulate.spines import count_people, read_design
 from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE, accuracy
 from safemargin.topdown.folder import Folder, read_numbers, write_text
-from safemargin.topdown.promise import derivation, summary, with_earlier
+from safemargin.topdown.promise import promised, summary, with_earlier
 from safemargin.topdown.steps import Progress, check, estimate, public_files, publish_measurements, silent
 
 STATE, LOCK = "inside/state.json", "inside/.lock"
-PROMISE, MANIFEST = "promise.json", "manifest.json"
+MANIFEST = "manifest.json"
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
 """All that the second step reads, below the public folder."""
 
@@ -97,8 +97,7 @@ def run(
         write_text(folder / STATE, json.dumps({"schema": 1, "inputs": inputs}, indent=1) + "\n")
         publish_measurements(public, design, counts, progress)
         estimate(public, progress)
-        tree = derivation(design, from_data) if whole is None else {"schema": 1, **document(whole)}
-        write_text(public.path / PROMISE, json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+        write_text(public.path / PROMISE, promise_text(whole or promised(design, from_data)))
         _write_manifest(public.path, project, promise)
     spine = design.spine
     methods: dict[str, list[IntArray | FloatArray]] = {

@@ -8,6 +8,7 @@ import numpy as np
 
 from safemargin.errors import InputError, OutputError
 from safemargin.randomness import numpy_generator
+from safemargin.tabulate.duck import literal
 
 SEX = ("f", "m")
 AGE = ("0-17", "18-39", "40-64", "65+")
@@ -113,5 +114,4 @@ def write_country(folder: Path, people: int = 100_000, blocks: int = 1_000, seed
 
 
 def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
-    text = str(path).replace("'", "''")
-    database.execute(f"copy ({query}) to '{text}' (format parquet)")
+    database.execute(f"copy ({query}) to {literal(str(path))} (format parquet)")

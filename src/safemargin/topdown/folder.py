@@ -24,7 +24,9 @@ from safemargin.errors import InputError, OutputError
 from safemargin.model.arrays import FloatArray, IntArray, frozen
 from safemargin.model.attributes import Attributes, Grouping, Query, build_grouping
 from safemargin.model.design import Design, Limit, Measured
+from safemargin.model.fraction import exact_number
 from safemargin.model.spine import Spine, build_spine
+from safemargin.tabulate.duck import literal, quoted
 
 Columns = Mapping[str, IntArray | FloatArray]
 
@@ -87,10 +89,13 @@ class Folder:
             return Design(
                 spine,
                 kinds,
-                Fraction(said["rho"]),
+                _number(path, "rho", said["rho"]),
                 float(said["delta"]),
-                tuple(map(Fraction, said["shares"])),
-                tuple({kinds.query(title): Fraction(share) for title, share in at.items()} for at in said["queries"]),
+                tuple(_number(path, "shares", share) for share in said["shares"]),
+                tuple(
+                    {kinds.query(title): _number(path, f"queries.{title}", share) for title, share in at.items()}
+                    for at in said["queries"]
+                ),
                 tuple((level, kinds.query(title)) for level, title in said["exact"]),
                 impossible,
                 tuple(limits["bound"]),
@@ -143,17 +148,17 @@ def write_cells(
     }
     values["area"] = np.repeat(np.arange(areas, dtype=np.int64), cells)
     codes = np.unravel_index(np.arange(cells), kinds.shape(query)) if query.axes else ()
-    selected = [f"names.label as {_name(spine.levels[level])}"]
+    selected = [f"names.label as {quoted(spine.levels[level])}"]
     joins = ["join names on names.place = area"]
     with _database() as database:
         database.register("names", _labelled(spine.names[level]))
         for place, ((name, labels), code) in enumerate(zip(kinds.columns(query), codes, strict=True)):
             values[f"k{place}"] = np.tile(code.astype(np.int64), areas)
             database.register(f"kind{place}", _labelled(labels))
-            selected.append(f"kind{place}.label as {_name(name)}")
+            selected.append(f"kind{place}.label as {quoted(name)}")
             joins.append(f"join kind{place} on kind{place}.place = k{place}")
-        selected += [f"v{at} as {_name(column)}" for at, column in enumerate(columns)]
-        selected += [f"'{note}' as status"] if note else []
+        selected += [f"v{at} as {quoted(column)}" for at, column in enumerate(columns)]
+        selected += [f"{literal(note)} as status"] if note else []
         values["row"] = np.arange(areas * cells, dtype=np.int64)
         database.register("cells", values)
         _copy(database, f"select {', '.join(selected)} from cells {' '.join(joins)} order by row", path)
@@ -175,7 +180,7 @@ def read_numbers(path: Path, *columns: str) -> Mapping[str, IntArray | FloatArra
     """Columns of a file, in its order."""
     with _database() as database:
         try:
-            names = ", ".join(map(_name, columns))
+            names = ", ".join(map(quoted, columns))
             found: dict[str, IntArray | FloatArray] = database.execute(
                 f"select {names} from read_parquet(?)", [str(path)]
             ).fetchnumpy()
@@ -195,13 +200,20 @@ def write_text(path: Path, text: str) -> None:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
 
 
+def _number(path: Path, key: str, value: object) -> Fraction:
+    try:
+        return exact_number(str(value))
+    except ValueError:
+        raise InputError(f"{path}: {key} = {value!r}: must be a fraction, as in '104/4099'") from None
+
+
 def _write_areas(path: Path, spine: Spine) -> None:
     columns: dict[str, object] = {}
     places = np.arange(len(spine.names[-1]))
     for level in range(spine.last, 0, -1):
         columns[f"c{level}"] = np.array(spine.names[level], dtype=object)[places]
         places = spine.parents[level][places]
-    names = ", ".join(f"c{level} as {_name(spine.levels[level])}" for level in range(1, spine.last + 1))
+    names = ", ".join(f"c{level} as {quoted(spine.levels[level])}" for level in range(1, spine.last + 1))
     with _database() as database:
         database.register("areas", columns)
         _copy(database, f"select {names} from areas", path)
@@ -219,8 +231,7 @@ def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
     draft = path.with_name(f".{path.name}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = str(draft).replace("'", "''")
-        database.execute(f"copy ({query}) to '{text}' (format parquet, compression zstd)")
+        database.execute(f"copy ({query}) to {literal(str(draft))} (format parquet, compression zstd)")
         os.replace(draft, path)
     except (OSError, duckdb.IOException) as error:
         raise OutputError(f"{path}: cannot be written ({error})") from error
@@ -246,10 +257,6 @@ def _grouping(kinds: Attributes, grouping: Grouping) -> dict[str, object]:
 
 def _labelled(names: tuple[str, ...]) -> dict[str, object]:
     return {"label": np.array(names, dtype=object), "place": np.arange(len(names), dtype=np.int64)}
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _clean(text: str) -> str:

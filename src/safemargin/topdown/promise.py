@@ -1,17 +1,16 @@
-"""What a TopDown release promises, and why, as JSON that other programs read."""
+"""What a TopDown release promises, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from safemargin.account.conversion import published_epsilon
 from safemargin.account.losses import loss_epsilon
-from safemargin.account.rules import compose, post_process
-from safemargin.model.attributes import Query
+from safemargin.account.rules import compose, post_process, publish_invariants
 from safemargin.model.design import Design
-from safemargin.model.guarantee import Guarantee
-from safemargin.model.guarantee_file import guarantee_from
+from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
+from safemargin.model.universe import Invariant, Population, Records, at_least, counts
 
+MECHANISM = "TopDown"
 UNIT, RECORDS = "person", "persons"
 PUBLIC = "bounds and cells that hold nobody are taken for public facts about every data set"
 BESIDE = "the promises of the releases that earlier tables are from count beside this one"
@@ -52,69 +51,64 @@ def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = Non
     }
 
 
+def promised(design: Design, areas_from_data: bool) -> Guarantee:
+    """The promise with its reasons: noise on every margin, what is exact for free, and tables computed from both."""
+    found = post_process(_measured(design, areas_from_data), MECHANISM)
+    return replace(found, statement=_statement(design), remarks=(PUBLIC, *([BESIDE] if design.earlier else [])))
+
+
 def with_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Guarantee]) -> Guarantee:
     """The promise of this release and of those whose tables it agrees with: tables are computed from both."""
-    mine = guarantee_from(derivation(design, areas_from_data), "promise")
-    both = compose([*mine.premises, *earlier], "noisy and exact margins, and earlier releases")
-    return replace(post_process(both, mine.mechanism), statement=mine.statement, remarks=(PUBLIC,))
+    parts = [_measured(design, areas_from_data), *earlier]
+    both = compose(parts, "noisy and exact margins, and earlier releases")
+    return replace(post_process(both, MECHANISM), statement=_statement(design), remarks=(PUBLIC,))
 
 
-def derivation(design: Design, areas_from_data: bool) -> dict[str, object]:
-    """The promise as a tree: each node has its rule and what it rests on. Budgets are fractions."""
-    flavour = _flavour(design, areas_from_data)
-    leaves = [
-        _node(
+def _statement(design: Design) -> str:
+    return (
+        f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from what is exact. "
+        f"Holds for {NEIGHBOURS}."
+    )
+
+
+def _measured(design: Design, areas_from_data: bool) -> Guarantee:
+    """The promise of all counts that tables are computed from."""
+    population, invariants = _population(design), _invariants(design, areas_from_data)
+    noisy = [
+        Guarantee(
             f"{design.attributes.title(query)} of every {design.spine.levels[level]} with parameter {variance}",
+            "",
             1 / variance,
-            "discrete Gaussian noise: one changed record changes two counts of a margin by one",
-            flavour,
+            invariants,
+            population,
+            Change(Distance.HAMMING, UNIT),
+            Measure.ZCDP,
+            rule="discrete Gaussian noise: one changed record changes two counts of a margin by one",
         )
         for level in range(len(design.spine.levels))
         for query, variance in design.measured(level).items()
     ]
-    free = _node("exact counts", Fraction(0), "invariants are free (Proposition 1)", flavour)
-    measured = _node("noisy and exact margins", design.rho, "composition", flavour, [*leaves, free])
-    found = _node("TopDown", design.rho, "post-processing", flavour, [measured])
-    statement = (
-        f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from what is exact. "
-        f"Holds for {NEIGHBOURS}."
-    )
-    remarks = [PUBLIC, *([BESIDE] if design.earlier else [])]
-    return {"schema": 1, **found, "statement": statement, "remarks": remarks}
+    free = publish_invariants(noisy[0], invariants, "exact counts")
+    return compose([*noisy, free], "noisy and exact margins")
 
 
-def _node(
-    mechanism: str,
-    budget: Fraction,
-    rule: str,
-    flavour: Mapping[str, object],
-    premises: list[dict[str, object]] | None = None,
-) -> dict[str, object]:
-    found = {"mechanism": mechanism, **flavour, "budget": {"rho_squared": str(budget)}, "rule": rule}
-    return {**found, "premises": premises} if premises else found
-
-
-def _flavour(design: Design, areas_from_data: bool) -> dict[str, object]:
-    """Everything but the budget: the same for all nodes."""
+def _population(design: Design) -> Population:
+    """People with their areas and attributes: areas lie in wider ones, and categories in their groups."""
     levels, kinds = design.spine.levels[1:], design.attributes
-    invariants: list[object] = [_counts(design, level, query) for level, query in design.exact]
-    if areas_from_data:
-        invariants.append({**_counts(design, design.spine.last, Query(())), "at_least": 1})
-    nested = [[narrow, wide] for wide, narrow in zip(levels, levels[1:], strict=False)]
-    nested += [[kinds.names[each.axis], each.name] for each in kinds.groupings]
-    variables = [*levels, *kinds.names, *(each.name for each in kinds.groupings)]
-    records = [{"kind": RECORDS, "variables": variables, "free": True}]
-    return {
-        "invariants": invariants,
-        "population": {"name": f"{UNIT} records", "records": records, "determines": nested},
-        "change": {"distance": "hamming", "unit": UNIT},
-        "measure": "zcdp",
-    }
+    nested = [(narrow, wide) for wide, narrow in zip(levels, levels[1:], strict=False)]
+    nested += [(kinds.names[each.axis], each.name) for each in kinds.groupings]
+    variables = (*levels, *kinds.names, *(each.name for each in kinds.groupings))
+    return Population(f"{UNIT} records", records=(Records(RECORDS, variables, free=True),), determines=tuple(nested))
 
 
-def _counts(design: Design, level: int, query: Query) -> dict[str, object]:
-    area = [design.spine.levels[level]] if level else []
-    return {"counts": RECORDS, "by": [*area, *(name for name, _ in design.attributes.columns(query))]}
+def _invariants(design: Design, areas_from_data: bool) -> tuple[Invariant, ...]:
+    """What is exact, and which areas have people where they are taken from the data."""
+    levels, kinds = design.spine.levels, design.attributes
+    exact = [
+        counts(RECORDS, *([levels[level]] if level else []), *(name for name, _ in kinds.columns(query)))
+        for level, query in design.exact
+    ]
+    return (*exact, *([at_least(1, RECORDS, levels[-1])] if areas_from_data else []))
 
 
 def _inhabited(design: Design) -> str:

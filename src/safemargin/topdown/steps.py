@@ -60,7 +60,7 @@ def check(folder: Folder, design: Design, counts: Sequence[IntArray]) -> None:
     check_size(design)
     exact = _exact(design, counts)
     constraints = limits(design, exact)
-    check_truth(design, constraints, tuple(counts))
+    check_truth(design, tuple(counts))
     _check_names(folder, design)
     if design.earlier:  # the data themselves need not agree with earlier tables: see whether any do, without noise
         kinds = design.attributes

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from safemargin.errors import InputError
+from safemargin.model.fraction import exact_number
 from safemargin.voting.rules.all_ties import AllTies
 from safemargin.voting.rules.approval import Approval
 from safemargin.voting.rules.borda import Borda
@@ -65,6 +66,6 @@ def rule_named(name: str, candidates: int) -> Rule:
 def number(text: str, where: str) -> Fraction:
     """An exact number as people write it: 0.55, 2/3 or 1e-6."""
     try:
-        return Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
+        return exact_number(text.strip())
+    except ValueError:
         raise InputError(f"{where}: {text!r} is not a number") from None
