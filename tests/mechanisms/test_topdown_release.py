@@ -162,6 +162,25 @@ def test_anybody_can_compute_the_tables_again(released: Path, tmp_path: Path) ->
     assert (found.different, found.changed_files) == (0, ()) and found.counts > 7_000
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["[]", "3", '{"attributes": {}}', '{"attributes": [], "levels": 3}', "{", '{"attributes": {"total": ["a"]}}'],
+)
+def test_a_broken_design_is_named(released: Path, tmp_path: Path, said: str) -> None:
+    shutil.copytree(released / "published", tmp_path / "copy")
+    (tmp_path / "copy/design.json").write_text(said)
+    with pytest.raises(InputError, match=r"copy/design\.json: "):
+        recompute(tmp_path / "copy")
+
+
+def test_a_design_without_budget_names_its_file(released: Path, tmp_path: Path) -> None:
+    shutil.copytree(released / "published", tmp_path / "copy")
+    path = tmp_path / "copy/design.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "rho": "0"}))
+    with pytest.raises(InputError, match=r"copy/design\.json: .*positive"):
+        recompute(tmp_path / "copy")
+
+
 def test_a_table_that_does_not_follow_is_found(run_cli: Run, tmp_path: Path) -> None:
     config = land(tmp_path)
     run(config, tmp_path / "out")

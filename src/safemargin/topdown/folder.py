@@ -106,8 +106,11 @@ class Folder:
             raise InputError(
                 f"{path}: cannot be read: {error.strerror}; name the folder 'published' of a TopDown release"
             ) from None
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise InputError(f"{path}: is not the design of a TopDown release ({error})") from None
+        except InputError as error:
+            text = str(error)
+            raise InputError(text if text.startswith(str(self.path)) else f"{path}: {text}") from None
 
     def read_measured(self, design: Design) -> Measured:
         """Noisy and exact margins."""
