@@ -285,6 +285,45 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
     assert guarantee_from(json.loads(json.dumps(document(promise))), "x") == promise
 
 
+@pytest.mark.parametrize("way", ["swap", "targeted", "across"])
+def test_columns_joined_after_swapping_households_are_refused(way: str, tmp_path: Path) -> None:
+    """The promise tells what is held of the people in a household, and noise takes nothing else for it."""
+    keyed = [(*row, n / 1000) for n, row in enumerate(people())]
+    path, out = written(tmp_path / "p.csv", (*PEOPLE, "key"), keyed), tmp_path / "o.csv"
+    if way == "swap":
+        more = {"household": "hh", "form": "records", "file_format": "csv"}
+        promise = swap_file(path, out, ["block"], ["state"], rate=TWENTIETH, **more).guarantee  # type: ignore[arg-type]
+    elif way == "targeted":
+        wish = Targeting(("state", "block"), ("adults",), Risk(TWENTIETH), household="hh", age="age")
+        promise = swap_targeted(path, out, wish, file_format="csv").guarantee
+    else:
+        size = "household_size"
+        loose = {"rate": TWENTIETH, "alpha": TWENTIETH, "household": "hh", "file_format": "csv"}
+        promise = swap_across_file(path, out, ["block"], ["state", size], [size], **loose).guarantee  # type: ignore[arg-type]
+    assert promise.population.determines == tuple(
+        ("people", name) for name in ("tenure", "age", "race", "imputed", "key")
+    )
+    assert guarantee_from(json.loads(json.dumps(document(promise))), "x") == promise
+    noise = ptable(request(5, "2"))[0]
+    assert perturb(out, Columns(("block", "race"), key="key"), noise, {}, after=promise).guarantee.budget is None
+    joined = tmp_path / "j.csv"
+    duckdb.sql(f"copy (select *, age % 2 as ill from '{out}') to '{joined}'")
+    with pytest.raises(InputError, match="column 'ill' is not among those that the promise of .* is about"):
+        perturb(joined, Columns(("block", "ill"), key="key"), noise, {}, after=promise)
+
+
+def test_a_held_column_called_people_is_one_column(tmp_path: Path) -> None:
+    rows = [(n % 4, n % 3, n % 2, n / 100) for n in range(60)]
+    path, out = written(tmp_path / "p.csv", ("county", "people", "ill", "key"), rows), tmp_path / "o.csv"
+    options = {"rate": TWENTIETH, "form": "records", "file_format": "csv"}
+    promise = swap_file(path, out, ["county"], [], ["people", "key"], **options).guarantee  # type: ignore[arg-type]
+    noise = ptable(request(5, "2"))[0]
+    assert promise.population.determines == ()
+    assert perturb(out, Columns(("county", "people"), key="key"), noise, {}, after=promise).counts.sum() > 0
+    with pytest.raises(InputError, match="column 'ill' is not among those"):
+        perturb(path, Columns(("county", "ill"), key="key"), noise, {}, after=promise)
+
+
 TARGETED = ("--geography", "state,county,tract,block", "--match", "adults,minors,tenure", "--rate", "0.05")
 ACROSS = ("--swap", "county", "--match", "state,adults", "--loose", "adults", "--rate", "0.1", "--alpha", "0.2")
 

@@ -14,7 +14,7 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rates_for, short_rate, swap_epsilon
 from safemargin.mechanisms.swapping import Exchange, Strata
 from safemargin.model.guarantee import Change, Distance, Guarantee
-from safemargin.model.universe import Population, Records, counts
+from safemargin.model.universe import counts
 from safemargin.publish import new_folder
 from safemargin.swap.reading import Counted, Progress, check_unit, counted, steps
 from safemargin.swap.tables import FORMATS, Roles, TableError
@@ -140,7 +140,7 @@ def promise(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int
         f"{unit} record that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
         epsilon,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
-        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
+        roles.population(unit),
         change,
         varies=f"swap rate {rate}; {found.largest:,} records{others} in the largest stratum with two different ones",
         rule=f"permutation swapping (Theorem 1){' of the records' if others else ''}{others}",

@@ -11,8 +11,8 @@ from safemargin.mechanisms.across_swapping import rates, swap_across
 from safemargin.mechanisms.swapping import Cells, strata
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Change, Distance, Guarantee
-from safemargin.model.universe import Population, Records, counts
-from safemargin.swap.reading import Progress, duck_source, held_columns, roles_of, steps
+from safemargin.model.universe import counts
+from safemargin.swap.reading import Progress, duck_source, roles_of, steps
 from safemargin.swap.simulated import Simulated, beside
 from safemargin.swap.tables import FORMATS, Roles, Run
 from safemargin.tabulate.duck import connected
@@ -48,9 +48,8 @@ def swap_across_file(
     with connected(path) as database:
         strict, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
         kept = tuple(name for name in match if name not in loose)
-        roles = Roles(strict.swap, kept, (*strict.hold, *dict.fromkeys(loose)))
-        people = held_columns(source, swapped, match, hold, household) if household else ()
-        run = Run(database, roles, people)
+        roles = Roles(strict.swap, kept, (*strict.hold, *dict.fromkeys(loose)), strict.people)
+        run = Run(database, roles)
         run.count(scan)
         say()
         cells, wide, ids = _by_stratum(path, run, len(strict.hold))
@@ -101,7 +100,7 @@ def promise(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alpha
         "known for this.",
         None,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
-        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
+        roles.population(unit),
         Change(Distance.HAMMING, unit),
         rule="none: the budget of probabilistic unit matching is open (Bailie, Gong and Meng, section 6.2)",
         remarks=(

@@ -73,8 +73,7 @@ def counted(
     source = duck_source(path)
     with connected(path) as database:
         roles, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
-        people = held_columns(source, swapped, match, hold, household) if household else ()
-        run = Run(database, roles, people)
+        run = Run(database, roles)
         run.count(scan)
         done()
         cells, rows = run.cells()
@@ -115,7 +114,7 @@ def roles_of(
     added = {**({SIZE: "count(*)"} if household else {}), **(more or {})}
     wanted = [name for name in (*swapped, *match) if name not in added]
     check_columns(path, source.columns, [*wanted, *(hold or ()), *([household] if household else [])])
-    held, fields = held_columns(source, swapped, match, hold, household), source.fields
+    held, fields = _held_columns(source, swapped, match, hold, household), source.fields
     roles = Roles(swapped, match, held)
     extra = [f"{sql} as {quoted(name)}" for name, sql in added.items()]
     if household is None:
@@ -126,7 +125,7 @@ def roles_of(
     packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
     people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}"
     query = f"(select {', '.join([*each, people, *extra])} from {source.scan} group by {fields[household]})"
-    return Roles(swapped, match, (PEOPLE,)), query
+    return Roles(swapped, match, (PEOPLE,), held), query
 
 
 def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
@@ -142,7 +141,7 @@ def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
     return say
 
 
-def held_columns(
+def _held_columns(
     source: DuckSource,
     swapped: Sequence[str],
     match: Sequence[str],

@@ -10,6 +10,7 @@ import numpy as np
 from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.swapping import Cells, Exchange
 from safemargin.model.arrays import BoolArray, IntArray
+from safemargin.model.universe import Population, Records
 from safemargin.tabulate.duck import literal, quoted
 
 PEOPLE = "people"
@@ -28,11 +29,15 @@ FORMATS = {"parquet": "format parquet", "csv": "format csv, header"}
 
 @dataclass(frozen=True)
 class Roles:
-    """What a column does: its values are exchanged, have to agree for that, or stay where they are."""
+    """What a column does: its values are exchanged, have to agree for that, or stay where they are.
+
+    Where records are households, the held column `PEOPLE` lists who is in one, with the columns `people` of each.
+    """
 
     swap: tuple[str, ...]
     match: tuple[str, ...]
     hold: tuple[str, ...]
+    people: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.swap:
@@ -47,6 +52,12 @@ class Roles:
             if other is not None:
                 raise InputError(f"columns {other!r} and {name!r} are told apart by case only; rename one of them")
             seen[name.casefold()] = name
+
+    def population(self, unit: str) -> Population:
+        """The data sets of records with these columns, and what follows from whom a household lists."""
+        columns = Records(f"{unit}s", (*self.match, *self.hold, *self.swap), True)
+        listed = tuple((PEOPLE, name) for name in self.people)
+        return Population(f"{unit} records", records=(columns,), determines=listed)
 
 
 @dataclass(frozen=True)
@@ -63,12 +74,10 @@ class TableError:
 class Run:
     """The tables of one run: `cell` before, `result` after."""
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles, people: tuple[str, ...] = ()) -> None:
+    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles) -> None:
         self.database, self.roles = database, roles
         self.free = "true"
         """Which rows of `cell` may be moved, in SQL."""
-        self.fields = people
-        """What is held of each person, where records are households."""
         self.listed = False
         self.plain: set[str] = set()
         """Tables of numbers without absent values: they are joined by plain equality."""
@@ -208,23 +217,23 @@ class Run:
 
     def held_columns(self) -> tuple[str, ...]:
         """The held columns, those of the people of households among them."""
-        return (*self.fields, *(name for name in self.roles.hold if not (self.fields and name == PEOPLE)))
+        return (*self.roles.people, *(name for name in self.roles.hold if not (self.roles.people and name == PEOPLE)))
 
     def _held(self, name: str) -> str:
         """The values of a held column, one row for each person of a household."""
-        if name in self.fields:
+        if name in self.roles.people:
             return f"unnest({self.hold[self.roles.hold.index(PEOPLE)]}).{quoted(name)}"
         return self.hold[self.roles.hold.index(name)]
 
     def held_values(self, name: str) -> tuple[int, IntArray, IntArray, IntArray]:
         """How many values a held column has, and for rows of `cell` which of them a record has, and how often."""
         each = f"select rowid as id, {self._held(name)} as value from cell"
-        weighted = f"(select id, value, count(*) as w from ({each}) group by all)" if self.fields else f"({each})"
+        weighted = f"(select id, value, count(*) as w from ({each}) group by all)" if self.roles.people else f"({each})"
         number = "(select value, row_number() over () - 1 as v from (select distinct value from rows))"
         query = f"with rows as {weighted}, number as {number} select rows.*, v from rows join number on "
         found = self.database.execute(f"{query} rows.value is not distinct from number.value").fetchnumpy()
         ids, values = (np.asarray(found[key], dtype=np.int64) for key in ("id", "v"))
-        weights = np.asarray(found["w"], dtype=np.int64) if self.fields else np.ones(len(ids), dtype=np.int64)
+        weights = np.asarray(found["w"], dtype=np.int64) if self.roles.people else np.ones(len(ids), dtype=np.int64)
         return int(values.max(initial=-1)) + 1, ids, values, weights
 
     def naming(self) -> tuple[str, ...]:

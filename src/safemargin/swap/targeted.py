@@ -17,8 +17,8 @@ from safemargin.mechanisms.swap_law import stratum, universe
 from safemargin.mechanisms.swapping import Cells, Exchange, strata
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Change, Distance, Guarantee
-from safemargin.model.universe import Population, Records, counts
-from safemargin.swap.reading import Progress, duck_source, held_columns, roles_of, steps
+from safemargin.model.universe import counts
+from safemargin.swap.reading import Progress, duck_source, roles_of, steps
 from safemargin.swap.simulated import Simulated, beside
 from safemargin.swap.tables import FORMATS, Roles, Run
 from safemargin.tabulate.duck import DuckSource, connected, quoted
@@ -87,8 +87,7 @@ def swap_targeted(
         more = _more(path, source, wish, database)
         swapped, match = wish.geography[1:], (wish.geography[0], *wish.match)
         roles, scan = roles_of(path, source, swapped, match, wish.hold, wish.household, database, more)
-        people = held_columns(source, swapped, match, wish.hold, wish.household) if wish.household else ()
-        run = Run(database, roles, people)
+        run = Run(database, roles)
         run.count(scan, [name for name in more if name not in (ADULTS, MINORS)])
         say()
         cells, ids = run.cells()
@@ -156,7 +155,7 @@ def promise(roles: Roles, wish: Targeting) -> Guarantee:
         "published between data that agree on the tables named as invariants.",
         math.inf,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
-        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
+        roles.population(unit),
         Change(Distance.HAMMING if wish.imputed is None else Distance.FROZEN, unit),
         rule="none: disjoint pairs leave some tables out of reach (Bailie, Gong and Meng, appendix C)",
         remarks=tuple(remarks),
