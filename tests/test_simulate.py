@@ -466,6 +466,20 @@ def test_nobody_to_exchange_with(tmp_path: Path) -> None:
     assert found.counts["partner"]["nobody that matches"] == 6
 
 
+def test_equal_records_of_a_stratum_are_one_kind_beside_too(tmp_path: Path) -> None:
+    """Four equal records are no stratum with two different ones, listed or counted: the largest has three."""
+    rows = [("s", 1, "c", "x")] * 4 + [("s", 2, "c", "x"), ("s", 2, "d", "y"), ("s", 2, "d", "z")]
+    head = "state", "size", "county", "race"
+    options = {"rate": Fraction(1, 2), "alpha": Fraction(1, 2)}
+    for times in (1, 20):
+        path = written(tmp_path / "h.csv", head, rows * times)
+        out = tmp_path / f"{times}.parquet"
+        found = swap_across_file(path, out, ["county"], ["state", "size"], ["size"], **options)  # type: ignore[arg-type]
+        assert found.beside is not None
+        assert f"{3 * times} records in the largest stratum" in found.beside.guarantee.varies
+        assert found.beside.guarantee.epsilon == pytest.approx(math.log(3 * times + 1))
+
+
 def test_absent_values(tmp_path: Path) -> None:
     rows = [("s", n % 3 or "", n % 5 or "", n % 2 or "") for n in range(120)]
     path = written(tmp_path / "h.csv", ("state", "county", "block", "race"), rows)

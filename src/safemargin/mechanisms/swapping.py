@@ -67,10 +67,10 @@ class Exchange:
     """Selections of exactly one record, which were drawn again."""
 
 
-def strata(cells: Cells, varies: Callable[[int], bool] | None = None) -> Strata:
+def strata(cells: Cells, varies: Callable[[IntArray], bool] | None = None) -> Strata:
     """The sizes that decide what swapping promises. They follow from the invariants, so they may be published.
 
-    `varies` tells of a stratum whether it holds two different records; without it, different cells are.
+    `varies` tells whether two of some cells, which make a stratum, differ; without it, different cells do.
     """
     first, sizes = _sizes(cells)
     if not len(first):
@@ -84,7 +84,7 @@ def strata(cells: Cells, varies: Callable[[int], bool] | None = None) -> Strata:
         for place in np.argsort(-sizes, kind="stable"):
             if sizes[place] <= largest or sizes[place] < 2:
                 break
-            if varies(int(cells.stratum[first[place]])):
+            if varies(np.arange(first[place], first[place] + kinds[place])):
                 largest = int(sizes[place])
     return Strata(int(sizes.sum()), len(first), int((sizes == 1).sum()), largest, exchanging)
 

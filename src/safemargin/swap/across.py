@@ -8,7 +8,7 @@ import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.mechanisms.across_swapping import rates, swap_across
-from safemargin.mechanisms.swapping import Cells, strata
+from safemargin.mechanisms.swapping import Cells
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import counts
@@ -61,7 +61,7 @@ def swap_across_file(
         say()
         errors = run.errors_by_area()
         run.write(out, "records", file_format, household)
-        other = beside(run, cells, ids, strata(cells), strict, what, rate)
+        other = beside(run, cells, ids, strict, what, rate)
         say()
     selected = len(crossing.exchange.cell)
     return Simulated(

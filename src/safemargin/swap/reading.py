@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.mechanisms.swapping import Cells, Exchange, Strata, strata, swap
+from safemargin.mechanisms.swapping import Cells, Exchange, Strata, swap
 from safemargin.model.arrays import IntArray
 from safemargin.swap.tables import PEOPLE, Roles, Run
 from safemargin.tabulate.duck import DuckSource, connected, quoted
@@ -80,8 +80,8 @@ def counted(
         if not len(rows):
             raise InputError(f"{path}: the table is empty")
         free = None if imputed is None else np.flatnonzero(~run.marked(path, imputed)[rows])
-        inside = cells if free is None else _some(cells, free)
-        yield Counted(run, cells, rows, strata(inside, run.varies if run.listed else None), free)
+        found = run.strata(cells, rows) if free is None else run.strata(_some(cells, free), rows[free])
+        yield Counted(run, cells, rows, found, free)
 
 
 def _some(cells: Cells, places: IntArray) -> Cells:

@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 
 from safemargin.errors import InputError, OutputError
-from safemargin.mechanisms.swapping import Cells, Exchange
+from safemargin.mechanisms.swapping import Cells, Exchange, Strata, strata
 from safemargin.model.arrays import BoolArray, IntArray
 from safemargin.model.universe import Population, Records
 from safemargin.tabulate.duck import literal, quoted
@@ -76,8 +76,6 @@ class Run:
 
     def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles) -> None:
         self.database, self.roles = database, roles
-        self.free = "true"
-        """Which rows of `cell` may be moved, in SQL."""
         self.listed = False
         self.plain: set[str] = set()
         """Tables of numbers without absent values: they are joined by plain equality."""
@@ -108,13 +106,19 @@ class Run:
         self._number("strata", "m", self.match)
         self._number("places", "s", self.swap)
 
-    def varies(self, stratum: int) -> bool:
-        """Whether two records of a stratum differ."""
-        rest = ", ".join((*self.hold, *self.swap))
-        inside = f"cell join strata on {self._same('strata', self.match)} where strata.m = {stratum} and {self.free}"
-        kinds = ", ".join(f"cell.{name}" for name in (*self.hold, *self.swap))
-        query = f"select count(*) from (select distinct {rest} from (select {kinds} from {inside}) limit 2)"
-        return int(self.database.execute(query).fetchall()[0][0]) > 1
+    def strata(self, cells: Cells, rows: IntArray) -> Strata:
+        """How these cells divide; `rows` has the row that each has in the database, where equal ones may be listed."""
+        return strata(cells, (lambda places: self._varies(rows[places])) if self.listed else None)
+
+    def _varies(self, rows: IntArray) -> bool:
+        """Whether two of these records differ."""
+        columns = ", ".join((*self.match, *self.hold, *self.swap))
+        self.database.register("picked", {"id": rows})
+        inside = "cell where rowid in (select id from picked)"
+        query = f"select count(*) from (select distinct {columns} from {inside} limit 2)"
+        found = int(self.database.execute(query).fetchall()[0][0])
+        self.database.unregister("picked")
+        return found > 1
 
     def marked(self, path: Path, name: str) -> BoolArray:
         """For every row of `cell`, whether a held or matched column marks it; marked records are never moved."""
@@ -127,8 +131,9 @@ class Run:
             raise InputError(
                 f"{path}: column {name!r}: {found[0]!r} does not say whether a record was imputed (0 or 1)"
             )
-        self.free = f"{value} in ({_listed(NO)})"
-        rows = self.database.execute(f"select rowid as id, not ({self.free}) as marked from cell").fetchnumpy()
+        rows = self.database.execute(
+            f"select rowid as id, {value} in ({_listed(YES)}) as marked from cell"
+        ).fetchnumpy()
         marked = np.zeros(len(rows["id"]), dtype=np.bool_)
         marked[np.asarray(rows["id"], dtype=np.int64)] = rows["marked"]
         return marked

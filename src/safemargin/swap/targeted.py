@@ -14,7 +14,7 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.pair_law import targeted_law
 from safemargin.mechanisms.pair_swapping import Pairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
 from safemargin.mechanisms.swap_law import stratum, universe
-from safemargin.mechanisms.swapping import Cells, Exchange, strata
+from safemargin.mechanisms.swapping import Cells, Exchange
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import counts
@@ -107,8 +107,7 @@ def swap_targeted(
         say()
         errors = run.errors_by_area()
         run.write(out, "records", file_format, wish.household)
-        found = strata(cells, run.varies)
-        other = beside(run, cells, ids, found, roles, wish.counted, Fraction(changed, len(ids)))
+        other = beside(run, cells, ids, roles, wish.counted, Fraction(changed, len(ids)))
         say()
     return Simulated(
         METHOD,
