@@ -21,9 +21,9 @@ WHOLE = 1_000_000
 """Rows of a table that is compared whole."""
 MANY = 20
 """Rows of which all are different that are not so by chance."""
-YES = ("1", "true", "yes")
-NO = ("0", "false", "no", "")
-"""What a column that marks records may hold."""
+YES = ("1", "true", "t", "yes", "y")
+NO = ("0", "false", "f", "no", "n", "")
+"""What a column that marks imputed records may hold, in any case."""
 FORMATS = {"parquet": "format parquet", "csv": "format csv, header"}
 
 
@@ -125,15 +125,13 @@ class Run:
         named = dict(zip((*self.roles.match, *self.roles.hold), (*self.match, *self.hold), strict=True))
         if name not in named:
             raise InputError(f"{path}: column {name!r} marks imputed records, so it must be held or matched")
-        value = f"coalesce(lower(trim(cell.{named[name]}::varchar)), '')"
-        odd = f"select {value} from cell where {value} not in ({_listed(YES + NO)}) limit 1"
+        share = imputed_share(f"cell.{named[name]}", parts=False)
+        odd = f"select coalesce(cell.{named[name]}::varchar, '') from cell where ({share}) is null limit 1"
         if found := self.database.execute(odd).fetchone():
             raise InputError(
                 f"{path}: column {name!r}: {found[0]!r} does not say whether a record was imputed (0 or 1)"
             )
-        rows = self.database.execute(
-            f"select rowid as id, {value} in ({_listed(YES)}) as marked from cell"
-        ).fetchnumpy()
+        rows = self.database.execute(f"select rowid as id, ({share}) = 1 as marked from cell").fetchnumpy()
         marked = np.zeros(len(rows["id"]), dtype=np.bool_)
         marked[np.asarray(rows["id"], dtype=np.int64)] = rows["marked"]
         return marked
@@ -296,8 +294,12 @@ class Run:
             raise OutputError(f"{out}: cannot be written ({error})") from None
 
 
-def _listed(values: tuple[str, ...]) -> str:
-    return ", ".join(map(literal, values))
+def imputed_share(field: str, *, parts: bool) -> str:
+    """SQL: which share of a record was imputed: 1 or 0 by what `field` says, with `parts` a number, or null."""
+    text = f"coalesce(lower(trim({field}::varchar)), '')"
+    yes, no = (", ".join(map(literal, words)) for words in (YES, NO))
+    other = f"try_cast({text} as double)" if parts else "null"
+    return f"case when {text} in ({yes}) then 1 when {text} in ({no}) then 0 else {other} end"
 
 
 def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None:

@@ -20,7 +20,7 @@ from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import counts
 from safemargin.swap.reading import Progress, duck_source, roles_of, steps
 from safemargin.swap.simulated import Simulated, beside
-from safemargin.swap.tables import FORMATS, Roles, Run
+from safemargin.swap.tables import FORMATS, Roles, Run, imputed_share
 from safemargin.tabulate.duck import DuckSource, connected, quoted
 from safemargin.tabulate.profiles import check_columns
 
@@ -29,7 +29,6 @@ ADULT = 18
 ADULTS, MINORS = "adults", "minors"
 UNIQUE, IMPUTED, RARE = "unique in", "imputed share", "rare in"
 """Columns that stand beside the records during a run."""
-YES, NO = ("true", "t", "yes", "y"), ("false", "f", "no", "n")
 
 
 @dataclass(frozen=True)
@@ -175,8 +174,7 @@ def _more(path: Path, source: DuckSource, wish: Targeting, database: duckdb.Duck
         found[f"{RARE} {name}"] = f"list_distinct(list({text}))" if people else f"[{text}]"
     share = "0"
     if wish.imputed is not None:
-        text = f"lower({fields[wish.imputed]}::varchar)"
-        share = f"case when {text} in {YES} then 1 when {text} in {NO} then 0 else try_cast({text} as double) end"
+        share = imputed_share(fields[wish.imputed], parts=True)
         words = "must be true, false or a share from 0 to 1"
         _refuse(database, source, wish.imputed, f"({share}) between 0 and 1", words)
     found[IMPUTED] = f"avg({share})" if people else f"({share})::double"
