@@ -112,8 +112,7 @@ _Run = tuple[int, list[tuple[float, int]]]
 def _run(data: Counted, rate: Fraction, tables: Sequence[HeldTable]) -> _Run:
     cells, exchange = data.cells, data.draw(rate)
     changed = int((exchange.swapped != cells.swapped[exchange.cell]).sum())
-    errors = [table.error(cells, exchange) for table in tables]
-    return changed, [(error.relative, filled) for error, filled in errors]
+    return changed, [table.error(cells, exchange) for table in tables]
 
 
 def _trial(rate: Fraction, epsilon: float, tables: Sequence[HeldTable], several: Sequence[_Run]) -> Trial:

@@ -128,7 +128,7 @@ def roles_of(
     return Roles(swapped, match, (PEOPLE,), held), query
 
 
-def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
+def steps(progress: Progress | None) -> Callable[[], None]:
     """What is to be called after each step of a run."""
     done = 0
 
@@ -136,7 +136,7 @@ def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, number)
+            progress(done, STEPS)
 
     return say
 
