@@ -391,7 +391,7 @@ BAD: list[tuple[str, tuple[str, ...], str]] = [
     ("targeted", ("--age", "adults"), "age = adults: counts adults and minors of households"),
     ("targeted", ("--household", "id", "--age", "key"), "has a column 'adults' already"),
     ("targeted", ("--household", "state"), "column 'state' numbers the households; it has no other role"),
-    ("targeted", ("--format", "xlsx"), "format = xlsx: must be one of parquet, csv"),
+    ("targeted", ("--format", "xlsx"), "format = xlsx: must be parquet or csv"),
     ("targeted", ("--hold", "adults"), "column 'adults' has two roles"),
     ("across", ("--loose", "race"), "loose column 'race': must be one of those matched on (state, adults)"),
     ("across", ("--loose", ","), "loose: name at least one matched column"),
@@ -399,7 +399,9 @@ BAD: list[tuple[str, tuple[str, ...], str]] = [
     ("across", ("--alpha", "2"), "must lie between 0 and 1"),
     ("across", ("--rate", "1"), "rate = 1: must lie between 0 and 1"),
     ("across", ("--swap", "town"), "'town'"),
-    ("across", ("--format", "xlsx"), "format = xlsx: must be one of parquet, csv"),
+    ("targeted", ("--unit", ""), "unit: say what a record is, e.g. person"),
+    ("across", ("--unit", " "), "unit: say what a record is, e.g. person"),
+    ("across", ("--format", "xlsx"), "format = xlsx: must be parquet or csv"),
 ]
 
 

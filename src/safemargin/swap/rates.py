@@ -9,7 +9,7 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import swap_epsilon
 from safemargin.mechanisms.swapping import Strata
 from safemargin.swap.held import HeldTable, held_tables
-from safemargin.swap.reading import Counted, Progress, check_unit, counted
+from safemargin.swap.reading import Counted, Progress, counted
 from safemargin.swap.tables import Roles
 
 RATES = tuple(Fraction(percent, 100) for percent in (1, 2, 5, 10, 20, 30, 40, 50))
@@ -77,8 +77,7 @@ def try_rates(
     to the count; cells that hold nobody are left out and counted.
     """
     chosen = _checked(rates, runs)
-    check_unit(unit)
-    with counted(path, swapped, match, hold, household, imputed) as data:
+    with counted(path, swapped, match, hold, household, imputed, unit=unit) as data:
         if data.strata.exchanging == 0:
             raise InputError(f"{path}: no two records that agree on what is matched differ in what is swapped")
         tables, too_large = held_tables(data.run, data.cells, data.rows)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -18,10 +19,10 @@ from safemargin.mechanisms.swapping import Cells, Exchange
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Change, Distance, Guarantee
 from safemargin.model.universe import counts
-from safemargin.swap.reading import Progress, duck_source, roles_of, steps
+from safemargin.swap.reading import Progress, opened, steps
 from safemargin.swap.simulated import Simulated, beside
-from safemargin.swap.tables import FORMATS, Roles, Run, imputed_share
-from safemargin.tabulate.duck import DuckSource, connected, quoted
+from safemargin.swap.tables import Roles, Run, imputed_share
+from safemargin.tabulate.duck import DuckSource, quoted
 from safemargin.tabulate.profiles import check_columns
 
 METHOD = "targeted pair swapping"
@@ -78,20 +79,13 @@ def swap_targeted(
     path: Path, out: Path, wish: Targeting, *, file_format: str = "parquet", progress: Progress | None = None
 ) -> Simulated:
     """Swap the households of a file in pairs, and write them to the new file `out`, or nothing."""
-    if file_format not in FORMATS:
-        raise InputError(f"format = {file_format}: must be one of {', '.join(FORMATS)}")
-    source = duck_source(path)
     say = steps(progress)
-    with connected(path) as database:
-        more = _more(path, source, wish, database)
-        swapped, match = wish.geography[1:], (wish.geography[0], *wish.match)
-        roles, scan = roles_of(path, source, swapped, match, wish.hold, wish.household, database, more)
-        run = Run(database, roles)
-        run.count(scan, [name for name in more if name not in (ADULTS, MINORS)])
+    swapped, match, asked = wish.geography[1:], (wish.geography[0], *wish.match), (wish.hold, wish.household)
+    more = partial(_more, path, wish)
+    with opened(path, swapped, match, *asked, unit=wish.unit, file_format=file_format, more=more) as run:
+        roles = run.roles
         say()
         cells, ids = run.cells()
-        if not len(ids):
-            raise InputError(f"{path}: the table is empty")
         traits = _traits(run, wish, ids)
         say()
         order = draw_order(len(ids))
@@ -160,7 +154,7 @@ def promise(roles: Roles, wish: Targeting) -> Guarantee:
     )
 
 
-def _more(path: Path, source: DuckSource, wish: Targeting, database: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
+def _more(path: Path, wish: Targeting, source: DuckSource, database: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
     """The SQL of columns that tell who is at risk, and of those that count people."""
     asked = [*wish.unique, *wish.rare, *(name for name in (wish.imputed, wish.age) if name is not None)]
     check_columns(path, source.columns, asked)
