@@ -285,6 +285,45 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
     assert guarantee_from(json.loads(json.dumps(document(promise))), "x") == promise
 
 
+@pytest.mark.parametrize("way", ["swap", "targeted", "across"])
+def test_columns_joined_after_swapping_households_are_refused(way: str, tmp_path: Path) -> None:
+    """The promise tells what is held of the people in a household, and noise takes nothing else for it."""
+    keyed = [(*row, n / 1000) for n, row in enumerate(people())]
+    path, out = written(tmp_path / "p.csv", (*PEOPLE, "key"), keyed), tmp_path / "o.csv"
+    if way == "swap":
+        more = {"household": "hh", "form": "records", "file_format": "csv"}
+        promise = swap_file(path, out, ["block"], ["state"], rate=TWENTIETH, **more).guarantee  # type: ignore[arg-type]
+    elif way == "targeted":
+        wish = Targeting(("state", "block"), ("adults",), Risk(TWENTIETH), household="hh", age="age")
+        promise = swap_targeted(path, out, wish, file_format="csv").guarantee
+    else:
+        size = "household_size"
+        loose = {"rate": TWENTIETH, "alpha": TWENTIETH, "household": "hh", "file_format": "csv"}
+        promise = swap_across_file(path, out, ["block"], ["state", size], [size], **loose).guarantee  # type: ignore[arg-type]
+    assert promise.population.determines == tuple(
+        ("people", name) for name in ("tenure", "age", "race", "imputed", "key")
+    )
+    assert guarantee_from(json.loads(json.dumps(document(promise))), "x") == promise
+    noise = ptable(request(5, "2"))[0]
+    assert perturb(out, Columns(("block", "race"), key="key"), noise, {}, after=promise).guarantee.budget is None
+    joined = tmp_path / "j.csv"
+    duckdb.sql(f"copy (select *, age % 2 as ill from '{out}') to '{joined}'")
+    with pytest.raises(InputError, match="column 'ill' is not among those that the promise of .* is about"):
+        perturb(joined, Columns(("block", "ill"), key="key"), noise, {}, after=promise)
+
+
+def test_a_held_column_called_people_is_one_column(tmp_path: Path) -> None:
+    rows = [(n % 4, n % 3, n % 2, n / 100) for n in range(60)]
+    path, out = written(tmp_path / "p.csv", ("county", "people", "ill", "key"), rows), tmp_path / "o.csv"
+    options = {"rate": TWENTIETH, "form": "records", "file_format": "csv"}
+    promise = swap_file(path, out, ["county"], [], ["people", "key"], **options).guarantee  # type: ignore[arg-type]
+    noise = ptable(request(5, "2"))[0]
+    assert promise.population.determines == ()
+    assert perturb(out, Columns(("county", "people"), key="key"), noise, {}, after=promise).counts.sum() > 0
+    with pytest.raises(InputError, match="column 'ill' is not among those"):
+        perturb(path, Columns(("county", "ill"), key="key"), noise, {}, after=promise)
+
+
 TARGETED = ("--geography", "state,county,tract,block", "--match", "adults,minors,tenure", "--rate", "0.05")
 ACROSS = ("--swap", "county", "--match", "state,adults", "--loose", "adults", "--rate", "0.1", "--alpha", "0.2")
 
@@ -352,7 +391,7 @@ BAD: list[tuple[str, tuple[str, ...], str]] = [
     ("targeted", ("--age", "adults"), "age = adults: counts adults and minors of households"),
     ("targeted", ("--household", "id", "--age", "key"), "has a column 'adults' already"),
     ("targeted", ("--household", "state"), "column 'state' numbers the households; it has no other role"),
-    ("targeted", ("--format", "xlsx"), "format = xlsx: must be one of parquet, csv"),
+    ("targeted", ("--format", "xlsx"), "format = xlsx: must be parquet or csv"),
     ("targeted", ("--hold", "adults"), "column 'adults' has two roles"),
     ("across", ("--loose", "race"), "loose column 'race': must be one of those matched on (state, adults)"),
     ("across", ("--loose", ","), "loose: name at least one matched column"),
@@ -360,7 +399,9 @@ BAD: list[tuple[str, tuple[str, ...], str]] = [
     ("across", ("--alpha", "2"), "must lie between 0 and 1"),
     ("across", ("--rate", "1"), "rate = 1: must lie between 0 and 1"),
     ("across", ("--swap", "town"), "'town'"),
-    ("across", ("--format", "xlsx"), "format = xlsx: must be one of parquet, csv"),
+    ("targeted", ("--unit", ""), "unit: say what a record is, e.g. person"),
+    ("across", ("--unit", " "), "unit: say what a record is, e.g. person"),
+    ("across", ("--format", "xlsx"), "format = xlsx: must be parquet or csv"),
 ]
 
 
@@ -425,6 +466,20 @@ def test_nobody_to_exchange_with(tmp_path: Path) -> None:
     assert (found.selected, found.changed, found.beside) == (6, 0, None)
     assert "Nothing is promised" in simulated_page("h", found)
     assert found.counts["partner"]["nobody that matches"] == 6
+
+
+def test_equal_records_of_a_stratum_are_one_kind_beside_too(tmp_path: Path) -> None:
+    """Four equal records are no stratum with two different ones, listed or counted: the largest has three."""
+    rows = [("s", 1, "c", "x")] * 4 + [("s", 2, "c", "x"), ("s", 2, "d", "y"), ("s", 2, "d", "z")]
+    head = "state", "size", "county", "race"
+    options = {"rate": Fraction(1, 2), "alpha": Fraction(1, 2)}
+    for times in (1, 20):
+        path = written(tmp_path / "h.csv", head, rows * times)
+        out = tmp_path / f"{times}.parquet"
+        found = swap_across_file(path, out, ["county"], ["state", "size"], ["size"], **options)  # type: ignore[arg-type]
+        assert found.beside is not None
+        assert f"{3 * times} records in the largest stratum" in found.beside.guarantee.varies
+        assert found.beside.guarantee.epsilon == pytest.approx(math.log(3 * times + 1))
 
 
 def test_absent_values(tmp_path: Path) -> None:

@@ -223,6 +223,33 @@ def test_imputed_records_are_never_moved(run: Run, tmp_path: Path, listed: bool)
     assert told["largest_stratum"] == 180
 
 
+def test_marks_are_the_same_words_everywhere(run: Run, tmp_path: Path) -> None:
+    """Whole records alone can be marked in `swap`; a simulation also takes a share of one."""
+    path, marks = tmp_path / "p.csv", ["1", "True", "t", "YES", " y ", "0", "false", "F", "no", "n", ""]
+    usual = ("--rate", "0.5", "--imputed", "flag", "--json")
+    ways = {
+        "swap": ("swap", path, "--swap", "s", "--match", "m", *usual),
+        "swap-rates": ("swap-rates", path, "--swap", "s", "--match", "m", "--rates", "0.5", "--runs", 2, *usual[2:]),
+        "targeted": ("simulate", "targeted", path, "--geography", "m,s", "--match", "size", *usual),
+    }
+    for shares in ([], ["0.25"]):
+        records = [(0, s, 1, flag) for s in range(5) for flag in (*marks, *shares)]
+        path.write_text("m,s,size,flag\n" + "".join(f'{m},{s},{size},"{flag}"\n' for m, s, size, flag in records))
+        for name, call in ways.items():
+            out = () if name == "swap-rates" else ("--out", tmp_path / f"{name}{len(shares)}")
+            ran = run(*call, *out)
+            if shares and name != "targeted":
+                assert ran.code == 2 and "'0.25' does not say whether a record was imputed" in ran.err
+            elif name == "targeted":
+                assert ran.code == 0, ran.err
+                moved = f"select count(*) from '{out[1]}/inside/swapped.parquet' group by s, trim(lower(flag))"
+                assert {
+                    count for (count,) in duckdb.sql(f"{moved} having trim(lower(flag)) in ('t', 'y')").fetchall()
+                } == {1}
+            else:
+                assert ran.code == 0 and ran.document["largest_stratum"] == 30
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

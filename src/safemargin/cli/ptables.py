@@ -13,7 +13,7 @@ from safemargin.errors import InputError, OutputError
 from safemargin.mechanisms.key_table import key_table
 from safemargin.mechanisms.ptable import Missed, fallen_short, reference_ptable, request, without_js
 from safemargin.mechanisms.ptable import ptable as make_ptable
-from safemargin.model.guarantee_file import promise_text, read_guarantee
+from safemargin.model.guarantee_file import PROMISE, promise_text, read_guarantee
 from safemargin.model.ptable import KeyTable, PTable
 from safemargin.perturb import perturb as run_perturb
 from safemargin.publish import check_folder, write_folder
@@ -127,7 +127,7 @@ def perturb(
     if folder is not None:
         written = {"published/table.csv": perturbed_csv(found), "inside/table.csv": perturbed_csv(found, inside=True)}
         if after is not None:
-            written["published/promise.json"] = promise_text(found.guarantee)
+            written[f"published/{PROMISE}"] = promise_text(found.guarantee)
         write_folder(folder, {name: text.encode() for name, text in written.items()})
         files = [str(folder / name) for name in written]
     if as_json:

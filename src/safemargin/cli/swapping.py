@@ -1,6 +1,5 @@
 """The command that swaps records."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from safemargin.cli.options import axes
 from safemargin.cli.terminal import Json, note, out, print_json, progress_bar, write
 from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rate_of
-from safemargin.model.guarantee_file import document
+from safemargin.model.guarantee_file import PROMISE, promise_text
 from safemargin.report.swapping import show_swapped, swap_page, swapped_document
 from safemargin.swap import FORMS, Swapped, swap_folder
 from safemargin.swap.tables import FORMATS
@@ -44,8 +43,7 @@ def swap(
         raise InputError("--higher: goes with --epsilon, which has two rates")
 
     def tell(found: Swapped, draft: Path) -> None:
-        promise = json.dumps({"schema": 1, **document(found.guarantee)}, indent=2, ensure_ascii=False) + "\n"
-        write(draft / "published" / "promise.json", promise)
+        write(draft / "published" / PROMISE, promise_text(found.guarantee))
         write(draft / "inside" / "report.html", swap_page(f"{file.stem}, swapped", found))
 
     with progress_bar("swapping") as progress:

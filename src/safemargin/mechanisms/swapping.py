@@ -24,8 +24,6 @@ LARGE = 1 << 15
 TOGETHER = 1 << 22
 """Small strata that are permuted at a time: their numbers take 22 bits of a word, which leaves 42 random ones."""
 
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True)
 class Cells:
@@ -67,10 +65,10 @@ class Exchange:
     """Selections of exactly one record, which were drawn again."""
 
 
-def strata(cells: Cells, varies: Callable[[int], bool] | None = None) -> Strata:
+def strata(cells: Cells, varies: Callable[[IntArray], bool] | None = None) -> Strata:
     """The sizes that decide what swapping promises. They follow from the invariants, so they may be published.
 
-    `varies` tells of a stratum whether it holds two different records; without it, different cells are.
+    `varies` tells whether two of some cells, which make a stratum, differ; without it, different cells do.
     """
     first, sizes = _sizes(cells)
     if not len(first):
@@ -84,7 +82,7 @@ def strata(cells: Cells, varies: Callable[[int], bool] | None = None) -> Strata:
         for place in np.argsort(-sizes, kind="stable"):
             if sizes[place] <= largest or sizes[place] < 2:
                 break
-            if varies(int(cells.stratum[first[place]])):
+            if varies(np.arange(first[place], first[place] + kinds[place])):
                 largest = int(sizes[place])
     return Strata(int(sizes.sum()), len(first), int((sizes == 1).sum()), largest, exchanging)
 
@@ -104,13 +102,13 @@ def largest_of_margins(held: Sequence[Sequence[int]], swapped: Sequence[Sequence
     return largest
 
 
-def swap(cells: Cells, rate: Fraction, progress: Progress | None = None) -> Exchange:
+def swap(cells: Cells, rate: Fraction) -> Exchange:
     """Select, and exchange the swapped values of the selected by a random permutation that moves all of them."""
     if not 0 <= rate <= 1:
         raise InputError(f"rate = {rate}: must lie between 0 and 1")
     _, sizes = _sizes(cells)
     ends = np.cumsum(sizes)
-    picked, redrawn = _select(sizes, ends, rate, progress)
+    picked, redrawn = _select(sizes, ends, rate)
     bounds = np.searchsorted(picked, ends)
     order = derange(np.diff(bounds, prepend=0))
     alone = len(cells.counts) == (int(ends[-1]) if len(ends) else 0)  # one record per cell
@@ -166,15 +164,13 @@ def _derange_many(source: IntArray, starts: IntArray, sizes: IntArray, waiting: 
         waiting = waiting[again]
 
 
-def _select(sizes: IntArray, ends: IntArray, rate: Fraction, progress: Progress | None) -> tuple[IntArray, int]:
+def _select(sizes: IntArray, ends: IntArray, rate: Fraction) -> tuple[IntArray, int]:
     """Numbers of the selected records, ascending, and how many selections were drawn again."""
     total = int(ends[-1]) if len(ends) else 0
     found = []
     for start in range(0, total, CHUNK):
         chosen = system_choices(rate, min(CHUNK, total - start))
         found.append(np.flatnonzero(chosen).astype(np.int64) + start)
-        if progress is not None:
-            progress(min(start + CHUNK, total), total)
     picked = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
     per = np.diff(np.searchsorted(picked, ends), prepend=0)
     lonely = np.flatnonzero(per == 1)

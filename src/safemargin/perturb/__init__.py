@@ -23,9 +23,6 @@ from safemargin.tabulate.combined import Hierarchies
 from safemargin.tabulate.hierarchy import tree
 from safemargin.tabulate.keyed import MILLIONTHS, Cells, Columns, read_cells
 
-PEOPLE = "people"
-"""What a promise about households calls all that is held of the people in one."""
-
 
 def perturb(
     path: Path,
@@ -89,9 +86,10 @@ def _check_call(columns: Columns, secret: Path | None) -> None:
 
 def _check_after(path: Path, columns: Columns, after: Guarantee) -> None:
     """Columns that the first mechanism did not have were joined to its output later: its promise is not about them."""
-    known = {name for each in after.population.records for name in each.variables}
+    about = after.population
+    known = about.closure(tuple(name for each in about.records for name in each.variables))
     for name in (*columns.axes, columns.key, columns.id, columns.weight):
-        if known and name is not None and name not in known and PEOPLE not in known:
+        if known and name is not None and name not in known:
             raise InputError(
                 f"{path}: column {name!r} is not among those that the promise of {after.mechanism} is about "
                 f"({', '.join(sorted(known))}); swap the file with it, or leave --after out"

@@ -14,10 +14,10 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import rates_for, short_rate, swap_epsilon
 from safemargin.mechanisms.swapping import Exchange, Strata
 from safemargin.model.guarantee import Change, Distance, Guarantee
-from safemargin.model.universe import Population, Records, counts
+from safemargin.model.universe import counts
 from safemargin.publish import new_folder
-from safemargin.swap.reading import Counted, Progress, check_unit, counted, steps
-from safemargin.swap.tables import FORMATS, Roles, TableError
+from safemargin.swap.reading import Counted, Progress, counted, steps
+from safemargin.swap.tables import Roles, TableError
 
 FORMS = ("table", "records")
 DIGITS = (9, 12, 15, 18)
@@ -68,9 +68,10 @@ def swap_file(
     With `household`, records are the households that this column numbers: the people in them stay together. Records
     that the column `imputed` marks are never moved.
     """
-    _check_options(rate, epsilon, unit, form, file_format)
+    _check_options(rate, epsilon, form)
     say = steps(progress)
-    with counted(path, swapped, match, hold, household, imputed, say) as data:
+    asked = swapped, match, hold, household, imputed
+    with counted(path, *asked, say, unit=unit, file_format=file_format) as data:
         run, roles = data.run, data.run.roles
         _check_names(path, roles, form)
         chosen = _rate(rate, epsilon, higher, data.strata)
@@ -140,7 +141,7 @@ def promise(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int
         f"{unit} record that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
         epsilon,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
-        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
+        roles.population(unit),
         change,
         varies=f"swap rate {rate}; {found.largest:,} records{others} in the largest stratum with two different ones",
         rule=f"permutation swapping (Theorem 1){' of the records' if others else ''}{others}",
@@ -165,12 +166,9 @@ def _remarks(rate: Fraction, found: Strata, imputed: int | None) -> Iterator[str
         yield f"Where all swapped values of a stratum agree nothing changes; without those, epsilon is {tight:.6g}."
 
 
-def _check_options(rate: Fraction | None, epsilon: float | None, unit: str, form: str, file_format: str) -> None:
+def _check_options(rate: Fraction | None, epsilon: float | None, form: str) -> None:
     if form not in FORMS:
         raise InputError(f"form = {form}: must be {' or '.join(FORMS)}")
-    if file_format not in FORMATS:
-        raise InputError(f"format = {file_format}: must be {' or '.join(FORMATS)}")
-    check_unit(unit)
     if (rate is None) == (epsilon is None):
         raise InputError("rate, epsilon: give one of them")
 

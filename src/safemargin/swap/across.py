@@ -1,6 +1,7 @@
 """Swapping a file across strata with a small probability: the table of what is matched is no longer exact."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,14 +9,13 @@ import numpy as np
 
 from safemargin.errors import InputError
 from safemargin.mechanisms.across_swapping import rates, swap_across
-from safemargin.mechanisms.swapping import Cells, strata
+from safemargin.mechanisms.swapping import Cells
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Change, Distance, Guarantee
-from safemargin.model.universe import Population, Records, counts
-from safemargin.swap.reading import Progress, duck_source, held_columns, roles_of, steps
+from safemargin.model.universe import counts
+from safemargin.swap.reading import Progress, opened, steps
 from safemargin.swap.simulated import Simulated, beside
-from safemargin.swap.tables import FORMATS, Roles, Run
-from safemargin.tabulate.duck import connected
+from safemargin.swap.tables import Roles, Run
 
 METHOD = "swapping across strata"
 
@@ -40,20 +40,17 @@ def swap_across_file(
     A selected record exchanges with others that agree on `match`; with probability `alpha` it need not agree on those
     of these columns that are `loose`.
     """
-    _check_options(match, loose, file_format)
+    _check_options(match, loose)
     rates(rate, alpha)
-    source = duck_source(path)
     say = steps(progress)
     what = "household" if household else unit
-    with connected(path) as database:
-        strict, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
-        kept = tuple(name for name in match if name not in loose)
-        roles = Roles(strict.swap, kept, (*strict.hold, *dict.fromkeys(loose)))
-        people = held_columns(source, swapped, match, hold, household) if household else ()
-        run = Run(database, roles, people)
-        run.count(scan)
+    asked = swapped, match, hold, household
+    with opened(path, *asked, unit=unit, file_format=file_format, loose=loose) as run:
+        roles = run.roles
+        held = tuple(name for name in roles.hold if name not in loose)
+        strict = replace(roles, match=tuple(match), hold=held)
         say()
-        cells, wide, ids = _by_stratum(path, run, len(strict.hold))
+        cells, wide, ids = _by_stratum(run, len(held))
         say()
         crossing = swap_across(cells, wide, rate, alpha)
         say()
@@ -62,7 +59,7 @@ def swap_across_file(
         say()
         errors = run.errors_by_area()
         run.write(out, "records", file_format, household)
-        other = beside(run, cells, ids, strata(cells), strict, what, rate)
+        other = beside(run, cells, ids, strict, what, rate)
         say()
     selected = len(crossing.exchange.cell)
     return Simulated(
@@ -81,9 +78,7 @@ def swap_across_file(
     )
 
 
-def _check_options(match: Sequence[str], loose: Sequence[str], file_format: str) -> None:
-    if file_format not in FORMATS:
-        raise InputError(f"format = {file_format}: must be one of {', '.join(FORMATS)}")
+def _check_options(match: Sequence[str], loose: Sequence[str]) -> None:
     if not loose:
         raise InputError("loose: name at least one matched column that records need not always agree on")
     for name in loose:
@@ -101,7 +96,7 @@ def promise(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alpha
         "known for this.",
         None,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
-        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
+        roles.population(unit),
         Change(Distance.HAMMING, unit),
         rule="none: the budget of probabilistic unit matching is open (Bailie, Gong and Meng, section 6.2)",
         remarks=(
@@ -112,12 +107,10 @@ def promise(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alpha
     )
 
 
-def _by_stratum(path: Path, run: Run, first: int) -> tuple[Cells, IntArray, IntArray]:
+def _by_stratum(run: Run, first: int) -> tuple[Cells, IntArray, IntArray]:
     """Cells in order of wide strata and of the strata in them, which the loose columns from the `first` held one make;
     the wide stratum of each, and its row in the database."""
     cells, ids = run.cells()
-    if not len(ids):
-        raise InputError(f"{path}: the table is empty")
     loose = ", ".join(run.hold[first:])
     query = f"select rowid as id, dense_rank() over (order by {loose}) - 1 as kind from cell"
     found = run.database.execute(query).fetchnumpy()

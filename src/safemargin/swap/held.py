@@ -6,7 +6,7 @@ import numpy as np
 
 from safemargin.mechanisms.swapping import Cells, Exchange
 from safemargin.model.arrays import IntArray
-from safemargin.swap.tables import Run, TableError
+from safemargin.swap.tables import Run
 
 MOST_CELLS = 1 << 25
 """Of a table that is kept."""
@@ -37,15 +37,14 @@ class HeldTable:
         """Cells that hold nobody: both values occur, but not together."""
         return len(self.counts) - self.cells
 
-    def error(self, cells: Cells, exchange: Exchange) -> tuple[TableError, int]:
-        """What an exchange changes: the mean errors of cells that hold somebody, and how many empty ones it fills."""
+    def error(self, cells: Cells, exchange: Exchange) -> tuple[float, int]:
+        """What an exchange changes: the mean relative error of cells with somebody, and how many empty it fills."""
         change = self._places(exchange.cell, exchange.swapped) - self._places(
             exchange.cell, cells.swapped[exchange.cell]
         )
         held = self.counts > 0
-        off = np.abs(change[held])
-        mean, relative = float(off.mean()), float((off / self.counts[held]).mean())
-        return TableError(self.column, self.cells, mean, relative), int(np.count_nonzero(change[~held]))
+        relative = float((np.abs(change[held]) / self.counts[held]).mean())
+        return relative, int(np.count_nonzero(change[~held]))
 
     def _places(self, cell: IntArray, swapped: IntArray) -> IntArray:
         """The table of records of these cells if they had these swapped values."""

@@ -9,7 +9,7 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.swap_loss import swap_epsilon
 from safemargin.mechanisms.swapping import Strata
 from safemargin.swap.held import HeldTable, held_tables
-from safemargin.swap.reading import Counted, Progress, check_unit, counted
+from safemargin.swap.reading import Counted, Progress, counted
 from safemargin.swap.tables import Roles
 
 RATES = tuple(Fraction(percent, 100) for percent in (1, 2, 5, 10, 20, 30, 40, 50))
@@ -77,8 +77,7 @@ def try_rates(
     to the count; cells that hold nobody are left out and counted.
     """
     chosen = _checked(rates, runs)
-    check_unit(unit)
-    with counted(path, swapped, match, hold, household, imputed) as data:
+    with counted(path, swapped, match, hold, household, imputed, unit=unit) as data:
         if data.strata.exchanging == 0:
             raise InputError(f"{path}: no two records that agree on what is matched differ in what is swapped")
         tables, too_large = held_tables(data.run, data.cells, data.rows)
@@ -112,8 +111,7 @@ _Run = tuple[int, list[tuple[float, int]]]
 def _run(data: Counted, rate: Fraction, tables: Sequence[HeldTable]) -> _Run:
     cells, exchange = data.cells, data.draw(rate)
     changed = int((exchange.swapped != cells.swapped[exchange.cell]).sum())
-    errors = [table.error(cells, exchange) for table in tables]
-    return changed, [(error.relative, filled) for error, filled in errors]
+    return changed, [table.error(cells, exchange) for table in tables]
 
 
 def _trial(rate: Fraction, epsilon: float, tables: Sequence[HeldTable], several: Sequence[_Run]) -> Trial:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,9 +10,9 @@ import duckdb
 import numpy as np
 
 from safemargin.errors import InputError
-from safemargin.mechanisms.swapping import Cells, Exchange, Strata, strata, swap
+from safemargin.mechanisms.swapping import Cells, Exchange, Strata, swap
 from safemargin.model.arrays import IntArray
-from safemargin.swap.tables import PEOPLE, Roles, Run
+from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
 from safemargin.tabulate.duck import DuckSource, connected, quoted
 from safemargin.tabulate.engines import open_source
 from safemargin.tabulate.profiles import check_columns
@@ -22,12 +22,8 @@ STEPS = 5
 """Of one run."""
 
 Progress = Callable[[int, int], None]
-
-
-def check_unit(unit: str) -> None:
-    """Raise if nobody could read what a record is."""
-    if not unit.strip():
-        raise InputError("unit: say what a record is, e.g. person")
+More = Callable[[DuckSource, duckdb.DuckDBPyConnection], Mapping[str, str]]
+"""Columns that a file does not have, in SQL: of one record, or aggregates over the people of a household."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +53,39 @@ class Counted:
 
 
 @contextmanager
+def opened(
+    path: Path,
+    swapped: Sequence[str],
+    match: Sequence[str],
+    hold: Sequence[str] | None,
+    household: str | None,
+    *,
+    unit: str,
+    file_format: str = "parquet",
+    loose: Sequence[str] = (),
+    more: More = lambda source, database: {},
+) -> Iterator[Run]:
+    """The records of a file in the database, at least one.
+
+    Columns that are `loose` are matched on at times only: they are held. Of `more`, what is not matched on is carried.
+    """
+    if not unit.strip():
+        raise InputError("unit: say what a record is, e.g. person")
+    if file_format not in FORMATS:
+        raise InputError(f"format = {file_format}: must be {' or '.join(FORMATS)}")
+    source = _duck_source(path)
+    with connected(path) as database:
+        added = more(source, database)
+        strict, scan = _roles_of(path, source, tuple(swapped), tuple(match), hold, household, database, added)
+        kept = tuple(name for name in strict.match if name not in loose)
+        run = Run(database, replace(strict, match=kept, hold=(*strict.hold, *dict.fromkeys(loose))))
+        run.count(scan, [name for name in added if name not in strict.match])
+        if not database.execute("select count(*) from cell").fetchall()[0][0]:
+            raise InputError(f"{path}: the table is empty")
+        yield run
+
+
+@contextmanager
 def counted(
     path: Path,
     swapped: Sequence[str],
@@ -65,31 +94,27 @@ def counted(
     household: str | None = None,
     imputed: str | None = None,
     done: Callable[[], None] = lambda: None,
+    *,
+    unit: str = "person",
+    file_format: str = "parquet",
 ) -> Iterator[Counted]:
     """The records of a file, counted; `done` is called after the first of two steps.
 
     `imputed` is a held or matched column that marks records which are never to be moved.
     """
-    source = duck_source(path)
-    with connected(path) as database:
-        roles, scan = roles_of(path, source, tuple(swapped), tuple(match), hold, household, database)
-        people = held_columns(source, swapped, match, hold, household) if household else ()
-        run = Run(database, roles, people)
-        run.count(scan)
+    with opened(path, swapped, match, hold, household, unit=unit, file_format=file_format) as run:
         done()
         cells, rows = run.cells()
-        if not len(rows):
-            raise InputError(f"{path}: the table is empty")
         free = None if imputed is None else np.flatnonzero(~run.marked(path, imputed)[rows])
-        inside = cells if free is None else _some(cells, free)
-        yield Counted(run, cells, rows, strata(inside, run.varies if run.listed else None), free)
+        found = run.strata(cells, rows) if free is None else run.strata(_some(cells, free), rows[free])
+        yield Counted(run, cells, rows, found, free)
 
 
 def _some(cells: Cells, places: IntArray) -> Cells:
     return Cells(cells.stratum[places], cells.swapped[places], cells.counts[places])
 
 
-def duck_source(path: Path) -> DuckSource:
+def _duck_source(path: Path) -> DuckSource:
     """A file of records that the database can read."""
     source = open_source(path)
     if not isinstance(source, DuckSource):
@@ -97,7 +122,7 @@ def duck_source(path: Path) -> DuckSource:
     return source
 
 
-def roles_of(
+def _roles_of(
     path: Path,
     source: DuckSource,
     swapped: tuple[str, ...],
@@ -105,17 +130,16 @@ def roles_of(
     hold: Sequence[str] | None,
     household: str | None,
     database: duckdb.DuckDBPyConnection,
-    more: Mapping[str, str] | None = None,
+    more: Mapping[str, str],
 ) -> tuple[Roles, str]:
     """The roles of all columns, and the query that gives the records with these columns and with `more`.
 
-    With `household`, records are the households that this column numbers: the people in them stay together. `more` are
-    columns that the file does not have, in SQL: of one record, or aggregates over the people of a household.
+    With `household`, records are the households that this column numbers: the people in them stay together.
     """
-    added = {**({SIZE: "count(*)"} if household else {}), **(more or {})}
+    added = {**({SIZE: "count(*)"} if household else {}), **more}
     wanted = [name for name in (*swapped, *match) if name not in added]
     check_columns(path, source.columns, [*wanted, *(hold or ()), *([household] if household else [])])
-    held, fields = held_columns(source, swapped, match, hold, household), source.fields
+    held, fields = _held_columns(source, swapped, match, hold, household), source.fields
     roles = Roles(swapped, match, held)
     extra = [f"{sql} as {quoted(name)}" for name, sql in added.items()]
     if household is None:
@@ -126,10 +150,10 @@ def roles_of(
     packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
     people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}"
     query = f"(select {', '.join([*each, people, *extra])} from {source.scan} group by {fields[household]})"
-    return Roles(swapped, match, (PEOPLE,)), query
+    return Roles(swapped, match, (PEOPLE,), held), query
 
 
-def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
+def steps(progress: Progress | None) -> Callable[[], None]:
     """What is to be called after each step of a run."""
     done = 0
 
@@ -137,12 +161,12 @@ def steps(progress: Progress | None, number: int = STEPS) -> Callable[[], None]:
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, number)
+            progress(done, STEPS)
 
     return say
 
 
-def held_columns(
+def _held_columns(
     source: DuckSource,
     swapped: Sequence[str],
     match: Sequence[str],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.mechanisms.swapping import Cells, Strata, swap
+from safemargin.mechanisms.swapping import Cells, swap
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Guarantee
 from safemargin.publish import new_folder
@@ -50,9 +50,7 @@ class Simulated:
     file: str
 
 
-def beside(
-    run: Run, cells: Cells, ids: IntArray, found: Strata, roles: Roles, unit: str, rate: Fraction
-) -> Beside | None:
+def beside(run: Run, cells: Cells, ids: IntArray, roles: Roles, unit: str, rate: Fraction) -> Beside | None:
     """The same records by permutation swapping within the strata of `cells`; None at a rate of 0 or 1.
 
     The result of `run` is replaced by this one.
@@ -62,7 +60,7 @@ def beside(
     run.forget()
     changed = run.apply(cells, ids, swap(cells, rate))
     run.check()
-    return Beside(promise(roles, unit, rate, found), rate, changed, run.errors_by_area())
+    return Beside(promise(roles, unit, rate, run.strata(cells, ids)), rate, changed, run.errors_by_area())
 
 
 def simulate(folder: Path, file_format: str, run: Simulate, tell: Tell) -> Simulated:

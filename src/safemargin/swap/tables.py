@@ -8,8 +8,9 @@ import duckdb
 import numpy as np
 
 from safemargin.errors import InputError, OutputError
-from safemargin.mechanisms.swapping import Cells, Exchange
+from safemargin.mechanisms.swapping import Cells, Exchange, Strata, strata
 from safemargin.model.arrays import BoolArray, IntArray
+from safemargin.model.universe import Population, Records
 from safemargin.tabulate.duck import literal, quoted
 
 PEOPLE = "people"
@@ -20,19 +21,23 @@ WHOLE = 1_000_000
 """Rows of a table that is compared whole."""
 MANY = 20
 """Rows of which all are different that are not so by chance."""
-YES = ("1", "true", "yes")
-NO = ("0", "false", "no", "")
-"""What a column that marks records may hold."""
+YES = ("1", "true", "t", "yes", "y")
+NO = ("0", "false", "f", "no", "n", "")
+"""What a column that marks imputed records may hold, in any case."""
 FORMATS = {"parquet": "format parquet", "csv": "format csv, header"}
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What a column does: its values are exchanged, have to agree for that, or stay where they are."""
+    """What a column does: its values are exchanged, have to agree for that, or stay where they are.
+
+    Where records are households, the held column `PEOPLE` lists who is in one, with the columns `people` of each.
+    """
 
     swap: tuple[str, ...]
     match: tuple[str, ...]
     hold: tuple[str, ...]
+    people: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.swap:
@@ -47,6 +52,12 @@ class Roles:
             if other is not None:
                 raise InputError(f"columns {other!r} and {name!r} are told apart by case only; rename one of them")
             seen[name.casefold()] = name
+
+    def population(self, unit: str) -> Population:
+        """The data sets of records with these columns, and what follows from whom a household lists."""
+        columns = Records(f"{unit}s", (*self.match, *self.hold, *self.swap), True)
+        listed = tuple((PEOPLE, name) for name in self.people)
+        return Population(f"{unit} records", records=(columns,), determines=listed)
 
 
 @dataclass(frozen=True)
@@ -63,12 +74,8 @@ class TableError:
 class Run:
     """The tables of one run: `cell` before, `result` after."""
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles, people: tuple[str, ...] = ()) -> None:
+    def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles) -> None:
         self.database, self.roles = database, roles
-        self.free = "true"
-        """Which rows of `cell` may be moved, in SQL."""
-        self.fields = people
-        """What is held of each person, where records are households."""
         self.listed = False
         self.plain: set[str] = set()
         """Tables of numbers without absent values: they are joined by plain equality."""
@@ -99,27 +106,32 @@ class Run:
         self._number("strata", "m", self.match)
         self._number("places", "s", self.swap)
 
-    def varies(self, stratum: int) -> bool:
-        """Whether two records of a stratum differ."""
-        rest = ", ".join((*self.hold, *self.swap))
-        inside = f"cell join strata on {self._same('strata', self.match)} where strata.m = {stratum} and {self.free}"
-        kinds = ", ".join(f"cell.{name}" for name in (*self.hold, *self.swap))
-        query = f"select count(*) from (select distinct {rest} from (select {kinds} from {inside}) limit 2)"
-        return int(self.database.execute(query).fetchall()[0][0]) > 1
+    def strata(self, cells: Cells, rows: IntArray) -> Strata:
+        """How these cells divide; `rows` has the row that each has in the database, where equal ones may be listed."""
+        return strata(cells, (lambda places: self._varies(rows[places])) if self.listed else None)
+
+    def _varies(self, rows: IntArray) -> bool:
+        """Whether two of these records differ."""
+        columns = ", ".join((*self.match, *self.hold, *self.swap))
+        self.database.register("picked", {"id": rows})
+        inside = "cell where rowid in (select id from picked)"
+        query = f"select count(*) from (select distinct {columns} from {inside} limit 2)"
+        found = int(self.database.execute(query).fetchall()[0][0])
+        self.database.unregister("picked")
+        return found > 1
 
     def marked(self, path: Path, name: str) -> BoolArray:
         """For every row of `cell`, whether a held or matched column marks it; marked records are never moved."""
         named = dict(zip((*self.roles.match, *self.roles.hold), (*self.match, *self.hold), strict=True))
         if name not in named:
             raise InputError(f"{path}: column {name!r} marks imputed records, so it must be held or matched")
-        value = f"coalesce(lower(trim(cell.{named[name]}::varchar)), '')"
-        odd = f"select {value} from cell where {value} not in ({_listed(YES + NO)}) limit 1"
+        share = imputed_share(f"cell.{named[name]}", parts=False)
+        odd = f"select coalesce(cell.{named[name]}::varchar, '') from cell where ({share}) is null limit 1"
         if found := self.database.execute(odd).fetchone():
             raise InputError(
                 f"{path}: column {name!r}: {found[0]!r} does not say whether a record was imputed (0 or 1)"
             )
-        self.free = f"{value} in ({_listed(NO)})"
-        rows = self.database.execute(f"select rowid as id, not ({self.free}) as marked from cell").fetchnumpy()
+        rows = self.database.execute(f"select rowid as id, ({share}) = 1 as marked from cell").fetchnumpy()
         marked = np.zeros(len(rows["id"]), dtype=np.bool_)
         marked[np.asarray(rows["id"], dtype=np.int64)] = rows["marked"]
         return marked
@@ -208,23 +220,23 @@ class Run:
 
     def held_columns(self) -> tuple[str, ...]:
         """The held columns, those of the people of households among them."""
-        return (*self.fields, *(name for name in self.roles.hold if not (self.fields and name == PEOPLE)))
+        return (*self.roles.people, *(name for name in self.roles.hold if not (self.roles.people and name == PEOPLE)))
 
     def _held(self, name: str) -> str:
         """The values of a held column, one row for each person of a household."""
-        if name in self.fields:
+        if name in self.roles.people:
             return f"unnest({self.hold[self.roles.hold.index(PEOPLE)]}).{quoted(name)}"
         return self.hold[self.roles.hold.index(name)]
 
     def held_values(self, name: str) -> tuple[int, IntArray, IntArray, IntArray]:
         """How many values a held column has, and for rows of `cell` which of them a record has, and how often."""
         each = f"select rowid as id, {self._held(name)} as value from cell"
-        weighted = f"(select id, value, count(*) as w from ({each}) group by all)" if self.fields else f"({each})"
+        weighted = f"(select id, value, count(*) as w from ({each}) group by all)" if self.roles.people else f"({each})"
         number = "(select value, row_number() over () - 1 as v from (select distinct value from rows))"
         query = f"with rows as {weighted}, number as {number} select rows.*, v from rows join number on "
         found = self.database.execute(f"{query} rows.value is not distinct from number.value").fetchnumpy()
         ids, values = (np.asarray(found[key], dtype=np.int64) for key in ("id", "v"))
-        weights = np.asarray(found["w"], dtype=np.int64) if self.fields else np.ones(len(ids), dtype=np.int64)
+        weights = np.asarray(found["w"], dtype=np.int64) if self.roles.people else np.ones(len(ids), dtype=np.int64)
         return int(values.max(initial=-1)) + 1, ids, values, weights
 
     def naming(self) -> tuple[str, ...]:
@@ -282,8 +294,12 @@ class Run:
             raise OutputError(f"{out}: cannot be written ({error})") from None
 
 
-def _listed(values: tuple[str, ...]) -> str:
-    return ", ".join(map(literal, values))
+def imputed_share(field: str, *, parts: bool) -> str:
+    """SQL: which share of a record was imputed: 1 or 0 by what `field` says, with `parts` a number, or null."""
+    text = f"coalesce(lower(trim({field}::varchar)), '')"
+    yes, no = (", ".join(map(literal, words)) for words in (YES, NO))
+    other = f"try_cast({text} as double)" if parts else "null"
+    return f"case when {text} in ({yes}) then 1 when {text} in ({no}) then 0 else {other} end"
 
 
 def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None:

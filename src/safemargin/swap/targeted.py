@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -14,14 +15,14 @@ from safemargin.errors import InputError
 from safemargin.mechanisms.pair_law import targeted_law
 from safemargin.mechanisms.pair_swapping import Pairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
 from safemargin.mechanisms.swap_law import stratum, universe
-from safemargin.mechanisms.swapping import Cells, Exchange, strata
+from safemargin.mechanisms.swapping import Cells, Exchange
 from safemargin.model.arrays import IntArray
 from safemargin.model.guarantee import Change, Distance, Guarantee
-from safemargin.model.universe import Population, Records, counts
-from safemargin.swap.reading import Progress, duck_source, held_columns, roles_of, steps
+from safemargin.model.universe import counts
+from safemargin.swap.reading import Progress, opened, steps
 from safemargin.swap.simulated import Simulated, beside
-from safemargin.swap.tables import FORMATS, Roles, Run
-from safemargin.tabulate.duck import DuckSource, connected, quoted
+from safemargin.swap.tables import Roles, Run, imputed_share
+from safemargin.tabulate.duck import DuckSource, quoted
 from safemargin.tabulate.profiles import check_columns
 
 METHOD = "targeted pair swapping"
@@ -29,7 +30,6 @@ ADULT = 18
 ADULTS, MINORS = "adults", "minors"
 UNIQUE, IMPUTED, RARE = "unique in", "imputed share", "rare in"
 """Columns that stand beside the records during a run."""
-YES, NO = ("true", "t", "yes", "y"), ("false", "f", "no", "n")
 
 
 @dataclass(frozen=True)
@@ -79,21 +79,13 @@ def swap_targeted(
     path: Path, out: Path, wish: Targeting, *, file_format: str = "parquet", progress: Progress | None = None
 ) -> Simulated:
     """Swap the households of a file in pairs, and write them to the new file `out`, or nothing."""
-    if file_format not in FORMATS:
-        raise InputError(f"format = {file_format}: must be one of {', '.join(FORMATS)}")
-    source = duck_source(path)
     say = steps(progress)
-    with connected(path) as database:
-        more = _more(path, source, wish, database)
-        swapped, match = wish.geography[1:], (wish.geography[0], *wish.match)
-        roles, scan = roles_of(path, source, swapped, match, wish.hold, wish.household, database, more)
-        people = held_columns(source, swapped, match, wish.hold, wish.household) if wish.household else ()
-        run = Run(database, roles, people)
-        run.count(scan, [name for name in more if name not in (ADULTS, MINORS)])
+    swapped, match, asked = wish.geography[1:], (wish.geography[0], *wish.match), (wish.hold, wish.household)
+    more = partial(_more, path, wish)
+    with opened(path, swapped, match, *asked, unit=wish.unit, file_format=file_format, more=more) as run:
+        roles = run.roles
         say()
         cells, ids = run.cells()
-        if not len(ids):
-            raise InputError(f"{path}: the table is empty")
         traits = _traits(run, wish, ids)
         say()
         order = draw_order(len(ids))
@@ -108,8 +100,7 @@ def swap_targeted(
         say()
         errors = run.errors_by_area()
         run.write(out, "records", file_format, wish.household)
-        found = strata(cells, run.varies)
-        other = beside(run, cells, ids, found, roles, wish.counted, Fraction(changed, len(ids)))
+        other = beside(run, cells, ids, roles, wish.counted, Fraction(changed, len(ids)))
         say()
     return Simulated(
         METHOD,
@@ -156,14 +147,14 @@ def promise(roles: Roles, wish: Targeting) -> Guarantee:
         "published between data that agree on the tables named as invariants.",
         math.inf,
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
-        Population(f"{unit} records", records=(Records(kind, (*roles.match, *roles.hold, *roles.swap), True),)),
+        roles.population(unit),
         Change(Distance.HAMMING if wish.imputed is None else Distance.FROZEN, unit),
         rule="none: disjoint pairs leave some tables out of reach (Bailie, Gong and Meng, appendix C)",
         remarks=tuple(remarks),
     )
 
 
-def _more(path: Path, source: DuckSource, wish: Targeting, database: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
+def _more(path: Path, wish: Targeting, source: DuckSource, database: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
     """The SQL of columns that tell who is at risk, and of those that count people."""
     asked = [*wish.unique, *wish.rare, *(name for name in (wish.imputed, wish.age) if name is not None)]
     check_columns(path, source.columns, asked)
@@ -177,8 +168,7 @@ def _more(path: Path, source: DuckSource, wish: Targeting, database: duckdb.Duck
         found[f"{RARE} {name}"] = f"list_distinct(list({text}))" if people else f"[{text}]"
     share = "0"
     if wish.imputed is not None:
-        text = f"lower({fields[wish.imputed]}::varchar)"
-        share = f"case when {text} in {YES} then 1 when {text} in {NO} then 0 else try_cast({text} as double) end"
+        share = imputed_share(fields[wish.imputed], parts=True)
         words = "must be true, false or a share from 0 to 1"
         _refuse(database, source, wish.imputed, f"({share}) between 0 and 1", words)
     found[IMPUTED] = f"avg({share})" if people else f"({share})::double"
