@@ -17,12 +17,12 @@ import highspy
 import numpy as np
 from scipy.optimize import linprog
 
-from safemargin.bounds import bound
+from safemargin.bounds.bound import bound
+from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.system import System, system
-from safemargin.model.arrays import frozen
-from safemargin.model.exposure import Exposure
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
+from safemargin.core.arrays import frozen
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
 
 SAMPLE = 12
 

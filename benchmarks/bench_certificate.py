@@ -15,10 +15,10 @@ import numpy as np
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System, system
 from safemargin.bounds.witness import Family, largest_beta
-from safemargin.model.arrays import frozen
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.margins import exact_margins, knowing
-from safemargin.model.table import Table, Tally
+from safemargin.core.arrays import frozen
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.margins import exact_margins, knowing
+from safemargin.core.table import Table, Tally
 
 CASES = (((10, 8, 6, 5), 20_000), ((10, 8, 6, 5, 4), 60_000), ((20, 12, 8, 6, 4, 2), 500_000))
 

@@ -17,15 +17,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from rich.progress import Progress
 
-from safemargin import Table, Target, decide
-from safemargin.decide.maximise import maximise
-from safemargin.demo import write_city
-from safemargin.model.arrays import frozen, group_sums, row_keys
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.maximum import Wanted
-from safemargin.model.table import Tally
-from safemargin.project import Project
-from safemargin.tabulate import tabulate
+from safemargin import Table, Target
+from safemargin.core.arrays import frozen, group_sums, row_keys
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.table import Tally
+from safemargin.release.decide import decide
+from safemargin.release.decide.maximise import maximise
+from safemargin.release.demo import write_city
+from safemargin.release.maximum import Wanted
+from safemargin.release.project import Project
+from safemargin.release.tabulate import tabulate
 
 SIZES = (100, 9, 5, 3, 6, 4, 7, 2)
 

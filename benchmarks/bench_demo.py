@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from safemargin.demo import write_city
+from safemargin.release.demo import write_city
 
 with TemporaryDirectory() as folder:
     for people in (50_000, 500_000):

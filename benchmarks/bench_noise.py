@@ -17,13 +17,13 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.mechanisms.gaussian import DiscreteGaussian
-from safemargin.mechanisms.geometric import Geometric
-from safemargin.mechanisms.lookup import noise_of
-from safemargin.mechanisms.ptable import ptable, reference_ptable, request
-from safemargin.mechanisms.record_keys import record_keys, secret_of
-from safemargin.model.keys import HASHED
-from safemargin.tabulate.keyed import Columns, key_sums, read_cells
+from safemargin.noise.keyed_records import Columns, key_sums, read_cells
+from safemargin.samplers.gaussian import DiscreteGaussian
+from safemargin.samplers.geometric import Geometric
+from safemargin.samplers.keys import HASHED
+from safemargin.samplers.lookup import noise_of
+from safemargin.samplers.ptable_design import ptable, reference_ptable, request
+from safemargin.samplers.record_keys import record_keys, secret_of
 
 
 def timed(call: Callable[[], Any], runs: int = 3) -> tuple[float, Any]:

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import duckdb
 
-from safemargin.swap import swap_file
-from safemargin.tabulate.duck import SETTINGS
+from safemargin.io.duck import SETTINGS
+from safemargin.swap.swap import swap_file
 
 COUNTRY = """
 copy (

@@ -15,16 +15,16 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from safemargin.mechanisms.topdown.least_squares import fit
-from safemargin.model.attributes import Attributes, Grouping, Query
-from safemargin.model.design import Design, Measured
-from safemargin.model.spine import build_spine
-from safemargin.project.topdown import TopDownProject
-from safemargin.report.charts import to_svg
-from safemargin.tabulate.spines import count_people, read_design
+from safemargin.topdown.attributes import Attributes, Grouping, Query
 from safemargin.topdown.country import AGE, SEX, TENURE, write_country
+from safemargin.topdown.design import Design, Measured
 from safemargin.topdown.folder import Folder
+from safemargin.topdown.least_squares import fit
+from safemargin.topdown.project import TopDownProject
+from safemargin.topdown.spine import build_spine
 from safemargin.topdown.steps import estimate, publish_measurements
+from safemargin.topdown.tabulate import count_people, read_design
+from safemargin.ui.charts import to_svg
 
 STEPS = ("count", "measure", "least squares", "all estimates")
 

@@ -21,15 +21,15 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.audit import audit
-from safemargin.decide.withhold import withhold
-from safemargin.model.lattice import Lattice, flat, lattice
-from safemargin.model.linked import link
-from safemargin.model.release import Release
-from safemargin.model.target import Target
-from safemargin.randomness import numpy_generator
-from safemargin.report.pattern import pattern_csv
-from safemargin.tabulate.published import read_published
+from safemargin.audit.audit import audit
+from safemargin.core.lattice import Lattice, flat, lattice
+from safemargin.core.publication import Release
+from safemargin.core.randomness import numpy_generator
+from safemargin.core.target import Target
+from safemargin.io.tables import read_published
+from safemargin.suppress.linked import link
+from safemargin.suppress.report import pattern_csv
+from safemargin.suppress.suppress import withhold
 
 TABLES = [((20, 10), 500), ((8, 6, 5), 400), ((12, 10, 8), 1_800)]
 LARGE = ((60, 40, 6), 223_559)

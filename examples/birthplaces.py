@@ -12,9 +12,9 @@ from pathlib import Path
 
 import duckdb
 
-from safemargin.report.areas import areas_page
-from safemargin.swap import swap_file
-from safemargin.topdown import Outcome, run
+from safemargin.swap.swap import swap_file
+from safemargin.topdown.report import areas_page
+from safemargin.topdown.topdown import Outcome, run
 
 FILE = "adult_uci.parquet"
 RATES = {"swapping 5 %": Fraction(1, 20), "swapping 50 %": Fraction(1, 2)}

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from safemargin import Project, Release, Target, audit
-from safemargin.model.comparison import Comparison
-from safemargin.model.margins import as_published
-from safemargin.pipeline import Outcome, run
-from safemargin.pipeline.measure import measure
+from safemargin import Project, Release, Target
+from safemargin.audit import audit
+from safemargin.core.margins import as_published
+from safemargin.release.compare.comparison import Comparison
+from safemargin.release.compare.measure import measure
+from safemargin.release.release import Outcome, run
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.account.census_2020 import PERSONS
-from safemargin.randomness import numpy_generator
-from safemargin.topdown import Outcome, run
+from safemargin.core.randomness import numpy_generator
+from safemargin.guarantees.census_2020 import PERSONS
+from safemargin.topdown.topdown import Outcome, run
 
 QUARTERS = ("household", "prison", "juvenile", "nursing", "institution", "dormitory", "barracks", "group")
 PARTS = {"State": 2, "County": 8, "Tract": 16, "Block_Group": 32}

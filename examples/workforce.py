@@ -14,11 +14,12 @@ from pathlib import Path
 import duckdb
 from figures import main
 
-from safemargin import Release, Target, audit
-from safemargin.decide.withhold import withhold
-from safemargin.model.pattern import Pattern
-from safemargin.tabulate.frequency import read_frequencies
-from safemargin.tabulate.tidy import read_many
+from safemargin import Release, Target
+from safemargin.audit import audit
+from safemargin.io.tidy import read_many
+from safemargin.suppress.frequency import read_frequencies
+from safemargin.suppress.pattern import Pattern
+from safemargin.suppress.suppress import withhold
 
 FILE = "eeo1_silicon_valley_2016.parquet"
 COMPANY = "View"

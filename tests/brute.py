@@ -9,11 +9,11 @@ from itertools import combinations, product
 
 import numpy as np
 
-from safemargin.model.arrays import frozen
-from safemargin.model.exposure import Exposure
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import JOINER, UNBOUNDED, PublishedTable
-from safemargin.model.target import Limits
+from safemargin.bounds.exposure import Exposure
+from safemargin.core.arrays import frozen
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import JOINER, UNBOUNDED, PublishedTable
+from safemargin.core.target import Limits
 
 HIDDEN = "(unlisted)"
 MOST_STEPS = 40_000

@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 
 from brute import Cell, Range, published
-from safemargin.model.arrays import frozen
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
-from safemargin.model.table import Table, Tally
+from safemargin.core.arrays import frozen
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
+from safemargin.core.table import Table, Tally
 
 Rng = np.random.Generator
 LETTERS = "pqrstuvw"

@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from safemargin.model.arrays import frozen
-from safemargin.model.exposure import Exposure
-from safemargin.model.published import PublishedTable
+from safemargin.bounds.exposure import Exposure
+from safemargin.core.arrays import frozen
+from safemargin.core.published import PublishedTable
 
 Counts = np.ndarray
 """People per combination of categories, with a last dimension for the options."""

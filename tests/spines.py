@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.model.attributes import Attributes, Grouping, Query
-from safemargin.model.design import Design, Limit, Measured
-from safemargin.model.spine import Spine, build_spine
-from safemargin.randomness import numpy_generator
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.randomness import numpy_generator
+from safemargin.topdown.attributes import Attributes, Grouping, Query
+from safemargin.topdown.design import Design, Limit, Measured
+from safemargin.topdown.spine import Spine, build_spine
 
 KINDS = Attributes(("sex", "age", "tenure"), (("f", "m"), ("young", "mid", "old"), ("own", "rent")))
 TOTAL, DETAILED = KINDS.query("total"), KINDS.detailed

@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin import Onlooker, Target, audit, bound, decide, publish
-from safemargin.model.arrays import frozen
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.margins import knowing
-from safemargin.model.table import Table, Tally
+from safemargin import Onlooker, Target, bound
+from safemargin.audit import audit
+from safemargin.core.arrays import frozen
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.margins import knowing
+from safemargin.core.table import Table, Tally
+from safemargin.release import publish
+from safemargin.release.decide import decide
 
 COUNTER_EXAMPLES = {
     "structural zero": ([[100, 100], [100, 0]], [[0, 50], [50, 0]], (0, 0), 100),

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from safemargin import pipeline
-from safemargin.account.census import census_2020, counterfactual
-from safemargin.demo import write_city
-from safemargin.model.guarantee import Guarantee
+from safemargin.core.guarantee import Guarantee
+from safemargin.guarantees.census import census_2020, counterfactual
+from safemargin.guarantees.report import beside_page
 from safemargin.noise.plan import plan_noise
+from safemargin.noise.plan_report import plan_page
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
-from safemargin.project import Project
-from safemargin.report.planning import plan_page
-from safemargin.report.promises import beside_page
+from safemargin.release import release as pipeline
+from safemargin.release.demo import write_city
+from safemargin.release.project import Project
 
 pytestmark = pytest.mark.browser
 

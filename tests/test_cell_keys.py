@@ -14,12 +14,12 @@ import pytest
 
 from cell_key_truth import CELLS, PERTURBED, PTABLES, WEIGHTED
 from commands import Run, in_process
-from safemargin.mechanisms.ptable import ptable, request
-from safemargin.mechanisms.ptable_privacy import epsilon_at
-from safemargin.perturb import perturb
-from safemargin.randomness import numpy_generator
-from safemargin.tabulate.keyed import Columns
-from safemargin.tabulate.ptables import read_ptable
+from safemargin.core.randomness import numpy_generator
+from safemargin.noise.keyed_records import Columns
+from safemargin.noise.perturb import perturb
+from safemargin.noise.ptable_file import read_ptable
+from safemargin.samplers.ptable_design import ptable, request
+from safemargin.samplers.ptable_privacy import epsilon_at
 
 TRUTH = Path(__file__).parent.parent.parent / "shared" / "truth" / "cellkey"
 

@@ -10,11 +10,11 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from commands import Ran, Run, in_process, listing, script
-from safemargin.cli import projects
-from safemargin.demo import write_city
-from safemargin.errors import OutputError
-from safemargin.model.exposure import METHODS
-from safemargin.model.published import UNBOUNDED
+from safemargin.bounds.exposure import METHODS
+from safemargin.core.errors import OutputError
+from safemargin.core.published import UNBOUNDED
+from safemargin.release import project_cli as projects
+from safemargin.release.demo import write_city
 from truth import FAKE_SAFE, GAP, VLACH
 
 PROJECT = """\

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from commands import Run, in_process
-from safemargin import pipeline
-from safemargin.audit import audit
-from safemargin.errors import InputError
-from safemargin.model.findings import Attempt, Finding, Findings
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.release import Release
-from safemargin.project import Project
+from safemargin.audit.audit import audit
+from safemargin.audit.findings import Attempt, Finding, Findings
+from safemargin.core.errors import InputError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Release
+from safemargin.release import release as pipeline
+from safemargin.release.project import Project
 
 AXES = ("site", "grade", "contract")
 STAFF = {

@@ -7,12 +7,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from safemargin import demo
-from safemargin.decide import decide
-from safemargin.errors import InputError, OutputError
-from safemargin.model.target import Target
-from safemargin.project import Project
-from safemargin.tabulate import tabulate
+from safemargin.core.errors import InputError, OutputError
+from safemargin.core.target import Target
+from safemargin.release import demo
+from safemargin.release.decide.decide import decide
+from safemargin.release.project import Project
+from safemargin.release.tabulate import tabulate
 
 PEOPLE = 30_000
 

@@ -8,7 +8,7 @@ from types import ModuleType
 import duckdb
 import pytest
 
-from safemargin.topdown import recompute
+from safemargin.topdown.topdown import recompute
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 pytestmark = pytest.mark.data

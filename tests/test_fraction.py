@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.model.fraction import exact_number
-from safemargin.tabulate.ptables import read_ptable
+from safemargin.core.errors import InputError
+from safemargin.core.fraction import exact_number
+from safemargin.noise.ptable_file import read_ptable
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process, listing
-from safemargin import pipeline
-from safemargin.errors import InputError, OutputError
-from safemargin.ledger import Entry, budget, read_ledger, recommended_kappa, recording
-from safemargin.ledger import file as ledger_file
-from safemargin.model.arrays import frozen
-from safemargin.model.published import UNBOUNDED, PublishedTable
-from safemargin.model.target import Target
-from safemargin.pipeline import run
-from safemargin.project import Project
+from safemargin.core.arrays import frozen
+from safemargin.core.errors import InputError, OutputError
+from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core.target import Target
+from safemargin.release import release as pipeline
+from safemargin.release.ledger import file as ledger_file
+from safemargin.release.ledger.budget import budget, recommended_kappa
+from safemargin.release.ledger.entry import Entry
+from safemargin.release.ledger.file import read_ledger, recording
+from safemargin.release.project import Project
+from safemargin.release.release import run
 
 SITES, GRADES = ("North", "South", "West"), ("junior", "senior")
 Row = tuple[str, str, str, str]

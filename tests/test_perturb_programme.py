@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.audit.denoising import denoise
-from safemargin.errors import InputError, TooLargeError
-from safemargin.mechanisms.ptable import ptable, request
-from safemargin.model.published import PublishedTable
+from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core.published import PublishedTable
+from safemargin.core.randomness import numpy_generator
+from safemargin.io.tidy import read_tidy
+from safemargin.noise.attacks.denoising import denoise
 from safemargin.noise.programme import Programme, parse_programme
-from safemargin.perturb.programme import NoisyProgramme, perturb_programme
-from safemargin.randomness import numpy_generator
-from safemargin.tabulate.tidy import read_tidy
+from safemargin.noise.publish import NoisyProgramme, perturb_programme
+from safemargin.samplers.ptable_design import ptable, request
 
 PROGRAMME = """
 [variables]
@@ -163,7 +163,7 @@ def test_what_is_refused(folder: Path, programme: str, rows: list[str], said: st
 
 
 def test_secrets_and_sizes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safemargin.perturb.programme.MOST_CELLS", 10)
+    monkeypatch.setattr("safemargin.noise.publish.MOST_CELLS", 10)
     with pytest.raises(TooLargeError, match="more than 10"):
         spread_in(folder)
     (folder / "secret.key").write_bytes(b"short")

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from commands import Ran, Run, in_process
-from safemargin import pipeline
-from safemargin.decide.lot import Lot
-from safemargin.errors import OutputError
-from safemargin.model.findings import Attempt, Finding, Findings
-from safemargin.project import Project
+from safemargin.audit.findings import Attempt, Finding, Findings
+from safemargin.core.errors import OutputError
+from safemargin.release import release as pipeline
+from safemargin.release.decide.lot import Lot
+from safemargin.release.project import Project
 
 AXES = ("site", "grade", "union")
 OPTIONS = ("yes", "no")

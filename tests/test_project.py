@@ -5,9 +5,9 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.model.target import Target
-from safemargin.project import Project, project_schema
+from safemargin.core.errors import InputError
+from safemargin.core.target import Target
+from safemargin.release.project import Project, project_schema
 
 DATA = '[data]\nfile = "voters.csv"\nballot = "vote"\n'
 LEAST = DATA + "[axes.district]\n"

@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 
 from cases import Town, town
-from safemargin.decide import PROTECTIONS, decide
-from safemargin.errors import OutputError
-from safemargin.model.plan import Action, Plan
-from safemargin.model.release import Release
-from safemargin.model.table import Table
-from safemargin.model.target import Target
-from safemargin.publish import publish, release_files, write_folder
-from safemargin.tabulate.tidy import read_tidy
+from safemargin.core.errors import OutputError
+from safemargin.core.publication import Release
+from safemargin.core.table import Table
+from safemargin.core.target import Target
+from safemargin.io.folder import write_folder
+from safemargin.io.tidy import read_tidy
+from safemargin.release.decide.decide import PROTECTIONS, decide
+from safemargin.release.plan import Action, Plan
+from safemargin.release.publish import publish, release_files
 
 FORMATS = ("csv", "parquet", "json")
 SECRETS = {"q3": 7_919, "q4": 91_733}

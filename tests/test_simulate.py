@@ -14,21 +14,22 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.account.comparing import contrast
-from safemargin.account.rules import chained, compose
-from safemargin.errors import InputError
-from safemargin.mechanisms.pair_swapping import Pairs, Risk
-from safemargin.mechanisms.ptable import ptable, request
-from safemargin.model.contrast import Standing
-from safemargin.model.guarantee import Guarantee, Measure
-from safemargin.model.guarantee_file import document, guarantee_from
-from safemargin.perturb import perturb
-from safemargin.report.charts import CONFIG
-from safemargin.report.simulated import counts_chart, errors_chart, simulated_page
-from safemargin.swap import swap_file, targeted
+from safemargin.core.errors import InputError
+from safemargin.core.guarantee import Guarantee, Measure
+from safemargin.guarantees.comparing import contrast
+from safemargin.guarantees.contrast import Standing
+from safemargin.guarantees.guarantee_file import document, guarantee_from
+from safemargin.guarantees.rules import chained, compose
+from safemargin.noise.keyed_records import Columns
+from safemargin.noise.perturb import perturb
+from safemargin.samplers.ptable_design import ptable, request
+from safemargin.swap import targeted
 from safemargin.swap.across import swap_across_file
+from safemargin.swap.pairing import Pairs, Risk
+from safemargin.swap.simulate_report import counts_chart, errors_chart, simulated_page
+from safemargin.swap.swap import swap_file
 from safemargin.swap.targeted import Targeting, swap_targeted
-from safemargin.tabulate.keyed import Columns
+from safemargin.ui.charts import CONFIG
 
 GEOGRAPHY = ("state", "county", "tract", "block")
 MATCH = ("adults", "minors", "tenure")

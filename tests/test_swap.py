@@ -14,16 +14,17 @@ import pytest
 from scipy.stats import chi2
 
 from commands import Run, in_process
-from safemargin.account.census import COUNTERFACTUAL
-from safemargin.account.rules import post_process
-from safemargin.errors import InputError
-from safemargin.mechanisms.swap_law import swap_law
-from safemargin.mechanisms.swapping import Exchange, swap
-from safemargin.model.guarantee_file import read_guarantee
-from safemargin.report.charts import CONFIG
-from safemargin.report.swap_curves import Curves, by_size, census_strata, curves_chart, rate_chart
-from safemargin.swap import swap_file, tables
-from safemargin.tabulate.duck import connected
+from safemargin.core.errors import InputError
+from safemargin.guarantees.census import COUNTERFACTUAL
+from safemargin.guarantees.guarantee_file import read_guarantee
+from safemargin.guarantees.rules import post_process
+from safemargin.guarantees.swap_curves import Curves, by_size, census_strata, curves_chart, rate_chart
+from safemargin.guarantees.swap_law import swap_law
+from safemargin.io.duck import connected
+from safemargin.swap import tables
+from safemargin.swap.permutation import Exchange, swap
+from safemargin.swap.swap import swap_file
+from safemargin.ui.charts import CONFIG
 from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1, TABLE_5
 
 PEOPLE = "\n".join(

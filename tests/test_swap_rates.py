@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.errors import InputError
-from safemargin.mechanisms.swapping import swap
-from safemargin.report.charts import CONFIG
-from safemargin.report.swap_rates import error_chart, rates_document, spread
+from safemargin.core.errors import InputError
 from safemargin.swap import held
+from safemargin.swap.permutation import swap
 from safemargin.swap.rates import RATES, Trials, try_rates
+from safemargin.swap.rates_report import error_chart, rates_document, spread
 from safemargin.swap.reading import counted
+from safemargin.ui.charts import CONFIG
 from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1
 
 

@@ -16,18 +16,20 @@ import pytest
 
 from cases import margin, rolls, town
 from commands import Run, in_process
-from safemargin.bounds import bound
+from safemargin.bounds.bound import bound
+from safemargin.bounds.certificate import Source, digest, source_of
 from safemargin.bounds.proof import certificate
-from safemargin.errors import InputError
-from safemargin.model.certificate import Source, digest
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.plan import Certificate as ReleaseCertificate
-from safemargin.model.published import UNBOUNDED, PublishedTable
-from safemargin.model.release import Release
-from safemargin.model.target import Target
-from safemargin.publish import release_files, write_folder
-from safemargin.tabulate.tidy import read_tidy
-from safemargin.verify import Verification, source_of, verify
+from safemargin.bounds.verification import Verification
+from safemargin.core.errors import InputError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Release
+from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core.target import Target
+from safemargin.io.folder import write_folder
+from safemargin.io.tidy import read_tidy
+from safemargin.release.plan import Certificate as ReleaseCertificate
+from safemargin.release.publish import release_files
+from safemargin.verify.verify import verify
 
 SOURCE = Path(__file__).parent.parent / "src"
 
@@ -39,7 +41,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_no_solver_is_within_reach() -> None:
     """Follow the imports of the verifier, file by file."""
-    waiting, seen = ["safemargin.verify", "safemargin.verify.claims"], set()
+    waiting, seen = ["safemargin.verify.verify", "safemargin.bounds.check_claims"], set()
     outside: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -55,7 +57,7 @@ def test_no_solver_is_within_reach() -> None:
             outside |= {each.split(".")[0] for each in names} - {"safemargin"}
     assert "safemargin.bounds.system" in seen
     allowed = {"system", "membership", "profiles"}
-    assert {name.split(".")[2] for name in seen if name.startswith("safemargin.bounds.")} <= allowed
+    assert {name.split(".")[2] for name in seen if name.startswith("safemargin.bounds.bound.")} <= allowed
     assert not outside & {"highspy", "ortools", "cvxpy", "clarabel"}
 
 
@@ -111,8 +113,8 @@ def test_verifying_loads_no_solver(folder: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from safemargin.tabulate.tidy import read_tidy
-from safemargin.verify import verify
+from safemargin.io.tidy import read_tidy
+from safemargin.verify.verify import verify
 
 def read(path, source):
     return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)

@@ -12,20 +12,20 @@ import gc
 _collects = gc.isenabled()
 gc.disable()  # nothing that an import makes is garbage, and looking for some takes a tenth of a second
 try:
-    from safemargin.audit import audit
-    from safemargin.bounds import bound
-    from safemargin.decide import decide
-    from safemargin.errors import SafemarginError
-    from safemargin.model.exposure import Exposure
-    from safemargin.model.findings import Findings
-    from safemargin.model.onlooker import Onlooker
-    from safemargin.model.plan import Plan
-    from safemargin.model.release import Release
-    from safemargin.model.table import Table
-    from safemargin.model.target import Target
-    from safemargin.project import Project
-    from safemargin.publish import publish
-    from safemargin.tabulate import tabulate
+    from safemargin.audit.audit import audit
+    from safemargin.audit.findings import Findings
+    from safemargin.bounds.bound import bound
+    from safemargin.bounds.exposure import Exposure
+    from safemargin.core.errors import SafemarginError
+    from safemargin.core.onlooker import Onlooker
+    from safemargin.core.publication import Release
+    from safemargin.core.table import Table
+    from safemargin.core.target import Target
+    from safemargin.release.decide.decide import decide
+    from safemargin.release.plan import Plan
+    from safemargin.release.project import Project
+    from safemargin.release.publish import publish
+    from safemargin.release.tabulate import tabulate
 finally:
     if _collects:
         gc.enable()

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from safemargin.account.exact import Holds, check, universe_loss
-from safemargin.account.implication import implies
-from safemargin.account.refinement import determined
-from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.model.universe import Fixes, Invariant, Population, Records, at_least, counts
+from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
+from safemargin.core.universe import Fixes, Invariant, Population, Records, at_least, counts
+from safemargin.guarantees.exact import Holds, check, universe_loss
+from safemargin.guarantees.implication import implies
+from safemargin.guarantees.refinement import determined
 
 Data = tuple[tuple[int, int], ...]
 CELLS = list(product((0, 1), repeat=2))

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.account.census import (
+from safemargin.core.errors import InputError
+from safemargin.core.guarantee import Guarantee
+from safemargin.guarantees.census import (
     Level,
     Product,
     Query,
@@ -16,11 +18,16 @@ from safemargin.account.census import (
     printed_budgets,
     redistricting_2020,
 )
-from safemargin.account.census_2020 import LEVELS, PERSONS, PUERTO_RICO_PERSONS, PUERTO_RICO_UNITS, UNITS, redistricting
-from safemargin.account.conversion import published_epsilon, tight_epsilon
-from safemargin.account.product_file import read_product
-from safemargin.errors import InputError
-from safemargin.model.guarantee import Guarantee
+from safemargin.guarantees.census_2020 import (
+    LEVELS,
+    PERSONS,
+    PUERTO_RICO_PERSONS,
+    PUERTO_RICO_UNITS,
+    UNITS,
+    redistricting,
+)
+from safemargin.guarantees.conversion import published_epsilon, tight_epsilon
+from safemargin.guarantees.product_file import read_product
 from swap_truth import (
     PERSON_ATTRIBUTES,
     PERSON_WITHIN,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safemargin.account.exact import (
+from safemargin.core.errors import InputError, TooLargeError
+from safemargin.guarantees.exact import (
     Holds,
     allowance,
     check,
@@ -26,11 +27,9 @@ from safemargin.account.exact import (
     telling_pair,
     universe_loss,
 )
-from safemargin.account.refinement import classes
-from safemargin.account.renyi import discrete_gaussian, renyi_distance, renyi_metric
-from safemargin.account.swap_check import check_swapping
-from safemargin.errors import InputError, TooLargeError
-from safemargin.mechanisms.swap_law import (
+from safemargin.guarantees.refinement import classes
+from safemargin.guarantees.renyi import discrete_gaussian, renyi_distance, renyi_metric
+from safemargin.guarantees.swap_law import (
     Stratum,
     different_records,
     exchanged,
@@ -40,8 +39,9 @@ from safemargin.mechanisms.swap_law import (
     stratum,
     swap_law,
 )
-from safemargin.mechanisms.swap_law import universe as tables_of
-from safemargin.mechanisms.swap_loss import hardest, odds_factor, tightness
+from safemargin.guarantees.swap_law import universe as tables_of
+from safemargin.guarantees.swap_loss import hardest, odds_factor, tightness
+from safemargin.swap.check import check_swapping
 from swap_truth import EXACT, RATES
 
 near = cache(hamming)

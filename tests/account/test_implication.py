@@ -9,13 +9,13 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from safemargin.account.comparing import contrast
-from safemargin.account.implication import implies
-from safemargin.model.arrays import BoolArray
-from safemargin.model.contrast import Standing
-from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts
-from safemargin.randomness import numpy_generator
+from safemargin.core.arrays import BoolArray
+from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
+from safemargin.core.randomness import numpy_generator
+from safemargin.core.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts
+from safemargin.guarantees.comparing import contrast
+from safemargin.guarantees.contrast import Standing
+from safemargin.guarantees.implication import implies
 
 TOWN = Population(
     "town",

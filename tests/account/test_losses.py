@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from safemargin.account.census_2020 import PERSONS
-from safemargin.account.conversion import tight_epsilon
-from safemargin.account.losses import loss_epsilon
-from safemargin.errors import InputError
-from safemargin.model.arrays import FloatArray
+from safemargin.core.arrays import FloatArray
+from safemargin.core.errors import InputError
+from safemargin.guarantees.census_2020 import PERSONS
+from safemargin.guarantees.conversion import tight_epsilon
+from safemargin.guarantees.losses import loss_epsilon
 
 
 def delta_of(moved: dict[float, int], epsilon: float) -> float:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from commands import Run, in_process
-from safemargin.account.exact import Holds
-from safemargin.account.mechanism_check import Verified, check_mechanism
-from safemargin.account.mechanism_file import read_mechanism
-from safemargin.errors import InputError, TooLargeError
-from safemargin.mechanisms.swap_law import stratum, swap_law, universe
+from safemargin.core.errors import InputError, TooLargeError
+from safemargin.guarantees.exact import Holds
+from safemargin.guarantees.mechanism_check import Verified, check_mechanism
+from safemargin.guarantees.mechanism_file import read_mechanism
+from safemargin.guarantees.swap_law import stratum, swap_law, universe
 from swap_truth import EXACT
 
 Entry = dict[str, Any]

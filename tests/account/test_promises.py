@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.account.census import (
+from safemargin.core.errors import InputError
+from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
+from safemargin.core.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
+from safemargin.guarantees.census import (
     CEF,
     CENSUS_INVARIANTS,
     census_2020,
@@ -20,12 +23,15 @@ from safemargin.account.census import (
     measured,
     tabulated,
 )
-from safemargin.account.comparing import contrast
-from safemargin.account.conversion import published_epsilon, rho_squared_for, tight_epsilon
-from safemargin.account.exact import Holds, check, hamming, telling_pair
-from safemargin.account.implication import is_injective, least_epsilon
-from safemargin.account.refinement import classes, determined, invariants_fixed, split_pair
-from safemargin.account.rules import (
+from safemargin.guarantees.comparing import contrast
+from safemargin.guarantees.contrast import Standing
+from safemargin.guarantees.conversion import published_epsilon, rho_squared_for, tight_epsilon
+from safemargin.guarantees.exact import Holds, check, hamming, telling_pair
+from safemargin.guarantees.guarantee_file import document, guarantee_from, read_guarantee
+from safemargin.guarantees.implication import is_injective, least_epsilon
+from safemargin.guarantees.refinement import classes, determined, invariants_fixed, split_pair
+from safemargin.guarantees.report import beside_document
+from safemargin.guarantees.rules import (
     change_distance,
     change_unit,
     compose,
@@ -37,14 +43,8 @@ from safemargin.account.rules import (
     to_approximate,
     to_zcdp,
 )
-from safemargin.account.swap_budget import Swapping, swap_implies
-from safemargin.errors import InputError
-from safemargin.mechanisms.swap_loss import odds_factor, swap_epsilon
-from safemargin.model.contrast import Standing
-from safemargin.model.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.model.guarantee_file import document, guarantee_from, read_guarantee
-from safemargin.model.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
-from safemargin.report.promises import beside_document
+from safemargin.guarantees.swap_budget import Swapping, swap_implies
+from safemargin.guarantees.swap_loss import odds_factor, swap_epsilon
 
 Census = tuple[tuple[int, ...], ...]
 ZCDP = Guarantee("noise", "", Fraction(55371, 1000), (), CEF, Change(Distance.HAMMING, "person"), Measure.ZCDP)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safemargin.account.exact import (
+from safemargin.core.errors import InputError
+from safemargin.guarantees.exact import (
     Holds,
     check,
     fold,
@@ -20,13 +21,12 @@ from safemargin.account.exact import (
     telling_pair,
     universe_loss,
 )
-from safemargin.account.refinement import classes
-from safemargin.account.renyi import renyi_distance, zcdp_loss
-from safemargin.account.swap_budget import SwapBudget, largest_stratum, margins_of
-from safemargin.account.universes import carried, unfold, universes_of, varying_pair
-from safemargin.errors import InputError
-from safemargin.mechanisms.swap_law import swap_law
-from safemargin.mechanisms.swap_loss import odds_factor, swap_epsilon
+from safemargin.guarantees.refinement import classes
+from safemargin.guarantees.renyi import renyi_distance, zcdp_loss
+from safemargin.guarantees.swap_budget import SwapBudget, largest_stratum, margins_of
+from safemargin.guarantees.swap_law import swap_law
+from safemargin.guarantees.swap_loss import odds_factor, swap_epsilon
+from safemargin.guarantees.universes import carried, unfold, universes_of, varying_pair
 
 Laws = dict[int, dict[int, Fraction]]
 

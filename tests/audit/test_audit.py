@@ -10,18 +10,18 @@ import pytest
 
 from brute import Fiber, TooMany, published
 from cases import Town, margin, rolls, town
-from safemargin.audit import ATTACKS, audit
-from safemargin.decide import PROTECTIONS, decide
-from safemargin.model.arrays import frozen
-from safemargin.model.findings import Attempt, Findings
-from safemargin.model.guarantee import Guarantee
-from safemargin.model.margins import knowing
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
-from safemargin.model.release import Release
-from safemargin.model.target import Target
-from safemargin.publish import RULE, publish
-from safemargin.tabulate.tidy import read_tidy
+from safemargin.audit.audit import ATTACKS, audit
+from safemargin.audit.findings import Attempt, Findings
+from safemargin.core.arrays import frozen
+from safemargin.core.guarantee import Guarantee
+from safemargin.core.margins import knowing
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Release
+from safemargin.core.published import PublishedTable
+from safemargin.core.target import Target
+from safemargin.io.tidy import read_tidy
+from safemargin.release.decide.decide import PROTECTIONS, decide
+from safemargin.release.publish import RULE, publish
 
 COMPOSITIONS = ("joint", "sizes", "none")
 

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from cases import Town, town
-from safemargin.audit import audit
+from safemargin.audit.audit import audit
 from safemargin.audit.backwards import possible_tables
+from safemargin.audit.findings import Attempt
 from safemargin.bounds.system import system
-from safemargin.decide import decide
-from safemargin.decide.maximise import maximise
-from safemargin.model.findings import Attempt
-from safemargin.model.margins import knowing
-from safemargin.model.maximum import Wanted
-from safemargin.model.target import Limits, Target
-from safemargin.pipeline import rule_of
-from safemargin.publish import publish
+from safemargin.core.margins import knowing
+from safemargin.core.target import Limits, Target
+from safemargin.release.decide.decide import decide
+from safemargin.release.decide.maximise import maximise
+from safemargin.release.maximum import Wanted
+from safemargin.release.publish import publish
+from safemargin.release.release import rule_of
 
 
 def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[Wanted, ...] = ()) -> Attempt | None:

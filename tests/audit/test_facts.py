@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.bounds import bound
-from safemargin.errors import ContradictionError
-from safemargin.model.onlooker import Onlooker
-from safemargin.tabulate.tidy import read_tidy
+from safemargin.bounds.bound import bound
+from safemargin.core.errors import ContradictionError
+from safemargin.core.onlooker import Onlooker
+from safemargin.io.tidy import read_tidy
 
 
 def intervals(folder: Path, **files: str) -> dict[str, tuple[int, int]]:

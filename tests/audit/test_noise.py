@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 
 from commands import in_process
-from safemargin.audit.averaging import averaged, averaging
-from safemargin.audit.denoising import denoise, denoising
-from safemargin.audit.differencing import changes, nested
-from safemargin.audit.exploiting import exploiting
-from safemargin.audit.fitting import fitting
-from safemargin.audit.noisy import Recovered, estimated_variance, laid_out
-from safemargin.audit.revealing import revealing
-from safemargin.errors import InputError
-from safemargin.mechanisms.cell_key import KEYS, CellKey
-from safemargin.model.arrays import IntArray, frozen
-from safemargin.model.published import PublishedTable
+from safemargin.core.arrays import IntArray, frozen
+from safemargin.core.errors import InputError
+from safemargin.core.published import PublishedTable
+from safemargin.core.randomness import Generator, numpy_generator
+from safemargin.io.tidy import read_tidy
+from safemargin.noise.attacks.averaging import averaged, averaging
+from safemargin.noise.attacks.denoising import denoise, denoising
+from safemargin.noise.attacks.differencing import changes, nested
+from safemargin.noise.attacks.exploiting import exploiting
+from safemargin.noise.attacks.fitting import fitting
+from safemargin.noise.attacks.noisy import Recovered, estimated_variance, laid_out
+from safemargin.noise.attacks.revealing import revealing
 from safemargin.noise.averaging import gaussian_success
 from safemargin.noise.keyed import keyed_gap_law
 from safemargin.noise.law import bounded_law
 from safemargin.noise.reveal import reveal_chance, reveal_risk
-from safemargin.randomness import Generator, numpy_generator
-from safemargin.tabulate.tidy import read_tidy
+from safemargin.samplers.cell_key import KEYS, CellKey
 
 
 def noisy_table(name: str, axes: Sequence[str], counts: IntArray, printed: IntArray | None) -> PublishedTable:

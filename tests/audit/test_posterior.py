@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from safemargin.audit.posterior import posterior
-from safemargin.errors import InputError
-from safemargin.mechanisms.lookup import noise_of
-from safemargin.mechanisms.ptable import ptable, request
-from safemargin.model.ptable import Law, PTable
-from safemargin.randomness import numpy_generator
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import numpy_generator
+from safemargin.noise.posterior import posterior
+from safemargin.samplers.lookup import noise_of
+from safemargin.samplers.ptable import Law, PTable
+from safemargin.samplers.ptable_design import ptable, request
 
 COIN = PTable((Law(0, (0,), (1,)), Law(1, (-1, 1), (1, 1)), Law(2, (-1, 0, 1), (1, 2, 1))))
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from safemargin.audit.posterior import posterior
-from safemargin.audit.posterior_sum import UNIT, _keys, _volume, posterior_of_sum
-from safemargin.errors import InputError
-from safemargin.mechanisms.lookup import noise_of
-from safemargin.mechanisms.ptable import ptable, request
-from safemargin.randomness import numpy_generator
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import numpy_generator
+from safemargin.noise.posterior import posterior
+from safemargin.noise.posterior_sum import UNIT, _keys, _volume, posterior_of_sum
+from safemargin.samplers.lookup import noise_of
+from safemargin.samplers.ptable_design import ptable, request
 
 
 def test_noise_at_its_bound_gives_everything_away() -> None:

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from frequency_truth import INPUTS, MUN_ATTACKED, R8X6X5_WITHHELD
-from safemargin.audit import audit
-from safemargin.bounds.sharp import Targets, settle
+from safemargin.audit.audit import audit
+from safemargin.audit.findings import Finding
+from safemargin.bounds.search import Targets
+from safemargin.bounds.sharp import settle
 from safemargin.bounds.system import system
-from safemargin.model.findings import Finding
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
-from safemargin.model.release import Release
-from safemargin.model.target import Target
-from safemargin.tabulate.published import read_published
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Release
+from safemargin.core.published import PublishedTable
+from safemargin.core.target import Target
+from safemargin.io.tables import read_published
 
 TRUTH = Path(__file__).parent.parent.parent.parent / "shared" / "truth" / "sdc"
 OUTPUTS = sorted(TRUTH.glob("out_*.csv"))

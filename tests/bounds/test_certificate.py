@@ -11,10 +11,10 @@ from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System, system
 from safemargin.bounds.witness import Family
-from safemargin.model.margins import exact_margins, knowing
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
-from safemargin.model.target import Limits, Target
+from safemargin.core.margins import exact_margins, knowing
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
+from safemargin.core.target import Limits, Target
 
 
 def case(seed: int, small: bool) -> tuple[Town, list[PublishedTable], Onlooker, Limits]:

@@ -7,12 +7,12 @@ import pytest
 from scipy.optimize import linprog
 
 from brute import published
-from safemargin.bounds import bound
+from safemargin.bounds.bound import bound
 from safemargin.bounds.conflict import Conflict, conflict
 from safemargin.bounds.system import System, system
-from safemargin.errors import ContradictionError
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
+from safemargin.core.errors import ContradictionError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
 
 
 def told(tables: list[PublishedTable], roll: PublishedTable) -> list[str]:

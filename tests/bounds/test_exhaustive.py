@@ -7,11 +7,11 @@ import pytest
 
 from brute import Fiber, TooMany, Unlimited, mismatches, published
 from cases import Town, margin, rolls, situation, town
-from safemargin.bounds import bound
-from safemargin.errors import ContradictionError
-from safemargin.model.arrays import frozen
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import UNBOUNDED, PublishedTable
+from safemargin.bounds.bound import bound
+from safemargin.core.arrays import frozen
+from safemargin.core.errors import ContradictionError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import UNBOUNDED, PublishedTable
 
 COMPOSITIONS = ("joint", "sizes", "none")
 

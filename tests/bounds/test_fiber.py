@@ -12,18 +12,18 @@ from scipy.stats import chisquare
 
 from brute import Fiber, TooMany, Unlimited, published
 from cases import Town, margin, rolls, situation
-from safemargin.bounds.fiber import attained, count_tables, dimension, reach, sample, tables
-from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES
+from safemargin.bounds.fiber import attained, dimension, tables
+from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, count_tables
 from safemargin.bounds.fiber_form import Form, parts, standard
-from safemargin.bounds.fiber_sample import _basis, _solve
+from safemargin.bounds.fiber_sample import _basis, _solve, reach, sample
 from safemargin.bounds.fiber_search import Search
 from safemargin.bounds.fiber_states import count_by_grid, count_by_states
 from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.system import System, system
-from safemargin.errors import ContradictionError, InputError, TooLargeError
-from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.errors import ContradictionError, InputError, TooLargeError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
 from truth import CZECH
 
 ALARM = 1e-8

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from cases import Town, facts_about, margin, rolls, situation, town
-from safemargin.bounds import bound
-from safemargin.model.arrays import frozen
-from safemargin.model.exposure import Exposure
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
+from safemargin.bounds.bound import bound
+from safemargin.bounds.exposure import Exposure
+from safemargin.core.arrays import frozen
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
 
 COMPOSITIONS = ("joint", "sizes", "none")
 

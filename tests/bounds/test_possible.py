@@ -6,13 +6,13 @@ import numpy as np
 
 from brute import published
 from safemargin.bounds.asked import cells_asked, targets_of
-from safemargin.bounds.fiber import count_tables
+from safemargin.bounds.exposure import Cells, Exposure
+from safemargin.bounds.fiber_count import count_tables
+from safemargin.bounds.fiber_values import Fiber
 from safemargin.bounds.possible import glance
 from safemargin.bounds.system import System, system
-from safemargin.model.exposure import Cells, Exposure
-from safemargin.model.fiber import Fiber
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.target import Target
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.target import Target
 
 
 def cube(size: int) -> System:

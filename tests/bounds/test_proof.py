@@ -12,17 +12,17 @@ import pytest
 
 from brute import Fiber, TooMany, Unlimited, published
 from cases import margin, situation, town
-from safemargin.bounds import bound
+from safemargin.bounds.bound import bound
+from safemargin.bounds.certificate import Dual, parse
+from safemargin.bounds.check_claims import Checker, check
+from safemargin.bounds.check_verdicts import Fault
 from safemargin.bounds.duals import Facts, Goal
 from safemargin.bounds.proof import certificate
 from safemargin.bounds.system import System, system
-from safemargin.errors import InputError
-from safemargin.model.certificate import Dual, parse
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import UNBOUNDED, PublishedTable
-from safemargin.model.target import Target
-from safemargin.verify.claims import Checker, check
-from safemargin.verify.verdicts import Fault
+from safemargin.core.errors import InputError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core.target import Target
 from truth import CZECH, CZECH_BOUNDS, FAKE_SAFE, GAP
 
 COMPOSITIONS = ("joint", "sizes", "none")

@@ -10,11 +10,11 @@ from safemargin.bounds.propagate import propagate
 from safemargin.bounds.reach import Surroundings
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System, system
-from safemargin.model.arrays import frozen
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.margins import knowing, printed
-from safemargin.model.table import Table, Tally
-from safemargin.model.target import Target
+from safemargin.core.arrays import frozen
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.margins import knowing, printed
+from safemargin.core.table import Table, Tally
+from safemargin.core.target import Target
 
 NAMES, SHAPE = ("site", "grade", "term"), (3, 3, 2)
 

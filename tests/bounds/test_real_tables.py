@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from peer import Counts, Peer, differences, two_way
-from safemargin.bounds import bound
-from safemargin.model.exposure import Exposure
+from safemargin.bounds.bound import bound
+from safemargin.bounds.exposure import Exposure
 
 pytestmark = pytest.mark.data
 PAIRS = {3: [(0, 1), (0, 2), (1, 2)], 4: [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]}

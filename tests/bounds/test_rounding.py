@@ -5,10 +5,10 @@ import pytest
 
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import system
-from safemargin.model.arrays import frozen
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.margins import as_published, knowing
-from safemargin.model.table import Table, Tally
+from safemargin.core.arrays import frozen
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.margins import as_published, knowing
+from safemargin.core.table import Table, Tally
 
 PLACES, RACES, PARTIES = 60, 3, 3
 

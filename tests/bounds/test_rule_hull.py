@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from safemargin.bounds.rule import hull, suspects
-from safemargin.model.target import Target
+from safemargin.core.target import Target
 
 
 def splits(people: int, options: int) -> Iterator[tuple[int, ...]]:

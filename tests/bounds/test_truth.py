@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from brute import published
-from safemargin.bounds import bound
+from safemargin.bounds.bound import bound
 from safemargin.bounds.linear import Program
 from safemargin.bounds.system import system
-from safemargin.errors import ContradictionError
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
+from safemargin.core.errors import ContradictionError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
 from truth import CZECH, CZECH_BOUNDS, FAKE_SAFE, GAP, VLACH
 
 

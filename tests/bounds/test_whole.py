@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from peer import Peer, differences, margin_of, names_of
-from safemargin.bounds import bound
+from safemargin.bounds.bound import bound
+from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.sharp import Progress
-from safemargin.model.exposure import Exposure
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
 
 KINDS = ("plain", "capped", "three options", "two options and the rest")
 

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 
 from cases import town
-from safemargin.compare import compare
-from safemargin.compare.cell_key import cell_key
-from safemargin.compare.exposed import people_in
-from safemargin.compare.global_dp import global_dp
-from safemargin.compare.method import Case, Method
-from safemargin.compare.reading import read
-from safemargin.compare.suppression import suppression
-from safemargin.errors import InputError
-from safemargin.mechanisms.geometric import Geometric
-from safemargin.model.arrays import frozen
-from safemargin.model.comparison import Answer, Comparison, Learnt, Measured
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.findings import Finding
-from safemargin.model.margins import knowing
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import UNBOUNDED
-from safemargin.model.table import Table, Tally
-from safemargin.model.target import Target
+from safemargin.audit.findings import Finding
+from safemargin.core.arrays import frozen
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.errors import InputError
+from safemargin.core.margins import knowing
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import UNBOUNDED
+from safemargin.core.table import Table, Tally
+from safemargin.core.target import Target
+from safemargin.release.compare.cell_key import cell_key
+from safemargin.release.compare.compare import compare
+from safemargin.release.compare.comparison import Answer, Comparison, Learnt, Measured
+from safemargin.release.compare.exposed import people_in
+from safemargin.release.compare.global_dp import global_dp
+from safemargin.release.compare.method import Case, Method
+from safemargin.release.compare.reading import read
+from safemargin.release.compare.suppression import suppression
+from safemargin.samplers.geometric import Geometric
 
 SIGMAS = 7
 """Means of over a thousand draws are nearly normal: beyond this many standard errors they fall below once in 1e9."""
@@ -180,7 +180,7 @@ def test_a_refused_release_publishes_nothing() -> None:
 
 def test_ours_is_refused_if_an_attack_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = (Learnt("informed", {}, 7, ("joint",)),)
-    monkeypatch.setattr("safemargin.compare.learnt", lambda method, tables, case: broken)
+    monkeypatch.setattr("safemargin.release.compare.compare.learnt", lambda method, tables, case: broken)
     found = compare(table_of(STAFF), TARGET, epsilons=(), draws=2)
     assert [each.is_published for each in found.methods] == [True, True, True, True, False]
     assert answer(found, "binding_outcome_exact", "safemargin").fact == "an attack succeeded: nothing is published"

@@ -6,11 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from safemargin.decide import pack
-from safemargin.decide.coarsen import Coarsening, Merging, coarsen
-from safemargin.model.domain import Axis
-from safemargin.model.published import Group
-from safemargin.model.target import Target
+from safemargin.core.axis import Axis
+from safemargin.core.published import Group
+from safemargin.core.target import Target
+from safemargin.release.decide import pack
+from safemargin.release.decide.coarsen import Coarsening, Merging, coarsen
 
 KINDS = ("free", "ordered", "tree", "two trees")
 

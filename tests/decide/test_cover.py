@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from safemargin.decide.cover import Cover, blocks
-from safemargin.decide.split import Split
-from safemargin.model.domain import Axis
-from safemargin.model.published import Group
-from safemargin.model.target import Limits, Target
+from safemargin.core.axis import Axis
+from safemargin.core.published import Group
+from safemargin.core.target import Limits, Target
+from safemargin.release.decide.cover import Cover, blocks
+from safemargin.release.decide.split import Split
 
 AREAS = {"q0": "north", "q1": "north", "q2": "south", "q3": "south"}
 

@@ -9,16 +9,16 @@ from scipy.optimize import linprog
 
 from brute import Fiber, TooMany, subsets
 from cases import Town, margin, town
-from safemargin.audit import audit
-from safemargin.decide import PROTECTIONS, decide
-from safemargin.decide.lot import Lot
-from safemargin.model.arrays import frozen
-from safemargin.model.margins import knowing
-from safemargin.model.plan import Action, Plan
-from safemargin.model.release import Release
-from safemargin.model.table import Table, Tally
-from safemargin.model.target import Limits, Target
-from safemargin.publish import publish
+from safemargin.audit.audit import audit
+from safemargin.core.arrays import frozen
+from safemargin.core.margins import knowing
+from safemargin.core.publication import Release
+from safemargin.core.table import Table, Tally
+from safemargin.core.target import Limits, Target
+from safemargin.release.decide.decide import PROTECTIONS, decide
+from safemargin.release.decide.lot import Lot
+from safemargin.release.plan import Action, Plan
+from safemargin.release.publish import publish
 
 Finding = tuple[object, ...]
 

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from brute import published
-from safemargin.audit import audit
+from safemargin.audit.audit import audit
 from safemargin.bounds.differences import sides_of_totals, unions
-from safemargin.decide import decide
-from safemargin.model.arrays import frozen
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.margins import exact_margins, knowing
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.past import Earlier, History, Past, Profile, net_histories
-from safemargin.model.plan import Plan
-from safemargin.model.published import PublishedTable
-from safemargin.model.release import Release
-from safemargin.model.table import Table, Tally
-from safemargin.model.target import Limits, Target
-from safemargin.publish import publish
+from safemargin.core.arrays import frozen
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.earlier import Earlier, History, Past, Profile, net_histories
+from safemargin.core.margins import exact_margins, knowing
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Release
+from safemargin.core.published import PublishedTable
+from safemargin.core.table import Table, Tally
+from safemargin.core.target import Limits, Target
+from safemargin.release.decide.decide import decide
+from safemargin.release.plan import Plan
+from safemargin.release.publish import publish
 
 AXES = {"p": ("p0", "p1", "p2"), "q": ("q0", "q1")}
 OPTIONS = ("A", "B")

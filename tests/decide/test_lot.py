@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from cases import Town
-from safemargin.account import choice_epsilon, is_vacuous, noise_budget, partnered
-from safemargin.decide import decide
-from safemargin.decide.lot import Lot, drawn, room, units
-from safemargin.decide.split import Split
-from safemargin.errors import InputError
-from safemargin.model.domain import Axis
-from safemargin.model.plan import Action
-from safemargin.model.published import Group
-from safemargin.model.target import Limits, Target
+from safemargin.core.axis import Axis
+from safemargin.core.errors import InputError
+from safemargin.core.published import Group
+from safemargin.core.target import Limits, Target
+from safemargin.guarantees.noise import choice_epsilon, is_vacuous, noise_budget, partnered
+from safemargin.release.decide.decide import decide
+from safemargin.release.decide.lot import Lot, drawn, room, units
+from safemargin.release.decide.split import Split
+from safemargin.release.plan import Action
 
 EPSILON = 0.7
 SIZES = (4, 4, 3, 3)

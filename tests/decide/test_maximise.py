@@ -9,20 +9,20 @@ import pytest
 
 from brute import Fiber, TooMany, subsets
 from cases import Town, town
-from safemargin.audit import audit
-from safemargin.decide import decide
-from safemargin.decide.judge import within
-from safemargin.decide.maximise import maximise
-from safemargin.decide.split import split
-from safemargin.decide.versions import Version, crossed_version, versions
-from safemargin.errors import InputError
-from safemargin.model.margins import knowing, printed
-from safemargin.model.maximum import Asked, Wanted
-from safemargin.model.plan import Action, Plan
-from safemargin.model.published import PublishedTable
-from safemargin.model.table import Table
-from safemargin.model.target import Limits, Target
-from safemargin.publish import publish
+from safemargin.audit.audit import audit
+from safemargin.core.errors import InputError
+from safemargin.core.margins import knowing, printed
+from safemargin.core.published import PublishedTable
+from safemargin.core.table import Table
+from safemargin.core.target import Limits, Target
+from safemargin.release.decide.decide import decide
+from safemargin.release.decide.judge import within
+from safemargin.release.decide.maximise import maximise
+from safemargin.release.decide.split import split
+from safemargin.release.decide.versions import Version, crossed_version, versions
+from safemargin.release.maximum import Asked, Wanted
+from safemargin.release.plan import Action, Plan
+from safemargin.release.publish import publish
 
 MORE = 1e-6
 

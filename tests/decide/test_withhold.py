@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from frequency_truth import INPUTS
-from safemargin.decide.withhold import withhold
-from safemargin.errors import InputError, RefusedError
-from safemargin.model.arrays import IntArray
-from safemargin.model.lattice import Lattice, Tree, flat, lattice
-from safemargin.model.pattern import Pattern
-from safemargin.randomness import numpy_generator
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError, RefusedError
+from safemargin.core.lattice import Lattice, Tree, flat, lattice
+from safemargin.core.randomness import numpy_generator
+from safemargin.suppress.pattern import Pattern
+from safemargin.suppress.suppress import withhold
 
 NORTH_SOUTH = Tree("x0", ("Total", "N", "S", "a", "b", "c", "d"), ((0, (1, 2)), (1, (3, 4)), (2, (5, 6))))
 CROSSED = Tree("x0", ("Total", "N", "E", "a", "b", "c"), ((0, (1, 5)), (1, (3, 4)), (0, (3, 2)), (2, (4, 5))))

@@ -10,13 +10,13 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import pytest
 
-from safemargin.decide.withhold import withhold
-from safemargin.errors import InputError, RefusedError
-from safemargin.model.arrays import IntArray
-from safemargin.model.lattice import Lattice, flat, lattice
-from safemargin.model.linked import Earlier, Linked, alone, is_ring, link
-from safemargin.model.pattern import Pattern
-from safemargin.randomness import numpy_generator
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError, RefusedError
+from safemargin.core.lattice import Lattice, flat, lattice
+from safemargin.core.randomness import numpy_generator
+from safemargin.suppress.linked import Earlier, Linked, alone, is_ring, link
+from safemargin.suppress.pattern import Pattern
+from safemargin.suppress.suppress import withhold
 
 AXES = "pqr"
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from safemargin.errors import InputError
-from safemargin.mechanisms.cell_key import KEYS, CellKey, with_keys
-from safemargin.model.arrays import frozen
-from safemargin.model.domain import Axis, Schema
-from safemargin.model.table import Table, Tally
-from safemargin.randomness import numpy_generator
+from safemargin.core.arrays import frozen
+from safemargin.core.axis import Axis, Schema
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import numpy_generator
+from safemargin.core.table import Table, Tally
+from safemargin.samplers.cell_key import KEYS, CellKey, with_keys
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; each test makes fewer than a hundred, so it alarms below 1e-6."""

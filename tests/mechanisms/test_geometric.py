@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from safemargin.errors import InputError
-from safemargin.mechanisms.geometric import Geometric
+from safemargin.core.errors import InputError
+from safemargin.samplers.geometric import Geometric
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; each test makes fewer than a hundred, so it alarms below 1e-6."""

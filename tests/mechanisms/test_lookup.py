@@ -9,14 +9,14 @@ import pytest
 from scipy.stats import chisquare
 
 from cell_key_truth import CELLS, PERTURBED, PTABLES
-from safemargin.errors import InputError
-from safemargin.mechanisms.key_table import key_table
-from safemargin.mechanisms.lookup import noise_of
-from safemargin.mechanisms.ptable import ptable, request
-from safemargin.mechanisms.record_keys import read_secret, record_keys, secret_of
-from safemargin.model.keys import DECIMAL, HASHED, KeyForm, whole_keys
-from safemargin.model.ptable import Law, PTable
-from safemargin.tabulate.keyed import key_sums
+from safemargin.core.errors import InputError
+from safemargin.noise.keyed_records import key_sums
+from safemargin.samplers.key_table import key_table
+from safemargin.samplers.keys import DECIMAL, HASHED, KeyForm, whole_keys
+from safemargin.samplers.lookup import noise_of
+from safemargin.samplers.ptable import Law, PTable
+from safemargin.samplers.ptable_design import ptable, request
+from safemargin.samplers.record_keys import read_secret, record_keys, secret_of
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; the tests here make fewer than a hundred, so they alarm below 1e-6."""

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from safemargin.account.exact import hamming, universe_loss
-from safemargin.account.swap_check import check_swapping
-from safemargin.errors import InputError, TooLargeError
-from safemargin.mechanisms.across_swapping import rates, swap_across
-from safemargin.mechanisms.pair_law import across_law, targeted_law
-from safemargin.mechanisms.pair_swapping import Risk, Traits, draw_order, pair_apart, pair_up, select
-from safemargin.mechanisms.swap_law import Law, Stratum, stratum, swap_law, table, universe
-from safemargin.mechanisms.swap_loss import swap_epsilon
-from safemargin.mechanisms.swapping import Cells
+from safemargin.core.errors import InputError, TooLargeError
+from safemargin.guarantees.exact import hamming, universe_loss
+from safemargin.guarantees.swap_law import Law, Stratum, stratum, swap_law, table, universe
+from safemargin.guarantees.swap_loss import swap_epsilon
+from safemargin.swap.check import check_swapping
+from safemargin.swap.crossing import rates, swap_across
+from safemargin.swap.pair_law import across_law, targeted_law
+from safemargin.swap.pairing import Risk, Traits, draw_order, pair_apart, pair_up, select
+from safemargin.swap.permutation import Cells
 
 RARE = 1e-7
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from cell_key_truth import PTABLES
-from safemargin.errors import InputError
-from safemargin.mechanisms.key_table import apportioned, key_table
-from safemargin.mechanisms.max_entropy import attainable, largest_entropy
-from safemargin.mechanisms.ptable import Request, ptable, reference_ptable, request
-from safemargin.mechanisms.ptable_privacy import delta_at, epsilon_at, guarantee, readings
-from safemargin.model.guarantee import Measure
-from safemargin.model.ptable import KeyTable, Law, PTable
+from safemargin.core.errors import InputError
+from safemargin.core.guarantee import Measure
+from safemargin.samplers.key_table import apportioned, key_table
+from safemargin.samplers.max_entropy import attainable, largest_entropy
+from safemargin.samplers.ptable import KeyTable, Law, PTable
+from safemargin.samplers.ptable_design import Request, ptable, reference_ptable, request
+from safemargin.samplers.ptable_privacy import delta_at, epsilon_at, guarantee, readings
 
 NEAR = 2e-6
 """How far the reference package is from the optimum of its own problem."""

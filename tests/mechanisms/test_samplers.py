@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
-from safemargin.errors import InputError
-from safemargin.mechanisms.gaussian import DiscreteGaussian, epsilon_of
-from safemargin.mechanisms.laplace import Laplace
-from safemargin.mechanisms.truncated import TruncatedGeometric, TruncatedLaplace
+from safemargin.core.errors import InputError
+from safemargin.samplers.gaussian import DiscreteGaussian, epsilon_of
+from safemargin.samplers.laplace import Laplace
+from safemargin.samplers.truncated import TruncatedGeometric, TruncatedLaplace
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; the tests here make fewer than a hundred, so they alarm below 1e-6."""

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from safemargin.account.exact import hamming
-from safemargin.errors import InputError
-from safemargin.mechanisms.swap_law import (
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import system_choices
+from safemargin.guarantees.exact import hamming
+from safemargin.guarantees.swap_budget import largest_of_margins
+from safemargin.guarantees.swap_law import (
     exchanged,
     outcomes,
     path,
@@ -23,7 +25,7 @@ from safemargin.mechanisms.swap_law import (
     table,
     universe,
 )
-from safemargin.mechanisms.swap_loss import (
+from safemargin.guarantees.swap_loss import (
     best_rate,
     curve,
     derangements,
@@ -35,8 +37,7 @@ from safemargin.mechanisms.swap_loss import (
     swap_epsilon,
     tightness,
 )
-from safemargin.mechanisms.swapping import LARGE, Cells, derange, largest_of_margins, strata, swap
-from safemargin.randomness import system_choices
+from safemargin.swap.permutation import LARGE, Cells, derange, strata, swap
 from swap_truth import EXACT, RATES, TABLE_2, TABLE_2_LARGEST, TABLE_5
 
 RARE = 1e-7
@@ -251,7 +252,7 @@ def test_draws_follow_the_exact_law() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("large", [LARGE, 1])  # blocks together, and each by itself
 def test_derangements_are_uniform(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safemargin.mechanisms.swapping.LARGE", large)
+    monkeypatch.setattr("safemargin.swap.permutation.LARGE", large)
     seen = Counter(map(tuple, (derange(np.full(30_000, 4)) % 4).reshape(-1, 4).tolist()))
     assert len(seen) == derangements(4) == 9
     assert chance(Counter(dict(seen)), {key: 1 / 9 for key in seen}) > RARE

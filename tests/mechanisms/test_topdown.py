@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from safemargin.errors import InputError
-from safemargin.mechanisms.topdown import whole as rounding
-from safemargin.mechanisms.topdown.family import Family, Forms
-from safemargin.mechanisms.topdown.least_squares import fit
-from safemargin.mechanisms.topdown.measure import gaussian, measure
-from safemargin.mechanisms.topdown.nonnegative import Infeasible, nonnegative
-from safemargin.mechanisms.topdown.reach import Reach, reach
-from safemargin.mechanisms.topdown.settle import settle
-from safemargin.mechanisms.topdown.tidy import all_reach
-from safemargin.mechanisms.topdown.whole import whole
-from safemargin.model.arrays import IntArray
-from safemargin.model.attributes import Attributes, Grouping, Query
-from safemargin.model.design import MOST, Design, Limit, Measured, check_truth, limits
-from safemargin.model.spine import build_spine
-from safemargin.randomness import numpy_generator
-from safemargin.topdown.promise import summary
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import numpy_generator
+from safemargin.topdown import whole as rounding
+from safemargin.topdown.attributes import Attributes, Grouping, Query
+from safemargin.topdown.design import MOST, Design, Limit, Measured, check_truth, limits
+from safemargin.topdown.family import Family, Forms
+from safemargin.topdown.guarantee import summary
+from safemargin.topdown.least_squares import fit
+from safemargin.topdown.measure import gaussian, measure
+from safemargin.topdown.nonnegative import Infeasible, nonnegative
+from safemargin.topdown.reach import Reach, reach
+from safemargin.topdown.settle import settle
+from safemargin.topdown.spine import build_spine
+from safemargin.topdown.tidy import all_reach
+from safemargin.topdown.whole import whole
 from spines import (
     DETAILED,
     GROUPED,

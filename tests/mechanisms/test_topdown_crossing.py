@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin.errors import InputError, TooLargeError
-from safemargin.mechanisms.topdown import whole
-from safemargin.mechanisms.topdown.least_squares import fit
-from safemargin.mechanisms.topdown.settle import settle
-from safemargin.model.arrays import IntArray
-from safemargin.model.attributes import Attributes
-from safemargin.model.design import Design, Limit, Measured, limits
-from safemargin.model.spine import build_spine
-from safemargin.randomness import numpy_generator
-from safemargin.topdown import recompute, run
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core.randomness import numpy_generator
+from safemargin.topdown import whole
+from safemargin.topdown.attributes import Attributes
+from safemargin.topdown.design import Design, Limit, Measured, limits
+from safemargin.topdown.least_squares import fit
+from safemargin.topdown.settle import settle
+from safemargin.topdown.spine import build_spine
+from safemargin.topdown.topdown import recompute, run
 from spines import designed, people, rounded_noise, uneven_spine
 
 CUBE = Attributes(("a", "b", "c"), (("1", "2", "3"),) * 3)

@@ -9,14 +9,14 @@ import duckdb
 import numpy as np
 import pytest
 
-from safemargin.account.census_2020 import PERSONS
-from safemargin.errors import InputError, OutputError
-from safemargin.mechanisms.topdown.basis import Basis
-from safemargin.mechanisms.topdown.least_squares import check_size, fit
-from safemargin.model.attributes import Attributes, Grouping, Query
-from safemargin.model.design import MOST, Design
-from safemargin.topdown import recompute, run
+from safemargin.core.errors import InputError, OutputError
+from safemargin.guarantees.census_2020 import PERSONS
+from safemargin.topdown.attributes import Attributes, Grouping, Query
+from safemargin.topdown.basis import Basis
+from safemargin.topdown.design import MOST, Design
 from safemargin.topdown.folder import Folder
+from safemargin.topdown.least_squares import check_size, fit
+from safemargin.topdown.topdown import recompute, run
 from spines import GROUPED, dense_fit, designed, people, rounded_noise, summing, uneven_spine
 
 SPLIT = {"total": "1/8", "voting": "1/8", "sex*helped": "1/8", "voting*housed": "1/8", "tenure": "1/8"}

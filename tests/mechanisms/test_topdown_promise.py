@@ -7,12 +7,12 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from safemargin.account.conversion import published_epsilon, tight_epsilon
-from safemargin.model.attributes import Attributes, Grouping
-from safemargin.model.design import Design
-from safemargin.model.guarantee_file import document, guarantee_from
-from safemargin.model.spine import build_spine
-from safemargin.topdown.promise import promised, summary, with_earlier
+from safemargin.guarantees.conversion import published_epsilon, tight_epsilon
+from safemargin.guarantees.guarantee_file import document, guarantee_from
+from safemargin.topdown.attributes import Attributes, Grouping
+from safemargin.topdown.design import Design
+from safemargin.topdown.guarantee import promised, summary, with_earlier
+from safemargin.topdown.spine import build_spine
 from spines import designed
 
 TOWNS = build_spine(["land", "town"], "land", [("a",), ("b",)])

@@ -12,18 +12,19 @@ import pytest
 from scipy.optimize import LinearConstraint, milp
 
 from commands import Run, in_process
-from safemargin.errors import InputError, OutputError
-from safemargin.mechanisms.topdown.family import Forms
-from safemargin.model.accuracy import CELLS, PEOPLE
-from safemargin.model.arrays import IntArray
-from safemargin.model.design import MOST, limits
-from safemargin.model.guarantee_file import read_guarantee
-from safemargin.project.topdown import TopDownProject
-from safemargin.tabulate.spines import count_people, read_design
-from safemargin.topdown import recompute, run, steps
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError, OutputError
+from safemargin.guarantees.guarantee_file import read_guarantee
+from safemargin.topdown import steps
 from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE
 from safemargin.topdown.country import write_country
+from safemargin.topdown.design import MOST, limits
+from safemargin.topdown.error_values import CELLS, PEOPLE
+from safemargin.topdown.family import Forms
 from safemargin.topdown.folder import Folder
+from safemargin.topdown.project import TopDownProject
+from safemargin.topdown.tabulate import count_people, read_design
+from safemargin.topdown.topdown import recompute, run
 
 PEOPLE_CSV = """\
 state,town,sex,age

@@ -6,11 +6,11 @@ import altair
 import pytest
 from rich.console import Console
 
-from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
-from safemargin.model.guarantee_file import document
-from safemargin.report.areas import areas_document, areas_page, levels_chart, show_areas, sizes_chart
-from safemargin.report.charts import CONFIG, Spec
-from safemargin.topdown.promise import promised, summary
+from safemargin.guarantees.guarantee_file import document
+from safemargin.topdown.error_values import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
+from safemargin.topdown.guarantee import promised, summary
+from safemargin.topdown.report import areas_document, areas_page, levels_chart, show_areas, sizes_chart
+from safemargin.ui.charts import CONFIG, Spec
 from spines import designed, uneven_spine
 
 METHODS = ("whole tables", "swapping <5 %>")

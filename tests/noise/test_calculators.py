@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from commands import Ran, Run, in_process
-from safemargin.errors import InputError
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import numpy_generator
 from safemargin.noise.averaging import (
     Simulated,
     chebyshev_success,
@@ -34,7 +35,6 @@ from safemargin.noise.limits import (
 )
 from safemargin.noise.margins import exploit
 from safemargin.noise.reveal import reveal_chance, reveal_risk, tuples_needed
-from safemargin.randomness import numpy_generator
 
 
 @pytest.fixture

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.errors import InputError
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import numpy_generator
+from safemargin.noise.areas import read_areas
+from safemargin.noise.charts import distortion_chart
 from safemargin.noise.distortion import (
     Areas,
     BoundedNoise,
@@ -21,12 +24,9 @@ from safemargin.noise.distortion import (
     distortion,
     halved,
 )
+from safemargin.noise.distortion_report import chart_rows, rows
 from safemargin.noise.limits import tail_chance
-from safemargin.randomness import numpy_generator
-from safemargin.report.charts import CONFIG
-from safemargin.report.distorted import chart_rows, rows
-from safemargin.report.noise_charts import distortion_chart
-from safemargin.tabulate.areas import read_areas
+from safemargin.ui.charts import CONFIG
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 NOISES = [EpsilonNoise(0.1), EpsilonNoise(0.4), BoundedNoise(2.0, 5), BoundedNoise(30.0, 9)]

@@ -8,14 +8,14 @@ import altair
 import pytest
 
 from commands import Run, in_process
-from safemargin.errors import InputError
+from safemargin.core.errors import InputError
+from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.law import bounded_law, sum_law
 from safemargin.noise.plan import NoisePlan, Wishes, epsilon_band, judge, plan_noise, told_risk
+from safemargin.noise.plan_report import plan_page, plan_words
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
-from safemargin.report.charts import CONFIG
-from safemargin.report.noise_charts import band_chart, plane_chart
-from safemargin.report.planning import plan_page, plan_words
+from safemargin.ui.charts import CONFIG
 
 CENSUS = """
 title = "Small <census>"

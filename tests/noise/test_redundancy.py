@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.errors import InputError, TooLargeError
+from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core.randomness import Generator, numpy_generator
 from safemargin.noise.programme import PlannedTable, Programme, Variable, load_programme, parse_programme
 from safemargin.noise.redundancy import optimised, redundancies, statistics_of, tuples
-from safemargin.randomness import Generator, numpy_generator
 
 ANNEX = "[variables]\nSEX = ['F', 'M']\nAGE = 2\n[[tables]]\naxes = ['SEX', 'AGE']\n"
 

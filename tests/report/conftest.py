@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from safemargin.model.arrays import frozen
-from safemargin.model.exposure import Cells, Exposure
-from safemargin.model.findings import Attempt, Finding, Findings
-from safemargin.model.guarantee import Guarantee
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.plan import Action, Certificate, Decision, Plan, Refusal
-from safemargin.model.published import UNBOUNDED, Group, PublishedTable
-from safemargin.model.release import Release
-from safemargin.model.target import Target
-from safemargin.model.universe import named
+from safemargin.audit.findings import Attempt, Finding, Findings
+from safemargin.bounds.exposure import Cells, Exposure
+from safemargin.core.arrays import frozen
+from safemargin.core.guarantee import Guarantee
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Release
+from safemargin.core.published import UNBOUNDED, Group, PublishedTable
+from safemargin.core.target import Target
+from safemargin.core.universe import named
+from safemargin.release.plan import Action, Certificate, Decision, Plan, Refusal
 
 AXES = {
     "district": tuple(f"D{n:02d}" for n in range(1, 61)),

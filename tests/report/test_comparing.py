@@ -9,10 +9,11 @@ import altair
 import pytest
 from rich.console import Console
 
-from safemargin.model.comparison import Answer, Binding, Comparison, Learnt, Measured
-from safemargin.model.target import Target
-from safemargin.report.charts import CONFIG, tradeoff_chart
-from safemargin.report.comparing import PROPERTY_WORDS, comparison_document, comparison_page, show_comparison
+from safemargin.core.target import Target
+from safemargin.release.compare.charts import tradeoff_chart
+from safemargin.release.compare.comparison import Answer, Binding, Comparison, Learnt, Measured
+from safemargin.release.compare.report import PROPERTY_WORDS, comparison_document, comparison_page, show_comparison
+from safemargin.ui.charts import CONFIG
 
 EXACT = Measured(
     method="nothing <done>",

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from safemargin.model.exposure import Cells, Exposure
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.target import Target
-from safemargin.report import exposure_document, findings_document, release_document
+from safemargin.audit.report import findings_document
+from safemargin.bounds.exposure import Cells, Exposure
+from safemargin.bounds.report import exposure_document
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.target import Target
+from safemargin.release.report.document import release_document
 
 AXES = ("religion", "age")
 CATEGORIES = (("Muslim", "none"), ("young", "old"))

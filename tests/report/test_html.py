@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import altair
 import numpy as np
 
-from safemargin.model.arrays import frozen
-from safemargin.model.plan import Action
-from safemargin.report import html_report
-from safemargin.report.charts import CONFIG, loss_chart, onlookers_chart, rates_chart
-from safemargin.report.groups import by_axis, decided_groups, total_counts
+from safemargin.core.arrays import frozen
+from safemargin.release.plan import Action
+from safemargin.release.report.charts import loss_chart, onlookers_chart, rates_chart
+from safemargin.release.report.groups import by_axis, decided_groups, total_counts
+from safemargin.release.report.page import html_report
+from safemargin.ui.charts import CONFIG
 
 VOID = {"meta", "br", "hr", "img", "link"}
 EVIL = "<script>alert(1)</script>"

@@ -1,7 +1,7 @@
 """Pictures from the process that draws are those that are drawn here, and its end costs nothing but time."""
 
-from safemargin.report.charts import Spec, to_svg
-from safemargin.report.painter import Painter
+from safemargin.ui.charts import Spec, to_svg
+from safemargin.ui.painter import Painter
 
 BARS: Spec = {"mark": "bar", "data": {"values": [{"a": 1}, {"a": 3}]}, "encoding": {"x": {"field": "a"}}}
 DOTS: Spec = {**BARS, "mark": "point"}

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from safemargin.errors import InputError
-from safemargin.model.published import UNBOUNDED
-from safemargin.model.target import Target
-from safemargin.report import show_exposure, show_findings, show_release
+from safemargin.audit.report import show_findings
+from safemargin.bounds.report import show_exposure
+from safemargin.core.errors import InputError
+from safemargin.core.published import UNBOUNDED
+from safemargin.core.target import Target
+from safemargin.release.report.text import show_release
 
 
 def shown(show, *values: object, width: int = 80, **options: object) -> str:

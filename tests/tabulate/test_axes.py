@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.model.domain import Axis
-from safemargin.project import Project
-from safemargin.tabulate import tabulate
+from safemargin.core.axis import Axis
+from safemargin.core.errors import InputError
+from safemargin.release.project import Project
+from safemargin.release.tabulate import tabulate
 
 VOTERS = "area,region,country,vote\na1,North,U,A\na2,North,U,B\nb1,South,U,A\na1,North,U,A\n"
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.tabulate.axes import read_hierarchy
-from safemargin.tabulate.combined import NoTotalWarning, read_any_sheet, read_combined
-from safemargin.tabulate.frequency import read_frequencies
-from safemargin.tabulate.hierarchy import read_hrc, tree
-from safemargin.tabulate.published import read_published
+from safemargin.core.errors import InputError
+from safemargin.io.combined import NoTotalWarning, read_any_sheet, read_combined
+from safemargin.io.hierarchy import read_hrc, tree
+from safemargin.io.tables import read_published
+from safemargin.release.tabulate.axes import read_hierarchy
+from safemargin.suppress.frequency import read_frequencies
 
 
 def written(path: Path, text: str) -> Path:

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safemargin.errors import InputError
-from safemargin.model.table import Table
-from safemargin.project import Project
-from safemargin.tabulate import tabulate
+from safemargin.core.errors import InputError
+from safemargin.core.table import Table
+from safemargin.release.project import Project
+from safemargin.release.tabulate import tabulate
 
 VOTERS = "area,age,vote\nd2,old,A\nd10,young,B\nd2,old,B\nd2,young,A\nd2,old,A\n"
 AXES = "[axes.area]\n[axes.age]\n"

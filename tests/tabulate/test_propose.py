@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.model.table import Table
-from safemargin.project import Project
-from safemargin.tabulate import tabulate
-from safemargin.tabulate.propose import propose_project
+from safemargin.core.errors import InputError
+from safemargin.core.table import Table
+from safemargin.release.init.propose import propose_project
+from safemargin.release.project import Project
+from safemargin.release.tabulate import tabulate
 
 REGIONS = {"d1": "North", "d2": "North", "d3": "South", "d10": "South"}
 

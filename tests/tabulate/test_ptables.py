@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from cell_key_truth import PTABLES
-from safemargin.errors import InputError
-from safemargin.mechanisms.key_table import key_table
-from safemargin.mechanisms.ptable import ptable, reference_ptable, request
-from safemargin.model.ptable import KeyTable, PTable
-from safemargin.tabulate.ptables import ons_text, ptable_text, read_ptable
+from safemargin.core.errors import InputError
+from safemargin.noise.ptable_file import ons_text, ptable_text, read_ptable
+from safemargin.samplers.key_table import key_table
+from safemargin.samplers.ptable import KeyTable, PTable
+from safemargin.samplers.ptable_design import ptable, reference_ptable, request
 
 
 def written(tmp_path: Path, text: str, name: str = "table.csv") -> Path:

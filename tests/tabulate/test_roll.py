@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.model.table import Table
-from safemargin.project import Project
-from safemargin.tabulate import tabulate
+from safemargin.core.errors import InputError
+from safemargin.core.table import Table
+from safemargin.release.project import Project
+from safemargin.release.tabulate import tabulate
 
 VOTERS = "area,sex,vote\nx,f,A\nx,m,B\ny,f,A\ny,f,B\n"
 JOINT = "area,age,sex,people\nx,o,f,1\nx,y,f,2\nx,o,m,1\ny,o,f,2\nz,o,f,0\nz,o,m,5\n"

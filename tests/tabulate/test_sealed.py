@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.model.table import Inconsistency, Table
-from safemargin.project import Project
-from safemargin.tabulate import InconsistencyWarning, tabulate
+from safemargin.core.errors import InputError
+from safemargin.core.table import Inconsistency, Table
+from safemargin.release.project import Project
+from safemargin.release.tabulate import tabulate
+from safemargin.release.tabulate.sealed import InconsistencyWarning
 
 RELIGION = "religion,option,count\nr1,A,60\nr1,B,10\nr2,B,30\n"
 AGE = "age,option,count\nold,A,40\nold,B,10\nyoung,A,20\nyoung,B,30\n"

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.model.published import UNBOUNDED, PublishedTable
-from safemargin.tabulate.tidy import read_many, read_tidy
+from safemargin.core.errors import InputError
+from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.io.tidy import read_many, read_tidy
 
 Said = list[tuple[dict[str, str], str | None, int, int, str]]
 

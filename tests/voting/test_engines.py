@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from safemargin.errors import InputError
-from safemargin.randomness import numpy_generator
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import numpy_generator
 from safemargin.voting.ballots import favourites, rankings
 from safemargin.voting.belief import Belief, uniform
 from safemargin.voting.election import Election

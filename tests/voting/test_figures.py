@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import outcome_truth as truth
-from safemargin.errors import InputError
+from safemargin.core.errors import InputError
 from safemargin.voting.ballots import favourites, rankings
 from safemargin.voting.belief import Belief, uniform
 from safemargin.voting.closed import closed, closed_fraction, decline, worst_share

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from commands import Run, in_process
-from safemargin.project import Project
-from safemargin.report.results import curve_chart, result_words
+from safemargin.release.project import Project
 from safemargin.voting.result import result_privacy
+from safemargin.voting.result_report import curve_chart, result_words
 
 UNIFORM = ("--rule", "borda", "--candidates", "3", "--voters", "50", "--belief", "uniform")
 

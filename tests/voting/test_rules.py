@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin.errors import InputError
+from safemargin.core.errors import InputError
 from safemargin.voting.axioms import failing
 from safemargin.voting.ballots import rankings
 from safemargin.voting.belief import Belief, Box, from_counts, polled, uniform
@@ -17,7 +17,8 @@ from safemargin.voting.enumeration import all_counts
 from safemargin.voting.local import share_held, witness
 from safemargin.voting.private import private
 from safemargin.voting.reading import read_ballots, read_belief
-from safemargin.voting.rules import AllTies, rule_named
+from safemargin.voting.rules import rule_named
+from safemargin.voting.rules.all_ties import AllTies
 
 RULES = "plurality veto borda stv maximin copeland bucklin bucklin-simple ranked-pairs schulze kemeny".split()
 

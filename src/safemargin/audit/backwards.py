@@ -11,12 +11,12 @@ from itertools import combinations
 
 import numpy as np
 
+from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System, system
-from safemargin.model.arrays import BoolArray, IntArray
-from safemargin.model.findings import Attempt, Finding
-from safemargin.model.published import PublishedTable
+from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core.published import PublishedTable
 
 MOST_TABLES = 200
 """Tables that are put through the rule; if more are possible, none is."""

@@ -1,8 +1,8 @@
 """Earlier releases: what this one tells together with what was published before about the same population."""
 
+from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.earlier import certify_with_earlier
-from safemargin.model.findings import Attempt, Finding
 
 
 def earlier(situation: Situation) -> Attempt:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.certify import certify
 from safemargin.bounds.system import System, system
-from safemargin.model.arrays import row_keys
-from safemargin.model.findings import Attempt, Finding
-from safemargin.model.published import JOINER
+from safemargin.core.arrays import row_keys
+from safemargin.core.published import JOINER
 
 
 def joint(situation: Situation) -> Attempt:

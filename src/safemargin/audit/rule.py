@@ -4,12 +4,12 @@ from collections.abc import Set
 
 import numpy as np
 
+from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.rule import hull, suspects
-from safemargin.model.findings import Attempt, Finding
-from safemargin.model.guarantee import Guarantee
-from safemargin.model.published import Group, PublishedTable, label
-from safemargin.model.release import Release
+from safemargin.core.guarantee import Guarantee
+from safemargin.core.publication import Release
+from safemargin.core.published import Group, PublishedTable, label
 
 
 def rule(situation: Situation) -> Attempt:

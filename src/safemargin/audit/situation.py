@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.membership import complete, layers
 from safemargin.bounds.system import complete_total, seen_in
-from safemargin.model.arrays import IntArray, group_sums, row_keys
-from safemargin.model.exposure import Exposure
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
-from safemargin.model.release import Release
-from safemargin.model.target import Limits
+from safemargin.core.arrays import IntArray, group_sums, row_keys
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Release
+from safemargin.core.published import PublishedTable
+from safemargin.core.target import Limits
 
 
 @dataclass(frozen=True)

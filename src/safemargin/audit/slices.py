@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
-from safemargin.model.findings import Attempt, Finding
-from safemargin.model.published import PublishedTable
+from safemargin.core.published import PublishedTable
 
 
 def slices(situation: Situation) -> Attempt:

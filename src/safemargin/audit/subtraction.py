@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.membership import layers
-from safemargin.model.arrays import frozen
-from safemargin.model.findings import Attempt, Finding
-from safemargin.model.published import PublishedTable
+from safemargin.core.arrays import frozen
+from safemargin.core.published import PublishedTable
 
 
 def subtraction(situation: Situation) -> Attempt:

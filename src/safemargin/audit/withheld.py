@@ -3,10 +3,11 @@
 import numpy as np
 from scipy import sparse
 
+from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
-from safemargin.bounds.sharp import Targets, settle
+from safemargin.bounds.search import Targets
+from safemargin.bounds.sharp import settle
 from safemargin.bounds.system import System, system
-from safemargin.model.findings import Attempt, Finding
 
 
 def withheld(situation: Situation) -> Attempt:

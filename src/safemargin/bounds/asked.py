@@ -3,13 +3,13 @@
 import numpy as np
 from scipy import sparse
 
+from safemargin.bounds.exposure import Cells
 from safemargin.bounds.search import Targets
 from safemargin.bounds.system import System, complete_total
-from safemargin.errors import InputError
-from safemargin.model.arrays import IntArray, row_keys
-from safemargin.model.exposure import Cells
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import PublishedTable
+from safemargin.core.arrays import IntArray, row_keys
+from safemargin.core.errors import InputError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
 
 
 def known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:

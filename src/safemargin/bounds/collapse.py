@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from safemargin.bounds.grid import Face, Grid
-from safemargin.model.arrays import IntArray
-from safemargin.model.published import UNBOUNDED
+from safemargin.core.arrays import IntArray
+from safemargin.core.published import UNBOUNDED
 
 MOST_CELLS = 1_000_000
 ROUNDS = 30

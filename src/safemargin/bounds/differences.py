@@ -14,10 +14,10 @@ from itertools import product
 import numpy as np
 
 from safemargin.bounds.certify import Exposed
-from safemargin.model.arrays import IntArray
-from safemargin.model.past import CROSS, Past
-from safemargin.model.published import Group, PublishedTable, label
-from safemargin.model.target import Limits
+from safemargin.core.arrays import IntArray
+from safemargin.core.earlier import CROSS, Past
+from safemargin.core.published import Group, PublishedTable, label
+from safemargin.core.target import Limits
 
 Parts = Sequence[tuple[Group, IntArray]]
 """Groups that part an axis, with their counts per option."""

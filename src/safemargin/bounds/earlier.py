@@ -9,19 +9,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.bounds import bound
+from safemargin.bounds.bound import bound
 from safemargin.bounds.certify import Proof, certify
 from safemargin.bounds.differences import given_away
 from safemargin.bounds.linear import Program
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.errors import ContradictionError
-from safemargin.model.arrays import BoolArray
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.past import Larger, Past
-from safemargin.model.published import PublishedTable
-from safemargin.model.target import Limits
+from safemargin.core.arrays import BoolArray
+from safemargin.core.earlier import Larger, Past
+from safemargin.core.errors import ContradictionError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
+from safemargin.core.target import Limits
 
 MOST_TOGETHER = 12_000
 """Unknown counts of all cycles up to which combinations of groups are cleared; beyond it, only looked at closely enough

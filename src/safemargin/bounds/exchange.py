@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from safemargin.bounds.system import System
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
-from safemargin.randomness import Generator
+from safemargin.core.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
+from safemargin.core.randomness import Generator
 
 MOST_PER_LINK = 2_000
 FEW = 0.02

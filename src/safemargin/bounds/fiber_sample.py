@@ -16,10 +16,10 @@ from scipy import sparse
 
 from safemargin.bounds.fiber_form import Echelon, Form, eliminate, standard
 from safemargin.bounds.system import System
-from safemargin.errors import InputError
-from safemargin.model.arrays import IntArray
-from safemargin.model.published import UNBOUNDED
-from safemargin.randomness import Generator
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError
+from safemargin.core.published import UNBOUNDED
+from safemargin.core.randomness import Generator
 
 LAWS = ("uniform", "hypergeometric")
 MOST_FOR_ALL_PAIRS = 400

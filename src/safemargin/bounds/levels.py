@@ -8,9 +8,9 @@ import numpy as np
 from safemargin.bounds.reach import Parts, Reach
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
-from safemargin.model.published import label
-from safemargin.model.target import Limits
+from safemargin.core.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
+from safemargin.core.published import label
+from safemargin.core.target import Limits
 
 MOST_CELLS_TO_SUM = 400_000
 

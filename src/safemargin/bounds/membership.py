@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray, row_keys
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import Group, PublishedTable
+from safemargin.core.arrays import IntArray, row_keys
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import Group, PublishedTable
 
 
 @dataclass(frozen=True)

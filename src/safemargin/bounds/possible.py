@@ -8,19 +8,20 @@ import numpy as np
 
 from safemargin.bounds.asked import cells_asked, people_of, targets_of
 from safemargin.bounds.conflict import explained
-from safemargin.bounds.fiber import attained, chain, count_tables, dimension, reach
-from safemargin.bounds.fiber_count import UNLIMITED, Count
+from safemargin.bounds.fiber import attained, dimension
+from safemargin.bounds.fiber_answer import Possible
+from safemargin.bounds.fiber_count import UNLIMITED, Count, count_tables
+from safemargin.bounds.fiber_sample import chain, reach
+from safemargin.bounds.fiber_values import QUANTILES, Drawn, Fiber
 from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
 from safemargin.bounds.system import System, system
-from safemargin.errors import ContradictionError, InputError, TooLargeError
-from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.model.fiber import QUANTILES, Drawn, Fiber
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.possible import Possible
-from safemargin.model.published import PublishedTable
-from safemargin.randomness import numpy_generator
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.errors import ContradictionError, InputError, TooLargeError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
+from safemargin.core.randomness import numpy_generator
 
 __all__ = ["Progress", "draw", "glance", "possible"]
 

@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from safemargin.errors import TooLargeError
-from safemargin.model.arrays import IntArray, group_sums, row_keys
-from safemargin.model.published import PublishedTable
+from safemargin.core.arrays import IntArray, group_sums, row_keys
+from safemargin.core.errors import TooLargeError
+from safemargin.core.published import PublishedTable
 
 MOST_PROFILES = 2_000_000
 """Without a joint roll every combination of categories is a cell; beyond this many, those that no table empties."""

@@ -7,16 +7,16 @@ import numpy as np
 
 from safemargin.bounds.asked import places_in, targets_of
 from safemargin.bounds.attain import Attained, attain
+from safemargin.bounds.certificate import DUAL, SEARCH, UNLIMITED, VERDICT_RULE, Certificate, Claim, End, Source
 from safemargin.bounds.duals import DualProgram, Facts, Limit, Shortcuts, goal_of
+from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.search import Targets
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.model.arrays import BoolArray, IntArray
-from safemargin.model.certificate import DUAL, SEARCH, UNLIMITED, VERDICT_RULE, Certificate, Claim, End, Source
-from safemargin.model.exposure import Exposure
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import UNBOUNDED, PublishedTable
-from safemargin.model.target import Target
+from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core.target import Target
 
 __all__ = ["Proofs", "certificate", "prove"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from safemargin.bounds.system import System
-from safemargin.errors import ContradictionError
-from safemargin.model.arrays import IntArray
-from safemargin.model.published import UNBOUNDED
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import ContradictionError
+from safemargin.core.published import UNBOUNDED
 
 ROUNDS = 200
 

@@ -15,8 +15,8 @@ from safemargin.bounds.exchange import Exchanges, Links
 from safemargin.bounds.reach import Reach
 from safemargin.bounds.scaling import Scaling
 from safemargin.bounds.system import System
-from safemargin.model.arrays import FloatArray, IntArray, distinct
-from safemargin.model.published import UNBOUNDED
+from safemargin.core.arrays import FloatArray, IntArray, distinct
+from safemargin.core.published import UNBOUNDED
 
 EXCHANGES = 200_000
 PATIENCE = 50

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
-from safemargin.model.published import Group
-from safemargin.model.target import Limits
+from safemargin.core.arrays import IntArray
+from safemargin.core.published import Group
+from safemargin.core.target import Limits
 
 
 def suspects(group: Group, sizes: Mapping[str, int], kappa: int) -> list[tuple[Group, int]]:

@@ -16,8 +16,8 @@ from safemargin.bounds.system import System
 from safemargin.bounds.walk import Walk
 from safemargin.bounds.whole import Attainment, cost_of
 from safemargin.bounds.witness import Family
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray
-from safemargin.randomness import numpy_generator
+from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core.randomness import numpy_generator
 
 __all__ = ["SEED", "Progress", "Settled", "Targets", "settle"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.model.published import UNBOUNDED
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.published import UNBOUNDED
 
 if TYPE_CHECKING:
     from highspy import Highs

@@ -9,10 +9,10 @@ from scipy import sparse
 
 from safemargin.bounds.membership import Layer, complete, has_gaps, layers
 from safemargin.bounds.profiles import categories_of, combinations, joint_roll, occupied
-from safemargin.errors import ContradictionError, InputError, MismatchError
-from safemargin.model.arrays import BoolArray, IntArray, row_keys
-from safemargin.model.onlooker import Onlooker
-from safemargin.model.published import UNBOUNDED, PublishedTable
+from safemargin.core.arrays import BoolArray, IntArray, row_keys
+from safemargin.core.errors import ContradictionError, InputError, MismatchError
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import UNBOUNDED, PublishedTable
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from scipy import linalg, sparse
 from threadpoolctl import threadpool_limits
 
 from safemargin.bounds.system import System
-from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.model.published import UNBOUNDED
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.published import UNBOUNDED
 
 STEPS = 80
 TILTED_STEPS = 12

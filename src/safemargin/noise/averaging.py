@@ -10,9 +10,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from safemargin.core.randomness import Generator
 from safemargin.noise.checks import at_least, inside, positive
 from safemargin.noise.law import bounded_law
-from safemargin.randomness import Generator
 
 HALF = 0.5
 MOST_COUNTS = 10**15

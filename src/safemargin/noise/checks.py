@@ -2,7 +2,7 @@
 
 import math
 
-from safemargin.errors import InputError
+from safemargin.core.errors import InputError
 
 LARGEST_BOUND = 1000
 """Of noise that is worked out value by value."""
@@ -14,7 +14,7 @@ def positive(name: str, value: float) -> float:
     >>> positive("epsilon", -1)
     Traceback (most recent call last):
     ...
-    safemargin.errors.InputError: epsilon = -1: must be above 0 and finite; the nearest are small ones, say 0.001
+    safemargin.core.errors.InputError: epsilon = -1: must be above 0 and finite; the nearest are small ones, say 0.001
     """
     if not 0 < value < math.inf:
         nearest = "large ones, say 1000000" if value == math.inf else "small ones, say 0.001"
@@ -28,7 +28,7 @@ def inside(name: str, value: float) -> float:
     >>> inside("confidence", 1)
     Traceback (most recent call last):
     ...
-    safemargin.errors.InputError: confidence = 1: must be above 0 and below 1; the nearest are just below 1, say 0.999
+    safemargin.core.errors.InputError: confidence = 1: must be above 0 and below 1; the nearest are just below 1, say 0.999
     """
     if not 0 < value < 1:
         nearest = "just below 1, say 0.999" if value >= 1 else "just above 0, say 0.001"
@@ -42,7 +42,7 @@ def share(name: str, value: float) -> float:
     >>> share("matched", 1.5)
     Traceback (most recent call last):
     ...
-    safemargin.errors.InputError: matched = 1.5: must be from 0 to 1; the nearest is 1
+    safemargin.core.errors.InputError: matched = 1.5: must be from 0 to 1; the nearest is 1
     """
     if not 0 <= value <= 1:
         raise InputError(f"{name} = {value:g}: must be from 0 to 1; the nearest is {1 if value > 1 else 0}")
@@ -55,7 +55,7 @@ def at_least(name: str, value: int, least: int, most: int | None = None) -> int:
     >>> at_least("bound", 0, 1)
     Traceback (most recent call last):
     ...
-    safemargin.errors.InputError: bound = 0: must be at least 1; the nearest is 1
+    safemargin.core.errors.InputError: bound = 0: must be at least 1; the nearest is 1
     """
     if value < least or (most is not None and value > most):
         limits = f"at least {least}" if most is None else f"from {least} to {most}"
@@ -69,7 +69,7 @@ def variance_within(variance: float, bound: int) -> float:
     >>> variance_within(12, 5)
     Traceback (most recent call last):
     ...
-    safemargin.errors.InputError: variance = 12: noise within 5 has at most 10, where it is uniform; the nearest is 10
+    safemargin.core.errors.InputError: variance = 12: noise within 5 has at most 10, where it is uniform; the nearest is 10
     """
     at_least("bound", bound, 1, LARGEST_BOUND)
     positive("variance", variance)

@@ -11,11 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from safemargin.errors import InputError
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core.errors import InputError
+from safemargin.core.randomness import Generator
 from safemargin.noise.checks import positive, variance_within
 from safemargin.noise.law import bounded_law
-from safemargin.randomness import Generator
 
 THRESHOLDS = (0.2, 0.5, 1.0)
 """Relative errors that the paper looks at."""

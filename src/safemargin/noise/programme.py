@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from safemargin.errors import InputError
-from safemargin.model.domain import RESERVED
+from safemargin.core.axis import RESERVED
+from safemargin.core.errors import InputError
 
 KEYS = ("title", "areas", "variables", "tables")
 

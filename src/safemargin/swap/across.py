@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.errors import InputError
-from safemargin.mechanisms.across_swapping import rates, swap_across
-from safemargin.mechanisms.swapping import Cells
-from safemargin.model.arrays import IntArray
-from safemargin.model.guarantee import Change, Distance, Guarantee
-from safemargin.model.universe import counts
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError
+from safemargin.core.guarantee import Change, Distance, Guarantee
+from safemargin.core.universe import counts
+from safemargin.swap.crossing import rates, swap_across
+from safemargin.swap.permutation import Cells
 from safemargin.swap.reading import Progress, opened, steps
 from safemargin.swap.simulated import Simulated, beside
 from safemargin.swap.tables import Roles, Run

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.mechanisms.swapping import Cells, Exchange
-from safemargin.model.arrays import IntArray
+from safemargin.core.arrays import IntArray
+from safemargin.swap.permutation import Cells, Exchange
 from safemargin.swap.tables import Run
 
 MOST_CELLS = 1 << 25

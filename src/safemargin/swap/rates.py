@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.errors import InputError
-from safemargin.mechanisms.swap_loss import swap_epsilon
-from safemargin.mechanisms.swapping import Strata
+from safemargin.core.errors import InputError
+from safemargin.guarantees.swap_loss import swap_epsilon
 from safemargin.swap.held import HeldTable, held_tables
+from safemargin.swap.permutation import Strata
 from safemargin.swap.reading import Counted, Progress, counted
 from safemargin.swap.tables import Roles
 

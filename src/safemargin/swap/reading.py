@@ -9,13 +9,13 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.errors import InputError
-from safemargin.mechanisms.swapping import Cells, Exchange, Strata, swap
-from safemargin.model.arrays import IntArray
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError
+from safemargin.io.duck import DuckSource, connected, quoted
+from safemargin.io.engines import open_source
+from safemargin.io.profiles import check_columns
+from safemargin.swap.permutation import Cells, Exchange, Strata, swap
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
-from safemargin.tabulate.duck import DuckSource, connected, quoted
-from safemargin.tabulate.engines import open_source
-from safemargin.tabulate.profiles import check_columns
 
 SIZE = "household_size"
 STEPS = 5

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.mechanisms.swapping import Cells, swap
-from safemargin.model.arrays import IntArray
-from safemargin.model.guarantee import Guarantee
-from safemargin.publish import new_folder
-from safemargin.swap import promise
+from safemargin.core.arrays import IntArray
+from safemargin.core.guarantee import Guarantee
+from safemargin.io.folder import new_folder
+from safemargin.swap.permutation import Cells, swap
+from safemargin.swap.swap import promise
 from safemargin.swap.tables import Roles, Run, TableError
 
 Simulate = Callable[[Path], "Simulated"]

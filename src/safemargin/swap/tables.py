@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.errors import InputError, OutputError
-from safemargin.mechanisms.swapping import Cells, Exchange, Strata, strata
-from safemargin.model.arrays import BoolArray, IntArray
-from safemargin.model.universe import Population, Records
-from safemargin.tabulate.duck import literal, quoted
+from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core.errors import InputError, OutputError
+from safemargin.core.universe import Population, Records
+from safemargin.io.duck import literal, quoted
+from safemargin.swap.permutation import Cells, Exchange, Strata, strata
 
 PEOPLE = "people"
 FIRST_ROWS = 200_000

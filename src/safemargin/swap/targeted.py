@@ -10,20 +10,20 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.account.exact import hamming, universe_loss
-from safemargin.errors import InputError
-from safemargin.mechanisms.pair_law import targeted_law
-from safemargin.mechanisms.pair_swapping import Pairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
-from safemargin.mechanisms.swap_law import stratum, universe
-from safemargin.mechanisms.swapping import Cells, Exchange
-from safemargin.model.arrays import IntArray
-from safemargin.model.guarantee import Change, Distance, Guarantee
-from safemargin.model.universe import counts
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError
+from safemargin.core.guarantee import Change, Distance, Guarantee
+from safemargin.core.universe import counts
+from safemargin.guarantees.exact import hamming, universe_loss
+from safemargin.guarantees.swap_law import stratum, universe
+from safemargin.io.duck import DuckSource, quoted
+from safemargin.io.profiles import check_columns
+from safemargin.swap.pair_law import targeted_law
+from safemargin.swap.pairing import Pairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
+from safemargin.swap.permutation import Cells, Exchange
 from safemargin.swap.reading import Progress, opened, steps
 from safemargin.swap.simulated import Simulated, beside
 from safemargin.swap.tables import Roles, Run, imputed_share
-from safemargin.tabulate.duck import DuckSource, quoted
-from safemargin.tabulate.profiles import check_columns
 
 METHOD = "targeted pair swapping"
 ADULT = 18

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from safemargin.mechanisms.geometric import Geometric
-from safemargin.mechanisms.topdown.least_squares import expected_errors
-from safemargin.model.accuracy import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
-from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.model.design import Design
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.samplers.geometric import Geometric
+from safemargin.topdown.design import Design
+from safemargin.topdown.error_values import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
+from safemargin.topdown.least_squares import expected_errors
 
 UNBIASED, WHOLE, FLAT = "unbiased estimate", "whole tables", "flat geometric noise"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.errors import InputError, OutputError
-from safemargin.randomness import numpy_generator
-from safemargin.tabulate.duck import literal
+from safemargin.core.errors import InputError, OutputError
+from safemargin.core.randomness import numpy_generator
+from safemargin.io.duck import literal
 
 SEX = ("f", "m")
 AGE = ("0-17", "18-39", "40-64", "65+")

@@ -20,13 +20,13 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.errors import InputError, OutputError
-from safemargin.model.arrays import FloatArray, IntArray, frozen
-from safemargin.model.attributes import Attributes, Grouping, Query, build_grouping
-from safemargin.model.design import Design, Limit, Measured
-from safemargin.model.fraction import exact_number
-from safemargin.model.spine import Spine, build_spine
-from safemargin.tabulate.duck import literal, quoted
+from safemargin.core.arrays import FloatArray, IntArray, frozen
+from safemargin.core.errors import InputError, OutputError
+from safemargin.core.fraction import exact_number
+from safemargin.io.duck import literal, quoted
+from safemargin.topdown.attributes import Attributes, Grouping, Query, build_grouping
+from safemargin.topdown.design import Design, Limit, Measured
+from safemargin.topdown.spine import Spine, build_spine
 
 Columns = Mapping[str, IntArray | FloatArray]
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.errors import InputError
-from safemargin.mechanisms.topdown.least_squares import check_size, fit
-from safemargin.mechanisms.topdown.measure import measure, noise_variance
-from safemargin.mechanisms.topdown.settle import settle
-from safemargin.model.arrays import IntArray
-from safemargin.model.attributes import Query
-from safemargin.model.design import Design, Measured, check_truth, limits
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError
+from safemargin.topdown.attributes import Query
+from safemargin.topdown.design import Design, Measured, check_truth, limits
 from safemargin.topdown.folder import Folder, write_cells
+from safemargin.topdown.least_squares import check_size, fit
+from safemargin.topdown.measure import measure, noise_variance
+from safemargin.topdown.settle import settle
 
 Progress = Callable[[str, int, int], None]
 """What is done, how much of it, and of how much."""

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.model.arrays import IntArray
+from safemargin.core.arrays import IntArray
 from safemargin.voting.ballots import Ranking, rankings
 from safemargin.voting.enumeration import all_counts
-from safemargin.voting.rules import Rule
+from safemargin.voting.rules.rule import Rule
 
 AXIOMS = ("monotonicity", "canceling-out")
 

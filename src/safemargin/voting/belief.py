@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial
 
-from safemargin.errors import InputError
+from safemargin.core.errors import InputError
 from safemargin.voting.ballots import Ranking, ranking_text
-from safemargin.voting.rules import Rule
+from safemargin.voting.rules.rule import Rule
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from safemargin.model.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core.arrays import BoolArray, FloatArray, IntArray
 
 
 class Worst(NamedTuple):

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.randomness import numpy_generator
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.randomness import numpy_generator
 from safemargin.voting.election import Kinds
 
 MOST_SETS = 1000

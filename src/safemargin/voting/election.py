@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.errors import InputError
-from safemargin.model.arrays import FloatArray, IntArray
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.errors import InputError
 from safemargin.voting.ballots import Ranking, letters
 from safemargin.voting.belief import Belief
-from safemargin.voting.rules import Rule
+from safemargin.voting.rules.rule import Rule
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.randomness import numpy_generator
+from safemargin.core.randomness import numpy_generator
 from safemargin.voting.ballots import Ranking, rankings
-from safemargin.voting.rules import Rule
 from safemargin.voting.rules.positional import Positional
+from safemargin.voting.rules.rule import Rule
 
 WHOLE = 10**9
 DRAWS = 4000

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 from math import inf
 from pathlib import Path
 
-from safemargin.errors import InputError
+from safemargin.core.errors import InputError
 from safemargin.voting.ballots import letters
 from safemargin.voting.belief import Belief, Box, from_counts, uniform
 from safemargin.voting.boxes import worst_in
@@ -15,7 +15,9 @@ from safemargin.voting.enumeration import ways
 from safemargin.voting.lattice import Progress, nothing
 from safemargin.voting.private import Answer, least_epsilon, private, worst_of
 from safemargin.voting.reading import Ballots, names_in, read_ballots, read_belief
-from safemargin.voting.rules import AllTies, Rule, rule_named
+from safemargin.voting.rules import rule_named
+from safemargin.voting.rules.all_ties import AllTies
+from safemargin.voting.rules.rule import Rule
 from safemargin.voting.sampling import DRAWS
 from safemargin.voting.stability import smallest_electorate
 

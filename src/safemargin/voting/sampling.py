@@ -7,8 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.model.arrays import FloatArray, IntArray
-from safemargin.randomness import Generator, numpy_generator
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.randomness import Generator, numpy_generator
 from safemargin.voting.crossings import crossings, results_at
 from safemargin.voting.election import Kinds
 from safemargin.voting.extremes import FEWEST_DRAWS, Extremes

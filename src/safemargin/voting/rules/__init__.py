@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from safemargin.errors import InputError
-from safemargin.model.fraction import exact_number
+from safemargin.core.errors import InputError
+from safemargin.core.fraction import exact_number
 from safemargin.voting.rules.all_ties import AllTies
 from safemargin.voting.rules.approval import Approval
 from safemargin.voting.rules.borda import Borda

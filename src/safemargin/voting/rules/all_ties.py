@@ -6,8 +6,8 @@ from itertools import permutations
 
 import numpy as np
 
-from safemargin.errors import TooLargeError
-from safemargin.model.arrays import IntArray
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import TooLargeError
 from safemargin.voting.ballots import Ranking
 from safemargin.voting.rules.rule import Rule
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.errors import TooLargeError
-from safemargin.model.arrays import IntArray
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import TooLargeError
 from safemargin.voting.ballots import Ranking, rankings
 from safemargin.voting.rules.rule import Rule, margins, pairs
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.errors import InputError
-from safemargin.model.arrays import IntArray
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError
 from safemargin.voting.ballots import Ranking
 from safemargin.voting.rules.rule import Rule
 

@@ -7,8 +7,8 @@ from math import lcm
 
 import numpy as np
 
-from safemargin.errors import InputError
-from safemargin.model.arrays import IntArray
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError
 from safemargin.voting.ballots import Ranking
 from safemargin.voting.rules.rule import Rule, first_best
 

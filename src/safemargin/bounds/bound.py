@@ -1,0 +1,197 @@
+"""What each cell gives away: the sharpest interval that follows from what is public."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from safemargin.bounds import closed
+from safemargin.bounds.asked import cells_asked, known_axes, people_of, targets_of
+from safemargin.bounds.conflict import explained
+from safemargin.bounds.exposure import Cells, Exposure
+from safemargin.bounds.fiber_values import Fiber
+from safemargin.bounds.membership import complete
+from safemargin.bounds.possible import MOST_TO_GLANCE, glance
+from safemargin.bounds.profiles import MOST_PROFILES
+from safemargin.bounds.propagate import propagate
+from safemargin.bounds.search import Targets
+from safemargin.bounds.sharp import Progress, settle
+from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
+from safemargin.bounds.witness import Family
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.errors import ContradictionError, TooLargeError
+from safemargin.core.margins import exact_margins, knowing
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import PublishedTable
+from safemargin.core.table import Table
+
+__all__ = ["bound"]
+
+MOST_TO_FIT = 80_000
+"""Counts up to which the belief of a maximum-entropy analyst is worked out."""
+
+MOST_FOR_SHARP = 3_000
+"""Counts to be bounded up to which sharp intervals take seconds at most."""
+
+
+def bound(
+    public: Table | Sequence[PublishedTable],
+    onlooker: Onlooker | None = None,
+    *,
+    target: tuple[str, ...] | None = None,
+    slack: int = 0,
+    sharp: bool | None = True,
+    given: Sequence[IntArray] = (),
+    enough: int | None = None,
+    fiber: bool = False,
+    whole: bool = True,
+    progress: Progress | None = None,
+) -> Exposure:
+    """What `onlooker` can infer about every cell once `public` is out.
+
+    A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
+    Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
+    leaves it to the number of cells. Integer tables that are `given` are checked and used. Once integer tables show an
+    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. Without
+    `whole`, the ends of linear programs are not sought in tables of whole people. `fiber` asks for a first look at the
+    possible tables.
+    """
+    if isinstance(public, Table):
+        onlooker = onlooker or knowing(public, "joint")
+        slack = slack or public.inconsistency.slack(int(public.totals.sum()))
+        public = exact_margins(public)
+    onlooker = onlooker or Onlooker()
+    if slack == 0 and closed.applies(public, onlooker):
+        check_totals(public, slack, seen_in(public))
+        return _in_closed_form(tuple(public), onlooker, target, fiber)
+    try:
+        return _bound(public, onlooker, target, slack, sharp, given, enough, fiber, whole, progress)
+    except ContradictionError as error:
+        raise explained(error, public, onlooker, slack) from None
+
+
+def _bound(
+    public: Sequence[PublishedTable],
+    onlooker: Onlooker,
+    target: tuple[str, ...] | None,
+    slack: int,
+    sharp: bool | None,
+    given: Sequence[IntArray],
+    enough: int | None,
+    fiber: bool,
+    whole: bool,
+    progress: Progress | None,
+) -> Exposure:
+    known = system(public, onlooker, slack)
+    sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp
+    cells, cell_of = cells_asked(known, target)
+    targets = targets_of(known, cell_of, len(cells))
+    people = people_of(known, onlooker, cells, cell_of)
+    settled = settle(
+        known,
+        targets,
+        progress,
+        programs=sharp,
+        given=given,
+        enough=enough,
+        narrow=people is None,  # a cell of known size may be safe though its interval is narrow
+        whole=whole,
+    )
+    shape = (len(cells), len(known.options))
+    return Exposure(
+        cells=cells,
+        options=() if known.options == ("",) else known.options,
+        people=people,
+        lower=settled.lower.reshape(shape),
+        upper=settled.upper.reshape(shape),
+        integer=settled.integer.reshape(shape),
+        method=settled.method.reshape(shape),
+        onlooker=onlooker,
+        totals=_totals((*public, *complete(onlooker)), known),
+        population=_population(onlooker, known),
+        fitted=_fitted(known, cell_of, len(cells)),
+        complete=settled.complete and (sharp or bool(settled.integer.all())),
+        fiber=_seen(known, targets) if fiber else None,
+    )
+
+
+def _seen(known: System, targets: Targets) -> Fiber:
+    """A first look at the fiber; raises if it is empty."""
+    found = glance(known, targets)
+    if found.tables == 0:
+        raise ContradictionError("the facts contradict each other: no table of whole people satisfies all of them")
+    return found
+
+
+def _in_closed_form(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, target: tuple[str, ...] | None, fiber: bool
+) -> Exposure:
+    axes = tuple(axis for table in tables for axis in table.axes)
+    wanted = axes if target is None else known_axes(target, axes)
+    chosen = tuple(table for table in tables if set(table.axes) <= set(wanted)) or tables[:1]
+    categories = tuple(
+        tuple(name for group in table.groups[0] for name in sorted(group))
+        for axis in wanted
+        for table in tables
+        if table.axes == (axis,)
+    )
+    count = math.prod(len(names) for names in categories)
+    if count > MOST_PROFILES:
+        raise TooLargeError(f"{count:,} combinations of {' x '.join(wanted)}: ask for fewer axes (--target)")
+    if wanted:
+        codes = np.indices([len(names) for names in categories]).reshape(len(wanted), -1).T.astype(np.int64)
+        lower, upper = closed.order_one(chosen, wanted, categories, codes)
+    else:
+        lower = upper = np.array([complete_total(tables[0], {})], dtype=np.int64)
+        codes = np.zeros((1, 0), dtype=np.int64)
+    return Exposure(
+        cells=Cells(wanted, categories, codes),
+        options=tables[0].options,
+        people=None,
+        lower=lower,
+        upper=upper,
+        integer=np.ones(lower.shape, dtype=bool),
+        method=np.zeros(lower.shape, dtype=np.int64),
+        onlooker=onlooker,
+        totals=complete_total(tables[0], {}) or (),
+        fiber=_seen_in_closed_form(tables, onlooker, wanted, fiber),
+    )
+
+
+def _seen_in_closed_form(
+    tables: tuple[PublishedTable, ...], onlooker: Onlooker, wanted: tuple[str, ...], fiber: bool
+) -> Fiber | None:
+    """A first look where there is no system yet; cells are in the order of `wanted`."""
+    sizes = [len(frozenset().union(*groups)) for table in tables for groups in table.groups]
+    if not fiber or math.prod(sizes) * max(len(tables[0].options), 1) > MOST_TO_GLANCE:
+        return Fiber(None, None) if fiber else None
+    known = system(tables, onlooker)
+    cells, cell_of = cells_asked(known, wanted)
+    return _seen(known, targets_of(known, cell_of, len(cells)))
+
+
+def _totals(tables: Sequence[PublishedTable], known: System) -> tuple[int, ...]:
+    found: dict[str, int] = {}
+    seen = dict(zip(known.axes, known.categories, strict=True))
+    for table in tables:
+        for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
+            found.setdefault(name, total)
+    return tuple(found.get(name, 0) for name in known.options)
+
+
+def _population(onlooker: Onlooker, known: System) -> int | None:
+    seen = dict(zip(known.axes, known.categories, strict=True))
+    totals = [total for table in onlooker.roll if (total := complete_total(table, seen)) is not None]
+    return max((sum(total) for total in totals), default=None)
+
+
+def _fitted(known: System, cell_of: IntArray, cells: int) -> FloatArray | None:
+    """What the maximum-entropy analyst believes: expected count per cell and option."""
+    if known.people is None or len(known.lower) > 2_500 or known.size > MOST_TO_FIT:
+        return None
+    low, high = propagate(known)
+    values = Family(known, low, high).fit().values.reshape(-1, known.free)
+    if known.reference:
+        values = np.column_stack([values, known.people - values.sum(axis=1)])
+    values = values[:, : len(known.options)]
+    return np.stack([np.bincount(cell_of, values[:, o], minlength=cells) for o in range(values.shape[1])], axis=1)

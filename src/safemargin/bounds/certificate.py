@@ -1,0 +1,313 @@
+"""A certificate: the interval of every cell, each end with a proof that addition can check."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from safemargin.core.errors import InputError
+
+SCHEMA = 1
+KIND = "bounds"
+ROLES = ("table", "roll", "fact")
+DUAL, SEARCH, UNLIMITED = "dual", "search", "no limit"
+SHOWN_BY = (DUAL, SEARCH, UNLIMITED)
+"""How an end was found: its dual proves it; a search that is no proof closed the rest of a gap; nothing limits it."""
+VERDICT_RULE = (
+    "A cell is contained if its whole interval lies within the limits and it has at least kappa people. Otherwise it "
+    "is disclosed if its interval lies wholly outside the limits or is no wider than tau (in a small cell: than a "
+    "quarter of its people), and open if not. The limits are beta and 1 - beta of the people of the cell; with three "
+    "or more options never more than half of what the total leaves. Where the people of a cell are not known, only the "
+    "width counts."
+)
+Document = dict[str, Any]
+Numbers = Mapping[int, int]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that a certificate speaks about, and how it is read."""
+
+    name: str
+    role: str
+    sha256: str
+    count: str = "count"
+    option: str = "option"
+    by: tuple[str, ...] | None = None
+    skip: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Dual:
+    """Multipliers of the rows, and of the people of profiles, over one denominator: together they limit a sum."""
+
+    denominator: int = 1
+    rows: Numbers = field(default_factory=dict, hash=False)
+    people: Numbers = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of an interval. `dual` proves `outer`, which is `value` unless a search closed the rest of the gap.
+
+    `witness` numbers an integer table that attains `value`. Nothing limits an end without a value.
+    """
+
+    value: int | None
+    outer: int | None
+    shown_by: str
+    dual: Dual | None = None
+    witness: int | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The interval of one cell and option."""
+
+    cell: Mapping[str, str] = field(hash=False)
+    option: str | None
+    lower: End
+    upper: End
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """All claims, about files that are named with their hashes.
+
+    Variables are numbered `profile * free + option`, rows as the files give them in the order of `sources`. A table
+    holds its counts other than zero by variable.
+    """
+
+    sources: tuple[Source, ...]
+    axes: tuple[str, ...]
+    categories: tuple[tuple[str, ...], ...]
+    options: tuple[str, ...]
+    slack: int
+    rows: int
+    variables: int
+    target: tuple[str, ...]
+    tables: tuple[Numbers, ...] = field(hash=False)
+    claims: tuple[Claim, ...]
+    verdict: Mapping[str, Any] | None = field(default=None, hash=False)
+
+    def document(self) -> Document:
+        """The certificate as JSON, sealed by the hash of its own content."""
+        content: Document = {
+            "schema": SCHEMA,
+            "kind": KIND,
+            "files": [_source_document(source) for source in self.sources],
+            "axes": list(self.axes),
+            "categories": [list(names) for names in self.categories],
+            "options": list(self.options),
+            "slack": self.slack,
+            "rows": self.rows,
+            "variables": self.variables,
+            "target": list(self.target),
+            "tables": [sorted([at, count] for at, count in table.items()) for table in self.tables],
+            "cells": [_claim_document(claim) for claim in self.claims],
+        }
+        if self.verdict is not None:
+            content["verdict"] = dict(self.verdict)
+        return {**content, "sha256": digest(content)}
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """The hash of everything in a document but its own seal, however the file is laid out."""
+    content = {name: value for name, value in document.items() if name != "sha256"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def parse(document: Mapping[str, Any]) -> Certificate:
+    """The certificate in a document; an error names what is missing or of the wrong kind."""
+    return Certificate(
+        sources=_list(document, "files", _source),
+        axes=_list(document, "axes", _text),
+        categories=_list(document, "categories", lambda names: tuple(_text(name) for name in _items(names))),
+        options=_list(document, "options", _text),
+        slack=_get(document, "slack", _count),
+        rows=_get(document, "rows", _count),
+        variables=_get(document, "variables", _count),
+        target=_list(document, "target", _text),
+        tables=_list(document, "tables", _table),
+        claims=_list(document, "cells", _claim),
+        verdict=_get(document, "verdict", _mapping) if "verdict" in document else None,
+    )
+
+
+def _source_document(source: Source) -> Document:
+    return {
+        "name": source.name,
+        "role": source.role,
+        "sha256": source.sha256,
+        "count": source.count,
+        "option": source.option,
+        "by": None if source.by is None else list(source.by),
+        "skip": [list(pair) for pair in source.skip],
+    }
+
+
+def _claim_document(claim: Claim) -> Document:
+    option = {} if claim.option is None else {"option": claim.option}
+    return {
+        "cell": dict(claim.cell),
+        **option,
+        "lower": _end_document(claim.lower),
+        "upper": _end_document(claim.upper),
+    }
+
+
+def _end_document(end: End) -> Document:
+    found: Document = {"value": end.value, "shown_by": end.shown_by}
+    if end.shown_by == SEARCH:
+        found["outer"] = end.outer
+    if end.dual is not None:
+        found["dual"] = {
+            "denominator": end.dual.denominator,
+            "rows": {str(row): number for row, number in sorted(end.dual.rows.items())},
+        }
+        if end.dual.people:
+            found["dual"]["people"] = {str(at): number for at, number in sorted(end.dual.people.items())}
+    if end.shown_by != UNLIMITED:
+        found["witness"] = end.witness
+    return found
+
+
+def _source(value: object) -> Source:
+    entry = _mapping(value)
+    by = entry.get("by")
+    source = Source(
+        name=_get(entry, "name", _text),
+        role=_get(entry, "role", _text),
+        sha256=_get(entry, "sha256", _text),
+        count=_get(entry, "count", _text),
+        option=_get(entry, "option", _text),
+        by=None if by is None else tuple(_text(name) for name in _items(by)),
+        skip=_list(entry, "skip", _pair_of_texts),
+    )
+    if source.role not in ROLES:
+        raise InputError(f"role {source.role!r}: must be one of {', '.join(ROLES)}")
+    return source
+
+
+def _claim(value: object) -> Claim:
+    entry = _mapping(value)
+    cell = {axis: _text(name) for axis, name in _get(entry, "cell", _mapping).items()}
+    option = _get(entry, "option", _text) if "option" in entry else None
+    return Claim(cell, option, _get(entry, "lower", _end), _get(entry, "upper", _end))
+
+
+def _end(value: object) -> End:
+    entry = _mapping(value)
+    end, shown_by = entry.get("value"), _get(entry, "shown_by", _text)
+    if shown_by not in SHOWN_BY or (end is None) != (shown_by == UNLIMITED):
+        raise InputError(f"shown_by {shown_by!r} beside value {end!r}: must be one of {', '.join(SHOWN_BY)}")
+    if end is None:
+        return End(None, None, UNLIMITED)
+    outer = entry.get("outer") if shown_by == SEARCH else end
+    dual, witness = entry.get("dual"), entry.get("witness")
+    return End(
+        value=_integer(end),
+        outer=None if outer is None else _integer(outer),
+        shown_by=shown_by,
+        dual=None if dual is None else _dual(dual),
+        witness=None if witness is None else _count(witness),
+    )
+
+
+def _dual(value: object) -> Dual:
+    entry = _mapping(value)
+    denominator = _get(entry, "denominator", _count)
+    if denominator < 1:
+        raise InputError(f"denominator {denominator}: must be at least 1")
+    return Dual(denominator, _get(entry, "rows", _numbers), _numbers(entry.get("people", {})))
+
+
+def _numbers(value: object) -> Numbers:
+    found = {}
+    for at, number in _mapping(value).items():
+        if not (at.isascii() and at.isdigit() and str(int(at)) == at):
+            raise InputError(f"{at!r} is not the number of a row or profile")
+        found[int(at)] = _integer(number)
+    return found
+
+
+def _table(value: object) -> Numbers:
+    found: dict[int, int] = {}
+    for pair in _items(value):
+        at, count = (_count(number) for number in _pair(pair))
+        if at in found:
+            raise InputError(f"a table counts variable {at} twice")
+        found[at] = count
+    return found
+
+
+def _get(entry: Mapping[str, Any], name: str, read: Callable[[object], T]) -> T:
+    if name not in entry:
+        raise InputError(f"has no {name!r}")
+    try:
+        return read(entry[name])
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _list(entry: Mapping[str, Any], name: str, read: Callable[[object], T]) -> tuple[T, ...]:
+    return _get(entry, name, lambda value: tuple(read(item) for item in _items(value)))
+
+
+def _items(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise InputError(f"{value!r:.60} is not a list")
+    return value
+
+
+def _pair(value: object) -> list[object]:
+    items = _items(value)
+    if len(items) != 2:
+        raise InputError(f"{value!r:.60} is not a pair")
+    return items
+
+
+def _pair_of_texts(value: object) -> tuple[str, str]:
+    first, second = _pair(value)
+    return _text(first), _text(second)
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{value!r:.60} is not an object")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{value!r:.60} is not a text")
+    return value
+
+
+def _integer(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError(f"{value!r:.60} is not a whole number")
+    return value
+
+
+def _count(value: object) -> int:
+    number = _integer(value)
+    if number < 0:
+        raise InputError(f"{number} is negative")
+    return number
+
+
+def source_of(path: Path, role: str, **reading: Any) -> Source:
+    """How a certificate names a file; `reading` are the fields of `Source` that say how it is read."""
+    return Source(path.name, role, file_hash(path), **reading)
+
+
+def file_hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None

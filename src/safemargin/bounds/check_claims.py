@@ -1,0 +1,173 @@
+"""Every end of every interval, checked anew from the files alone.
+
+That nothing lies beyond an end follows from multipliers of the published rows; that the end can be reached, from a
+table of whole people that satisfies every row.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from safemargin.bounds.certificate import KIND, ROLES, SEARCH, Certificate, Claim, Dual, End
+from safemargin.bounds.check_verdicts import Fault, check_verdicts
+from safemargin.bounds.system import System, system
+from safemargin.bounds.verification import Verification
+from safemargin.core.arrays import IntArray
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.published import UNBOUNDED, PublishedTable
+
+SAFE = 2**62
+"""Sums below this are exact in 64 bits; larger ones are added in Python's own integers."""
+
+
+def check(
+    stated: Certificate, tables: Sequence[tuple[str, PublishedTable]], unchecked: tuple[str, ...] = ()
+) -> Verification:
+    """Check every claim of a certificate against its files, each read and with its role."""
+    by_role = {role: tuple(table for mine, table in tables if mine == role) for role in ROLES}
+    known = system(by_role["table"], Onlooker("public", by_role["roll"], by_role["fact"]), stated.slack)
+    shape = (known.axes, known.categories, known.options, len(known.lower), known.size)
+    tallies = dict.fromkeys(("proved", "outer", "search", "unlimited"), 0)
+    failures: list[str] = []
+    try:
+        if shape != (stated.axes, stated.categories, stated.options, stated.rows, stated.variables):
+            raise Fault("the files have other axes, categories, options or rows than it says")
+        checker = Checker(known, stated)
+        for name, claim, target in checker.claims():
+            for upwards, end in ((False, claim.lower), (True, claim.upper)):
+                try:
+                    tallies[checker.end(target, end, upwards)] += 1
+                except Fault as fault:
+                    failures.append(f"{name}: {'upper' if upwards else 'lower'} end: {fault}")
+        if not failures and stated.verdict is not None:
+            check_verdicts(known, stated, by_role)
+    except Fault as fault:
+        failures.append(str(fault))
+    return Verification(
+        kind=KIND,
+        files=len(tables),
+        cells=len(stated.claims),
+        tables=len(stated.tables),
+        slack=stated.slack,
+        failures=tuple(failures),
+        unchecked=unchecked,
+        **tallies,
+    )
+
+
+@dataclass(frozen=True)
+class Functional:
+    """`offset + sign * (sum of x at places)`: the count of one option in one cell."""
+
+    places: IntArray
+    offset: int
+    sign: int
+
+
+class Checker:
+    """The rows of the files, the tables of the certificate, and the arithmetic."""
+
+    def __init__(self, known: System, stated: Certificate) -> None:
+        self.known, self.stated, self.rows = known, stated, known.rows
+        self.tables = [self._table(number, dict(table)) for number, table in enumerate(stated.tables)]
+        limited = (known.upper < UNBOUNDED).astype(np.int64)
+        self.free_to_grow = (self.rows.T @ limited == 0) & (known.high >= UNBOUNDED)
+        self.people = np.zeros(len(known.codes), dtype=np.int64) if known.people is None else known.people
+        ends = (known.upper[known.upper < UNBOUNDED], known.lower, known.high[known.high < UNBOUNDED], self.people)
+        self.reach = sum(int(each.sum()) for each in ends) + 1
+
+    def _table(self, number: int, table: Mapping[int, int]) -> IntArray:
+        """A table as a vector, checked by addition."""
+        if max(table, default=0) >= self.known.size or sum(table.values()) >= UNBOUNDED:
+            raise Fault(f"table {number} counts what does not exist")
+        counts = np.zeros(self.known.size, dtype=np.int64)
+        counts[list(table)] = list(table.values())
+        if not self.known.admits(counts):
+            raise Fault(f"table {number} contradicts the files")
+        return counts
+
+    def claims(self) -> Iterator[tuple[str, Claim, Functional]]:
+        """Every claim with its name and its functional; all cells and options must be there, once."""
+        known, axes = self.known, self.stated.target
+        if len(set(axes)) < len(axes) or not set(axes) <= set(known.axes):
+            raise Fault("it is about axes that the files do not have")
+        columns = [known.axes.index(axis) for axis in axes]
+        profiles: dict[tuple[int, ...], list[int]] = {}
+        for profile, codes in enumerate(known.codes[:, columns].tolist()):
+            profiles.setdefault(tuple(codes), []).append(profile)
+        missing = {(cell, option) for cell in profiles for option in known.options}
+        place = [{name: code for code, name in enumerate(known.categories[column])} for column in columns]
+        for claim in self.stated.claims:
+            name = ", ".join([*claim.cell.values(), *([claim.option] if claim.option else [])]) or "everybody"
+            cell = tuple(place[a].get(claim.cell.get(axis, ""), -1) for a, axis in enumerate(axes))
+            option = claim.option if known.options != ("",) else "" if claim.option is None else None
+            if len(claim.cell) != len(axes) or (cell, option) not in missing or option is None:
+                raise Fault(f"{name}: there is no such cell, or it is claimed twice")
+            missing.discard((cell, option))
+            yield name, claim, self._functional(np.array(profiles[cell]), known.options.index(option))
+        if missing:
+            cell, option = min(missing)
+            names = [known.categories[c][code] for c, code in zip(columns, cell, strict=True)]
+            raise Fault(f"{', '.join([*names, option]).strip(', ') or 'everybody'}: nothing is claimed about this cell")
+
+    def _functional(self, profiles: IntArray, option: int) -> Functional:
+        known = self.known
+        if option < known.free and not (known.reference and option == len(known.options) - 1):
+            return Functional(profiles * known.free + option, 0, 1)
+        places = (profiles[:, None] * known.free + np.arange(known.free)).ravel()
+        return Functional(places, int(self.people[profiles].sum()), -1)
+
+    def end(self, target: Functional, end: End, upwards: bool) -> str:
+        """How well one end is shown; a fault if its proof is wrong."""
+        if end.value is None:
+            if not upwards or target.sign < 0 or not self.free_to_grow[target.places].any():
+                raise Fault("is not without limit")
+            return "unlimited"
+        if end.witness is not None:
+            self._check_witness(target, end.witness, end.value)
+        if end.shown_by == SEARCH and end.outer is None:
+            return "search"
+        assert end.outer is not None
+        if end.dual is None:
+            raise Fault("has no proof")
+        limit = self.limit(target.places, target.sign if upwards else -target.sign, end.dual)
+        shown = target.offset + limit if upwards else target.offset - limit
+        if shown > end.outer if upwards else shown < end.outer:
+            raise Fault(f"{end.outer:,} is claimed, {shown:,} is what its proof gives")
+        if end.outer < end.value if upwards else end.outer > end.value:
+            raise Fault(f"{end.value:,} is claimed beyond {end.outer:,}")
+        return "search" if end.shown_by == SEARCH else "outer" if end.witness is None else "proved"
+
+    def _check_witness(self, target: Functional, number: int, value: int) -> None:
+        if number >= len(self.tables):
+            raise Fault(f"there is no table {number}")
+        found = target.offset + target.sign * int(self.tables[number][target.places].sum())
+        if found != value:
+            raise Fault(f"{value:,} is claimed, table {number} has {found:,}")
+
+    def limit(self, places: IntArray, way: int, dual: Dual) -> int:
+        """The whole number that `way * sum(x[places])` cannot exceed, by the multipliers of `dual`."""
+        known, times = self.known, dual.denominator
+        size = times + sum(abs(n) for n in dual.rows.values()) + sum(abs(n) for n in dual.people.values())
+        kind = np.int64 if size * self.reach < SAFE else object
+        rest = np.zeros(known.size, dtype=kind)
+        rest[places] = way * times
+        value = 0
+        for row, number in dual.rows.items():
+            if row >= len(known.lower) or (number > 0 and known.upper[row] >= UNBOUNDED):
+                raise Fault(f"its proof uses a limit that row {row} does not have")
+            value += number * int(known.upper[row] if number > 0 else known.lower[row])
+            inside = slice(self.rows.indptr[row], self.rows.indptr[row + 1])
+            rest[self.rows.indices[inside]] -= number * self.rows.data[inside].astype(kind)
+        for profile, number in dual.people.items():
+            if known.people is None or profile >= len(known.people) or number < 0:
+                raise Fault(f"its proof uses people of profile {profile} in a way that is not allowed")
+            value += number * int(known.people[profile])
+            rest[profile * known.free : (profile + 1) * known.free] -= number
+        above = rest > 0
+        if (known.high[above] >= UNBOUNDED).any():
+            raise Fault("its proof leaves a count without limit")
+        ends = np.where(above, known.high, known.low).astype(kind)
+        used = np.flatnonzero(rest)
+        return int(value + int((rest[used] * ends[used]).sum())) // times

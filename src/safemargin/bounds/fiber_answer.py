@@ -1,0 +1,20 @@
+"""What an onlooker cannot rule out, table by table."""
+
+from dataclasses import dataclass
+
+from safemargin.bounds.exposure import Cells
+from safemargin.bounds.fiber_values import Drawn, Fiber
+from safemargin.core.arrays import IntArray
+from safemargin.core.onlooker import Onlooker
+
+
+@dataclass(frozen=True)
+class Possible:
+    """A fiber, seen through the cells that were asked about."""
+
+    cells: Cells
+    options: tuple[str, ...]
+    people: IntArray | None
+    onlooker: Onlooker
+    fiber: Fiber
+    drawn: Drawn | None = None

@@ -1,0 +1,250 @@
+"""Exposures as JSON documents, words and terminal tables."""
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from safemargin.bounds.exposure import METHODS, Cells, Exposure
+from safemargin.bounds.fiber_values import Fiber
+from safemargin.bounds.ranking import ranked
+from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core.target import VERDICTS, Target
+from safemargin.ui.document import SCHEMA, Document
+from safemargin.ui.text import say, text_table
+from safemargin.ui.words import cell_words, count_span, onlooker_words, percent_span, plural, values_words
+
+T = TypeVar("T")
+
+
+class Named(TypedDict, total=False):
+    """The option of an entry, absent where the tables have none; `attained` where an interval has gaps."""
+
+    option: str
+    attained: list[int]
+
+
+class CellEntry(Named):
+    """One cell and option in a document. `interval`, `t` and `fitted` are rates, and null where nobody is known."""
+
+    cell: dict[str, str]
+    people: int | None
+    lower: int
+    upper: int
+    width: int
+    interval: list[float] | None
+    t: float | None
+    fitted: float | None
+    proved: str
+    method: str
+    verdict: str
+
+
+Values = tuple[
+    dict[str, str], Named, int | None, int, int, list[float] | None, float | None, float | None, str, str, str
+]
+
+
+def exposure_document(exposure: Exposure, target: Target) -> Document:
+    """What one onlooker can infer about every cell."""
+    return {
+        "schema": SCHEMA,
+        "cells": entries(exposure, target),
+        "verdicts": exposure.tallied(target),
+        "fiber": fiber_document(exposure.fiber or Fiber(None, None)),
+        "onlooker": exposure.onlooker.describe(exposure.cells.axes),
+        "target": asdict(target),
+    }
+
+
+def fiber_document(fiber: Fiber) -> Document:
+    return {"dimension": fiber.dimension, "tables": fiber.tables}
+
+
+def entries(exposure: Exposure, target: Target, picked: IntArray | None = None) -> list[CellEntry]:
+    """One entry per cell and option; `picked` chooses positions in the flattened matrix of both.
+
+    The options of a cell share the dictionary of its labels.
+    """
+    flat = np.arange(exposure.lower.size) if picked is None else picked
+    with _collector_resting():
+        found: list[CellEntry] = [
+            {
+                "cell": cell,
+                **named,
+                "people": people,
+                "lower": lower,
+                "upper": upper,
+                "width": upper - lower,
+                "interval": interval,
+                "t": distance,
+                "fitted": fitted,
+                "proved": proved,
+                "method": method,
+                "verdict": verdict,
+            }
+            for cell, named, people, lower, upper, interval, distance, fitted, proved, method, verdict in _columns(
+                exposure, target, flat
+            )
+        ]
+        if exposure.fiber is not None and exposure.fiber.gaps:
+            for entry, place in zip(found, flat.tolist(), strict=True):
+                if (values := exposure.fiber.gap(place)) is not None:
+                    entry["attained"] = list(values)
+        return found
+
+
+@contextmanager
+def _collector_resting() -> Iterator[None]:
+    """Without the search for cycles: a document has none, and searching its millions of parts doubles the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _columns(exposure: Exposure, target: Target, flat: IntArray) -> Iterable[Values]:
+    """The values of every entry, made column by column: numpy scalars would take seconds."""
+    row, column = np.divmod(flat, exposure.lower.shape[1])
+    lower, upper = exposure.lower.ravel()[flat], exposure.upper.ravel()[flat]
+    size = np.zeros(len(flat), dtype=np.int64) if exposure.people is None else exposure.people[row]
+    known, divisor = size > 0, np.maximum(size, 1)
+    low, high = lower / divisor, upper / divisor
+    names: list[Named] = [{"option": option} for option in exposure.options] or [{}]
+    verdicts = exposure.verdicts(target).ravel()[flat]
+    return zip(
+        _labels(exposure.cells, row),
+        _looked_up(names, column),
+        [None] * len(flat) if exposure.people is None else size.tolist(),
+        lower.tolist(),
+        upper.tolist(),
+        _where(known, np.stack([low, high], axis=1)),
+        _where(known, _distances(exposure, low, high, column)),
+        [None] * len(flat) if exposure.fitted is None else _where(known, exposure.fitted.ravel()[flat] / divisor),
+        _looked_up(("linear", "integer"), exposure.integer.ravel()[flat].astype(np.int64)),
+        _looked_up(METHODS, exposure.method.ravel()[flat]),
+        _looked_up([str(verdict) for verdict in VERDICTS], verdicts),
+        strict=True,
+    )
+
+
+def _distances(exposure: Exposure, low: FloatArray, high: FloatArray, column: IntArray) -> FloatArray | None:
+    """How far the interval reaches from the option's share of everybody: `t` of t-closeness."""
+    everybody = exposure.population or sum(exposure.totals)
+    if not everybody or len(exposure.totals) < exposure.lower.shape[1]:
+        return None
+    share = (np.array(exposure.totals) / everybody)[column]
+    return np.maximum(np.abs(low - share), np.abs(high - share))
+
+
+def _labels(cells: Cells, rows: IntArray) -> list[dict[str, str]]:
+    """The labels of the cells in `rows`."""
+    wanted, place = np.unique(rows, return_inverse=True)
+    texts = [np.array(names, dtype=object)[cells.codes[wanted, a]].tolist() for a, names in enumerate(cells.categories)]
+    labels = [dict(zip(cells.axes, values, strict=True)) for values in zip(*texts, strict=True)]
+    return _looked_up(labels or [{} for _ in wanted], place)
+
+
+def _looked_up(values: Sequence[T], codes: IntArray) -> list[T]:
+    return list(map(values.__getitem__, codes.tolist()))
+
+
+def _where(known: BoolArray, values: FloatArray | None) -> list[Any]:
+    """The rows of `values` as lists or floats, and none where they mean nothing."""
+    if values is None:
+        return [None] * len(known)
+    rows = values.tolist()
+    return (
+        rows if known.all() else [row if is_known else None for row, is_known in zip(rows, known.tolist(), strict=True)]
+    )
+
+
+UNSETTLED = "Not every interval was settled: some may really be narrower than shown."
+
+
+def fiber_words(fiber: Fiber) -> str:
+    """How many tables there are, as far as that is known.
+
+    >>> fiber_words(Fiber(9, 1234)), fiber_words(Fiber(9, None, 1_000)), fiber_words(Fiber(0, 0))
+    ('1,234 tables are possible', 'at least 1,000 tables are possible', 'no table of whole people is possible')
+    """
+    if fiber.tables is None:
+        return f"at least {fiber.reached:,} tables are possible" if fiber.reached else "the tables were not counted"
+    if fiber.tables < 2:
+        return f"{'only one' if fiber.tables else 'no'} table of whole people is possible"
+    return f"{fiber.tables:,} tables are possible"
+
+
+def gap_words(exposure: Exposure) -> str:
+    """What the possible tables tell beyond the intervals: that there is but one, or gaps in them."""
+    fiber = exposure.fiber
+    if fiber is None:
+        return ""
+    if fiber.tables == 1 and fiber.dimension:
+        return f"{fiber_words(fiber).capitalize()}."
+    if not fiber.gaps:
+        return ""
+    place, more = fiber.gaps[0], len(fiber.gaps) - 1
+    row, option = divmod(place, exposure.lower.shape[1])
+    name = cell_words(exposure.cells.cell(row)) + (f", {exposure.options[option]}" if exposure.options else "")
+    others = f", and {plural(more, 'more gap')}" if more else ""
+    values = values_words(fiber.gap(place) or ())
+    return f"Not every count in an interval is possible: {name} is one of {values}{others}."
+
+
+def tally_words(tally: Mapping[str, int]) -> str:
+    """Counts of verdicts, the worst first."""
+    return ", ".join(f"{count:,} {verdict}" for verdict, count in reversed(list(tally.items())))
+
+
+VERDICT_STYLES = {"contained": "green", "open": "yellow", "disclosed": "bold red"}
+ROOMY = 110
+"""Narrower terminals leave out the columns that repeat others: the width and the method."""
+
+
+def show_exposure(console: Console, exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> None:
+    """The cells that give most away, with the intervals that an onlooker can confine them to."""
+    say(console, f"{exposure.onlooker.name}: {onlooker_words(exposure.onlooker, exposure.cells.axes)}.")
+    say(console, f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.")
+    if not exposure.complete:
+        say(console, UNSETTLED, "yellow")
+    say_gaps(console, exposure)
+    rows = entries(exposure, target, ranked(exposure, target, limit, sort))
+    console.print()
+    console.print(cell_table(rows, exposure, console.width >= ROOMY))
+    if (left := exposure.lower.size - len(rows)) > 0:
+        say(console, f"{left:,} more are not shown.", "dim")
+
+
+def say_gaps(console: Console, exposure: Exposure) -> None:
+    """One line where the possible tables tell more than the intervals."""
+    if words := gap_words(exposure):
+        say(console, words, "yellow")
+
+
+def cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> Table:
+    head = f"cell ({', '.join(exposure.cells.axes)})" if exposure.cells.axes else "cell"
+    table = text_table(head, *(["option"] if exposure.options else []))
+    numbers = ["people", "interval", "rates", *(["width"] if roomy else []), "t"]
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ["verdict", *(["method"] if roomy else [])]:
+        table.add_column(name, no_wrap=True)
+    for row in rows:
+        values = [cell_words(row["cell"]), *([row["option"]] if "option" in row else [])]
+        values += ["-" if row["people"] is None else f"{row['people']:,}"]
+        values += [count_span(row["lower"], row["upper"]), percent_span(row["interval"])]
+        values += [f"{row['width']:,}"] if roomy else []
+        values += ["-" if row["t"] is None else f"{row['t']:.2f}"]
+        verdict = Text(row["verdict"], style=VERDICT_STYLES[row["verdict"]])
+        table.add_row(*map(Text, values), verdict, *([Text(row["method"])] if roomy else []))
+    return table

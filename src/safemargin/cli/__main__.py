@@ -1,6 +1,0 @@
-"""`python -m safemargin.cli`."""
-
-from safemargin.cli import process
-
-if __name__ == "__main__":
-    process()

@@ -1,0 +1,1 @@
+"""Values that every part shares; no files, no feature."""

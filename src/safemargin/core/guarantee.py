@@ -1,0 +1,147 @@
+"""What a protection promises, as a value that reports can print and software can compose, compare and check.
+
+A promise has five blocks: the data sets it is about (`population`), what they must agree on to be compared
+(`invariants`), the change it is about (`change`), how a change of the odds is measured (`measure`), and how much of it
+(`budget`). The first four are its flavour. Budgets of different flavours are not on one scale.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from safemargin.core.universe import Invariant, Population
+
+Amount = Fraction | float
+
+
+class Distance(StrEnum):
+    """How far two data sets are apart (the input premetric)."""
+
+    HAMMING = "hamming"
+    """Records to be changed, order aside; infinite between data sets of different size."""
+    EXCHANGE = "exchange"
+    """Exchanges of the answers of two records; infinite where these do not lead from one to the other."""
+    ADD_REMOVE = "add_remove"
+    """Records to be added or removed."""
+    FROZEN = "frozen"
+    """As `HAMMING`, but infinite where imputed records differ."""
+
+
+class Measure(StrEnum):
+    """How far two laws of the output are apart (the output premetric)."""
+
+    PURE = "pure"
+    """The largest log ratio of probabilities; its budget is epsilon."""
+    ZCDP = "zcdp"
+    """The normalised Renyi metric; its budget is kept as rho squared, which is what adds up."""
+    APPROXIMATE = "approximate"
+    """Epsilon at a delta: a way to display the others, about data sets that are one apart; it does not scale."""
+    NONE = "none"
+    """No promise of this kind."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a distance of one is: `distance` in records of `unit`."""
+
+    distance: Distance = Distance.EXCHANGE
+    unit: str = "answer"
+
+    def __str__(self) -> str:
+        words = {
+            Distance.HAMMING: f"one {self.unit} record changed",
+            Distance.EXCHANGE: f"one exchange of two {self.unit}s",
+            Distance.ADD_REMOVE: f"one {self.unit} record more or less",
+            Distance.FROZEN: f"one {self.unit} record changed that was not imputed",
+        }
+        return words[self.distance]
+
+
+ONE_PERSON = Change(Distance.ADD_REMOVE, "person")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A promise about what is published, and why it holds.
+
+    Between any two data sets of `population` that agree on every one of `invariants` and are `d` apart by `change`, the
+    laws of the output are at most `d` times the budget apart by `measure`. `budget` is epsilon (`PURE`, `APPROXIMATE`)
+    or rho squared (`ZCDP`); None means that it is not known, or with the measure `NONE` that there is no such promise.
+    Where it depends on the universe, `varies` says on what, and `budget` is that of the universe at hand. `rule` is why
+    it holds, from the `premises`.
+
+    For noise on counts, `count` is the epsilon on each of them, and `choice` that of drawing which groups are noised;
+    without it, who is noised follows from the answers. For swapping, `rate` makes the budget a function of the
+    universe: that of its largest stratum.
+    """
+
+    mechanism: str
+    statement: str
+    budget: Amount | None = None
+    invariants: tuple[Invariant, ...] = ()
+    population: Population = Population()
+    change: Change = Change()
+    measure: Measure = Measure.PURE
+    delta: float = 0.0
+    varies: str = ""
+    rule: str = "stated"
+    premises: tuple["Guarantee", ...] = ()
+    remarks: tuple[str, ...] = ()
+    count: float | None = None
+    choice: float | None = None
+    rate: Fraction | None = None
+
+    @property
+    def epsilon(self) -> float | None:
+        """The budget of pure differential privacy, or the epsilon at `delta`; None for any other promise."""
+        shown = self.measure in (Measure.PURE, Measure.APPROXIMATE)
+        return None if self.budget is None or not shown else float(self.budget)
+
+    @property
+    def rho(self) -> Amount | None:
+        """The budget of zero-concentrated differential privacy as it adds up; where epsilon was converted from it, too.
+
+        Papers on the census call it rho squared.
+        """
+        if self.measure is Measure.ZCDP:
+            return self.budget
+        converted = self.measure is Measure.APPROXIMATE and len(self.premises) == 1
+        return self.premises[0].rho if converted else None
+
+    @property
+    def flavour(self) -> tuple[object, ...]:
+        """Everything but the budget: promises are on one scale where this is equal.
+
+        >>> from dataclasses import replace
+        >>> one = Guarantee("a", "", 1.0)
+        >>> one.flavour == replace(one, budget=2.0).flavour
+        True
+        """
+        return self.population, frozenset(self.invariants), self.change, self.measure, self.delta
+
+    @property
+    def amount(self) -> str:
+        """The budget in words.
+
+        >>> Guarantee("a", "", Fraction(263, 100), measure=Measure.ZCDP).amount
+        'rho² = 2.63'
+        >>> Guarantee("a", "").amount, Guarantee("a", "", math.inf).amount
+        ('budget not known', 'no finite budget')
+        """
+        if self.measure is Measure.NONE:
+            return "no budget"
+        if self.budget is None:
+            return "budget not known"
+        if math.isinf(self.budget):
+            return "no finite budget"
+        if self.measure is Measure.ZCDP:
+            return f"rho² = {float(self.budget):.6g}"
+        at = f" at delta = {self.delta:g}" if self.measure is Measure.APPROXIMATE else ""
+        return f"epsilon = {float(self.budget):.6g}{at}"
+
+
+def about_a_person(mechanism: str, statement: str, epsilon: float, delta: float = 0.0) -> Guarantee:
+    """A promise about one person more or less, except for results of probability `delta`."""
+    measure = Measure.APPROXIMATE if delta else Measure.PURE
+    return Guarantee(mechanism, statement, epsilon, change=ONE_PERSON, measure=measure, delta=delta)

@@ -1,0 +1,75 @@
+"""The only file that draws bits: from a seed for simulated people, search directions and record keys that are tried
+out, from the system for the secret of real ones and for swapping.
+
+Published noise is not drawn here: OpenDP's samplers draw it from system entropy in `mechanisms`. The functions for
+swapping take no seed, so that what is published cannot be replayed.
+"""
+
+import os
+import secrets
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safemargin.core.errors import InputError, OutputError
+
+Generator = np.random.Generator
+"""A source of reproducible numbers, to be passed as an argument."""
+
+Words = NDArray[np.uint64]
+Bools = NDArray[np.bool_]
+Half = NDArray[np.uint32]
+
+
+def numpy_generator(seed: int | None) -> Generator:
+    """Reproducible numbers for simulated data and for choosing where to search; without a seed, fresh ones.
+
+    Never for published noise: whoever knows or guesses the seed can subtract it.
+
+    >>> bool(numpy_generator(7).random() == numpy_generator(7).random())
+    True
+    """
+    if seed is not None and seed < 0:
+        raise InputError(f"seed = {seed}: must not be negative; the nearest is 0")
+    return np.random.default_rng(seed)
+
+
+def write_secret(path: Path) -> None:
+    """A new file with 64 random hexadecimal digits from the system, readable by its owner alone."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise OutputError(f"{path}: exists already; a secret is never overwritten") from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_hex(32) + "\n")
+
+
+def system_words(count: int) -> Words:
+    """Independent 64-bit words from the operating system."""
+    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def system_choices(rate: Fraction, count: int) -> Bools:
+    """Independent choices, each true with probability exactly `rate`, from the operating system.
+
+    A word is compared with the leading bits of the rate; where they are equal, the next bits decide.
+
+    >>> bool(system_choices(Fraction(1), 5).all()), bool(system_choices(Fraction(0), 5).any())
+    (True, False)
+    """
+    scaled = rate * 2**32
+    whole = int(scaled)
+    if whole == 2**32:
+        return np.ones(count, dtype=np.bool_)
+    words: Half = np.frombuffer(os.urandom(4 * count), dtype=np.uint32)
+    chosen: Bools = words < np.uint32(whole)
+    rest = scaled - whole
+    if rest:
+        undecided = np.flatnonzero(words == np.uint32(whole))
+        if len(undecided):
+            chosen[undecided] = system_choices(rest, len(undecided))
+    return chosen

@@ -1,0 +1,1 @@
+"""All tables that are consistent with the published ones."""

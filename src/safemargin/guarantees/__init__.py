@@ -1,0 +1,1 @@
+"""Privacy guarantees: compose, convert, compare, verify."""

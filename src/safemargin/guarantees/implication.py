@@ -1,0 +1,242 @@
+"""Whether one promise implies another: whatever keeps the first keeps the second.
+
+Yes follows from rules for each block. No needs something that keeps the first promise and breaks the second: publishing
+the first one's invariants where the second compares data sets that differ in them; noise that uses the first budget up;
+noise that the second measure does not bound. Such noise exists where two data sets that agree on all invariants are
+finitely far apart, which is taken for granted unless the invariants fix the data. All else is not known.
+"""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+from safemargin.core.guarantee import Amount, Distance, Guarantee, Measure
+from safemargin.core.universe import Fixes, Invariant, Population, Records
+from safemargin.guarantees.conversion import tight_epsilon
+from safemargin.guarantees.refinement import Determined, Witness, invariants_fixed
+from safemargin.guarantees.rules import unit_factor
+from safemargin.guarantees.swap_budget import swap_implies, swapping_of
+from safemargin.guarantees.swap_loss import swap_epsilon
+
+STRENGTH = {Measure.PURE: 3, Measure.ZCDP: 2, Measure.APPROXIMATE: 1, Measure.NONE: 0}
+CLOSE = 1e-12
+FINITE = (Distance.HAMMING, Distance.ADD_REMOVE, Distance.FROZEN)
+"""Distances that are finite between any two data sets of equally many records."""
+
+
+def implies(one: Guarantee, other: Guarantee) -> Determined:
+    """Whether everything that keeps the first promise keeps the second; None if that is not known."""
+    one, other = plain(one), plain(other)
+    if promises_nothing(other):
+        return Determined(True, "the other promises nothing")
+    if one.flavour == other.flavour and one.budget == other.budget and _vary_alike(one, other):
+        return Determined(True, "they are the same")
+    if promises_nothing(one):
+        return Determined(False, "it promises nothing itself")
+    if one.budget is None or other.budget is None:
+        return Determined(None, "one of the budgets is not known")
+    if math.inf in (one.budget, other.budget):
+        return Determined(None, "one of the budgets is infinite for the data at hand, and not known for others")
+    if not _covers(one.population, other.population):
+        return Determined(None, "not known whether it is about all data sets of the other")
+    facts = facts_on(other.population, one.population)
+    fixed = invariants_fixed(one.invariants, other.invariants, facts)
+    if fixed.answer is False and other.change.distance in FINITE and _compared(fixed.witness, other):
+        return Determined(False, fixed.why, fixed.witness)
+    linked = one.change.unit == other.change.unit or any(
+        {one.change.unit, other.change.unit} == {fact.fine, fact.coarse} for fact in facts.nested
+    )
+    if STRENGTH[one.measure] < STRENGTH[other.measure] and one.budget and linked:
+        return Determined(False, f"{one.measure} does not bound {other.measure}")
+    if fixed.answer is not True:
+        return Determined(None, fixed.why)
+    return _budgets(one, other, unit_factor(one.change, other.change, facts, other.invariants), facts)
+
+
+def plain(guarantee: Guarantee) -> Guarantee:
+    """The same promise; an epsilon at delta 0 is one of pure differential privacy."""
+    exact = guarantee.measure is Measure.APPROXIMATE and not guarantee.delta
+    return replace(guarantee, measure=Measure.PURE) if exact else guarantee
+
+
+def _vary_alike(one: Guarantee, other: Guarantee) -> bool:
+    """Whether budgets that are equal for the data at hand are for all others: words do not tell how they vary."""
+    if not one.varies and not other.varies:
+        return True
+    return (
+        one.varies == other.varies
+        and one.rate == other.rate
+        and (one.mechanism, one.rule)
+        == (
+            other.mechanism,
+            other.rule,
+        )
+    )
+
+
+def _compared(witness: Witness | None, other: Guarantee) -> bool:
+    """Whether the promise says anything about two such data sets: an approximate one does if they are one apart."""
+    if other.measure is not Measure.APPROXIMATE or not other.invariants:
+        return True
+    if witness is None or other.change.distance is Distance.ADD_REMOVE:
+        return False
+    return (Counter(witness.one) - Counter(witness.other)).total() == 1
+
+
+def promises_nothing(guarantee: Guarantee) -> bool:
+    """Whether anything keeps it: no measure, an infinite budget, or invariants that fix the data themselves."""
+    if guarantee.measure is Measure.NONE or (guarantee.budget == math.inf and not guarantee.varies):
+        return True
+    return is_injective(guarantee.invariants, guarantee.population)
+
+
+def is_injective(invariants: tuple[Invariant, ...], population: Population) -> bool:
+    """Whether the invariants fix the data themselves, so that nothing is left to protect."""
+    if any(each.fixes is Fixes.EVERYTHING for each in invariants):
+        return True
+    return bool(population.records) and all(
+        any(
+            invariant.fixes is Fixes.COUNTS
+            and invariant.of == each.kind
+            and bool(each.variables)
+            and set(each.variables) <= population.closure(invariant.by)
+            for invariant in invariants
+        )
+        for each in population.records
+    )
+
+
+def facts_on(inner: Population, outer: Population) -> Population:
+    """What is declared about the data sets of the first population, and what the second says that holds there too.
+
+    Dependencies carry to a part of a population. That records differ freely does not, unless it is the same one.
+    """
+    same = inner.name == outer.name
+    free = {each.kind for each in (*inner.records, *(outer.records if same else ())) if each.free}
+    variables = {each.kind: each.variables for each in (*outer.records, *inner.records)}
+    return Population(
+        inner.name,
+        inner.part_of,
+        tuple(Records(kind, named, kind in free) for kind, named in variables.items()),
+        tuple(dict.fromkeys((*inner.determines, *outer.determines))),
+        tuple(dict.fromkeys((*inner.nested, *outer.nested))),
+    )
+
+
+def facts_between(one: Population, other: Population) -> Population:
+    """What is declared about the data sets that both are about, whichever is named first.
+
+    Where neither is part of the other, nothing is known of which records differ freely there.
+    """
+    if one.name == other.name or one.name in other.part_of:
+        return facts_on(other, one)
+    found = facts_on(one, other)
+    if other.name in one.part_of:
+        return found
+    return replace(found, records=tuple(replace(each, free=False) for each in found.records))
+
+
+def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
+    """A budget that the first promise implies in the measure of the second, for changes `factor` times as large."""
+    if one.budget is None or other.budget is None:
+        return None
+    budget, kind = one.budget, (one.measure, other.measure)
+    if budget == math.inf:
+        return math.inf
+    if budget == 0 and one.measure is not Measure.APPROXIMATE:
+        return budget
+    match kind:
+        case (Measure.PURE, Measure.PURE):
+            return budget * factor
+        case (Measure.ZCDP, Measure.ZCDP):
+            return budget * factor**2
+        case (Measure.PURE, Measure.ZCDP):
+            return (budget * factor) ** 2 / 2
+        case (Measure.PURE, Measure.APPROXIMATE):
+            return least_epsilon(float(budget * factor), 0.0, other.delta)
+        case (Measure.ZCDP, Measure.APPROXIMATE):
+            return tight_epsilon(float(budget * factor**2), other.delta)
+        case (Measure.APPROXIMATE, Measure.APPROXIMATE) if factor == 1:
+            return least_epsilon(float(budget), one.delta, other.delta)
+    return None
+
+
+def least_epsilon(epsilon: float, delta: float, wanted: float) -> float | None:
+    """The least epsilon at the delta `wanted` that (epsilon, delta) implies; None if there is none.
+
+    Randomised response loses most of all that keep (epsilon, delta): Kairouz, Oh and Viswanath (2015).
+
+    >>> least_epsilon(1.0, 0.0, 0.0), round(least_epsilon(1.0, 0.0, 0.1), 4), least_epsilon(1.0, 0.2, 0.1)
+    (1.0, 0.8529, None)
+    """
+    if wanted < delta:
+        return None
+    share = (wanted - delta) / (1 - delta)
+    left = -math.expm1(math.log1p(math.exp(-epsilon)) + math.log(share)) if share else 1.0
+    return max(0.0, epsilon + math.log(left)) if left > 0 else 0.0
+
+
+def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Population) -> Determined:
+    """Whether the first budget is small enough, where all else carries over."""
+    if factor is None:
+        return Determined(None, "not known how the changes hang together")
+    if one.varies and other.varies:
+        return _both_vary(one, other, facts)
+    mine = brought(one, other, factor)
+    theirs = other.budget or 0.0
+    words = "" if mine is None else f"{float(mine):.6g} against {float(theirs):.6g}"
+    exact = one.change == other.change and one.measure is other.measure and one.delta == other.delta
+    if mine is None and _lost_by_response(one, other, theirs):
+        return Determined(False, f"what happens with probability {one.delta:g} exceeds {other.amount}")
+    if mine is None:
+        return Determined(None, "no rule brings it into the measure of the other")
+    if one.varies:
+        lost = swapping_of(one) is not None and _compared(None, other)
+        if lost or (exact and not within(mine, theirs)):
+            return Determined(False, f"there are data for which it promises less than {other.amount}")
+        return Determined(None, "not known how much it promises for other data")
+    if other.varies:
+        swapping = swapping_of(other)
+        least = 0.0 if swapping is None else swap_epsilon(swapping.rate, 2)
+        if within(mine, least):
+            return Determined(True, f"{float(mine):.6g} is at most what the other promises for any data")
+        if exact and not within(mine, theirs):
+            return Determined(False, f"{words} for the data at hand")
+        return Determined(None, "not known how much the other promises for other data")
+    if within(mine, theirs):
+        return Determined(True, f"{words} in one flavour")
+    if exact and one.measure is not Measure.APPROXIMATE or _lost_by_response(one, other, theirs):
+        return Determined(False, f"noise that uses its budget up exceeds {other.amount}")
+    return Determined(None, f"{words} in one flavour, of which the first may be too large a bound")
+
+
+def _both_vary(one: Guarantee, other: Guarantee, facts: Population) -> Determined:
+    ours, theirs = swapping_of(one), swapping_of(other)
+    if ours is None or theirs is None or one.change != other.change:
+        return Determined(None, "both budgets depend on the data: those at hand do not show how they compare")
+    return swap_implies(ours, theirs, facts)
+
+
+def _lost_by_response(one: Guarantee, other: Guarantee, most: Amount) -> bool:
+    """Whether randomised response about one data set keeps the first promise and breaks the second.
+
+    It needs a pair at distance one, so it is only looked at where there are no invariants.
+    """
+    if one.change != other.change or one.invariants or other.invariants or one.budget is None:
+        return False
+    if (one.measure, other.measure) == (Measure.PURE, Measure.ZCDP):
+        epsilon = float(one.budget)
+        return not within(epsilon * math.tanh(epsilon / 2), most)
+    return other.measure is Measure.APPROXIMATE and one.measure is not Measure.ZCDP
+
+
+def within(amount: Amount, limit: Amount) -> bool:
+    """Whether an amount keeps to a limit; exactly if both are fractions, else but for rounding."""
+    if isinstance(amount, Fraction) and isinstance(limit, Fraction):
+        return amount <= limit
+    return float(amount) <= float(limit) * (1 + CLOSE)
+
+
+def _covers(one: Population, other: Population) -> bool:
+    return one.name != "" and one.name in (other.name, *other.part_of)

@@ -1,0 +1,114 @@
+"""What noise costs a person, counted on the changes that leave everything exact as it is."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from safemargin.core.arrays import group_sums, row_keys
+from safemargin.core.axis import Schema
+from safemargin.core.errors import InputError
+from safemargin.core.published import Group
+from safemargin.core.table import Table
+from safemargin.core.target import Target
+
+CHOICE = 0.5
+"""The part of `epsilon_max` that goes to the choice of noised groups."""
+
+PLAIN = 0.95
+"""Noise that leaves so many counts as they are promises nothing."""
+
+
+@dataclass(frozen=True)
+class NoiseBudget:
+    """Noise for the flagged groups of all axes: `epsilon` per noised count, `choice` per group that may be drawn,
+    `loss` of one person over the release.
+    """
+
+    epsilon: float
+    sensitivity: int
+    loss: float
+    choice: float
+
+    @property
+    def unchanged(self) -> float:
+        """The chance that a noised count is the true one."""
+        return math.tanh(self.epsilon / 2)
+
+
+def choice_epsilon(axes: int, epsilon_max: float) -> float:
+    """What the choice of noised groups costs per group: an exchange of two answers moves two groups of every axis."""
+    return CHOICE * epsilon_max / (2 * max(axes, 1))
+
+
+def noise_budget(
+    schema: Schema, noised_axes: int, covers_everybody: bool, target: Target, choice: float
+) -> NoiseBudget:
+    """Split `epsilon_max` over the noised axes, after what their `choice` costs per group.
+
+    The exact rest fixes the sum of the noised groups of an axis, so a vote can only change together with another one:
+    exchanging the answers of two people moves two groups. Where two options cover everybody, one noised count per group
+    says it all and two counts move by one; otherwise two options move in each group.
+    """
+    sensitivity = 2 if one_count_suffices(schema, covers_everybody) else 4
+    left = target.epsilon_max - 2 * choice * noised_axes
+    return NoiseBudget(left / (sensitivity * noised_axes), sensitivity, target.epsilon_max, choice)
+
+
+def check_noise(schema: Schema, axes: int, covers_everybody: bool, target: Target) -> None:
+    """Refuse noise so small that it would promise nothing, if it falls on all of `axes`."""
+    budget = noise_budget(schema, max(axes, 1), covers_everybody, target, choice_epsilon(axes, target.epsilon_max))
+    if budget.unchanged > PLAIN:
+        raise InputError(
+            f"target.epsilon_max = {target.epsilon_max:g}: {budget.unchanged:.1%} of noised counts would be the true "
+            "ones, which promises nothing; lower it, or protect by merge or withhold"
+        )
+
+
+def partnered(
+    table: Table, groups: Mapping[str, Sequence[Group]], noised: Mapping[str, Collection[Group]], least: int = 2
+) -> int:
+    """How many people in noised groups have somebody to exchange answers with, so that no exact count changes.
+
+    `groups` part every published axis. Two people can exchange answers unseen if they are in the same exact group of
+    every axis, or both in noised ones; at `least` so many are.
+    """
+    roll = table.people(table.schema.names)
+    keys, inside = np.zeros((len(roll.codes), 0), dtype=np.int64), np.zeros(len(roll.codes), dtype=bool)
+    for at, axis in enumerate(roll.axes):
+        index = table.schema.axis(axis).index
+        home = np.zeros(len(index), dtype=np.int64)
+        for place, group in enumerate(groups.get(axis, ())):
+            home[[index[category] for category in group]] = -1 if group in noised.get(axis, ()) else place
+        mine = home[roll.codes[:, at]]
+        inside |= mine < 0
+        keys = np.column_stack([keys, mine + 1])
+    first, sums = group_sums(row_keys(keys, [int(column.max(initial=0)) + 1 for column in keys.T]), roll.counts)
+    return int(sums[inside[first] & (sums[:, 0] >= least)].sum())
+
+
+def one_count_suffices(schema: Schema, covers_everybody: bool) -> bool:
+    """Whether the count of one option determines the rest of its group."""
+    return len(schema.options) == 1 or (len(schema.options) == 2 and covers_everybody)
+
+
+def is_vacuous(table: Table, axis: str, flagged: Sequence[Group]) -> bool:
+    """Whether no two people of different flagged groups agree on every other axis.
+
+    Then no exchange of two answers leaves the exact counts as they are, and a promise about such exchanges is empty.
+    """
+    if not table.knows_composition:
+        return False
+    roll = table.people(table.schema.names)
+    at = roll.axes.index(axis)
+    index = table.schema.axis(axis).index
+    group_of = np.full(len(index), -1, dtype=np.int64)
+    for place, group in enumerate(flagged):
+        for category in group:
+            group_of[index[category]] = place
+    mine = group_of[roll.codes[:, at]]
+    others = np.delete(roll.codes, at, axis=1)[mine >= 0]
+    keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
+    together = np.unique(np.stack([keys, mine[mine >= 0]], axis=1), axis=0)
+    return len(np.unique(together[:, 0])) == len(together)

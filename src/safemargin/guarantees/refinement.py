@@ -1,0 +1,202 @@
+"""Whether some invariants fix another one: yes by a rule, no by two data sets, or not known.
+
+Margins of one kind of record: a margin is fixed if its variables are determined by those of one fixed margin. If not,
+take two values of each of its variables and the records with an even, or an odd, number of second values: all other
+margins agree and this one differs. That needs two values per variable and records that can be combined freely; the
+population says whether they can. Sums of cells: by rank, or by two tables whose difference all fixed sums leave out.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import TypeVar
+
+from safemargin.core.universe import Fixes, Invariant, Population
+
+MOST_VARIABLES = 12
+"""Of a witness that is written out."""
+
+Data = TypeVar("Data")
+Row = tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two data sets of `kind` records over `variables` that agree on some invariants and differ in another."""
+
+    kind: str
+    variables: tuple[str, ...]
+    one: tuple[Row, ...]
+    other: tuple[Row, ...]
+    differ: str
+
+    def __str__(self) -> str:
+        def listed(rows: tuple[Row, ...]) -> str:
+            shown = ", ".join("/".join(map(str, row)) for row in rows[:4])
+            return f"{shown}{f' and {len(rows) - 4} more' if len(rows) > 4 else ''}"
+
+        what = f"{self.kind} ({'/'.join(self.variables)})"
+        return f"{what} {listed(self.one)} against {listed(self.other)}: {self.differ} differs"
+
+
+@dataclass(frozen=True)
+class Determined:
+    """Whether an invariant is fixed (None: not known), and why."""
+
+    answer: bool | None
+    why: str
+    witness: Witness | None = None
+
+
+def determined(wanted: Invariant, given: Sequence[Invariant], population: Population) -> Determined:
+    """Whether data sets that agree on `given` agree on `wanted`."""
+    if wanted in given:
+        return Determined(True, f"{wanted} is fixed itself")
+    if any(each.fixes is Fixes.EVERYTHING for each in given):
+        return Determined(True, "the data themselves are fixed")
+    if wanted.fixes is Fixes.LINEAR:
+        return _sums(wanted, given, population)
+    if wanted.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST):
+        return Determined(None, f"nothing but its name is known about {wanted}")
+    alike = [each for each in given if each.of == wanted.of]
+    for each in alike:
+        if _reaches(each, wanted, population):
+            return Determined(True, f"{wanted} follows from {each}")
+    opaque = [each for each in given if each.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST)]
+    if opaque:
+        return Determined(None, f"nothing but its name is known about {opaque[0]}")
+    if not population.of_kind(wanted.of).free:
+        return Determined(None, f"not known whether {wanted.of} can differ while all else stays")
+    if not wanted.by:
+        return Determined(None, f"{wanted} is the same wherever changes keep the number of records")
+    return _told_apart(wanted, alike, population)
+
+
+def invariants_fixed(wanted: Iterable[Invariant], given: Sequence[Invariant], population: Population) -> Determined:
+    """Whether data sets that agree on `given` agree on all of `wanted`: no beats not known, which beats yes."""
+    found = [determined(each, given, population) for each in wanted]
+    for answer in (False, None):
+        for each in found:
+            if each.answer is answer:
+                return each
+    return Determined(True, "; ".join(dict.fromkeys(each.why for each in found)) or "nothing is to be fixed")
+
+
+def classes(data: Iterable[Data], key: Callable[[Data], Hashable]) -> dict[Hashable, list[Data]]:
+    """The universes of an enumerated domain: data sets by the value of their invariants."""
+    found: dict[Hashable, list[Data]] = {}
+    for each in data:
+        found.setdefault(key(each), []).append(each)
+    return found
+
+
+def split_pair(
+    data: Iterable[Data], fine: Callable[[Data], Hashable], coarse: Callable[[Data], Hashable]
+) -> tuple[Data, Data] | None:
+    """Two data sets that agree on `fine` and not on `coarse`: the witness that `fine` does not determine it."""
+    for members in classes(data, fine).values():
+        for each in members[1:]:
+            if coarse(each) != coarse(members[0]):
+                return members[0], each
+    return None
+
+
+def _reaches(given: Invariant, wanted: Invariant, population: Population) -> bool:
+    if given.fixes is Fixes.COUNTS:
+        return set(wanted.by) <= population.closure(given.by)
+    if given.fixes is Fixes.AT_LEAST and wanted.fixes is Fixes.AT_LEAST:
+        if given.least == wanted.least == 1:  # somebody in a whole is somebody in a part
+            return set(wanted.by) <= population.closure(given.by)
+        return given.least == wanted.least and set(given.by) == set(wanted.by)
+    return False
+
+
+def _told_apart(wanted: Invariant, given: Sequence[Invariant], population: Population) -> Determined:
+    """The two data sets of even and odd records, on a base that keeps every indicator up."""
+    covering = [
+        each.least for each in given if each.fixes is Fixes.AT_LEAST and set(wanted.by) <= population.closure(each.by)
+    ]
+    if covering and wanted.fixes is Fixes.AT_LEAST:
+        return Determined(None, f"not known whether other thresholds fix {wanted}")
+    roots = list(wanted.by)
+    for name in wanted.by:
+        if name in population.closure(tuple(each for each in roots if each != name)):
+            roots.remove(name)
+    if len(roots) > MOST_VARIABLES:
+        return Determined(None, f"{wanted} has too many variables to write two data sets out")
+    cells = list(product((0, 1), repeat=len(roots)))
+    base = cells * max(covering, default=0)
+    even = [cell for cell in cells if sum(cell) % 2 == 0] * wanted.least
+    odd = [cell for cell in cells if sum(cell) % 2 == 1] * wanted.least
+    witness = Witness(wanted.of, tuple(roots), tuple(sorted(base + even)), tuple(sorted(base + odd)), str(wanted))
+    return Determined(False, str(witness), witness)
+
+
+def _sums(wanted: Invariant, given: Sequence[Invariant], population: Population) -> Determined:
+    alike = [each for each in given if each.of == wanted.of]
+    rows = [row for each in alike if each.fixes is Fixes.LINEAR and each.by == wanted.by for row in each.rows]
+    if rank([*rows, *wanted.rows]) == rank(rows):
+        return Determined(True, f"{wanted} are combinations of sums that are fixed")
+    if any(each.fixes is not Fixes.LINEAR or each.by != wanted.by for each in alike):
+        return Determined(None, f"nothing is known about {wanted}")
+    if any(each.fixes is Fixes.FUNCTION for each in given):
+        return Determined(None, "something is fixed that is known by its name only")
+    if not population.of_kind(wanted.of).free:
+        return Determined(None, f"not known whether {wanted.of} can differ while all else stays")
+    for move in kernel([*rows, (Fraction(1),) * len(wanted.by)]):
+        if any(sum(a * b for a, b in zip(row, move, strict=True)) for row in wanted.rows):
+            one, other = (
+                tuple((cell,) for cell, by in zip(wanted.by, move, strict=True) for _ in range(sign * by))
+                for sign in (1, -1)
+            )
+            witness = Witness(wanted.of, ("cell",), one, other, str(wanted))
+            return Determined(False, str(witness), witness)
+    return Determined(None, f"{wanted} are the same wherever changes keep the number of records")
+
+
+def kernel(rows: Sequence[Sequence[Fraction]]) -> list[tuple[int, ...]]:
+    """Whole numbers that all rows take to zero: a basis.
+
+    >>> kernel([(Fraction(1), Fraction(1, 2), Fraction(0))])
+    [(-1, 2, 0), (0, 0, 1)]
+    """
+    left, pivots = _reduced(rows)
+    width = len(rows[0])
+    found = []
+    for free in (n for n in range(width) if n not in pivots):
+        move = [Fraction(n == free) for n in range(width)]
+        for row, pivot in zip(left, pivots, strict=False):
+            move[pivot] = -row[free]
+        whole = math.lcm(*(each.denominator for each in move))
+        found.append(tuple(int(each * whole) for each in move))
+    return found
+
+
+def rank(rows: Iterable[Sequence[Fraction]]) -> int:
+    """Rank over the rational numbers.
+
+    >>> rank([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)]])
+    1
+    """
+    return len(_reduced(list(rows))[1])
+
+
+def _reduced(rows: Sequence[Sequence[Fraction]]) -> tuple[list[list[Fraction]], list[int]]:
+    """Rows in reduced echelon form, and the columns of their leading ones."""
+    left = [list(row) for row in rows]
+    pivots: list[int] = []
+    for column in range(len(left[0]) if left else 0):
+        found = len(pivots)
+        pivot = next((n for n in range(found, len(left)) if left[n][column]), None)
+        if pivot is None:
+            continue
+        left[found], left[pivot] = left[pivot], left[found]
+        left[found] = [each / left[found][column] for each in left[found]]
+        for n in range(len(left)):
+            if n != found:
+                factor = left[n][column]
+                left[n] = [a - factor * b for a, b in zip(left[n], left[found], strict=True)]
+        pivots.append(column)
+    return left, pivots

@@ -1,0 +1,250 @@
+"""The exact law of swapping on one small stratum, by going through all permutations.
+
+A stratum is a tuple of records (held value, swapped value). Order does not matter: what is published is the table, here
+the sorted tuple of the records after swapping.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations, product
+from math import factorial, lcm, prod
+
+from safemargin.core.errors import InputError, TooLargeError
+from safemargin.guarantees.swap_loss import derangements
+
+Record = tuple[int, int]
+Stratum = tuple[Record, ...]
+Law = dict[Stratum, Fraction]
+Permutation = tuple[int, ...]
+Rule = Callable[[Stratum, Permutation], bool]
+Weight = Callable[[Stratum, Permutation], int]
+Shown = Callable[[Sequence[Record]], Stratum]
+
+MOST_RECORDS = 7
+"""Of a stratum whose permutations are all gone through."""
+
+MOST_OUTCOMES = 600_000
+"""Permutations of all data sets of a universe together."""
+
+
+def any_move(_: Stratum, __: Permutation) -> bool:
+    """Permutation swapping: every permutation will do."""
+    return True
+
+
+def pairs_only(_: Stratum, move: Permutation) -> bool:
+    """Records are swapped in disjoint pairs, as in the 2010 census."""
+    return all(move[move[place]] == place for place in range(len(move)))
+
+
+def no_vacuous_swap(records: Stratum, move: Permutation) -> bool:
+    """A permutation that changes nothing in the table is drawn again."""
+    return move == tuple(range(len(move))) or exchanged(records, move) != table(records)
+
+
+def different_records(records: Stratum, move: Permutation) -> bool:
+    """Records get a value only from records that differ in what is held and in what is swapped."""
+    return all(
+        to == place or (records[to][0] != records[place][0] and records[to][1] != records[place][1])
+        for place, to in enumerate(move)
+    )
+
+
+def uniform(_: Stratum, __: Permutation) -> int:
+    """Permutation swapping: of those that move the selected records, each is as likely."""
+    return 1
+
+
+def nearby(records: Stratum, move: Permutation) -> int:
+    """Places are numbered in a row, and a value comes from a place two steps nearer four times as often.
+
+    >>> nearby(((0, 0), (1, 1), (2, 2)), (1, 0, 2)), nearby(((0, 0), (1, 1), (2, 2)), (2, 1, 0))
+    (4, 1)
+    """
+    places = [place for _, place in records]
+    span = max(places) - min(places)
+    apart = (abs(places[to] - places[start]) for start, to in enumerate(move) if to != start)
+    return prod(2 ** (span - each) for each in apart)
+
+
+VARIANTS: dict[str, Rule] = {
+    "permutation": any_move,
+    "pairs": pairs_only,
+    "no-vacuous": no_vacuous_swap,
+    "different": different_records,
+}
+"""Ways to choose a permutation; Theorem 1 is about the first one only."""
+
+
+def table(records: Sequence[Record]) -> Stratum:
+    """Records without their order."""
+    return tuple(sorted(records))
+
+
+def stratum(held: Sequence[int], swapped: Sequence[int]) -> Stratum:
+    """The data set with these margins in which equal places meet.
+
+    >>> stratum((2, 1), (1, 2))
+    ((0, 0), (0, 1), (1, 1))
+    """
+    if sum(held) != sum(swapped) or min([*held, *swapped], default=0) < 0:
+        raise InputError(f"margins {held} and {swapped}: must be counts with the same sum")
+    rows = [place for place, number in enumerate(held) for _ in range(number)]
+    columns = [place for place, number in enumerate(swapped) for _ in range(number)]
+    return table(list(zip(rows, columns, strict=True)))
+
+
+def universe(records: Stratum, without: str = "") -> list[Stratum]:
+    """All data sets with the margins of this one, or with one of them only: without that of `held` or `swapped`.
+
+    >>> len(universe(stratum((1, 1, 2, 2), (1, 1, 2, 2)))), len(universe(stratum((1, 1), (1, 1)), "swapped"))
+    (58, 4)
+    """
+    _check_size(records)
+    held, swapped = [h for h, _ in records], [s for _, s in records]
+    if without == "swapped":
+        return sorted({table(list(zip(held, each, strict=True))) for each in product(set(swapped), repeat=len(held))})
+    if without == "held":
+        return sorted({table(list(zip(each, swapped, strict=True))) for each in product(set(held), repeat=len(held))})
+    if without:
+        raise InputError(f"without = {without!r}: must be held or swapped")
+    return sorted({table(list(zip(held, order, strict=True))) for order in permutations(swapped)})
+
+
+def ordered(data: Sequence[Stratum]) -> list[Stratum]:
+    """The same data sets with their records in every order.
+
+    >>> ordered([((0, 0), (1, 1))])
+    [((0, 0), (1, 1)), ((1, 1), (0, 0))]
+    """
+    return sorted({order for each in data for order in permutations(each)})
+
+
+def check_work(data: Sequence[Stratum]) -> None:
+    """Raise if to go through all permutations of all data sets would take minutes."""
+    each = factorial(len(data[0]))
+    if len(data) * each > MOST_OUTCOMES:
+        raise TooLargeError(
+            f"{len(data):,} data sets have {each:,} permutations each; {MOST_OUTCOMES:,} in all are the most"
+        )
+
+
+def exchanged(records: Stratum, move: Permutation, shown: Shown = table) -> Stratum:
+    """The table after record `i` got the swapped value of record `move[i]`."""
+    return shown([(held, records[to][1]) for (held, _), to in zip(records, move, strict=True)])
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Where every admissible permutation of a stratum leads, by the records it moves, with the weight of each."""
+
+    records: Stratum
+    by_moved: Mapping[frozenset[int], Mapping[Stratum, int]]
+
+    def law(self, rates: Sequence[Fraction]) -> Law:
+        """Probability of every table: each record is selected at its own rate, selections that no admissible
+        permutation moves as a whole are drawn again, and the permutation is drawn by weight among those that are left.
+        """
+        chance = {
+            moved: prod((rate if place in moved else 1 - rate for place, rate in enumerate(rates)), start=Fraction(1))
+            for moved in self.by_moved
+        }
+        accepted = sum(chance.values(), Fraction(0))
+        if not accepted:
+            raise InputError("no selection that this rate allows can be exchanged: the draw would never end")
+        each = {moved: chance[moved] / (sum(ends.values()) * accepted) for moved, ends in self.by_moved.items()}
+        scale = lcm(*(weight.denominator for weight in each.values()))
+        found: dict[Stratum, int] = {}
+        for moved, ends in self.by_moved.items():
+            if weight := int(each[moved] * scale):
+                for end, ways in ends.items():
+                    found[end] = found.get(end, 0) + weight * ways
+        return {end: Fraction(weight, scale) for end, weight in found.items()}
+
+
+def outcomes(records: Stratum, rule: Rule = any_move, weight: Weight = uniform, shown: Shown = table) -> Outcomes:
+    """All permutations of a stratum that `rule` admits; the one that moves nothing is always among them.
+
+    Among those that move the same records, one is drawn by `weight`. What is published is `shown`.
+    """
+    _check_size(records)
+    found: dict[frozenset[int], dict[Stratum, int]] = {}
+    for move in permutations(range(len(records))):
+        if rule(records, move):
+            moved = frozenset(place for place, to in enumerate(move) if to != place)
+            ends = found.setdefault(moved, {})
+            end = exchanged(records, move, shown)
+            ends[end] = ends.get(end, 0) + weight(records, move)
+    return Outcomes(records, found)
+
+
+def swap_law(records: Stratum, rate: Fraction, rule: Rule = any_move) -> Law:
+    """The law of the published table of one stratum.
+
+    >>> law = swap_law(stratum((1, 1), (1, 1)), Fraction(1, 10))
+    >>> sum(law.values()), law[((0, 1), (1, 0))]
+    (Fraction(1, 1), Fraction(1, 82))
+    """
+    if len(records) < 2:
+        return {table(records): Fraction(1)}
+    return outcomes(records, rule).law([rate] * len(records))
+
+
+def fixed_number_law(records: Stratum, swaps: int = 1) -> Law:
+    """The law if always the same number of swaps of two random records is made, one after the other."""
+    found: Law = {table(records): Fraction(1)}
+    size = len(records)
+    pairs = [(i, j) for i in range(size) for j in range(i)]
+    for _ in range(swaps):
+        after: Law = {}
+        for start, chance in found.items():
+            for i, j in pairs:
+                move = list(range(size))
+                move[i], move[j] = j, i
+                end = exchanged(start, tuple(move))
+                after[end] = after.get(end, Fraction(0)) + chance / len(pairs)
+        found = after
+    return found
+
+
+def permutation_chance(moved: int, size: int, rate: Fraction) -> Fraction:
+    """Probability of one permutation of `size` records that moves `moved` of them (appendix E of the paper)."""
+    if moved == 1 or moved > size:
+        return Fraction(0)
+    redrawn = 1 - size * rate * (1 - rate) ** (size - 1)
+    return rate**moved * (1 - rate) ** (size - moved) / (redrawn * derangements(moved))
+
+
+def path(one: Stratum, other: Stratum) -> Permutation:
+    """A permutation that leads from one table to the other of its universe and moves as few records as can be.
+
+    Lemma 5 of the paper: it moves exactly as many as the tables are apart.
+    """
+    if sorted(h for h, _ in one) != sorted(h for h, _ in other) or sorted(s for _, s in one) != sorted(
+        s for _, s in other
+    ):
+        raise InputError("the two tables do not have the same margins")
+    left = list(other)
+    moving = []
+    for place, record in enumerate(one):
+        if record in left:
+            left.remove(record)
+        else:
+            moving.append(place)
+    move = list(range(len(one)))
+    waiting = list(moving)
+    for place in moving:  # every record that has to change gets a value that its held value has in the other table
+        target = next(record for record in left if record[0] == one[place][0])
+        left.remove(target)
+        source = next(each for each in waiting if one[each][1] == target[1])
+        waiting.remove(source)
+        move[place] = source
+    return tuple(move)
+
+
+def _check_size(records: Stratum) -> None:
+    if len(records) > MOST_RECORDS:
+        raise TooLargeError(
+            f"{len(records)} records have {factorial(len(records)):,} permutations; at most {MOST_RECORDS} will do"
+        )

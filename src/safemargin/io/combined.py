@@ -1,0 +1,220 @@
+"""Tables that hold their own margins in one file: what tools of disclosure control write, and what they read.
+
+| tool | how it is known | a count is withheld where |
+|---|---|---|
+| tau-ARGUS (CSV, `.tab`) | columns `freq`, `cost`, `status` | `status` is U or M, or 3 to 9, 11, 12 |
+| sdcTable | column `sdcStatus` | it is u or x |
+| GaussSuppression | column `suppressed` | it is TRUE |
+| safemargin | column `status`, and a category `Total` | it is `withheld` |
+
+A status that the tool does not have is refused.
+"""
+
+import csv
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.core.arrays import BoolArray, IntArray, frozen
+from safemargin.core.errors import InputError
+from safemargin.core.lattice import Tree
+from safemargin.core.published import UNBOUNDED, Group, PublishedTable
+from safemargin.io.counts import BadText, whole_number
+from safemargin.io.files import numbered_lines
+from safemargin.io.hierarchy import TOTAL, tree
+from safemargin.io.tidy import Sheet, read_sheet
+
+TOTALS = (TOTAL.lower(), "tot", "all", "_t")
+"""What tools call a sum over all categories, in capitals or not."""
+COUNTS = ("count", "freq", "frequency", "n", "values", "value", "people")
+UNSAFE = frozenset(["U", "M", *(str(code) for code in (3, 4, 5, 6, 7, 8, 9, 11, 12))])
+SAFE = frozenset(["S", "P", "E", *(str(code) for code in (1, 2, 10, 13, 14))])
+WORDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "sdcStatus": (frozenset("ux"), frozenset("szw")),
+    "suppressed": (frozenset(["TRUE", "True", "true", "1"]), frozenset(["FALSE", "False", "false", "0"])),
+    "status": (UNSAFE | {"withheld"}, SAFE | {"exact", "merged", ""}),
+}
+"""What a column may say of a count that is withheld, and of one that is published."""
+NO_COUNT = ("", "NA", "NaN", "nan")
+"""What R and pandas write where a count was taken out."""
+TAB = ("value", "freq", "cost", "status", "lower", "upper")
+Hierarchies = Mapping[str, Sequence[Path]]
+"""Files with the hierarchies of each axis that has any."""
+
+
+class NoTotalWarning(UserWarning):
+    """A table with gaps has no sum over an axis, or gives it a name that is not known."""
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Cells of one table and its margins: a node of every tree per row, a count, and whether it is withheld.
+
+    `counts` are what the file holds, also of withheld cells if it tells them (-1 if not).
+    """
+
+    path: Path
+    trees: tuple[Tree, ...]
+    nodes: IntArray
+    counts: IntArray
+    withheld: BoolArray
+
+    @property
+    def least(self) -> int:
+        """What a withheld count is at least: one, since zeros are published, unless a zero is withheld."""
+        return 0 if (self.counts[self.withheld] == 0).any() else 1
+
+    def tables(self) -> tuple[PublishedTable, ...]:
+        """One table per set of axes, as the public sees them."""
+        groups = [_groups(each) for each in self.trees]
+        shown = self.nodes > 0
+        kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)
+        found = []
+        for kind, used in enumerate(kinds.tolist()):
+            rows = np.flatnonzero(kind_of.ravel() == kind)
+            axes = [a for a, is_used in enumerate(used) if is_used]
+            names = tuple(self.trees[a].name for a in axes)
+            hidden = self.withheld[rows]
+            found.append(
+                PublishedTable(
+                    name=f"{self.path.name} ({' x '.join(names) or 'total'})",
+                    axes=names,
+                    groups=tuple(groups[a][1:] for a in axes),
+                    codes=frozen(self.nodes[rows][:, axes] - 1, len(axes)),
+                    options=(),
+                    option=frozen(np.full(len(rows), -1)),
+                    lower=frozen(np.where(hidden, self.least, self.counts[rows])),
+                    upper=frozen(np.where(hidden, UNBOUNDED, self.counts[rows])),
+                    status=tuple(np.where(hidden, "withheld", "exact").tolist()),
+                )
+            )
+        return tuple(found)
+
+
+def _groups(each: Tree) -> tuple[Group, ...]:
+    names = np.array([each.labels[leaf] for leaf in each.leaves], dtype=object)
+    return tuple(frozenset(names[row].tolist()) for row in each.members)
+
+
+def is_combined(sheet: Sheet) -> bool:
+    """Whether a file looks like a table with its margins."""
+    names = set(sheet.columns)
+    if "sdcStatus" in names or "suppressed" in names or {"freq", "cost", "status"} <= names:
+        return True
+    texts = (sheet.columns[name] for name in names - {"count", "status"})
+    return "status" in names and any(label.lower() in TOTALS for label in chain.from_iterable(texts))
+
+
+def read_any_sheet(path: Path) -> Sheet:
+    """The columns of a file; a `.tab` of tau-ARGUS without a header has axes by the names `axis1`, `axis2` and on."""
+    if path.suffix.lower() != ".tab":
+        return read_sheet(path)
+    records = [record for record in csv.reader(numbered_lines(path), delimiter=";") if record]
+    width = len(records[0]) - len(TAB) if records else 0
+    if width < 1 or any(len(record) != width + len(TAB) for record in records):
+        raise InputError(f"{path}: a .tab file has codes;value;freq;cost;status;lower;upper in every line")
+    head = [text.strip() for text in records[0]]
+    has_head = head[-3].lower() == TAB[-3]
+    names = [*(head[:width] if has_head else (f"axis{place}" for place in range(1, width + 1))), *TAB]
+    rows = records[1:] if has_head else records
+    columns = {name: [record[at].strip() for record in rows] for at, name in enumerate(names)}
+    return Sheet(path, columns, range(1 + has_head, len(records) + 1))
+
+
+def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = None) -> Combined:
+    """A table with its margins; axes without a hierarchy add up to their total."""
+    flag, axes, counted = _layout(sheet, count)
+    withheld = _withheld(sheet, flag)
+    trees, nodes = [], []
+    for name in axes:
+        texts = [text.strip() for text in sheet.columns[name]]
+        each = _tree(sheet, name, texts, hierarchies.get(name, ()))
+        place = {label: node for node, label in enumerate(each.labels)}
+        for row, text in enumerate(texts):
+            if text not in place:
+                raise sheet.fault(row, name, "is not in the hierarchy")
+        trees.append(each)
+        nodes.append([place[text] for text in texts])
+    counts = _counts(sheet, counted, withheld)
+    found = Combined(sheet.path, tuple(trees), np.array(nodes, dtype=np.int64).T, counts, withheld)
+    _check_repeated(sheet, found)
+    return found
+
+
+def _layout(sheet: Sheet, count: str | None) -> tuple[str, tuple[str, ...], str]:
+    """Which column tells what is withheld, which are axes, which holds the counts."""
+    names = tuple(sheet.columns)
+    if {"freq", "cost", "status"} <= set(names):
+        at = names.index("freq")
+        return "status", names[: at - 1], "freq"
+    flag = next(name for name in ("sdcStatus", "suppressed", "status") if name in names)
+    counted = count if count in names else count_column(names)
+    if counted is None:
+        raise InputError(
+            f"{sheet.path}: which column holds the counts? Say it with --count; there are {', '.join(names)}"
+        )
+    others = {flag, counted, "primary", "strID", "lower", "upper"}
+    return flag, tuple(name for name in names if name not in others), counted
+
+
+def count_column(names: Sequence[str]) -> str | None:
+    """The column that holds counts, by its name."""
+    by_name = {name.lower(): name for name in reversed(names)}
+    return next((by_name[name] for name in COUNTS if name in by_name), None)
+
+
+def total_among(labels: Sequence[str]) -> str | None:
+    """The label that stands for the sum over all others, by its name."""
+    return next((label for word in TOTALS for label in labels if label.lower() == word), None)
+
+
+def _withheld(sheet: Sheet, flag: str) -> BoolArray:
+    withheld, published = WORDS[flag]
+    said = [text.strip() for text in sheet.columns[flag]]
+    for row, text in enumerate(said):
+        if text not in withheld and text not in published:
+            raise sheet.fault(row, flag, "is not a status that is known; is the count withheld or published?")
+    return np.array([text in withheld for text in said])
+
+
+def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) -> Tree:
+    seen = tuple(dict.fromkeys(texts))
+    total = total_among(seen)
+    if total is None and "" in seen:
+        total = ""
+    if total is None:
+        words = f"{sheet.path}: axis {name!r} has no total (Total, Tot, All, _T or an empty field): none is used"
+        warnings.warn(words, NoTotalWarning, stacklevel=2)
+        total = TOTAL
+    if files:
+        return tree(name, (), files, total)
+    categories = tuple(label for label in seen if label != total)
+    if not categories:
+        raise InputError(f"{sheet.path}: axis {name!r} has no categories beside {total!r}")
+    return tree(name, categories, (), total)
+
+
+def _counts(sheet: Sheet, column: str, withheld: BoolArray) -> IntArray:
+    counts = np.full(len(sheet.rows), -1, dtype=np.int64)
+    for row, text in enumerate(sheet.columns[column]):
+        if withheld[row] and text.strip() in NO_COUNT:
+            continue
+        try:
+            counts[row] = whole_number(text)
+        except BadText as error:
+            raise sheet.fault(row, column, str(error)) from None
+    return counts
+
+
+def _check_repeated(sheet: Sheet, found: Combined) -> None:
+    seen: dict[tuple[int, ...], int] = {}
+    for row, nodes in enumerate(map(tuple, found.nodes.tolist())):
+        if nodes in seen:
+            raise InputError(
+                f"{sheet.path}: {sheet.place(row)}: the same cell as {sheet.place(seen[nodes])}; give each cell once"
+            )
+        seen[nodes] = row

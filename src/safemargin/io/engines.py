@@ -1,0 +1,38 @@
+"""Which engine reads which file. A new one is a file beside this and a line here."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from safemargin.core.errors import InputError
+from safemargin.io.csv_text import open_csv
+from safemargin.io.files import require_file, suffix
+from safemargin.io.json_lines import open_json
+from safemargin.io.parquet import open_parquet
+from safemargin.io.profiles import Source
+from safemargin.io.sqlite import open_sqlite
+
+ENGINES: Mapping[str, Callable[[Path, str | None], Source]] = {
+    ".csv": open_csv,
+    ".tsv": open_csv,
+    ".txt": open_csv,
+    ".parquet": open_parquet,
+    ".jsonl": open_json,
+    ".ndjson": open_json,
+    ".json": open_json,
+    ".sqlite": open_sqlite,
+    ".sqlite3": open_sqlite,
+    ".db": open_sqlite,
+}
+
+
+def open_source(path: Path, table: str | None = None) -> Source:
+    """The table in a file, by the engine for its ending."""
+    require_file(path)
+    engine = ENGINES.get(suffix(path))
+    if engine is None:
+        raise InputError(
+            f"{path}: no engine reads {suffix(path) or 'files without an ending'!r}; use {', '.join(ENGINES)}"
+        )
+    if table is not None and engine is not open_sqlite:
+        raise InputError(f"data.table = {table!r}: only SQLite files hold tables; {path} is one table")
+    return engine(path, table)

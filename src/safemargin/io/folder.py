@@ -1,0 +1,93 @@
+"""Write a folder whole or not at all."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from safemargin.core.errors import OutputError
+
+
+def file_name(name: str) -> str:
+    """A table's name as a file name that is safe everywhere."""
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name) or "table"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse to write where something is already: better said before the work than after it."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise OutputError(f"{folder}: {place} is a file, not a folder; name another")
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise OutputError(f"{folder}: the output folder is not empty; name another or remove it")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be read ({error.strerror})") from error
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A draft that becomes a new or empty folder when all went well, and else leaves nothing behind."""
+    check_folder(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from error
+    try:
+        yield draft
+        draft.chmod(0o755)
+        os.replace(draft, folder)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write all files into a new or empty folder, or nothing at all."""
+    with new_folder(folder) as draft:
+        for name, content in files.items():
+            path = draft / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+def json_bytes(document: object) -> bytes:
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def parquet_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
+    columns = list(rows[0])
+    types = {"count": "BIGINT", "people": "BIGINT"}
+    declared = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}" {types.get(name, "VARCHAR")}' for name in columns)
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database:
+        database.execute(f"CREATE TABLE tidy ({declared})")
+        marks = ", ".join("?" for _ in columns)
+        database.executemany(f"INSERT INTO tidy VALUES ({marks})", [[row[name] for name in columns] for row in rows])
+        path = Path(folder) / "tidy.parquet"
+        database.execute("COPY tidy TO ? (FORMAT parquet)", [str(path)])
+        return path.read_bytes()
+
+
+WRITERS: Mapping[str, Callable[[Sequence[Mapping[str, object]]], bytes]] = {
+    "csv": csv_bytes,
+    "parquet": parquet_bytes,
+    "json": json_bytes,
+}
+"""Formats that a table can be published in."""

@@ -1,0 +1,77 @@
+"""Parts of TOML files, checked with messages that name the key."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic_core import PydanticCustomError
+
+LONGEST_VALUE = 60
+"""How much of a wrong value a message repeats."""
+PHRASES: Mapping[str, str] = {
+    "bool_type": "must be true or false",
+    "dict_type": "must be a section with keys",
+    "float_type": "must be a number",
+    "greater_than_equal": "must be at least {ge}",
+    "int_type": "must be a whole number",
+    "less_than_equal": "must be at most {le}",
+    "mapping_type": "must be a section with keys",
+    "model_type": "must be a section with keys",
+    "string_too_short": "must not be empty",
+    "string_type": "must be text in quotes",
+    "too_short": "must not be empty",
+    "tuple_type": "must be a list in brackets",
+}
+"""What is allowed, by the kind of error that pydantic reports; limits in braces."""
+
+
+def dotted_key(place: tuple[int | str, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place if step != "[key]").lstrip(
+        "."
+    )
+
+
+def shown_value(value: object) -> str:
+    """A wrong value as a message repeats it; whole sections are not repeated."""
+    if isinstance(value, Mapping):
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    text = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+    return f" = {text}"
+
+
+def placed(value: object, info: ValidationInfo) -> object:
+    """Paths are relative to the folder of the project file."""
+    if not isinstance(value, str) or not value:
+        raise PydanticCustomError("rule", "must be the name of a file")
+    return Path((info.context or {}).get("folder", ""), value)
+
+
+def twice_in(values: Iterable[str]) -> str | None:
+    """The first value that occurs twice."""
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+def distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    if (twice := twice_in(values)) is not None:
+        raise PydanticCustomError("rule", "lists {value} twice", {"value": repr(twice)})
+    return values
+
+
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+Pair = Annotated[tuple[Name, Name], Field(strict=False)]
+File = Annotated[Path, BeforeValidator(placed, json_schema_input_type=str)]
+Files = Annotated[tuple[File, ...], Field(min_length=1, strict=False)]
+
+
+class Section(BaseModel):
+    """A part of the file: unknown keys and near misses of type are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

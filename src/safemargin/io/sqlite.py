@@ -1,0 +1,102 @@
+"""The engine for SQLite, through the standard library."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.core.errors import InputError
+from safemargin.io.files import require_file
+from safemargin.io.profiles import EXAMPLES, Profiles, Survey, check_columns, check_labels
+
+
+@dataclass(frozen=True)
+class SqliteSource:
+    """One table or view of a database file, opened for reading only."""
+
+    path: Path
+    table: str
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        with connected(self.path) as database:
+            return tuple(row[1] for row in database.execute(f"pragma table_info({quoted(self.table)})"))
+
+    def profiles(self, columns: tuple[str, ...]) -> Profiles:
+        """Distinct rows of `columns`."""
+        # SQLite takes an unknown name in double quotes for a text, so the names are checked first.
+        check_columns(self.path, self.columns, columns)
+        fields = ", ".join(_as_text(name) for name in columns)
+        places = ", ".join(str(place) for place in range(1, len(columns) + 1))
+        numbers: list[dict[str, int]] = [{} for _ in columns]
+        codes: list[list[int]] = []
+        counts: list[int] = []
+        with connected(self.path) as database:
+            grouped = f"select {fields}, count(*) from {quoted(self.table)} group by {places}"
+            for *labels, count in database.execute(grouped):
+                codes.append([seen.setdefault(x, len(seen)) for seen, x in zip(numbers, labels, strict=True)])
+                counts.append(count)
+        if not counts:
+            raise InputError(f"{self.path}: table {self.table!r} is empty")
+        for name, seen in zip(columns, numbers, strict=True):
+            check_labels(self.path, name, len(seen))
+        table = np.array(codes, dtype=np.int64).reshape(len(counts), len(columns))
+        return Profiles(columns, tuple(tuple(seen) for seen in numbers), table, np.array(counts, dtype=np.int64))
+
+    def survey(self) -> Survey:
+        """A first look at every column."""
+        distinct = ", ".join(f"count(distinct {quoted(name)})" for name in self.columns)
+        shown = ", ".join(_as_text(name) for name in self.columns)
+        with connected(self.path) as database:
+            rows, *numbers = database.execute(f"select count(*), {distinct} from {quoted(self.table)}").fetchone()
+            first = database.execute(f"select {shown} from {quoted(self.table)} limit {EXAMPLES}").fetchall()
+        return Survey(
+            rows,
+            dict(zip(self.columns, numbers, strict=True)),
+            {name: tuple(row[place] for row in first) for place, name in enumerate(self.columns)},
+        )
+
+
+def open_sqlite(path: Path, table: str | None = None) -> SqliteSource:
+    """A table of an SQLite file; `table` may be left out if there is only one."""
+    names = table_names(path)
+    if table is None and len(names) == 1:
+        return SqliteSource(path, names[0])
+    if table not in names:
+        said = "data.table is missing" if table is None else f"there is no table {table!r}"
+        raise InputError(f"{path}: {said}; the tables are {', '.join(names) or '(none)'}")
+    return SqliteSource(path, table)
+
+
+def table_names(path: Path) -> tuple[str, ...]:
+    """The tables and views of a database file."""
+    listed = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by name"
+    with connected(path) as database:
+        return tuple(name for (name,) in database.execute(listed))
+
+
+@contextmanager
+def connected(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that cannot write; whatever it objects to becomes one line about `path`."""
+    require_file(path)
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            database.execute("pragma temp_store = memory")
+            yield database
+    except sqlite3.Error as error:
+        reason = "is not UTF-8 throughout" if "decode" in str(error) else f"cannot be read: {error}"
+        raise InputError(f"{path}: {' '.join(reason.split())}") from None
+
+
+def quoted(name: str) -> str:
+    """A name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _as_text(name: str) -> str:
+    return f"coalesce(cast({quoted(name)} as text), '')"

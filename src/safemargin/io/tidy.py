@@ -1,0 +1,260 @@
+"""Tidy tables: tallies, rolls and published tables as people exchange them, in CSV or Parquet."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from safemargin.core.arrays import BoolArray, IntArray, frozen, row_keys
+from safemargin.core.axis import RESERVED
+from safemargin.core.errors import InputError
+from safemargin.core.published import JOINER, STATUSES, UNBOUNDED, Group, PublishedTable
+from safemargin.io.counts import BadText, is_finite, whole_number
+from safemargin.io.duck import connected
+from safemargin.io.files import check_names, csv_records, numbered_lines, require_file, suffix
+from safemargin.io.parquet import open_parquet
+from safemargin.io.profiles import check_columns, check_labels
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The columns of a tidy file as texts, and what each row is called in messages."""
+
+    path: Path
+    columns: Mapping[str, Sequence[str]]
+    rows: Sequence[int]
+    row_word: str = "line"
+
+    def without(self, column: str, value: str) -> "Sheet":
+        """The sheet less the rows that hold `value` in `column`."""
+        check_columns(self.path, self.columns, (column,))
+        keep = [row for row, text in enumerate(self.columns[column]) if text != value]
+        if not keep:
+            raise InputError(f"{self.path}: no row is left without {column} = {value!r}")
+        columns = {name: [texts[row] for row in keep] for name, texts in self.columns.items()}
+        return Sheet(self.path, columns, [self.rows[row] for row in keep], self.row_word)
+
+    def place(self, row: int) -> str:
+        """Where a row stands."""
+        return f"{self.row_word} {self.rows[row]}"
+
+    def fault(self, row: int, column: str, reason: str) -> InputError:
+        """An error that names file, row, column and value."""
+        return InputError(f"{self.path}: {self.place(row)}: {column} = {self.columns[column][row]!r}: {reason}")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """One column of counts; `absent` marks the rows that hold none."""
+
+    values: IntArray
+    absent: BoolArray
+
+    def filled(self, default: int) -> IntArray:
+        """The counts, with `default` where there is none."""
+        return np.where(self.absent, default, self.values)
+
+
+def read_tidy(
+    path: Path | str,
+    *,
+    count: str = "count",
+    option: str = "option",
+    axes: tuple[str, ...] | None = None,
+    skip: Sequence[tuple[str, str]] = (),
+) -> PublishedTable:
+    """One tidy table. Without `axes` every column that is not reserved is one; with it, other columns are ignored.
+
+    Rows that hold a value in a column as `skip` says are left out.
+    """
+    sheet = read_sheet(Path(path))
+    for column, value in skip:
+        sheet = sheet.without(column, value)
+    measure = _measure(sheet, count)
+    if axes is None:
+        axes = tuple(name for name in sheet.columns if name not in {*RESERVED, count, option})
+    check_columns(sheet.path, sheet.columns, axes)
+    coded = [_coded(sheet, name, _group) for name in axes]
+    for name, (listed, _) in zip(axes, coded, strict=True):
+        check_labels(sheet.path, name, len(listed))
+    codes = np.column_stack([np.zeros((len(sheet.rows), 0), dtype=np.int64), *(column for _, column in coded)])
+    options: tuple[str, ...] = ()
+    chosen: IntArray = np.full(len(sheet.rows), -1, dtype=np.int64)
+    if option in sheet.columns:
+        options, chosen = _coded(sheet, option, _answer)
+    _check_repeated(sheet, np.column_stack([codes, chosen + 1]))
+    groups = tuple(distinct for distinct, _ in coded)
+    merged = np.zeros(len(sheet.rows), dtype=bool)
+    for a, distinct in enumerate(groups):
+        merged |= np.array([len(group) > 1 for group in distinct])[codes[:, a]]
+    lower, upper, status = _ranges(sheet, measure, merged)
+    return PublishedTable(
+        sheet.path.name,
+        axes,
+        groups,
+        frozen(codes, len(axes)),
+        options,
+        frozen(chosen),
+        frozen(lower),
+        frozen(upper),
+        status,
+        measure="people" if measure == "people" else "count",
+        noisy=_noisy(sheet, measure, status),
+    )
+
+
+def read_many(paths: Iterable[Path | str]) -> tuple[PublishedTable, ...]:
+    """Tidy tables in order, each with all its columns."""
+    return tuple(read_tidy(path) for path in paths)
+
+
+def read_sheet(path: Path) -> Sheet:
+    """The columns of a CSV or Parquet file as texts; an absent value is an empty text."""
+    require_file(path)
+    if suffix(path) == ".parquet":
+        return _read_parquet(path)
+    records = csv_records(path)
+    _, names = next(records)
+    check_names(path, names)
+    lines: list[int] = []
+    fields: list[list[str]] = []
+    for line, record in records:
+        lines.append(line)
+        fields.append(record)
+    if not lines and len(names) == 1 and sum(1 for _ in numbered_lines(path)) > 1:  # its one cell is withheld
+        lines, fields = [2], [[""]]
+    if not lines:
+        raise InputError(f"{path}: the table is empty")
+    return Sheet(path, dict(zip(names, zip(*fields, strict=True), strict=True)), lines)
+
+
+def _read_parquet(path: Path) -> Sheet:
+    source = open_parquet(path)
+    shown = ", ".join(f"coalesce({field}::varchar, '')" for field in source.fields.values())
+    with connected(path) as database:
+        database.execute("set preserve_insertion_order = true")
+        records = database.execute(f"select {shown} from {source.scan}").fetchall()
+    if not records:
+        raise InputError(f"{path}: the table is empty")
+    columns = dict(zip(source.columns, zip(*records, strict=True), strict=True))
+    return Sheet(path, columns, range(1, len(records) + 1), "row")
+
+
+def _measure(sheet: Sheet, count: str) -> str | None:
+    """The column with counts, if there is one; else there is a range."""
+    found = [name for name in dict.fromkeys((count, "people")) if name in sheet.columns]
+    if len(found) > 1:
+        raise InputError(f"{sheet.path}: has both {found[0]!r} and {found[1]!r}; a table counts answers or people")
+    if not found and not {"lower", "upper"} & set(sheet.columns):
+        wanted = ", ".join(repr(name) for name in dict.fromkeys((count, "people", "lower")))
+        names = ", ".join(sheet.columns)
+        raise InputError(f"{sheet.path}: there is no column {wanted} or 'upper'; there are {names}")
+    return found[0] if found else None
+
+
+def _coded(sheet: Sheet, column: str, parse: Callable[[str], T]) -> tuple[tuple[T, ...], IntArray]:
+    """Distinct parsed values of a column in order of appearance, and the place of each row's value among them."""
+    places: dict[T, int] = {}
+    known: dict[str, int] = {}
+    texts = sheet.columns[column]
+    for text in dict.fromkeys(texts):
+        try:
+            known[text] = places.setdefault(parse(text), len(places))
+        except BadText as error:
+            raise sheet.fault(texts.index(text), column, str(error)) from None
+    return tuple(places), np.array([known[text] for text in texts], dtype=np.int64)
+
+
+def _group(text: str) -> Group:
+    members = text.split(JOINER)
+    if "" in members:
+        raise BadText("a category is empty")
+    if len(set(members)) < len(members):
+        raise BadText("names a category twice")
+    return frozenset(members)
+
+
+def _answer(text: str) -> str:
+    if not text:
+        raise BadText("the option is empty")
+    return text
+
+
+def _check_repeated(sheet: Sheet, codes: IntArray) -> None:
+    keys = row_keys(codes, [int(codes[:, place].max()) + 1 for place in range(codes.shape[1])])
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[inverse] != np.arange(len(keys)))
+    if len(again):
+        row, before = int(again[0]), int(first[inverse[again[0]]])
+        raise InputError(
+            f"{sheet.path}: {sheet.place(row)}: the same cell as {sheet.place(before)}; give each cell once"
+        )
+
+
+def _numbers(sheet: Sheet, column: str | None, noised: BoolArray) -> Numbers:
+    """Counts of one column. A noised one is no count: it only has to be a number."""
+    values = np.zeros(len(sheet.rows), dtype=np.int64)
+    absent = np.ones(len(sheet.rows), dtype=bool)
+    if column is None or column not in sheet.columns:
+        return Numbers(values, absent)
+    known: dict[str, int] = {}
+    for row, text in enumerate(sheet.columns[column]):
+        if not text.strip():
+            continue
+        if noised[row]:
+            if not is_finite(text):
+                raise sheet.fault(row, column, "is not a number")
+            continue
+        if text not in known:
+            try:
+                known[text] = whole_number(text)
+            except BadText as error:
+                raise sheet.fault(row, column, str(error)) from None
+        values[row], absent[row] = known[text], False
+    return Numbers(values, absent)
+
+
+def _noisy(sheet: Sheet, column: str | None, status: Sequence[str]) -> IntArray | None:
+    """What noised rows print, if there are any and all print whole numbers."""
+    if column is None or column not in sheet.columns or "noised" not in status:
+        return None
+    values = np.zeros(len(status), dtype=np.int64)
+    for row, word in enumerate(status):
+        if word == "noised":
+            try:
+                values[row] = int(sheet.columns[column][row])
+            except (ValueError, OverflowError):
+                return None
+    return frozen(values)
+
+
+def _ranges(sheet: Sheet, measure: str | None, merged: BoolArray) -> tuple[IntArray, IntArray, tuple[str, ...]]:
+    """Least and most people of every row, and how it was published."""
+    said = sheet.columns.get("status", [""] * len(sheet.rows))
+    for place, status in enumerate(said):
+        if status and status not in STATUSES:
+            raise sheet.fault(place, "status", f"must be one of {', '.join(STATUSES)}, or empty")
+    noised = np.array([status == "noised" for status in said])
+    count, least, most = (_numbers(sheet, column, noised) for column in (measure, "lower", "upper"))
+    lower = np.where(count.absent, least.filled(0), count.values)
+    upper = np.where(count.absent, most.filled(UNBOUNDED), count.values)
+    withheld = count.absent & least.absent & most.absent & ~noised
+    _check_ranges(sheet, measure, lower, upper, (least.filled(0), most.filled(UNBOUNDED)))
+    derived = np.where(withheld, "withheld", np.where(merged, "merged", np.where(lower != upper, "range", "exact")))
+    for row in np.flatnonzero(lower != upper):
+        if said[int(row)] == "exact":
+            raise sheet.fault(int(row), "status", "but the row has no single count")
+    return lower, upper, tuple(given or known for given, known in zip(said, derived.tolist(), strict=True))
+
+
+def _check_ranges(
+    sheet: Sheet, measure: str | None, lower: IntArray, upper: IntArray, given: tuple[IntArray, IntArray]
+) -> None:
+    for row in np.flatnonzero(lower > upper):
+        raise sheet.fault(int(row), "lower", f"is more than upper = {upper[row]}")
+    for row in np.flatnonzero((lower < given[0]) | (upper > given[1])):
+        raise sheet.fault(int(row), measure or "lower", f"lies outside [{given[0][row]}, {given[1][row]}]")

@@ -1,1 +1,0 @@
-"""What things are: frozen values, no files, no randomness."""

@@ -1,0 +1,92 @@
+"""All attacks on noise together: averaging, fitting, revealing the bound, exploiting margins, differencing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from safemargin.audit.findings import Attempt, Finding
+from safemargin.core.errors import InputError
+from safemargin.core.published import PublishedTable
+from safemargin.noise.attacks.averaging import averaging
+from safemargin.noise.attacks.differencing import changes, nested
+from safemargin.noise.attacks.exploiting import exploiting
+from safemargin.noise.attacks.fitting import fitting
+from safemargin.noise.attacks.noisy import Layout, Recovered, estimated_variance, laid_out
+from safemargin.noise.attacks.revealing import Revealed, revealing
+
+SURE = 0.95
+"""How sure an attack must be of a count for it to be given away."""
+
+
+@dataclass(frozen=True)
+class Denoised:
+    """What the attacks arrive at; `bound` is what `exploiting` went by, where it could."""
+
+    variance: float
+    estimated: bool
+    revealed: Revealed
+    bound: int | None
+    attacks: dict[str, tuple[Recovered, ...]]
+
+    def sure(self, confidence: float = SURE) -> tuple[Recovered, ...]:
+        """Counts that an attack is this sure of."""
+        return tuple(one for found in self.attacks.values() for one in found if one.confidence >= confidence)
+
+
+def denoise(
+    tables: Sequence[PublishedTable],
+    *,
+    variance: float | None = None,
+    bound: int | None = None,
+    before: Sequence[PublishedTable] = (),
+    targets: Sequence[Sequence[str]] | None = None,
+    confidence: float = SURE,
+) -> Denoised:
+    """Attack noisy tables as somebody who sees them, and may know the variance or the bound of the noise.
+
+    What is not known is estimated from the tables. `targets` are the axes of the counts to average, instead of every
+    table's. `before` are tables published earlier about almost the same people.
+    """
+    layout = laid_out(tables)
+    if variance is not None and not variance > 0:
+        raise InputError(f"variance = {variance:g}: must be above 0; the nearest are small ones, say 0.001")
+    spread = estimated_variance(layout) if variance is None else variance
+    revealed = revealing(layout, spread)
+    if bound is not None and bound < revealed.least:
+        raise InputError(f"bound = {bound}: does not explain the tables; the nearest is {revealed.least}")
+    known = bound if bound is not None else revealed.least if revealed.confidence >= confidence else None
+    attacks = {
+        "averaging": tuple(averaging(layout, spread, targets)),
+        "fitting": tuple(fitting(layout, spread)),
+        "exploiting": () if known is None else tuple(exploiting(layout, known)),
+        "differencing": tuple(nested(layout, spread)),
+    }
+    if before:
+        both = laid_out([*tables, *before])
+        now = Layout(both.categories, both.blocks[: len(layout.blocks)])
+        then = Layout(both.categories, both.blocks[len(layout.blocks) :])
+        attacks["changes"] = tuple(changes(now, then, spread))
+    return Denoised(spread, variance is None, revealed, known, attacks)
+
+
+def denoising(tables: Sequence[PublishedTable], variance: float | None, bound: int | None) -> tuple[Attempt, ...]:
+    """The same attacks for an audit: counts that they are sure of are given away."""
+    found = denoise(tables, variance=variance, bound=bound)
+    attempts = []
+    for attack, recovered in found.attacks.items():
+        sure = [one for one in recovered if one.confidence >= SURE]
+        findings = tuple(
+            Finding(
+                attack,
+                one.labels,
+                None,
+                one.value,
+                one.value,
+                one.value,
+                f"the true count is {one.value}, {one.confidence:.1%} sure",
+            )
+            for one in sure
+        )
+        summary = f"{len(sure):,} of {len(recovered):,} true counts are known, {SURE:.0%} sure"
+        people = max((one.value for one in sure), default=0)
+        attempts.append(Attempt(attack, summary, len(recovered), findings, people))
+    return tuple(attempts)

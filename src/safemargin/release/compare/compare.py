@@ -1,0 +1,135 @@
+"""Ways to publish the same tables, measured side by side on one population. Nothing here is published."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from safemargin.core.errors import InputError
+from safemargin.core.margins import knowing
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.table import Table
+from safemargin.core.target import Target
+from safemargin.release.compare.cell_key import cell_key
+from safemargin.release.compare.coarsening import coarsening
+from safemargin.release.compare.comparison import Binding, Comparison, Learnt, Measured
+from safemargin.release.compare.exposed import learnt
+from safemargin.release.compare.global_dp import global_dp
+from safemargin.release.compare.method import Case, Method
+from safemargin.release.compare.ours import ours
+from safemargin.release.compare.properties import PROPERTIES, Facts, answers
+from safemargin.release.compare.reading import Errors, errors
+from safemargin.release.compare.suppression import suppression
+from safemargin.release.compare.untouched import untouched
+
+__all__ = ["DRAWS", "EPSILONS", "METHODS", "THRESHOLD", "compare"]
+
+METHODS: Sequence[Callable[[Case], list[Method]]] = (untouched, global_dp, suppression, coarsening, cell_key, ours)
+"""One file each."""
+
+EPSILONS = (0.1, 1.0, 10.0)
+THRESHOLD = 10
+DRAWS = 100
+
+
+def compare(
+    table: Table,
+    target: Target,
+    onlookers: Sequence[Onlooker] = (),
+    *,
+    protect: str = "merge",
+    epsilons: Sequence[float] = EPSILONS,
+    threshold: int = THRESHOLD,
+    draws: int = DRAWS,
+    seed: int | None = 0,
+    step: Callable[[str], None] = lambda words: None,
+) -> Comparison:
+    """Publish the total and every axis of `table` by every method, and measure what that costs and gives away.
+
+    Methods that draw noise are measured `draws` times, and what onlookers learn is taken from the first. Noise of
+    differential privacy is always fresh; `seed` is for record keys, and None makes those fresh as well.
+    """
+    if threshold < 1:
+        raise InputError(f"threshold = {threshold}: must be at least 1")
+    for epsilon in epsilons:
+        if not 0 < epsilon < math.inf:
+            raise InputError(f"epsilon = {epsilon:g}: must be positive and finite")
+    if draws < 2:
+        raise InputError(f"draws = {draws}: must be at least 2")
+    if not table.schema.axes:
+        raise InputError("there is no axis: only the total could be published")
+    watching = tuple(onlookers) or (knowing(table, "joint"),)
+    case = Case(table, target, watching, protect, tuple(dict.fromkeys(epsilons)), threshold, seed)
+    measured, found = [], []
+    for build in METHODS:
+        step(f"measuring {build.__name__.replace('_', ' ')}")
+        for method in build(case):
+            facts = _measure(case, method, draws if method.is_random else 1)
+            measured.append(facts.measured)
+            found.append(answers(facts))
+    return Comparison(
+        methods=tuple(measured),
+        properties={name: tuple(each[name] for each in found) for name in PROPERTIES},
+        target=target,
+        threshold=threshold,
+        people=case.people,
+        cells=sum(one.votes.size for one in case.splits),
+        axes=len(case.splits),
+    )
+
+
+def _measure(case: Case, method: Method, draws: int) -> Facts:
+    if method.refused:
+        return Facts(case, method, _nothing(case, method), None)
+    drawn = list(method.draw(draws))
+    seen = learnt(method, drawn[0], case)
+    if method.must_be_safe and any(each.attacks for each in seen):
+        method = replace(method, refused="an attack succeeded: nothing is published")
+        return Facts(case, method, _nothing(case, method), None)
+    found = errors(drawn, case)
+    return Facts(case, method, _measured(case, method, found, seen), found)
+
+
+def _measured(case: Case, method: Method, found: Errors, seen: tuple[Learnt, ...]) -> Measured:
+    exact = np.concatenate([mine.ravel() for mine in found.reading.exact])
+    people = [one.people[mine.all(axis=1)].sum() for one, mine in zip(case.splits, found.reading.exact, strict=True)]
+    everybody = sum(int(one.people.sum()) for one in case.splits)
+    return Measured(
+        method=method.name,
+        family=method.family,
+        does=method.does,
+        draws=found.draws,
+        mean_error=found.mean,
+        standard_error=found.standard_error,
+        worst_error=found.worst,
+        mean_relative_error=found.mean_relative,
+        worst_relative_error=found.worst_relative,
+        exact_cells=float(exact.mean()),
+        exact_people=float(sum(people)) / max(everybody, 1),
+        binding=found.binding,
+        loss=method.loss,
+        learnt=seen,
+        promises=method.promises,
+    )
+
+
+def _nothing(case: Case, method: Method) -> Measured:
+    """What is to be said of a method that publishes nothing."""
+    return Measured(
+        method=method.name,
+        family=method.family,
+        does=method.refused,
+        draws=0,
+        mean_error=None,
+        standard_error=None,
+        worst_error=None,
+        mean_relative_error=None,
+        worst_relative_error=None,
+        exact_cells=0.0,
+        exact_people=0.0,
+        binding=Binding(False, None, 0.0),
+        loss=None,
+        learnt=tuple(Learnt(onlooker.name, {}, 0) for onlooker in case.onlookers),
+        is_published=False,
+    )

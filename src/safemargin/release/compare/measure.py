@@ -1,0 +1,34 @@
+"""A project published in several ways, to be compared; nothing is written."""
+
+from collections.abc import Sequence
+
+from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD, compare
+from safemargin.release.compare.comparison import Comparison
+from safemargin.release.project import Project
+from safemargin.release.release import Step, onlookers_of
+from safemargin.release.tabulate import tabulate
+
+
+def measure(
+    project: Project,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    threshold: int = THRESHOLD,
+    draws: int = DRAWS,
+    seed: int | None = 0,
+    step: Step = lambda words: None,
+) -> Comparison:
+    """Every way to publish a project, side by side; nothing is published."""
+    step("reading")
+    table = tabulate(project)
+    return compare(
+        table,
+        project.target,
+        onlookers_of(project, table),
+        protect=project.protect,
+        epsilons=epsilons,
+        threshold=threshold,
+        draws=draws,
+        seed=seed,
+        step=step,
+    )

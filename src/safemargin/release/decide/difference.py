@@ -1,0 +1,48 @@
+"""Merging for the sake of earlier releases: no group whose change gives away those who came or went."""
+
+from collections.abc import Sequence
+
+from safemargin.bounds.certify import Exposed
+from safemargin.bounds.differences import Parts, differences
+from safemargin.core.earlier import Past
+from safemargin.core.published import JOINER
+from safemargin.core.target import Limits
+from safemargin.release.decide.split import Split
+
+MOST_PARTNERS = 8
+"""Groups that a merge is tried with before the best of them is taken."""
+
+
+def by_difference(one: Split, pasts: Sequence[Past], options: Sequence[str], limits: Limits, slack: int) -> Split:
+    """Merge until no group, less its count in an earlier release, gives away those who came or went since."""
+    for past in pasts:
+        while one.is_published:
+            exposed = _by_subtraction(one, past, options, limits, slack)
+            if not exposed:
+                break
+            worst = max(exposed, key=lambda each: (each.people, str(each.cell)))
+            union = frozenset(worst.cell[one.axis.name].split(JOINER))
+            group = min((each for each in one.groups if each & union), key=one.size)
+            partners = [each for each in one.partners(group) if not each & union] or one.partners(group)
+            trials = [one.merge(group, each, earlier_words(worst, past.axis)) for each in partners[:MOST_PARTNERS]]
+            one = min(trials, key=lambda trial: _people(_by_subtraction(trial, past, options, limits, slack)))
+    return one
+
+
+def _by_subtraction(one: Split, past: Past, options: Sequence[str], limits: Limits, slack: int) -> list[Exposed]:
+    parts: Parts = [(group, one.counts(group)) for group in one.groups]
+    return differences(one.axis.name, parts, options, past, limits, slack)[0] if one.is_published else []
+
+
+def _people(exposed: Sequence[Exposed]) -> int:
+    return sum({str(each.cell): each.people for each in exposed}.values())
+
+
+def earlier_words(exposed: Exposed, history: str) -> str:
+    """Why a count is not published once earlier releases are remembered."""
+    cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items() if axis != history)
+    who = f" who {exposed.cell[history]}" if history in exposed.cell else ""
+    return (
+        f"together with the release of {exposed.earlier} it would give away the {exposed.people} "
+        f"{'person' if exposed.people == 1 else 'people'}{who}{f' with {cell}' if cell else ''}"
+    )

@@ -1,0 +1,268 @@
+"""Release maximisation: which tables of several axes to publish beside the single ones, by weight, safe together."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from safemargin.bounds.certify import Exposed, Proof
+from safemargin.core.errors import InputError
+from safemargin.core.margins import knowing
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.table import Table
+from safemargin.core.target import Limits
+from safemargin.release.decide.candidate import Candidate
+from safemargin.release.decide.decide import certificate_of
+from safemargin.release.decide.difference import earlier_words
+from safemargin.release.decide.judge import Choice, Judge, Margin
+from safemargin.release.decide.promise import population
+from safemargin.release.decide.search import maximal
+from safemargin.release.decide.split import Split, split
+from safemargin.release.decide.versions import Version, crossed_version, versions
+from safemargin.release.maximum import MarginDecision, Maximum, Wanted
+from safemargin.release.plan import Action, Decision, Plan, Refusal, Rejected
+
+__all__ = ["maximise", "withdrawn"]
+
+MOST_TESTS = 400
+WORK = 400_000
+FEWEST_TESTS = 20
+"""Releases that are put to the test: so many for small populations, fewer as they have more cells."""
+
+GIVEN_UP = "given up for tables that count for more"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A margin that was asked for, its axes crossed as they are published, and its versions from the coarsest."""
+
+    wanted: Wanted
+    finest: Version | None
+    versions: tuple[Version, ...] = ()
+    reason: str = ""
+
+    @property
+    def all_cells(self) -> int:
+        return self.finest.cells if self.finest else 0
+
+    @property
+    def weight(self) -> float:
+        return float(self.all_cells) if self.wanted.weight is None else self.wanted.weight
+
+    def value(self, version: Version) -> float:
+        """What a version counts for: the weight, in proportion to its cells."""
+        return self.weight * version.cells / max(self.all_cells, 1)
+
+
+def maximise(
+    plan: Plan,
+    table: Table,
+    wanted: Sequence[Wanted],
+    onlookers: Sequence[Onlooker] = (),
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    tell: Callable[[str], None] = lambda words: None,
+) -> Plan:
+    """Add to a certified plan the tables of several axes, of those that are `wanted`, that are worth most together.
+
+    A single axis is kept, unless it is wanted by itself and other tables count for more. `tell` hears of every test.
+    """
+    if not wanted or not plan.certificate.certified:
+        return plan
+    if not table.knows_composition:
+        raise InputError("outputs: tables of several axes need a roll over all axes together")
+    watching = tuple(onlookers) or (knowing(table, "joint"),)
+    limits = plan.target.limits(table.totals.tolist(), population(table))
+    splits = {name: _published(plan, table, name) for name in table.schema.names}
+    entries = [_entry(table, splits, each, limits) for each in wanted]
+    open_entries = [entry for entry in entries if entry.versions]
+    traded = {entry.wanted.axes[0]: place for place, entry in enumerate(open_entries) if len(entry.wanted.axes) == 1}
+    kept = Candidate(tuple(one for name, one in splits.items() if name not in traded))
+    margins = [_margin(entry, traded) for entry in open_entries]
+    judge = Judge(
+        table, kept.tables(table), margins, watching, limits, plan.certificate.linear, _teller(open_entries, tell)
+    )
+    start = tuple(int(len(entry.wanted.axes) == 1) for entry in open_entries)
+    judge.safe.append(start)
+    best, bound = maximal(judge, start, _tests(table), progress)
+    proof = None if best == start else judge.proof(best)
+    chosen = {entry.wanted.name: level for entry, level in zip(open_entries, best, strict=True)}
+    decisions = [_decision(entry, chosen.get(entry.wanted.name, 0)) for entry in entries]
+    rejected = {entry.wanted.name: found for entry in entries if (found := _irregular(table, entry, limits))}
+    rejected |= _rejected(judge, open_entries, best)
+    earlier = _beside_earlier(judge, open_entries, best)
+    decisions = [_with_reason(each, rejected.get(each.name), earlier.get(each.name, "")) for each in decisions]
+    value = sum(each.value for each in decisions)
+    maximum = Maximum(value, max(bound, value), len(judge.proofs), len(judge.loose))
+    lost = [name for name, place in traded.items() if not best[place]]
+    return _changed(plan, table, watching, proof, decisions, maximum, rejected, lost)
+
+
+def withdrawn(plan: Plan, chosen: Plan, reason: str) -> Plan:
+    """The plan without the tables of several axes that were chosen on top of it, for a reason found later."""
+    nothing = [replace(each, groups=(), cells=0, value=0.0, reason=reason) for each in chosen.margins]
+    maximum = chosen.maximum and replace(chosen.maximum, value=0.0)
+    return replace(plan, margins=tuple(nothing), maximum=maximum)
+
+
+def _changed(
+    plan: Plan,
+    table: Table,
+    onlookers: Sequence[Onlooker],
+    proof: Proof | None,
+    margins: Sequence[MarginDecision],
+    maximum: Maximum,
+    rejected: Mapping[str, Rejected],
+    lost: Sequence[str],
+) -> Plan:
+    certificate, witness = plan.certificate, plan.witness
+    if proof is not None:
+        certificate, witness = certificate_of(table, proof, plan.target, onlookers), proof.tables
+    everybody = {name: frozenset(table.schema.axis(name).categories) for name in lost}
+    decisions = [each for each in plan.decisions if each.axis not in everybody]
+    for name, group in everybody.items():
+        people = sum(each.people for each in plan.axis(name))
+        decisions.append(Decision(name, group, people, Action.WITHHELD, GIVEN_UP))
+    order = list(table.schema.names)
+    return replace(
+        plan,
+        decisions=tuple(sorted(decisions, key=lambda each: order.index(each.axis))),
+        certificate=certificate,
+        witness=witness,
+        margins=tuple(each for each in margins if len(each.axes) > 1),
+        maximum=maximum,
+        rejected=dict(rejected),
+    )
+
+
+def _published(plan: Plan, table: Table, name: str) -> Split:
+    """An axis as the plan publishes it."""
+    decisions = plan.axis(name)
+    hidden = frozenset(d.group for d in decisions if d.action in (Action.NOISED, Action.WITHHELD))
+    groups = tuple(d.group for d in decisions)
+    return replace(split(table, name), groups=groups, flagged=hidden if len(groups) > 1 else frozenset())
+
+
+def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Limits) -> _Entry:
+    for axis in wanted.axes:
+        if not splits[axis].is_published:
+            return _Entry(wanted, None, reason=f"nothing is published about {axis}")
+        if splits[axis].flagged:
+            return _Entry(wanted, None, reason=f"some groups of {axis} are noised or withheld")
+    finest = crossed_version(table, [splits[axis] for axis in wanted.axes])
+    if len(wanted.axes) == 1:
+        return _Entry(wanted, finest, (finest,))
+    found = versions(finest, limits)[::-1]
+    return _Entry(wanted, finest, found, "" if found else "some cells are too small or too one-sided, however merged")
+
+
+def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
+    values = tuple(entry.value(version) for version in entry.versions)
+    axes = entry.wanted.axes
+    needs = tuple(traded[axis] for axis in axes if axis in traded) if len(axes) > 1 else ()
+    return Margin(entry.versions, values, needs)
+
+
+def _teller(entries: Sequence[_Entry], tell: Callable[[str], None]) -> Callable[[Choice], None]:
+    def told(choice: Choice) -> None:
+        names = [entry.wanted.name for entry, level in zip(entries, choice, strict=True) if level]
+        tell("testing " + ", ".join(names))
+
+    return told
+
+
+def _tests(table: Table) -> int:
+    """How many tests a population of this size is worth."""
+    work = len(table.people(table.schema.names).codes) * len(table.schema.options)
+    return max(FEWEST_TESTS, min(MOST_TESTS, WORK // max(work, 1)))
+
+
+def _decision(entry: _Entry, level: int) -> MarginDecision:
+    if not level:
+        reason = entry.reason or "not shown to be safe together with the other tables"
+        return MarginDecision(entry.wanted.axes, (), 0, entry.all_cells, 0.0, entry.weight, reason)
+    version = entry.versions[level - 1]
+    reason = "every cell is large enough, its shares within the target"
+    if version.cells < entry.all_cells:
+        reason = "merged until every cell is large enough, its shares within the target"
+    if level < len(entry.versions):
+        reason = "merged further: finer, it was not shown to be safe together with the other tables"
+    return MarginDecision(
+        entry.wanted.axes, version.groups, version.cells, entry.all_cells, entry.value(version), entry.weight, reason
+    )
+
+
+def _with_reason(decision: MarginDecision, rejected: Rejected | None, earlier: str) -> MarginDecision:
+    if earlier and not decision.is_published:
+        return replace(decision, reason=earlier)
+    if rejected is None or not rejected.refusal.proved or "together" not in decision.reason or decision.is_published:
+        return decision
+    return replace(decision, reason="together with the other tables it would give somebody away")
+
+
+def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
+    """The largest cell of a margin that may not be printed, however it is merged."""
+    if entry.finest is None or entry.versions:
+        return None
+    finest = entry.finest
+    bad = finest.irregular(limits)
+    size = np.where(bad, finest.people, -1) if bad.any() else finest.people
+    place = np.unravel_index(int(size.argmax()), size.shape)
+    counts, people = finest.counts[place], int(finest.people[place])
+    verdicts = limits.verdicts(counts[None, :], counts[None, :], np.array([people]))[0]
+    option = int(verdicts.argmax())
+    count = int(counts[option])
+    cell = finest.cell([int(at) for at in place])
+    refusal = Refusal(f"Publishing {entry.wanted.name}", cell, table.schema.options[option], people, count, count)
+    return Rejected(finest.axes, finest.groups, refusal)
+
+
+def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, Rejected]:
+    """Whom each margin that is left out would give away beside those that are published."""
+    found = {}
+    for entry, proof in _refused(judge, entries, best):
+        present = [one for one in proof.exposed or proof.doubtful if not one.earlier]
+        cells = sorted(present, key=lambda one: _is_merged(judge.table, one))
+        for one in cells[:1]:
+            option = judge.table.schema.options[one.option]
+            refusal = Refusal(
+                f"Publishing {entry.wanted.name}",
+                one.cell,
+                option,
+                one.people,
+                one.lower,
+                one.upper,
+                bool(proof.exposed),
+            )
+            found[entry.wanted.name] = Rejected(entry.wanted.axes, entry.versions[0].groups, refusal)
+    return found
+
+
+def _beside_earlier(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, str]:
+    """In words whom each margin that is left out would give away beside earlier releases."""
+    histories = [one.past.axis for one in judge.onlookers if one.past is not None]
+    found = {}
+    for entry, proof in _refused(judge, entries, best) if histories else ():
+        told = [one for one in proof.exposed if one.earlier]
+        if told and len(told) == len(proof.exposed):
+            found[entry.wanted.name] = earlier_words(told[0], histories[0])
+    return found
+
+
+def _refused(judge: Judge, entries: Sequence[_Entry], best: Choice) -> Iterator[tuple[_Entry, Proof]]:
+    """Margins that are left out, each with the test of publishing it beside those that are not, where one was made."""
+    for place, entry in enumerate(entries):
+        if best[place]:
+            continue
+        levels = list(best)
+        levels[place] = 1
+        for need in judge.margins[place].needs:
+            levels[need] = max(levels[need], 1)
+        proof = judge.reason(tuple(levels), place)
+        if proof is not None:
+            yield entry, proof
+
+
+def _is_merged(table: Table, one: Exposed) -> bool:
+    """Whether a cell has no name of its own: certificates speak about categories."""
+    return any(name not in table.schema.axis(axis).index for axis, name in one.cell.items())

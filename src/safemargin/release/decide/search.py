@@ -1,0 +1,177 @@
+"""The most valuable safe choice of margins, and a bound on what any safe choice is worth.
+
+Sets that are not safe are kept as small as they are found (*conflicts*); every choice that contains one is ruled out.
+The best choice that contains none is put to the test. It is safe, and then the best of all; or it yields a new
+conflict. When tests run out, the value of the best choice without a proved conflict bounds what is possible.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from safemargin.release.decide.judge import Choice, Judge, Margin, within
+
+Report = Callable[[int, int], None]
+TINY = 1e-6
+UNDECIDED = 5
+"""Choices from a large population that may stay undecided before no better one is looked for."""
+
+
+def maximal(judge: Judge, start: Choice, most: int, report: Report | None = None) -> tuple[Choice, float]:
+    """The best choice found with about `most` tests, and the bound. `start` is a choice known to be safe."""
+    search = _Search(judge, start, most, report)
+    if 2 * sum(len(margin.versions) for margin in judge.margins) <= most:
+        search.alone()
+    else:
+        search.screen()
+    search.greedy()
+    search.improve()
+    search.fill()
+    return search.best, max(_relaxed(judge.margins, judge.exposed, judge.narrow)[1], search.value(search.best))
+
+
+class _Search:
+    def __init__(self, judge: Judge, start: Choice, most: int, report: Report | None) -> None:
+        self.judge, self.best, self.most, self.report = judge, start, most, report
+        self.margins = judge.margins
+
+    def value(self, choice: Choice) -> float:
+        """What a choice is worth."""
+        return math.fsum(each.values[level - 1] for each, level in zip(self.margins, choice, strict=True) if level)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the tests, or the time for them, have run out."""
+        return self.judge.spent >= self.most or self.judge.is_late
+
+    def is_safe(self, choice: Choice) -> bool:
+        """Test a choice; the best safe one is kept."""
+        safe = self.judge.is_safe(choice)
+        if safe and self.is_complete(choice) and self.value(choice) > self.value(self.best) + TINY:
+            self.best = choice
+        if self.report is not None:
+            self.report(min(int(self.judge.spent), self.most), self.most)
+        return safe
+
+    def is_complete(self, choice: Choice) -> bool:
+        """Whether every margin comes with the single axes that it needs."""
+        return all(
+            choice[need] for each, level in zip(self.margins, choice, strict=True) if level for need in each.needs
+        )
+
+    def alone(self) -> None:
+        """How finely each margin may be published with nothing beside it but what it needs."""
+        for place, margin in enumerate(self.margins):
+            for level in range(len(margin.versions), 0, -1):
+                if self.is_safe(self.with_level((0,) * len(self.margins), place, level)):
+                    break
+
+    def screen(self) -> None:
+        """The same by closed forms only: what gives somebody away at once."""
+        for place, margin in enumerate(self.margins):
+            for level in range(len(margin.versions), 0, -1):
+                if not self.judge.screen(self.with_level((0,) * len(self.margins), place, level)):
+                    break
+
+    def with_level(self, choice: Choice, place: int, level: int) -> Choice:
+        """The choice with one margin at another level, and what it needs."""
+        levels = list(choice)
+        levels[place] = level
+        for need in self.margins[place].needs if level else ():
+            levels[need] = max(levels[need], 1)
+        return tuple(levels)
+
+    def greedy(self) -> None:
+        """Add margins, the most valuable first, each as finely as is safe."""
+        order = sorted(range(len(self.margins)), key=lambda place: -self.margins[place].values[-1])
+        self._fill((0,) * len(self.margins), order)
+
+    def fill(self) -> None:
+        """Add to the best choice whatever can still be added."""
+        self._fill(self.best, sorted(range(len(self.margins)), key=lambda place: -self.margins[place].values[-1]))
+
+    def _fill(self, choice: Choice, order: Sequence[int]) -> None:
+        for place in order:
+            for level in range(len(self.margins[place].versions), choice[place], -1):
+                if self.is_over:
+                    return
+                trial = self.with_level(choice, place, level)
+                if self.is_safe(trial):
+                    choice = trial
+                    break
+
+    def improve(self) -> None:
+        """Test the best choice without a conflict until one is safe, or tests run out."""
+        undecided = 0
+        while not self.is_over and undecided < UNDECIDED:
+            choice, most = _relaxed(self.margins, [*self.judge.exposed, *self.judge.loose], self.judge.narrow)
+            if most <= self.value(self.best) + TINY or self.is_safe(choice):
+                return
+            if choice in self.judge.loose and not self.judge.is_small:
+                undecided += 1  # tables in a circle: parts of them stay undecided too
+            elif choice not in self.judge.narrow:
+                self._shrink(choice)
+
+    def _shrink(self, choice: Choice) -> None:
+        """Make the conflict as small as tests allow; a proved one stays proved."""
+        proved = self.judge.is_exposed(choice)
+        for place in sorted(range(len(choice)), key=lambda place: self._distance(choice, place), reverse=True):
+            while choice[place] and not self.is_over:
+                less = tuple(level - (at == place) for at, level in enumerate(choice))
+                none = tuple(0 if at == place else level for at, level in enumerate(choice))
+                smaller = next((each for each in (none, less) if self._conflicts(each, proved)), None)
+                if smaller is None:
+                    break
+                choice = smaller
+
+    def _conflicts(self, choice: Choice, proved: bool) -> bool:
+        safe = self.is_safe(choice)
+        return not safe and (not proved or self.judge.is_exposed(choice))
+
+    def _distance(self, choice: Choice, place: int) -> int:
+        """How little a margin has to do with the cell that a choice gives away."""
+        proof = self.judge.proofs.get(choice)
+        cells = (proof.exposed or proof.doubtful)[:1] if proof else ()
+        if not cells or not choice[place]:
+            return 0
+        return len(set(self.margins[place].versions[0].axes) - set(cells[0].cell))
+
+
+def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice], barred: Sequence[Choice]) -> tuple[Choice, float]:
+    """The most valuable choice that contains no conflict and is not barred, and a bound on its value.
+
+    A small integer program with one variable per version, which is 1 if the margin is published so or more finely. If
+    no choice is left, the bound is zero.
+    """
+    first = np.cumsum([0, *(len(margin.versions) for margin in margins)])
+    size = int(first[-1])
+    if not size:
+        return (), 0.0
+    from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to import, and few releases ask for more
+
+    gain = np.concatenate([np.diff([0.0, *margin.values]) for margin in margins])
+    rows: list[tuple[dict[int, int], int]] = []
+    for place, margin in enumerate(margins):
+        start = int(first[place])
+        rows += [({start + level: 1, start + level - 1: -1}, 0) for level in range(1, len(margin.versions))]
+        rows += [({start: 1, int(first[need]): -1}, 0) for need in margin.needs]
+    smallest = [each for each in conflicts if not any(other != each and within(other, each) for other in conflicts)]
+    for conflict in dict.fromkeys(smallest):
+        places = [int(first[place]) + level - 1 for place, level in enumerate(conflict) if level]
+        rows.append((dict.fromkeys(places, 1), len(places) - 1))
+    for point in barred:  # some margin is published less finely, or more
+        entries = {int(first[place]) + level - 1: 1 for place, level in enumerate(point) if level}
+        finer = {int(first[p]) + level: -1 for p, level in enumerate(point) if level < len(margins[p].versions)}
+        rows.append((entries | finer, len(entries) - 1))
+    matrix = np.zeros((len(rows), size))
+    for at, (entries, _) in enumerate(rows):
+        matrix[at, list(entries)] = list(entries.values())
+    limits = [LinearConstraint(matrix, -np.inf, np.array([most for _, most in rows]))] if rows else []
+    whole = np.ones(size, dtype=np.int64)
+    best = milp(-gain, constraints=limits, integrality=whole, bounds=Bounds(0, 1), options={"mip_rel_gap": 0.0})
+    if best.x is None or best.mip_dual_bound is None:
+        return (0,) * len(margins), 0.0
+    taken = np.rint(best.x).astype(np.int64)
+    choice = tuple(int(taken[first[place] : first[place + 1]].sum()) for place in range(len(margins)))
+    return choice, float(-best.mip_dual_bound)

@@ -1,0 +1,138 @@
+"""How one axis is to be published: its groups, which of them are protected, and why."""
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core.axis import Axis
+from safemargin.core.published import Group, label
+from safemargin.core.table import Table
+from safemargin.core.target import Limits
+from safemargin.release.decide.coarsen import Allowed, Merging
+
+
+@dataclass(frozen=True)
+class Split:
+    """An axis parted into groups; `flagged` groups are noised or withheld; one group alone says nothing."""
+
+    axis: Axis
+    votes: IntArray
+    people: IntArray
+    groups: tuple[Group, ...]
+    flagged: frozenset[Group] = frozenset()
+    reasons: dict[Group, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether anything but the total would be said about this axis."""
+        return len(self.groups) > 1
+
+    def counts(self, group: Group) -> IntArray:
+        """Votes per option of a group."""
+        total: IntArray = self.votes[self._codes(group)].sum(axis=0)
+        return total
+
+    def size(self, group: Group) -> int:
+        """People of a group."""
+        return int(self.people[self._codes(group)].sum())
+
+    def regular(self, group: Group, limits: Limits) -> bool:
+        """Whether the exact count of a group is contained: large enough and within the limits."""
+        counts = self.counts(group)[None, :]
+        return bool((limits.verdicts(counts, counts, np.array([self.size(group)])) == 0).all())
+
+    def partners(self, group: Group) -> list[Group]:
+        """Groups that `group` may be merged with, the closest relatives first, then the smallest."""
+        others = [other for other in self.groups if other != group]
+        if self.axis.ordered:
+            at = sorted(self.groups, key=lambda one: min(self.axis.index[c] for c in one)).index(group)
+            ranked = sorted(self.groups, key=lambda one: min(self.axis.index[c] for c in one))
+            others = [ranked[place] for place in (at - 1, at + 1) if 0 <= place < len(ranked)]
+        others = [other for other in others if not any(pair <= group | other for pair in self.axis.apart)]
+        if self.axis.parents and others:
+            distance = {other: self._distance(group, other) for other in others}
+            others = [other for other in others if distance[other] == min(distance.values())]
+        return sorted(others, key=lambda other: (self.size(other), label(other, self.axis.categories)))
+
+    def merge(self, first: Group, second: Group, reason: str) -> "Split":
+        """The axis with two groups made one."""
+        merged = first | second
+        groups = tuple(merged if one == first else one for one in self.groups if one != second)
+        earlier = [why for one in (first, second) if one in self.reasons for why in self.reasons[one].split("; ")]
+        words = "; ".join(dict.fromkeys([*earlier, reason]))
+        reasons = {one: why for one, why in self.reasons.items() if one not in (first, second)} | {merged: words}
+        return replace(self, groups=groups, reasons=reasons, flagged=self.flagged - {first, second})
+
+    def merging(self, allowed: Allowed, banned: frozenset[Group] = frozenset()) -> Merging:
+        """How to merge on until every group is allowed, as a problem."""
+        return Merging(self.axis, self.people, self.votes, self.worth(), allowed, self.groups, self.axis.apart, banned)
+
+    def worth(self) -> IntArray:
+        """What every category is worth: its people, times its weight."""
+        weights = np.array([self.axis.weights.get(name, 1) for name in self.axis.categories], dtype=np.int64)
+        worth: IntArray = self.people * weights
+        return worth
+
+    def parted(self, groups: tuple[Group, ...], reason: str) -> "Split":
+        """The axis with groups joined to larger ones, or not published if there are none."""
+        if not groups:
+            return self.collapse(f"{reason}, and no merge helps")
+        one = self
+        for group in groups:
+            parts = [part for part in self.groups if part <= group]
+            for part in parts[1:]:
+                one = one.merge(parts[0], part, reason)
+                parts[0] = parts[0] | part
+        return one
+
+    def flag(self, groups: frozenset[Group], reason: str) -> "Split":
+        """The axis with `groups` marked to be noised or withheld."""
+        reasons = self.reasons | {one: self.reasons.get(one, reason) for one in groups}
+        return replace(self, flagged=self.flagged | groups, reasons=reasons)
+
+    def collapse(self, reason: str) -> "Split":
+        """The axis not published at all."""
+        whole = frozenset(self.axis.categories)
+        return replace(self, groups=(whole,), reasons={whole: reason}, flagged=frozenset())
+
+    def loss(self) -> Fraction:
+        """What the public misses: the worth of each category times the share of the others it is thrown together with.
+
+        A flagged group is lost whole, and an axis that says nothing costs half as much again.
+        """
+        worth, others = self.worth(), max(len(self.axis.categories) - 1, 1)
+        if not self.is_published:
+            return Fraction(int(worth.sum()) * 3, 2)
+        lost = [
+            int(worth[self._codes(group)].sum()) * (others if group in self.flagged else len(group) - 1)
+            for group in self.groups
+        ]
+        return Fraction(sum(lost), others)
+
+    def _codes(self, group: Group) -> list[int]:
+        return sorted(self.axis.index[category] for category in group)
+
+    def _distance(self, first: Group, second: Group) -> int:
+        """How far up the hierarchy two groups meet."""
+        paths = [set(self.axis.ancestors(category)) for category in first | second]
+        shared = set.intersection(*paths)
+        depth = [len(path) for path in paths]
+        return max(depth, default=0) - len(shared)
+
+
+def split(table: Table, name: str) -> Split:
+    """The axis as it is: every category by itself."""
+    axis = table.schema.axis(name)
+    votes, people = table.margin((name,)), table.people((name,))
+    by_category = np.zeros((len(axis.categories), votes.counts.shape[1]), dtype=np.int64)
+    by_category[votes.codes[:, 0]] = votes.counts
+    sizes = np.zeros(len(axis.categories), dtype=np.int64)
+    sizes[people.codes[:, 0]] = people.counts[:, 0]
+    return Split(axis, by_category, sizes, tuple(frozenset([category]) for category in axis.categories))
+
+
+def irregular(one: Split, limits: Limits) -> BoolArray:
+    """Per group whether its exact count is outside the target."""
+    return np.array([not one.regular(group, limits) for group in one.groups])

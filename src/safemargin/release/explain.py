@@ -1,0 +1,91 @@
+"""Why a table is not published, as files that anybody in the office can check: the tables, the roll, a certificate."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from safemargin.bounds.bound import bound
+from safemargin.bounds.certificate import Source, source_of
+from safemargin.bounds.proof import certificate
+from safemargin.core.margins import as_published, printed
+from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Release
+from safemargin.core.published import PublishedTable
+from safemargin.core.table import Table
+from safemargin.io.folder import WRITERS, file_name
+from safemargin.io.tidy import read_tidy
+from safemargin.io.tidy_rows import rows_of
+from safemargin.release.plan import Plan, Rejected
+
+MOST_COUNTS = 2_000
+"""Counts to be bounded up to which a certificate takes seconds at most."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Files by name, and for each margin that was refused the one that proves why."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict, hash=False)
+    certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+def explain(plan: Plan, release: Release, table: Table, facts: Iterable[PublishedTable] = ()) -> Explained:
+    """Certificates of what margins that were refused would give away, beside everything that is published.
+
+    They hold for somebody who knows the joint roll and the `facts`. There is none where a cell stayed undecided, where
+    it is made of merged groups, and for large populations.
+    """
+    profiles = len(table.people(table.schema.names).codes)
+    small = profiles * len(table.schema.options) <= MOST_COUNTS
+    rejected = {name: each for name, each in plan.rejected.items() if small and _can_be_shown(table, each)}
+    if not rejected:
+        return Explained()
+    orders = {axis.name: axis.categories for axis in table.schema.axes}
+    roll = as_published(table.people(table.schema.names), table.schema, "roll", roll=True)
+    found: dict[str, str] = {}
+    with TemporaryDirectory() as folder:
+        desk = _Desk(Path(folder), orders)
+        tables = [desk.write("table", each) for each in release.tables]
+        beside = [desk.write("roll", roll), *(desk.write("fact", each) for each in facts)]
+        for name, each in rejected.items():
+            margin = printed(table, each.axes, dict(zip(each.axes, each.groups, strict=True)))
+            mine = desk.write("table", margin)
+            found[name] = f"{Path(mine.name).stem}.json"
+            document = desk.prove([*tables, mine, *beside], tuple(each.refusal.cell), plan)
+            desk.files[found[name]] = (json.dumps(document, ensure_ascii=False) + "\n").encode()
+    return Explained(desk.files, found)
+
+
+def _can_be_shown(table: Table, rejected: Rejected) -> bool:
+    cell = rejected.refusal.cell
+    return rejected.refusal.proved and all(name in table.schema.axis(axis).index for axis, name in cell.items())
+
+
+class _Desk:
+    """Writes tables as tidy files and reads them again, as whoever checks a certificate will."""
+
+    def __init__(self, folder: Path, orders: Mapping[str, tuple[str, ...]]) -> None:
+        self.folder, self.orders = folder, orders
+        self.files: dict[str, bytes] = {}
+
+    def write(self, role: str, table: PublishedTable) -> Source:
+        """A table as a file, and how a certificate names it."""
+        stem = file_name(table.name)
+        while f"{stem}.csv".lower() in {name.lower() for name in self.files}:
+            stem = f"{role}_{stem}"
+        name = f"{stem}.csv"
+        self.files[name] = WRITERS["csv"](rows_of(table, self.orders))
+        path = self.folder / name
+        path.write_bytes(self.files[name])
+        return source_of(path, role, count="people" if role == "roll" else "count")
+
+    def prove(self, sources: Sequence[Source], target: tuple[str, ...], plan: Plan) -> dict[str, object]:
+        """The intervals of all cells over `target`, with their proofs."""
+        read = [(each.role, read_tidy(self.folder / each.name, count=each.count)) for each in sources]
+        tables = tuple(table for role, table in read if role == "table")
+        rolls, facts = (tuple(table for mine, table in read if mine == role) for role in ("roll", "fact"))
+        onlooker = Onlooker("public", rolls, facts)
+        exposure = bound(tables, onlooker, target=target)
+        return certificate(tables, onlooker, exposure, sources, target=plan.target).document()

@@ -1,0 +1,26 @@
+"""What the exact result of a project discloses."""
+
+from pathlib import Path
+
+from safemargin.core.errors import InputError
+from safemargin.release.project import Project
+from safemargin.release.release import privacy_of
+from safemargin.release.tabulate import tabulate
+from safemargin.ui.terminal import out, print_json
+from safemargin.voting.result_report import result_document, result_lines
+
+
+def outcome_of_project(path: Path, as_json: bool) -> None:
+    project = Project.load(path)
+    privacy = privacy_of(project, tabulate(project))
+    if privacy is None:
+        raise InputError(f"{path}: the result has fewer than two options, or no answers; nothing can be told apart")
+    document = {"schema": 1, **result_document(privacy)}
+    if as_json:
+        print_json(document)
+        return
+    out.print(document["words"], soft_wrap=False)
+    for line in result_lines(privacy):
+        out.print(f"- {line}")
+    for point, delta in privacy.curve:
+        out.print(f"  epsilon {point:<7g} delta {delta:.3g}")

@@ -1,0 +1,126 @@
+"""From a plan to a release, and from a release to files. The only caller of mechanisms; writes all or nothing."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from safemargin.core.arrays import frozen
+from safemargin.core.guarantee import Guarantee
+from safemargin.core.margins import as_published, merged_margin, printed, protected_margin
+from safemargin.core.publication import Release
+from safemargin.core.published import PublishedTable
+from safemargin.core.table import Table
+from safemargin.core.universe import named
+from safemargin.guarantees.guarantee_file import document
+from safemargin.guarantees.noise import one_count_suffices
+from safemargin.io.folder import WRITERS, file_name, json_bytes
+from safemargin.io.tidy_rows import rows_of
+from safemargin.release.plan import Action, Plan
+from safemargin.samplers.geometric import Geometric
+
+RULE = (
+    "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
+    "outside the limits are merged or withheld together with those that cover them: neighbours in the order, "
+    "in the same area or of nearly the same size on the roll, two by two, then blocks of these. Axes are merged "
+    "further, or left out, until no cell of any combination of axes is given away by all tables together, or "
+    "with earlier releases."
+)
+"""How cells are protected, as the manifest tells everybody."""
+NOISE_RULE = (
+    "Groups are noised in units of two or a few of nearly the same size, neighbours, or in the same area, by the roll "
+    "alone. Each group is moved towards the nearest limit by a number of answers drawn from the law that the promise "
+    "about noise states; units in which one is carried over, or lies outside, are noised."
+)
+"""How noised groups are chosen."""
+CROSSED_RULE = (
+    "Tables of several axes have the groups of their axes, merged until every cell has kappa people and shares within "
+    "the limits. Of those asked for, the most valuable set is published that gives no cell away, with all other tables."
+)
+
+
+def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Release:
+    """Carry a plan out: exact counts where it says so, fresh noise where it says so, nothing of the rest."""
+    tables = [as_published(table.margin(()), table.schema, "total")]
+    for axis in table.schema.names:
+        decisions = plan.axis(axis)
+        if len(decisions) < 2:
+            continue
+        groups = [decision.group for decision in decisions]
+        hidden = {d.group: d for d in decisions if d.action in (Action.NOISED, Action.WITHHELD)}
+        status = str(next(iter(hidden.values())).action) if hidden else "withheld"
+        published = protected_margin(table, axis, groups, hidden, status)
+        if status == Action.NOISED:
+            sizes = {group: decision.people for group, decision in hidden.items()}
+            epsilon = next(iter(hidden.values())).epsilon
+            published = _with_noise(published, table, axis, sizes, epsilon or 0.0)
+        tables.append(published)
+    for margin in plan.margins:
+        if margin.is_published:
+            tables.append(printed(table, margin.axes, dict(zip(margin.axes, margin.groups, strict=True))))
+    return Release(
+        tables=tuple(tables),
+        target=plan.target,
+        guarantees=tuple(_beside(each, plan) for each in plan.guarantees),
+        certificate=plan.certificate,
+        onlookers=tuple(onlookers),
+        rule=" ".join([RULE, *([NOISE_RULE] if plan.guarantees else []), *([CROSSED_RULE] if plan.maximum else [])]),
+        witness=plan.witness,
+    )
+
+
+def _beside(guarantee: Guarantee, plan: Plan) -> Guarantee:
+    """A promise with the tables of several axes among what it leaves as it is."""
+    crossed = (named(f"every count of {margin.name}") for margin in plan.margins if margin.is_published)
+    return replace(guarantee, invariants=(*guarantee.invariants, *crossed))
+
+
+def _with_noise(
+    published: PublishedTable, table: Table, axis: str, sizes: Mapping[frozenset[str], int], epsilon: float
+) -> PublishedTable:
+    exact = merged_margin(table, axis, published.groups[0])
+    noisy = np.array(exact.lower)
+    rows = np.flatnonzero(np.array(published.status) == "noised")
+    people = int(table.people(()).counts.sum())
+    if one_count_suffices(table.schema, people == int(table.totals.sum())):
+        first = rows[published.option[rows] == 0]
+        noisy[first] = Geometric(epsilon).protect(noisy[first])
+        for row in rows[published.option[rows] == 1]:
+            noisy[row] = sizes[published.groups[0][published.codes[row, 0]]] - noisy[row - 1]
+    else:
+        noisy[rows] = Geometric(epsilon).protect(noisy[rows])
+    kept = np.where(np.isin(np.arange(len(noisy)), rows), noisy, 0)
+    return replace(published, noisy=frozen(kept))
+
+
+def release_files(
+    release: Release, formats: Sequence[str], orders: Mapping[str, tuple[str, ...]], title: str = ""
+) -> dict[str, bytes]:
+    """Every file of a release by name: tables in each format, the certificate, and the manifest with their hashes."""
+    files: dict[str, bytes] = {}
+    taken = {"certificate", "manifest"}
+    for table in release.tables:
+        rows = rows_of(table, orders)
+        name = file_name(table.name)
+        while name.lower() in taken:  # an axis may be called like another file
+            name = f"by_{name}"
+        taken.add(name.lower())
+        for form in formats:
+            files[f"{name}.{form}"] = WRITERS[form](rows)
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    public: dict[str, object] = {
+        "schema": 1,
+        "title": title,
+        "target": asdict(release.target),
+        "onlookers": list(release.onlookers),
+        "rule": release.rule,
+    }
+    if release.certificate is not None:
+        certificate = {**public, **asdict(release.certificate), "files": hashes}
+        files["certificate.json"] = json_bytes(certificate)
+        hashes["certificate.json"] = hashlib.sha256(files["certificate.json"]).hexdigest()
+    guarantees = [document(guarantee) for guarantee in release.guarantees]
+    statement = release.certificate.statement if release.certificate else ""
+    files["manifest.json"] = json_bytes({**public, "statement": statement, "guarantees": guarantees, "files": hashes})
+    return files

@@ -1,0 +1,124 @@
+"""Every decision beside what the public sees of it. Not how either came about."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from safemargin.audit.findings import Findings
+from safemargin.core.publication import Release
+from safemargin.core.published import Group, PublishedTable, label
+from safemargin.release.plan import Action, Decision, Plan
+
+Orders = Mapping[str, tuple[str, ...]]
+"""The categories of every axis in order: a merged group is named in this order, else by the alphabet."""
+
+UNNAMED = ""
+"""Stands for the option where a table has none."""
+
+
+@dataclass(frozen=True)
+class DecidedGroup:
+    """One group of one axis: what was done with it, why, and its published counts by option."""
+
+    axis: str
+    label: str
+    members: int
+    people: int
+    action: Action
+    reason: str
+    counts: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    @property
+    def cell(self) -> dict[str, str]:
+        """The labels by axis; none for the whole electorate."""
+        return {self.axis: self.label} if self.axis else {}
+
+    @property
+    def name(self) -> str:
+        """The group in words."""
+        return f"{self.axis} {self.label}".strip() or "everyone"
+
+
+def decided_groups(plan: Plan, release: Release, orders: Orders | None = None) -> tuple[DecidedGroup, ...]:
+    """The decisions of `plan` in order, each with its counts in `release`."""
+    counts = _counts(release.tables)
+    return tuple(
+        DecidedGroup(
+            decision.axis,
+            decision_label(decision, orders or {}),
+            len(decision.group),
+            decision.people,
+            decision.action,
+            decision.reason,
+            counts.get((decision.axis, decision.group), {}),
+        )
+        for decision in plan.decisions
+    )
+
+
+def by_axis(groups: Iterable[DecidedGroup]) -> dict[str, list[DecidedGroup]]:
+    """The groups of each axis, axes in the order they appear."""
+    found: dict[str, list[DecidedGroup]] = {}
+    for group in groups:
+        found.setdefault(group.axis, []).append(group)
+    return found
+
+
+def people_by_action(groups: Iterable[DecidedGroup]) -> dict[Action, tuple[int, int]]:
+    """How many groups were treated in each way, and how many people are in them."""
+    found = {action: (0, 0) for action in Action}
+    for group in groups:
+        count, people = found[group.action]
+        found[group.action] = (count + 1, people + group.people)
+    return found
+
+
+def is_left_out(groups: Sequence[DecidedGroup]) -> bool:
+    """Whether nothing is published about an axis."""
+    return all(group.action is Action.WITHHELD for group in groups)
+
+
+def total_counts(release: Release) -> dict[str, int]:
+    """Tier 0: the published count of every option over everybody."""
+    return _counts(table for table in release.tables if not table.axes and not table.is_roll).get(("", frozenset()), {})
+
+
+def category_orders(findings: Iterable[Findings]) -> Orders:
+    """The categories of every axis in the order of the rolls that the onlookers hold."""
+    return {
+        axis: tuple(category for group in groups for category in group)
+        for each in findings
+        for table in each.onlooker.roll
+        for axis, groups in zip(table.axes, table.groups, strict=True)
+        if all(len(group) == 1 for group in groups)
+    }
+
+
+def decision_label(decision: Decision, orders: Orders) -> str:
+    """The group of a decision as the published file writes it."""
+    return label(decision.group, orders.get(decision.axis, ()))
+
+
+def _counts(tables: Iterable[PublishedTable]) -> dict[tuple[str, Group], dict[str, int]]:
+    """Published values by axis and group, of tables over one axis or none. Ranges and withheld cells have no value."""
+    found: dict[tuple[str, Group], dict[str, int]] = {}
+    for table in tables:
+        if len(table.axes) > 1 or table.is_roll:
+            continue
+        axis = table.axes[0] if table.axes else ""
+        places = table.codes[:, 0].tolist() if table.axes else [0] * len(table.lower)
+        groups: tuple[Group, ...] = table.groups[0] if table.axes else (frozenset(),)
+        for place, option, value in zip(places, table.option.tolist(), _values(table), strict=True):
+            if value is not None:
+                name = table.options[option] if option >= 0 else UNNAMED
+                found.setdefault((axis, groups[place]), {})[name] = value
+    return found
+
+
+def _values(table: PublishedTable) -> list[int | None]:
+    """What is printed in every row."""
+    noisy = table.lower if table.noisy is None else table.noisy
+    rows = zip(table.status, table.lower.tolist(), table.upper.tolist(), noisy.tolist(), strict=True)
+    return [
+        noised if status == "noised" else lower if lower == upper and status != "withheld" else None
+        for status, lower, upper, noised in rows
+    ]

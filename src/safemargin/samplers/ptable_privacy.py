@@ -1,0 +1,128 @@
+"""What a p-table promises: (epsilon, delta) read off its rows, and what forbidding small counts costs.
+
+Neighbours are two counts that differ by one person. Their cell keys differ, so the two printed numbers are independent
+draws from neighbouring rows. Noise with a bound always leaves numbers that only one of the two can become.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from safemargin.core.errors import InputError
+from safemargin.core.guarantee import ONE_PERSON, Guarantee, Measure, about_a_person
+from safemargin.samplers.ptable import PTable
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A count and one more person: numbers that only one of them becomes have probability `delta`; all others differ
+    by a factor of at most `exp(epsilon)`."""
+
+    count: int
+    epsilon: float
+    delta: Fraction
+
+
+def readings(table: PTable) -> tuple[Reading, ...]:
+    """Every pair of neighbouring counts, from 0 and 1 up to where rows repeat; equal pairs once."""
+    found = []
+    for count in _different(table):
+        here, there = table.law(count).printed, table.law(count + 1).printed
+        common = here.keys() & there.keys()
+        ratios = [here[x] / there[x] for x in common]
+        epsilon = max((abs(math.log(ratio)) for ratio in ratios), default=0.0)
+        outside = (sum((p for x, p in law.items() if x not in common), Fraction(0)) for law in (here, there))
+        found.append(Reading(count, epsilon, max(outside)))
+    return tuple(found)
+
+
+def delta_at(table: PTable, epsilon: float, first: int = 1) -> float:
+    """The smallest delta for this epsilon, over all neighbours of which the smaller is at least `first`.
+
+    >>> from safemargin.samplers.ptable import Law
+    >>> delta_at(PTable((Law(0, (0,), (1,)), Law(1, (-1, 0, 1), (1, 2, 1)))), 50.0)
+    0.25
+    """
+    if not epsilon >= 0:
+        raise InputError(f"epsilon = {epsilon}: must not be negative; nearest is 0")
+    return _excess(_pairs(table, first), epsilon)
+
+
+def epsilon_at(table: PTable, delta: float, first: int = 1) -> float | None:
+    """The smallest epsilon for this delta, rounded up to nine digits; None if no epsilon is enough."""
+    if not 0 <= delta < 1:
+        raise InputError(f"delta = {delta}: must be at least 0 and below 1; nearest is {min(max(delta, 0.0), 0.999)}")
+    pairs = _pairs(table, first)
+    low, high = 0.0, max(reading.epsilon for reading in _from(table, first))
+    if _excess(pairs, high) > delta + 1e-15:
+        return None
+    if _excess(pairs, low) <= delta:
+        return 0.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _excess(pairs, middle) <= delta else (middle, high)
+    return high
+
+
+def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
+    """The promise about a person who is counted in `cells` different cells, none of which has fewer than `first`.
+
+    Nothing is promised about several cells together: the key of a margin is the sum of the keys of its parts, so their
+    noise is not independent, and epsilons do not simply add up.
+    """
+    if cells < 1:
+        raise InputError(f"cells = {cells}: a person is counted in at least one; nearest is 1")
+    ends = _from(table, first)
+    epsilon = max(reading.epsilon for reading in ends)
+    delta = float(max(reading.delta for reading in ends))
+    statement = (
+        f"Noise of at most {table.bound}, the same wherever the same people are counted. One person more or less in a "
+        f"cell of at least {first} changes the probability of what is printed there by a factor of at most "
+        f"exp({epsilon:.4g}), except for results of probability {delta:.3g}."
+    )
+    if cells == 1:
+        return about_a_person("cell key", statement, epsilon, delta)
+    statement += (
+        f" A person is counted in {cells} cells. Keys of margins are sums of keys of other cells, so nothing is "
+        f"promised about all of them together; with independent keys it would be exp({cells * epsilon:.4g}) and "
+        f"{min(1.0, cells * delta):.3g}."
+    )
+    return Guarantee("cell key", statement, change=ONE_PERSON, measure=Measure.NONE)
+
+
+def _from(table: PTable, first: int) -> list[Reading]:
+    found = readings(table)
+    return [reading for reading in found if reading.count >= first] or [found[-1]]
+
+
+def _different(table: PTable, first: int = 0) -> list[int]:
+    """Counts whose row and the next are not a pair that a smaller count has."""
+    seen: set[tuple[tuple[int, ...], ...]] = set()
+    found = []
+    for count in range(first, max(table.last, first) + table.repeat):
+        here, there = (table.rows[int(place)] for place in table.places(np.array([count, count + 1])))
+        pair = (here.noise, here.parts, there.noise, there.parts)
+        if pair not in seen:
+            seen.add(pair)
+            found.append(count)
+    return found
+
+
+Printed = Mapping[int, float]
+
+
+def _pairs(table: PTable, first: int) -> list[tuple[Printed, Printed]]:
+    """What either of two neighbours prints, both ways round."""
+    found: list[tuple[Printed, Printed]] = []
+    for count in _different(table, first):
+        here, there = ({x: float(p) for x, p in table.law(c).printed.items()} for c in (count, count + 1))
+        found += [(here, there), (there, here)]
+    return found
+
+
+def _excess(pairs: list[tuple[Printed, Printed]], epsilon: float) -> float:
+    factor = math.exp(min(epsilon, 700.0))
+    return max(math.fsum(max(0.0, p - factor * there.get(x, 0.0)) for x, p in here.items()) for here, there in pairs)

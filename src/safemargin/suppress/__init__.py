@@ -1,0 +1,1 @@
+"""Secondary suppression of cells."""

@@ -1,0 +1,140 @@
+"""The exact laws of targeted pair swapping and of swapping across strata, on a few records.
+
+Probabilities are fractions. The law of pairs goes through all selections and all orders of the records, and forms the
+pairs with the code that forms them in a large file.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations, product
+from math import factorial, prod
+
+import numpy as np
+
+from safemargin.core.errors import InputError, TooLargeError
+from safemargin.guarantees.swap_law import Law, Record, Stratum, permutation_chance, swap_law, table
+from safemargin.swap.crossing import rates
+from safemargin.swap.pairing import Risk, pair_up
+
+MOST_RECORDS = 5
+"""Of a stratum whose selections and orders are all gone through."""
+
+Area = tuple[int, ...]
+
+
+def chances(records: Stratum, risk: Risk, unique: bool) -> list[Fraction]:
+    """How likely each household is to be selected; the held value is what it may be unique in."""
+    held = Counter(records)
+    size = Counter(home for _, home in records)
+    return [risk.chance(size[home], unique and held[kind, home] == 1, False, 0, 0) for kind, home in records]
+
+
+def targeted_law(
+    records: Stratum, rate: Fraction, unique: bool = True, areas: Sequence[Area] = (), small: int = 0
+) -> Law:
+    """The law of the table after targeted pair swapping of one stratum: records are (held value, block).
+
+    `areas` gives the wider areas of each block, from wide to narrow; without them, all blocks lie together.
+
+    >>> law = targeted_law(((0, 0), (1, 1)), Fraction(1, 10))
+    >>> law == {((0, 1), (1, 0)): 1}
+    True
+    """
+    _check_size(records)
+    risk = Risk(rate, small)
+    chance = chances(records, risk, unique)
+    blocks = [home for _, home in records]
+    if areas and (len({len(area) for area in areas}) > 1 or max(blocks) >= len(areas)):
+        raise InputError("areas: every block needs as many wider areas as any other")
+    levels = [[area[n] for area in areas] for n in range(len(areas[0]))] if areas else []
+    places = tuple((*(level[home] for level in levels), home) for home in blocks)
+    found: Law = {}
+    ends = _ends(places, tuple(float(each) for each in chance))
+    for chosen, ways in ends.items():
+        weight = prod((p if mine else 1 - p for p, mine in zip(chance, chosen, strict=True)), start=Fraction(1))
+        if not weight:
+            continue
+        for partner, number in ways.items():
+            end = table([(kind, blocks[to]) for (kind, _), to in zip(records, partner, strict=True)])
+            found[end] = found.get(end, Fraction(0)) + weight * Fraction(number, factorial(len(records)))
+    return found
+
+
+@cache
+def _ends(places: tuple[Area, ...], at_risk: tuple[float, ...]) -> dict[tuple[bool, ...], dict[tuple[int, ...], int]]:
+    """For every selection: with whom records change places, and in how many orders. All of it is one call."""
+    size = len(places)
+    chosen = np.array(list(product([False, True], repeat=size)))
+    orders = np.array(list(permutations(range(size))), dtype=np.int64)
+    copies = len(chosen) * len(orders)
+    strata = np.repeat(np.arange(copies), size)
+    selected = np.repeat(chosen, len(orders), axis=0).ravel()
+    pairs = pair_up(
+        strata,
+        [np.tile(np.array(level), copies) for level in zip(*places, strict=True)],
+        selected,
+        np.zeros(len(selected), dtype=np.bool_),
+        np.tile(np.array(at_risk), copies),
+        np.tile(orders, (len(chosen), 1)).ravel(),
+    )
+    start = strata * size
+    to = np.where(pairs.partner < 0, np.arange(len(strata)), pairs.partner) - start
+    found: dict[tuple[bool, ...], dict[tuple[int, ...], int]] = {}
+    for mine, ends in zip(chosen, to.reshape(len(chosen), len(orders), size), strict=True):
+        moves, ways = np.unique(ends, axis=0, return_counts=True)
+        found[tuple(mine.tolist())] = {
+            tuple(move): int(n) for move, n in zip(moves.tolist(), ways.tolist(), strict=True)
+        }
+    return found
+
+
+def across_law(records: Stratum, strata: Sequence[int], rate: Fraction, alpha: Fraction) -> Law:
+    """The law of the table after swapping across strata; `strata` gives the stratum of each held value.
+
+    >>> law = across_law(((0, 0), (1, 1)), (0, 1), Fraction(1, 2), Fraction(1, 5))
+    >>> {end: str(chance) for end, chance in law.items()}
+    {((0, 0), (1, 1)): '81/82', ((0, 1), (1, 0)): '1/82'}
+    """
+    _check_size(records)
+    leaving, within = rates(rate, alpha)
+    size = len(records)
+    if size < 2:
+        return {table(records): Fraction(1)}
+    found: Law = {}
+    for moved in (0, *range(2, size + 1)):
+        each = permutation_chance(moved, size, leaving)
+        for far in combinations(range(size), moved):
+            rest = _within([records[n] for n in range(size) if n not in far], strata, within)
+            for order in permutations(far):
+                if any(a == b for a, b in zip(far, order, strict=True)):
+                    continue
+                gone = [(records[a][0], records[b][1]) for a, b in zip(far, order, strict=True)]
+                for end, chance in rest.items():
+                    whole = table([*gone, *end])
+                    found[whole] = found.get(whole, Fraction(0)) + each * chance
+    return found
+
+
+def _within(records: Sequence[Record], strata: Sequence[int], rate: Fraction) -> Law:
+    """The law of permutation swapping of several strata."""
+    found: Law = {(): Fraction(1)}
+    for stratum in sorted({strata[kind] for kind, _ in records}):
+        mine = table([record for record in records if strata[record[0]] == stratum])
+        law = swap_law(mine, rate)
+        after: Law = {}
+        for start, chance in found.items():
+            for end, more in law.items():
+                whole = table([*start, *end])
+                after[whole] = after.get(whole, Fraction(0)) + chance * more
+        found = after
+    return found
+
+
+def _check_size(records: Stratum) -> None:
+    if len(records) > MOST_RECORDS:
+        raise TooLargeError(
+            f"{len(records)} records have {2 ** len(records) * factorial(len(records)):,} selections and orders; "
+            f"at most {MOST_RECORDS} will do"
+        )

@@ -1,0 +1,115 @@
+"""What a TopDown release promises, and why."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
+from safemargin.core.universe import Invariant, Population, Records, at_least, counts
+from safemargin.guarantees.conversion import published_epsilon
+from safemargin.guarantees.losses import loss_epsilon
+from safemargin.guarantees.rules import compose, post_process, publish_invariants
+from safemargin.topdown.design import Design
+
+MECHANISM = "TopDown"
+UNIT, RECORDS = "person", "persons"
+PUBLIC = "bounds and cells that hold nobody are taken for public facts about every data set"
+BESIDE = "the promises of the releases that earlier tables are from count beside this one"
+NEIGHBOURS = "data sets of equally many people that agree on the invariants and differ in one person's record"
+
+
+def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = None) -> dict[str, object]:
+    """The promise in the words of a report, with everything that it leaves out; `whole` is with earlier releases.
+
+    `epsilon` follows from rho, and `epsilon_by_losses` from the noise of all counts that one record moves. The noise of
+    earlier releases is not looked at, so for all together there is only the former.
+    """
+    kinds, levels = design.attributes, design.spine.levels
+    invariants = ["number of all people"]
+    invariants += [
+        f"{kinds.title(query)} of {f'every {levels[level]}' if level else 'all people'}"
+        for level, query in design.exact
+        if level or query.axes
+    ]
+    invariants += [_inhabited(design)] * areas_from_data
+    together = {}
+    if whole is not None and whole.budget is not None:
+        epsilon = published_epsilon(float(whole.budget), design.delta)
+        together = {"with_earlier": {"rho": str(whole.budget), "epsilon": epsilon}}
+    return {
+        "mechanism": "TopDown with discrete Gaussian noise",
+        "measure": "zero-concentrated differential privacy",
+        "rho": str(design.rho),
+        "epsilon": published_epsilon(float(design.rho), design.delta),
+        "epsilon_by_losses": loss_epsilon(design.moved, design.delta),
+        "delta": design.delta,
+        "neighbours": NEIGHBOURS,
+        "invariants": invariants,
+        "impossible_cells": int(design.impossible.sum()),
+        "public_bounds": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.bounds],
+        "earlier_tables": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.earlier],
+        **together,
+    }
+
+
+def promised(design: Design, areas_from_data: bool) -> Guarantee:
+    """The promise with its reasons: noise on every margin, what is exact for free, and tables computed from both."""
+    found = post_process(_measured(design, areas_from_data), MECHANISM)
+    return replace(found, statement=_statement(design), remarks=(PUBLIC, *([BESIDE] if design.earlier else [])))
+
+
+def with_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Guarantee]) -> Guarantee:
+    """The promise of this release and of those whose tables it agrees with: tables are computed from both."""
+    parts = [_measured(design, areas_from_data), *earlier]
+    both = compose(parts, "noisy and exact margins, and earlier releases")
+    return replace(post_process(both, MECHANISM), statement=_statement(design), remarks=(PUBLIC,))
+
+
+def _statement(design: Design) -> str:
+    return (
+        f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from what is exact. "
+        f"Holds for {NEIGHBOURS}."
+    )
+
+
+def _measured(design: Design, areas_from_data: bool) -> Guarantee:
+    """The promise of all counts that tables are computed from."""
+    population, invariants = _population(design), _invariants(design, areas_from_data)
+    noisy = [
+        Guarantee(
+            f"{design.attributes.title(query)} of every {design.spine.levels[level]} with parameter {variance}",
+            "",
+            1 / variance,
+            invariants,
+            population,
+            Change(Distance.HAMMING, UNIT),
+            Measure.ZCDP,
+            rule="discrete Gaussian noise: one changed record changes two counts of a margin by one",
+        )
+        for level in range(len(design.spine.levels))
+        for query, variance in design.measured(level).items()
+    ]
+    free = publish_invariants(noisy[0], invariants, "exact counts")
+    return compose([*noisy, free], "noisy and exact margins")
+
+
+def _population(design: Design) -> Population:
+    """People with their areas and attributes: areas lie in wider ones, and categories in their groups."""
+    levels, kinds = design.spine.levels[1:], design.attributes
+    nested = [(narrow, wide) for wide, narrow in zip(levels, levels[1:], strict=False)]
+    nested += [(kinds.names[each.axis], each.name) for each in kinds.groupings]
+    variables = (*levels, *kinds.names, *(each.name for each in kinds.groupings))
+    return Population(f"{UNIT} records", records=(Records(RECORDS, variables, free=True),), determines=tuple(nested))
+
+
+def _invariants(design: Design, areas_from_data: bool) -> tuple[Invariant, ...]:
+    """What is exact, and which areas have people where they are taken from the data."""
+    levels, kinds = design.spine.levels, design.attributes
+    exact = [
+        counts(RECORDS, *([levels[level]] if level else []), *(name for name, _ in kinds.columns(query)))
+        for level, query in design.exact
+    ]
+    return (*exact, *([at_least(1, RECORDS, levels[-1])] if areas_from_data else []))
+
+
+def _inhabited(design: Design) -> str:
+    return f"which areas of level {design.spine.levels[-1]} have people"

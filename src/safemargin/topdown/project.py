@@ -1,0 +1,319 @@
+"""The TOML file that describes a TopDown release: people, areas, attributes, budget, and what tables must satisfy."""
+
+import csv
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, PlainValidator, ValidationError
+from pydantic import model_validator as model_rule
+from pydantic_core import PydanticCustomError
+
+from safemargin.core.errors import InputError
+from safemargin.core.fraction import exact_number, rounded
+from safemargin.io.sections import PHRASES, File, Name, Names, Section, twice_in
+from safemargin.topdown.attributes import DETAILED, TOTAL, Attributes, Grouping, Query, build_grouping
+
+
+def _share(value: object) -> Fraction:
+    """A number as it is written: 1, 0.25 or "104/4099"."""
+    if isinstance(value, int | str | Fraction) and not isinstance(value, bool):
+        try:
+            return exact_number(value) if isinstance(value, str) else Fraction(value)
+        except ValueError:
+            pass
+    raise PydanticCustomError("rule", 'must be a number or a fraction in quotes, as in 0.25 or "104/4099"')
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """Infinity, endless powers of ten and the like: no key takes one, and its message shows it as it is written."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _written(text: str) -> Fraction | _Refused:
+    """A number with a point as it is written."""
+    try:
+        return exact_number(text)
+    except ValueError:
+        return _Refused(text)
+
+
+RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_error", "at_least", "at_most"}
+"""Columns of the files that are written."""
+
+Share = Annotated[Fraction, PlainValidator(_share)]
+Shares = Mapping[Name, Share]
+
+
+class PeopleSection(Section):
+    """The file of people: it stays inside."""
+
+    file: File = Field(description="CSV, Parquet or JSON lines, a row per person")
+    count: Name | None = Field(default=None, description="column with the number of people a row stands for")
+
+
+class SpineSection(Section):
+    """The areas."""
+
+    levels: Names = Field(description="columns with the areas, from wide to narrow")
+    root: Name = Field(default="all", description="what everything together is called")
+    file: File | None = Field(default=None, description="all areas, also empty ones; default: those in the data")
+
+
+class GroupingSection(Section):
+    """Categories of an attribute put together: in the file itself, or in one with a row per category."""
+
+    of: Name = Field(description="one of the attributes")
+    groups: Mapping[Name, Names] | None = Field(default=None, description="categories by group")
+    file: File | None = Field(
+        default=None, description="CSV file with a column of the attribute and one of the grouping"
+    )
+
+
+class BudgetSection(Section):
+    """The budget and how it is split."""
+
+    rho: Share = Field(description="loss in zero-concentrated differential privacy")
+    delta: Share = Field(default=Fraction(1, 10**10), description="for the conversion to epsilon")
+    levels: Shares = Field(description="share of every level")
+    queries: Shares = Field(default={}, description="share of every query, on levels without a split of their own")
+    at: Mapping[Name, Shares] = Field(default={}, description="shares of the queries of one level")
+
+
+class MarginSection(Section):
+    """A margin of the areas of one level."""
+
+    level: Name = Field(description="one of the levels")
+    query: Name = Field(default=TOTAL, description="total, detailed, or attributes joined by *")
+
+
+class FileSection(MarginSection):
+    """Limits of a margin, from a file."""
+
+    file: File = Field(description="tidy file of the level, the attributes and the limits or counts")
+
+
+class BoundsSection(FileSection):
+    """Limits of a margin as they are, or as a number of units with so many people in each."""
+
+    units: Name | None = Field(default=None, description="column with a number of units, such as homes")
+    each: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
+        default=None, description="the least and the most people in a unit"
+    )
+    free: Mapping[Name, Names] = Field(default={}, description="categories of people who may be in no unit")
+
+    @model_rule(mode="after")
+    def _units_have_people(self) -> Self:
+        if (self.units is None) != (self.each is None):
+            raise InputError("bounds: state both units and each, or neither")
+        if self.free and self.units is None:
+            raise InputError("bounds.free: says who may be in no unit; name the column of units")
+        if self.each is not None and (len(self.each) != 2 or not 0 <= self.each[0] <= self.each[1]):
+            raise InputError(f"bounds.each = {list(self.each)}: must be the least and the most people in a unit")
+        return self
+
+
+class EarlierSection(FileSection):
+    """Counts that were published before, and what was promised then."""
+
+    promise: File | None = Field(default=None, description="manifest or promise of the release that the table is from")
+
+
+class TablesSection(Section):
+    """How tables of whole people are made."""
+
+    passes: Names | None = Field(default=None, description="margins that are settled one after the other")
+
+
+class TopDownProject(Section):
+    """A TopDown release as its user describes it."""
+
+    title: str = Field(default="", description="what the release is called")
+    data: PeopleSection
+    spine: SpineSection
+    attributes: Mapping[Name, Names] = Field(min_length=1, description="categories by column")
+    groupings: Mapping[Name, GroupingSection] = Field(default={}, description="groups of categories, to be counted by")
+    budget: BudgetSection
+    invariants: Annotated[tuple[MarginSection, ...], Field(strict=False)] = ()
+    zeros: Annotated[tuple[Mapping[Name, Names], ...], Field(strict=False)] = ()
+    bounds: Annotated[tuple[BoundsSection, ...], Field(strict=False)] = ()
+    earlier: Annotated[tuple[EarlierSection, ...], Field(strict=False)] = ()
+    tables: TablesSection = TablesSection()
+
+    @classmethod
+    def load(cls, path: Path) -> "TopDownProject":
+        """The release that a TOML file describes; its paths are relative to its folder."""
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: is not UTF-8; save the file as UTF-8") from None
+        try:
+            values = tomllib.loads(text, parse_float=_written)
+            return cls.model_validate(values, context={"folder": path.parent})
+        except ValidationError as error:
+            raise InputError(f"{path}: {_explained(error)}") from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        except ValueError as error:
+            raise InputError(f"{path}: is not valid TOML: {error}") from None
+
+    @cached_property
+    def kinds(self) -> Attributes:
+        """What people are counted by."""
+        groupings = tuple(read_grouping(name, each, self.attributes) for name, each in self.groupings.items())
+        for place, one in enumerate(groupings):
+            for other in groupings[:place]:
+                if (one.axis, one.codes) == (other.axis, other.codes):
+                    raise InputError(f"groupings.{one.name}: has the same groups as {other.name!r}; drop one of them")
+        return Attributes(tuple(self.attributes), tuple(self.attributes.values()), groupings)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All levels, that of everything first."""
+        return (self.spine.root, *self.spine.levels)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """Share of the budget by level."""
+        return tuple(self.budget.levels[level] for level in self.levels)
+
+    @property
+    def queries(self) -> tuple[dict[Query, Fraction], ...]:
+        """Share of every query, by level."""
+        found = []
+        for level in self.levels:
+            given = self.budget.at.get(level, self.budget.queries)
+            named = [(self.kinds.query(text), share) for text, share in given.items()]
+            if len({query for query, _ in named}) < len(named):
+                raise InputError(f"budget: {level}: two queries count the same; add up their shares")
+            found.append(dict(named))
+        return tuple(found)
+
+    @property
+    def passes(self) -> tuple[Query, ...]:
+        """Margins to settle in turn: as stated, or those with bounds (or else the people of an area), then all."""
+        if self.tables.passes is not None:
+            return tuple(map(self.kinds.query, self.tables.passes))
+        first = Query(())
+        for section in (*self.bounds, *self.earlier):
+            first |= self.kinds.query(section.query)
+        if not self.kinds.is_named(first):
+            first = Query(first.axes)
+        return tuple(dict.fromkeys((first, self.kinds.detailed)))
+
+    def place(self, section: MarginSection) -> tuple[int, Query]:
+        """The level and the margin that a section speaks about."""
+        return self.levels.index(section.level), self.kinds.query(section.query)
+
+    @model_rule(mode="after")
+    def _sections_agree(self) -> Self:
+        names = (*self.levels, *self.attributes, *self.groupings)
+        if (twice := twice_in(name.lower() for name in names)) is not None:
+            raise InputError(f"{twice!r} is the name of two levels, attributes or groupings")
+        for name in names:
+            if "*" in name:
+                raise InputError(f"{name!r} cannot be the name of a level or attribute: * joins attributes")
+            if name.lower() in RESERVED:
+                raise InputError(f"{name!r} cannot be the name of a level or attribute: published files use it")
+        for name in (*self.attributes, *self.groupings):
+            if name in (TOTAL, DETAILED):
+                raise InputError(f"{name!r} cannot be the name of an attribute: it is that of a query")
+        for name, categories in self.attributes.items():
+            if (twice := twice_in(categories)) is not None:
+                raise InputError(f"attributes.{name}: lists {twice!r} twice")
+        if self.budget.delta >= 1 or not 0 < float(self.budget.delta) < 1:
+            raise InputError(f"budget.delta = {rounded(self.budget.delta)}: must lie between 0 and 1")
+        self._check_levels("budget.levels", self.budget.levels)
+        self._check_levels("budget.at", self.budget.at)
+        for level in self.levels:
+            if level not in self.budget.levels:
+                raise InputError(f"budget.levels.{level} is missing: every level needs a share, which may be 0")
+        for where, sections in (("invariants", self.invariants), ("bounds", self.bounds), ("earlier", self.earlier)):
+            self._check_levels(where, [section.level for section in sections])
+            for section in sections:
+                self.kinds.query(section.query)
+        for zero in self.zeros:
+            if not zero:
+                raise InputError("zeros: names no attribute, so that nobody could be anywhere")
+            self._check_categories("zeros", zero, (*self.attributes, *self.groupings))
+        for bound in self.bounds:
+            columns = self.kinds.columns(self.kinds.query(bound.query))
+            self._check_categories("bounds.free", bound.free, [name for name, _ in columns])
+        return self
+
+    def _check_categories(self, where: str, said: Mapping[str, Sequence[str]], names: Sequence[str]) -> None:
+        for name, categories in said.items():
+            if name not in names:
+                raise InputError(f"{where}: there is no attribute {name!r}; there are {', '.join(names)}")
+            ((_, labels),) = self.kinds.columns(self.kinds.query(name))
+            unknown = next((one for one in categories if one not in labels), None)
+            if unknown is not None:
+                raise InputError(f"{where}.{name}: {unknown!r} is not one of its categories")
+
+    def _check_levels(self, where: str, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.levels:
+                raise InputError(f"{where}: there is no level {name!r}; the levels are {', '.join(self.levels)}")
+
+
+def read_grouping(name: str, section: GroupingSection, attributes: Mapping[str, Sequence[str]]) -> Grouping:
+    """A grouping as it is stated, or from its file; refused if it does not group the categories of its attribute."""
+    where, of = f"groupings.{name}", section.of
+    if of not in attributes:
+        raise InputError(f"{where}.of = {of!r}: must be one of the attributes ({', '.join(attributes)})")
+    if (section.groups is None) == (section.file is None):
+        raise InputError(f"{where}: state either groups or a file")
+    groups: Mapping[str, Sequence[str]] = section.groups or {}
+    if section.file is not None:
+        where, groups = str(section.file), _read_groups(section.file, of, name)
+    try:
+        return build_grouping(name, of, list(attributes).index(of), attributes[of], groups)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _read_groups(path: Path, of: str, name: str) -> dict[str, list[str]]:
+    """Categories by group, from a file with a row per category."""
+    groups: dict[str, list[str]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            for column in (of, name):
+                if column not in (rows.fieldnames or ()):
+                    there = ", ".join(rows.fieldnames or ())
+                    raise InputError(f"{path}: there is no column {column!r}; the columns are {there}")
+            for row in rows:
+                if not row[of] or not row[name]:
+                    raise InputError(f"{path}: line {rows.line_num}: a category or its group is missing")
+                groups.setdefault(row[name], []).append(row[of])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: is not a CSV file in UTF-8 ({error})") from None
+    return groups
+
+
+def _explained(error: ValidationError) -> str:
+    """The first problem."""
+    problem = error.errors(include_url=False)[0]
+    place = ".".join(str(step) for step in problem["loc"])
+    kind = problem["type"]
+    if kind == "missing":
+        return f"{place} is missing"
+    if kind == "extra_forbidden":
+        return f"{place}: unknown key"
+    phrase = PHRASES[kind].format(**problem.get("ctx", {})) if kind in PHRASES else problem["msg"]
+    value = problem["input"]
+    shown = "" if isinstance(value, Mapping) else f" = {value!r}"
+    return f"{place}{shown}: {phrase}"

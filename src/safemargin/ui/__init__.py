@@ -1,0 +1,1 @@
+"""Text, pages and options; knows no feature."""

@@ -1,0 +1,60 @@
+"""What is printed where: results on standard output, all else on standard error; and files."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count as numbers
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from safemargin.core.errors import OutputError
+
+out = Console(highlight=False)
+notes = Console(stderr=True, highlight=False)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+
+def note(words: str) -> None:
+    """One line on standard error, whatever a name in it holds."""
+    print(f"safemargin: {' '.join(words.splitlines())}", file=sys.stderr)
+
+
+def print_json(document: dict[str, object]) -> None:
+    """One document on standard output."""
+    json.dump(document, sys.stdout, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def write(path: Path, text: str) -> None:
+    """A file, or one line that says why not."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def free_folder(folder: Path) -> Path:
+    """The folder, or the first one with a number after its name that does not exist."""
+    if not folder.exists():
+        return folder
+    return next(path for number in numbers(2) if not (path := Path(f"{folder}-{number}")).exists())
+
+
+@contextmanager
+def progress_bar(words: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the time left, on standard error, gone when done."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
+        task = bar.add_task(words, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

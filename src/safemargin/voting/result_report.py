@@ -1,0 +1,99 @@
+"""What the exact result of a release tells about one person: in words, as a document, and as a picture."""
+
+from collections.abc import Sequence
+from math import floor, log10
+
+from safemargin.release.report.charts import STACK_WIDTH
+from safemargin.ui.charts import WORDS, Spec
+from safemargin.ui.document import Document
+from safemargin.ui.words import plural
+from safemargin.voting.result import ResultPrivacy
+
+SMALLEST_DRAWN = 1e-12
+"""Deltas below this are not drawn."""
+LABELS_APART = 0.14
+"""Of the width: points that are closer share a label."""
+CAPTION = "Every marked pair of epsilon and delta holds; the smaller both are, the less one vote shows"
+ASSUMPTIONS = (
+    "Votes are drawn independently: an adversary who knows that people vote alike, or who knows some of the votes, can "
+    "learn more.",
+    "Delta is the largest gap that one vote makes in the chance of anything published, not the chance of a breach.",
+    "Nobody is promised that their vote cannot be guessed: a belief that was right before is as right after.",
+)
+
+
+def small(value: float) -> str:
+    """A chance with three digits.
+
+    >>> small(0.122463), small(2.5e-9), small(0)
+    ('0.122', '2.5e-09', '0')
+    """
+    return f"{value:.3g}"
+
+
+def result_words(privacy: ResultPrivacy) -> str:
+    """One sentence that a clerk can read."""
+    return (
+        f"Publishing this result exactly is ({privacy.epsilon:g}, {small(privacy.delta)})-private "
+        f"against an adversary who believes that {privacy.belief}."
+    )
+
+
+def result_lines(privacy: ResultPrivacy) -> list[str]:
+    """What the sentence means, and what it takes for granted."""
+    first, second = privacy.pair
+    start = privacy.curve[0][1]
+    gap = f"{100 * start:.2g} in a hundred" if start >= 0.001 else f"{1e6 * start:.2g} in a million"
+    return [
+        f"Told apart best are somebody who chose {first} and somebody who chose {second}, the two rarest options: "
+        f"whatever is looked for in the result, this one choice changes its chance by at most {gap}.",
+        f"{plural(privacy.voters, 'person')} answered. Who won alone tells no more than the counts do.",
+        *ASSUMPTIONS,
+    ]
+
+
+def result_document(privacy: ResultPrivacy) -> Document:
+    """For `plan.json`."""
+    return {
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta,
+        "voters": privacy.voters,
+        "belief": privacy.belief,
+        "worst_pair": list(privacy.pair),
+        "engine": "histogram formula",
+        "curve": [list(point) for point in privacy.curve],
+        "words": result_words(privacy),
+    }
+
+
+def curve_chart(curve: Sequence[tuple[float, float]]) -> Spec:
+    """Delta against epsilon, up to where it is nothing; on a logarithmic scale if it falls far."""
+    kept = [(epsilon, delta) for epsilon, delta in curve if delta > SMALLEST_DRAWN]
+    ended = [point for point in curve if point[1] <= SMALLEST_DRAWN][:1]
+    falls_far = len(kept) > 1 and kept[-1][1] < kept[0][1] / 100
+    if not falls_far:
+        kept += [(epsilon, 0.0) for epsilon, _ in ended]
+    span = max(max((epsilon for epsilon, _ in kept), default=1.0), 1e-12)
+    values: list[Spec] = []
+    labelled = -span
+    for epsilon, delta in kept:
+        apart = epsilon - labelled >= LABELS_APART * span
+        labelled = epsilon if apart else labelled
+        values.append({"epsilon": epsilon, "delta": delta, "words": small(delta) if apart else ""})
+    x = {"field": "epsilon", "type": "quantitative", "axis": {"title": "epsilon", "grid": True, "tickCount": 5}}
+    axis: Spec = {"title": "delta", "grid": True, "tickCount": 5}
+    scale: Spec = {"nice": True, "zero": True}
+    if falls_far:
+        scale = {"type": "log", "domain": [10.0 ** floor(log10(kept[-1][1])), 1], "nice": False}
+        axis["format"] = "~e"
+    y = {"field": "delta", "type": "quantitative", "scale": scale, "axis": axis}
+    return {
+        "data": {"values": values},
+        "width": STACK_WIDTH - 120,
+        "height": 220,
+        "layer": [
+            {"mark": {"type": "line", "color": "#0072b2"}, "encoding": {"x": x, "y": y}},
+            {"mark": {"type": "point", "filled": True, "size": 50, "color": "#0072b2"}, "encoding": {"x": x, "y": y}},
+            {"mark": {**WORDS, "dy": -8}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
+        ],
+    }
