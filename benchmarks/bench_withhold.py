@@ -23,7 +23,7 @@ import numpy as np
 
 from safemargin.audit.audit import audit
 from safemargin.core.lattice import Lattice, flat, lattice
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.randomness import numpy_generator
 from safemargin.core.target import Target
 from safemargin.io.tables import read_published
@@ -67,7 +67,7 @@ def random_table(shape: tuple[int, ...], people: int) -> Lattice:
 
 def recovered(path: Path) -> tuple[int, int]:
     """Withheld counts of a file, and how many of them follow from the rest."""
-    attempts = audit(Release(read_published([path]), Target())).attempts
+    attempts = audit(Publication(read_published([path]), Target())).attempts
     attempt = next(one for one in attempts if one.attack == "withheld")
     return attempt.looked_at, len(attempt.findings)
 

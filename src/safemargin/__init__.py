@@ -18,7 +18,7 @@ try:
     from safemargin.bounds.exposure import Exposure
     from safemargin.core.errors import SafemarginError
     from safemargin.core.onlooker import Onlooker
-    from safemargin.core.publication import Release
+    from safemargin.core.publication import Publication
     from safemargin.core.table import Table
     from safemargin.core.target import Target
     from safemargin.release.decide.decide import decide
@@ -36,7 +36,7 @@ __all__ = [
     "Onlooker",
     "Plan",
     "Project",
-    "Release",
+    "Publication",
     "SafemarginError",
     "Table",
     "Target",

@@ -1,4 +1,4 @@
-"""The command line: parse, call one library function, print. One file per group of commands."""
+"""The menu: every command, the function that holds it, and the group it is listed in. Nothing is decided here."""
 
 import os
 import sys
@@ -16,30 +16,36 @@ from safemargin.ui.terminal import note
 __all__ = ["app", "main", "process"]
 
 COMMANDS = {
-    "demo": "projects",
-    "init": "projects",
-    "release": "releases",
-    "compare": "comparisons",
-    "bound": "tables",
-    "audit": "tables",
-    "withhold": "withholding",
-    "swap": "swapping",
-    "swap-rates": "swap_rates",
-    "simulate": "simulations",
-    "guarantee": "guarantees",
-    "fiber": "fibers",
-    "topdown": "topdown",
-    "verify": "proofs",
-    "ledger": "ledgers",
-    "noise": "noise",
-    "outcome": "outcomes",
-    "schema": "projects",
+    "demo": "release.project_cli:demo",
+    "init": "release.project_cli:init",
+    "release": "release.cli:release",
+    "compare": "release.compare.cli:compare",
+    "bound": "release.bound_cli:bound",
+    "audit": "audit.cli:audit",
+    "withhold": "suppress.cli:withhold",
+    "swap": "swap.cli:swap",
+    "swap-rates": "swap.rates_cli:swap_rates",
+    "simulate": "swap.simulate_cli:simulate",
+    "guarantee": "guarantees.cli:guarantee",
+    "fiber": "fiber.cli:fiber",
+    "topdown": "topdown.cli:topdown",
+    "verify": "verify.cli:verify",
+    "ledger": "release.ledger.cli:ledger",
+    "noise": "noise.cli:noise",
+    "outcome": "voting.cli:outcome",
+    "schema": "release.project_cli:schema",
 }
-"""Every command, in the order of the help, and the file beside this one that holds it under the same name."""
+"""Every command in the order of the help, and where its function is. A file is loaded only for its own command."""
+
+ADDED = {"guarantee": {"check": "swap.check_cli:check"}}
+"""Members of a group that another feature holds."""
+
+OF_PROJECTS = {"outcome": "release.outcome_cli:outcome"}
+"""Commands that are another function where a project file is given."""
 
 
-def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The program with these commands; a file is loaded only for commands in it."""
+def app(names: Iterable[str] = COMMANDS, project: bool = False) -> typer.Typer:
+    """The program with these commands."""
     program = typer.Typer(
         help="Publish group counts exactly where that is provably safe, protected where it is not.",
         no_args_is_help=True,
@@ -49,12 +55,21 @@ def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     program.callback(invoke_without_command=True)(_root)
     for name in names:
-        command = getattr(import_module(f"{__name__}.{COMMANDS[name]}"), name.replace("-", "_"))
+        command = _load(OF_PROJECTS.get(name, COMMANDS[name]) if project else COMMANDS[name])
         if isinstance(command, typer.Typer):
+            for member, place in ADDED.get(name, {}).items():
+                if member not in {each.name for each in command.registered_commands}:
+                    command.command(member)(_load(place))
             program.add_typer(command, name=name)
         else:
             program.command(name)(command)
     return program
+
+
+def _load(place: str) -> typer.Typer:
+    module, _, name = place.partition(":")
+    command: typer.Typer = getattr(import_module(f"safemargin.{module}"), name)
+    return command
 
 
 def main() -> None:
@@ -62,8 +77,9 @@ def main() -> None:
     warnings.simplefilter("always")
     warnings.showwarning = _note_warning
     try:
-        asked = sys.argv[1:2]
-        app(asked if asked and asked[0] in COMMANDS else COMMANDS)(prog_name="safemargin")
+        name, given = sys.argv[1:2], sys.argv[2:]
+        project = any(text.endswith(".toml") for text in given)
+        app(name if name and name[0] in COMMANDS else COMMANDS, project)(prog_name="safemargin")
     except SafemarginError as error:
         note(str(error))
         sys.exit(2)
@@ -79,7 +95,7 @@ def process() -> NoReturn:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:  # nobody reads on
+    except OSError:  # stdout was closed (broken pipe)
         code = 1
     os._exit(code)
 

@@ -16,7 +16,7 @@ from safemargin.core.arrays import frozen
 from safemargin.core.guarantee import Guarantee
 from safemargin.core.margins import knowing
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import PublishedTable
 from safemargin.core.target import Target
 from safemargin.io.tidy import read_tidy
@@ -50,7 +50,7 @@ def hiding(place: Town, *groups: str) -> PublishedTable:
 
 def test_every_attack_reports() -> None:
     place = city()
-    findings = audit(Release((margin(place, ()), margin(place, ("p",))), Target()))
+    findings = audit(Publication((margin(place, ()), margin(place, ("p",))), Target()))
     assert [attempt.attack for attempt in findings.attempts] == list(ATTACKS)
     assert findings.is_safe == (not any(attempt.findings for attempt in findings.attempts))
 
@@ -58,7 +58,7 @@ def test_every_attack_reports() -> None:
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_a_single_withheld_group_follows_by_subtraction(composition: str) -> None:
     place = city()
-    release = Release((margin(place, ()), margin(place, ("p",)), hiding(place, "q1")), Target(beta=0.45, kappa=5))
+    release = Publication((margin(place, ()), margin(place, ("p",)), hiding(place, "q1")), Target(beta=0.45, kappa=5))
     findings = audit(release, Onlooker(roll=rolls(place, composition)))
     broken = by(findings, "subtraction").findings
     assert {(one.cell["q"], one.option) for one in broken} == {("q1", "A"), ("q1", "B")}
@@ -70,7 +70,9 @@ def test_a_single_withheld_group_follows_by_subtraction(composition: str) -> Non
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_two_withheld_groups_do_not(composition: str) -> None:
     place = city()
-    release = Release((margin(place, ()), margin(place, ("p",)), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5))
+    release = Publication(
+        (margin(place, ()), margin(place, ("p",)), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5)
+    )
     findings = audit(release, Onlooker(roll=rolls(place, composition)))
     assert by(findings, "subtraction").findings == ()
     assert by(findings, "subtraction").looked_at == 4
@@ -88,7 +90,7 @@ def test_two_withheld_groups_do_if_the_roll_leaves_no_choice() -> None:
     }
     votes = {cell: (15, 15) if cell[1] == "q0" else (n, 0) for cell, n in people.items()}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "q2")), ("A", "B"), people, votes)
-    release = Release((margin(place, ()), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5))
+    release = Publication((margin(place, ()), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5))
     assert by(audit(release, Onlooker(roll=rolls(place, "sizes"))), "subtraction").people_exposed == 62
     assert by(audit(release), "subtraction").findings != ()  # nobody chose B there: that follows without any roll
 
@@ -98,7 +100,7 @@ def test_unanimous_groups_are_found_by_looking() -> None:
     place = Town(
         ("q",), (("q0", "q1", "q2"),), ("A", "B"), people, {("q0",): (14, 16), ("q1",): (7, 0), ("q2",): (0, 3)}
     )
-    release = Release((margin(place, ()), margin(place, ("q",))), Target(kappa=1))
+    release = Publication((margin(place, ()), margin(place, ("q",))), Target(kappa=1))
     for composition in COMPOSITIONS:
         found = by(audit(release, Onlooker(roll=rolls(place, composition))), "slices")
         assert {(one.cell["q"], one.option, one.people) for one in found.findings} == {("q1", "A", 7), ("q2", "B", 3)}
@@ -123,7 +125,7 @@ def test_groups_that_overlap_have_all_their_people(composition: str) -> None:
     people = {("q0",): 30, ("q1",): 25, ("q2",): 15}
     votes = {("q0",): (30, 0), ("q1",): (12, 13), ("q2",): (8, 7)}
     place = Town(("q",), (("q0", "q1", "q2"),), ("A", "B"), people, votes)
-    release = Release((margin(place, ()), overlapping(place)), Target(kappa=1))
+    release = Publication((margin(place, ()), overlapping(place)), Target(kappa=1))
     found = by(audit(release, Onlooker(roll=rolls(place, composition))), "slices")
     assert [(one.cell["q"], one.option, one.people) for one in found.findings] == [("q0", "A", 30)]
     assert (found.looked_at, found.people_exposed) == (4, 30)
@@ -141,7 +143,7 @@ def test_a_roll_with_areas_and_their_parts_counts_nobody_twice() -> None:
         [(("q0",), None, 30), (("q1",), None, 25), (("q2",), None, 15), (("q1 | q2",), None, 40)],
         measure="people",
     )
-    release = Release((margin(place, ()), overlapping(place)), Target(kappa=1))
+    release = Publication((margin(place, ()), overlapping(place)), Target(kappa=1))
     plain, wide = (by(audit(release, Onlooker(roll=(each,))), "slices") for each in (roll, nested))
     assert plain == wide and plain.looked_at == 4
 
@@ -152,7 +154,7 @@ def test_joint_collapse_is_found() -> None:
     votes = {("p0", "q0"): (0,), ("p0", "q1"): (50,), ("p1", "q0"): (50,)}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1")), ("A",), people, votes)
     tables = (margin(place, ()), margin(place, ("p",)), margin(place, ("q",)))
-    findings = audit(Release(tables, Target(beta=0.2, kappa=100)), Onlooker(roll=rolls(place, "joint")))
+    findings = audit(Publication(tables, Target(beta=0.2, kappa=100)), Onlooker(roll=rolls(place, "joint")))
     assert by(findings, "slices").findings == ()
     found = by(findings, "joint").findings
     assert [(one.cell, one.people, one.lower, one.upper) for one in found] == [({"p": "p0", "q": "q0"}, 100, 0, 0)]
@@ -170,7 +172,7 @@ def test_whatever_the_joint_attack_claims_is_true(composition: str) -> None:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        for one in by(audit(Release(tuple(tables), Target(beta=0.1, kappa=3)), onlooker), "joint").findings:
+        for one in by(audit(Publication(tuple(tables), Target(beta=0.1, kappa=3)), onlooker), "joint").findings:
             columns = [fiber.axes.index(axis) for axis in one.cell]
             parts = [frozenset(text.split(" | ")) for text in one.cell.values()]
             inside = [
@@ -189,7 +191,7 @@ def naive_merge(kappa: int, *, groups: list[tuple[str, ...]], votes: dict[str, t
     people = {(name,): sum(counts) for name, counts in votes.items()}
     place = Town(("q",), (tuple(votes),), ("A", "B"), people, {(name,): counts for name, counts in votes.items()})
     table = margin(place, ("q",), groups=[groups])
-    release = Release((margin(place, ()), table), Target(beta=0.05, kappa=kappa), rule=RULE)
+    release = Publication((margin(place, ()), table), Target(beta=0.05, kappa=kappa), rule=RULE)
     return audit(release, Onlooker(roll=rolls(place, "sizes"), knows_rule=True))
 
 
@@ -211,7 +213,7 @@ def test_an_onlooker_who_does_not_know_the_rule_cannot_use_it() -> None:
     people = {(name,): sum(counts) for name, counts in votes.items()}
     place = Town(("q",), (tuple(votes),), ("A", "B"), people, {(name,): counts for name, counts in votes.items()})
     table = margin(place, ("q",), groups=[[("q0",), ("q1", "q2")]])
-    release = Release((margin(place, ()), table), Target(beta=0.05, kappa=10), rule=RULE)
+    release = Publication((margin(place, ()), table), Target(beta=0.05, kappa=10), rule=RULE)
     assert by(audit(release, Onlooker(roll=rolls(place, "sizes"))), "rule").findings == ()
 
 
@@ -242,7 +244,7 @@ def test_no_attack_finds_anything_in_what_was_decided(protect: str) -> None:
 def test_a_release_of_tier_0_alone_is_not_an_attack() -> None:
     place = city()
     for composition in COMPOSITIONS:
-        findings = audit(Release((margin(place, ()),), Target(beta=0.05)), Onlooker(roll=rolls(place, composition)))
+        findings = audit(Publication((margin(place, ()),), Target(beta=0.05)), Onlooker(roll=rolls(place, composition)))
         assert findings.is_safe, composition
 
 
@@ -251,7 +253,7 @@ def test_categories_without_people_are_not_a_finding() -> None:
     votes = dict.fromkeys(people, (9, 11))
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "nobody")), ("A", "B"), people, votes)
     table = place.table()
-    release = Release((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), Target(kappa=5))
+    release = Publication((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), Target(kappa=5))
     for composition in ("joint", "sizes"):
         assert by(audit(release, knowing(table, composition)), "joint").findings == (), composition
 
@@ -267,7 +269,7 @@ def test_precincts_of_north_carolina_2018(data_sets: Path) -> None:
         axes=("county_name", "precinct", "district", "mode"),
         skip=[("votes", "-1")],
     )
-    findings = audit(Release((table,), Target()))
+    findings = audit(Publication((table,), Target()))
     seconds = time.process_time() - start
     found = by(findings, "slices")
     assert (len(found.findings), found.looked_at, found.people_exposed) == (378, 5_844, 1_084)
@@ -299,7 +301,7 @@ def test_running_the_rule_backwards_tells_nothing(protect: str) -> None:
     assert len({chose[1] for chose in possible}) > 1 and len({chose[3] for chose in possible}) > 1
 
 
-def noised(place: Town, counts: dict[str, int], choice: float | None) -> Release:
+def noised(place: Town, counts: dict[str, int], choice: float | None) -> Publication:
     """A release in which the sites in `counts` carry noise, as printed, and say how they were chosen."""
     rows = [
         ((q,), option, None if q in counts else place.count(("q",), ((q,),), option))
@@ -315,7 +317,7 @@ def noised(place: Town, counts: dict[str, int], choice: float | None) -> Release
     status = tuple("noised" if (q,)[0] in counts else "exact" for (q,), _, _ in rows)
     table = replace(table, noisy=frozen(printed), status=status)
     promise = Guarantee("two-sided geometric", "", 1.0, (), count=0.5, choice=choice)
-    return Release((margin(place, ()), table), Target(beta=0.05, kappa=5), (promise,), rule=RULE)
+    return Publication((margin(place, ()), table), Target(beta=0.05, kappa=5), (promise,), rule=RULE)
 
 
 def sites() -> Town:

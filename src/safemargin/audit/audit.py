@@ -16,8 +16,7 @@ from safemargin.audit.withheld import withheld
 from safemargin.bounds.bound import bound
 from safemargin.bounds.sharp import Progress
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
-from safemargin.noise.attacks.denoising import denoising
+from safemargin.core.publication import Publication
 
 __all__ = ["ATTACKS", "Rerun", "audit"]
 
@@ -33,7 +32,7 @@ and `backwards` where the rule can be run on all that is possible."""
 
 
 def audit(
-    release: Release,
+    release: Publication,
     onlooker: Onlooker | None = None,
     *,
     target: tuple[str, ...] | None = None,
@@ -42,8 +41,6 @@ def audit(
     enough: int | None = None,
     fiber: bool = False,
     judged: Mapping[str, int] | None = None,
-    variance: float | None = None,
-    noise_bound: int | None = None,
     rerun: Rerun | None = None,
     progress: Progress | None = None,
 ) -> Findings:
@@ -51,8 +48,7 @@ def audit(
     as in `bound`.
 
     With more than two options the limits depend on the totals. `judged` gives those of a release that does not print
-    them exactly; no attack uses them. With the `variance` of the noise, and perhaps its bound, noisy counts are
-    attacked too. `rerun` is the whole rule, for an onlooker who knows it to run backwards.
+    them exactly; no attack uses them. `rerun` is the whole rule, for an onlooker who knows it to run backwards.
     """
     onlooker = onlooker or Onlooker()
     exposure = bound(
@@ -73,8 +69,6 @@ def audit(
     attacks += [] if promise_of(release) is None else [noise]
     attacks += [] if onlooker.past is None else [earlier]
     attempts = tuple(attack(situation) for attack in attacks)
-    if variance is not None:
-        attempts += denoising(release.tables, variance, noise_bound)
     if rerun is not None and onlooker.knows_rule:
         attempt = backwards(situation, rerun)
         attempts = (*attempts, attempt) if attempt.looked_at else attempts

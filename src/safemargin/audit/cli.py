@@ -18,7 +18,7 @@ from safemargin.bounds.sources import sources_of
 from safemargin.bounds.system import measured_slack
 from safemargin.core.errors import InputError
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import PublishedTable
 from safemargin.core.target import Target
 from safemargin.io.onlooker import public, read_tables, remembering
@@ -64,10 +64,6 @@ def audit(
     ] = None,
     earlier: Remembered = None,
     earlier_roll: EarlierRolls = None,
-    variance: Annotated[
-        float | None, typer.Option("--noise-variance", help="Variance of noisy counts: attack those too.")
-    ] = None,
-    noise_bound: Annotated[int | None, typer.Option(help="Largest size of that noise, if it is known.")] = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also prove every interval in this JSON file.")] = None,
     as_json: Json = False,
@@ -85,8 +81,8 @@ def audit(
     onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, share(tolerance))
     promises = () if manifest is None else read_promises(manifest)
-    release = Release(tables, aim, guarantees=promises, rule=rule)
-    findings = _attack(release, onlooker, slack, Ask.of(target, aim, decide), variance, noise_bound)
+    release = Publication(tables, aim, guarantees=promises, rule=rule)
+    findings = _attack(release, onlooker, slack, Ask.of(target, aim, decide))
     export_cells(export, findings.exposure, aim)
     if certificate is not None:
         sources = sources_of(files, "table", count, option, by, skip)
@@ -100,9 +96,7 @@ def audit(
         raise typer.Exit(1)
 
 
-def _attack(
-    release: Release, onlooker: Onlooker, slack: int, effort: Ask, variance: float | None, noise_bound: int | None
-) -> Findings:
+def _attack(release: Publication, onlooker: Onlooker, slack: int, effort: Ask) -> Findings:
     with progress_bar("attacking") as progress:
         return run_audit(
             release,
@@ -112,8 +106,6 @@ def _attack(
             sharp=True,
             enough=effort.enough,
             fiber=effort.fiber,
-            variance=variance,
-            noise_bound=noise_bound,
             progress=progress,
         )
 

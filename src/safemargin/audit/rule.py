@@ -8,7 +8,7 @@ from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.rule import hull, suspects
 from safemargin.core.guarantee import Guarantee
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import Group, PublishedTable, label
 
 
@@ -91,7 +91,7 @@ def _counts(table: PublishedTable, rows: np.ndarray) -> np.ndarray:
     return counts
 
 
-def promise_of(release: Release) -> Guarantee | None:
+def promise_of(release: Publication) -> Guarantee | None:
     """What a release promises about its noise."""
     return next((each for each in release.guarantees if each.count is not None), None)
 

@@ -9,7 +9,7 @@ from safemargin.bounds.membership import complete, layers
 from safemargin.bounds.system import complete_total, seen_in
 from safemargin.core.arrays import IntArray, group_sums, row_keys
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import PublishedTable
 from safemargin.core.target import Limits
 
@@ -18,7 +18,7 @@ from safemargin.core.target import Limits
 class Situation:
     """One onlooker in front of one release; `slack` is how far sealed totals may be apart."""
 
-    release: Release
+    release: Publication
     onlooker: Onlooker
     exposure: Exposure
     limits: Limits

@@ -11,6 +11,8 @@ from safemargin.core.errors import InputError
 
 SCHEMA = 1
 KIND = "bounds"
+SUPPRESSION = "safemargin-pattern"
+"""The kind of a certificate about suppressed cells."""
 ROLES = ("table", "roll", "fact")
 DUAL, SEARCH, UNLIMITED = "dual", "search", "no limit"
 SHOWN_BY = (DUAL, SEARCH, UNLIMITED)

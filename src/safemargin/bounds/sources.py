@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from safemargin.bounds.certificate import Source, source_of
+from safemargin.core.published import PublishedTable
 from safemargin.io.onlooker import axes, skip_rules
+from safemargin.io.tidy import read_tidy
 
 
 def sources_of(
@@ -12,3 +14,8 @@ def sources_of(
     """How `files` are read, for a certificate."""
     reading = {"count": count, "option": option, "by": axes(by), "skip": skip_rules(skip)}
     return [source_of(file, role, **reading) for file in files or []]
+
+
+def read_source(path: Path, source: Source) -> PublishedTable:
+    """A file that a certificate speaks about, as it says."""
+    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from safemargin.bounds.certificate import KIND, SCHEMA
-from safemargin.suppress.pattern import KIND as PATTERN
+from safemargin.bounds.certificate import KIND, SCHEMA, SUPPRESSION
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Verification:
                 yield f"  {_many(self.search, 'end')} not proved by the certificate: a search closed the last gap."
             if self.unlimited:
                 yield f"  {_many(self.unlimited, 'end')} that no file limits."
-        elif self.kind == PATTERN:
+        elif self.kind == SUPPRESSION:
             yield f"{_many(self.cells, 'withheld count')}, {_many(self.tables, 'table')} of whole people, all checked:"
             yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
         if self.slack:

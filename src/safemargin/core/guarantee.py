@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from safemargin.core.errors import InputError
 from safemargin.core.universe import Invariant, Population
 
 Amount = Fraction | float
@@ -145,3 +146,26 @@ def about_a_person(mechanism: str, statement: str, epsilon: float, delta: float 
     """A promise about one person more or less, except for results of probability `delta`."""
     measure = Measure.APPROXIMATE if delta else Measure.PURE
     return Guarantee(mechanism, statement, epsilon, change=ONE_PERSON, measure=measure, delta=delta)
+
+
+def epsilon_of(rho: float, delta: float) -> float:
+    """The epsilon at `delta` of `rho` of zero-concentrated privacy: Canonne, Kamath and Steinke (2020), corollary 13.
+
+    >>> round(epsilon_of(293764 / 114921, 1e-10), 2)
+    17.14
+    """
+    if not 0 < delta < 1:
+        raise InputError(f"delta = {delta}: must be between 0 and 1; nearest is a small one, as 1e-10")
+    if not 0 < rho < math.inf:
+        raise InputError(f"rho = {rho}: must be positive and finite; nearest is a small one, as 0.01")
+
+    def epsilon(order: float) -> float:
+        return rho * order + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+
+    # Convex in log(order - 1): golden section.
+    low, high = math.log(1e-9), math.log(1e9)
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(200):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if epsilon(1 + math.exp(left)) < epsilon(1 + math.exp(right)) else (left, high)
+    return max(0.0, epsilon(1 + math.exp((low + high) / 2)))

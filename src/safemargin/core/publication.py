@@ -1,4 +1,4 @@
-"""The only thing that leaves: published tables and public metadata, nothing secret."""
+"""What the public sees: tables and public metadata, nothing secret. Ours, or somebody else's."""
 
 from dataclasses import dataclass, field
 
@@ -6,20 +6,18 @@ from safemargin.core.arrays import IntArray
 from safemargin.core.guarantee import Guarantee
 from safemargin.core.published import PublishedTable
 from safemargin.core.target import Target
-from safemargin.release.plan import Certificate
 
 
 @dataclass(frozen=True)
-class Release:
-    """Tables to publish with the target they meet, the promises made and the certificate.
+class Publication:
+    """Published tables, the target to judge them by, and what is stated beside them.
 
-    `witness` tables prove the certificate; they hold the joint roll and are written only where that is public.
+    `witness` tables prove that nothing is disclosed; they hold the joint roll and are written only where that is
+    public.
     """
 
     tables: tuple[PublishedTable, ...]
     target: Target
     guarantees: tuple[Guarantee, ...] = ()
-    certificate: Certificate | None = None
-    onlookers: tuple[str, ...] = ()
     rule: str = ""
     witness: tuple[IntArray, ...] = field(default=(), hash=False, compare=False)

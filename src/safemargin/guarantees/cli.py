@@ -32,11 +32,9 @@ from safemargin.guarantees.report import (
     beside_document,
     beside_page,
     certificate_document,
-    checked_document,
     contrast_document,
     conversion_document,
     show_beside,
-    show_checked,
     show_contrast,
     show_conversion,
     show_guarantee,
@@ -50,13 +48,15 @@ from safemargin.guarantees.swap_curves import (
     census_strata,
     curves_document,
     curves_page,
+    rate_document,
     rate_page,
     show_curves,
+    show_rate,
+    show_rates,
 )
 from safemargin.guarantees.swap_loss import rate_of, rates_for
 from safemargin.guarantees.verified_report import show_verified, verified_document
-from safemargin.swap.check import WAYS, check_swapping
-from safemargin.swap.report import rate_document, show_rate, show_rates
+from safemargin.ui.options import whole_numbers
 from safemargin.ui.terminal import Json, notes, out, print_json, write
 
 guarantee = typer.Typer(
@@ -112,7 +112,7 @@ def rates(
     Example: safemargin guarantee rates --largest-stratum 2,1000,1000000 --rates 0.05,0.5 --out curves.html
     """
     asked = tuple(rate_of(part) for part in at.split(","))
-    found = census_strata(COUNTERFACTUAL, asked) if census else Curves(by_size(_numbers(largest)), asked)
+    found = census_strata(COUNTERFACTUAL, asked) if census else Curves(by_size(whole_numbers(largest)), asked)
     if page is not None:
         title = "Had the households of the 2020 census been swapped" if census else "Epsilon of swapping"
         write(page, curves_page(title, found))
@@ -239,40 +239,6 @@ def show(
 
 
 @guarantee.command()
-def check(
-    held: Annotated[str, typer.Option(help="Counts of the held values of a small stratum, e.g. 1,1,2,2.")],
-    swapped: Annotated[str, typer.Option(help="Counts of the swapped values.")],
-    rate: Annotated[str, typer.Option(help="Swap rate, e.g. 0.1, or one for each held value.")],
-    variant: Annotated[str, typer.Option(help=f"One of {', '.join(WAYS)}.")] = "permutation",
-    imputed: Annotated[
-        str | None, typer.Option(help="Held values, counted from 0, of imputed records: never selected.")
-    ] = None,
-    without: Annotated[str, typer.Option(help="Invariant that is dropped: held or swapped.")] = "",
-    as_json: Json = False,
-) -> None:
-    """The exact loss of swapping on a small stratum, and whether the promise of Theorem 1 holds there.
-
-    Example: safemargin guarantee check --held 1,1,1 --swapped 1,1,1 --rate 0.1 --variant pairs
-    """
-    rates = [rate_of(part) for part in rate.split(",")]
-    with notes.status("going through all permutations"):
-        found, claimed, exact = check_swapping(
-            _numbers(held),
-            _numbers(swapped),
-            rates[0] if len(rates) == 1 else rates,
-            variant,
-            imputed=() if imputed is None else _numbers(imputed),
-            without=without,
-        )
-    if as_json:
-        print_json(checked_document(found, claimed, exact))
-    else:
-        show_checked(out, found, claimed, exact)
-    if found.verdict is Holds.VIOLATED:
-        raise typer.Exit(1)
-
-
-@guarantee.command()
 def verify(
     file: Annotated[Path, typer.Argument(help="Data sets, laws of the output and the promise (JSON).")],
     as_json: Json = False,
@@ -351,10 +317,3 @@ def _amount(name: str, text: str) -> Fraction:
     if found > LARGEST:
         raise InputError(f"{name} {text}: is larger than {LARGEST:.0e}")
     return found
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"{text!r}: must be whole numbers between commas, e.g. 1,1,2,2") from None

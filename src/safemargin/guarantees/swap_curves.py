@@ -11,9 +11,19 @@ from rich.text import Text
 
 from safemargin.core.errors import InputError
 from safemargin.guarantees.census import Alternative
-from safemargin.guarantees.swap_loss import Rate, best_rate, curve, short_rate, swap_epsilon
-from safemargin.release.report.charts import STACK_WIDTH
-from safemargin.ui.charts import WORDS, Spec, to_svg
+from safemargin.guarantees.swap_loss import (
+    Rate,
+    best_rate,
+    curve,
+    gap_bound,
+    hardest,
+    moved,
+    rates_for,
+    short_rate,
+    swap_epsilon,
+    tightness,
+)
+from safemargin.ui.charts import STACK_WIDTH, WORDS, Spec, to_svg
 from safemargin.ui.document import SCHEMA, Document, finite
 from safemargin.ui.markup import element, figure, joined, paragraphs, section
 from safemargin.ui.markup import table as html_table
@@ -22,19 +32,14 @@ from safemargin.ui.words import percent
 
 REFERENCE = (2, 10, 1_000, 1_000_000)
 """Sizes of the largest stratum that a picture shows beside the one at hand."""
-
 TOP = 24.0
 """The largest epsilon that is drawn."""
-
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8f86c9", "#888888"]
-
 CAPTION = "Epsilon by rate and size of the largest stratum; the circle is the rate at hand"
-
 CURVE_WORDS = (
     "One line per size of the largest stratum; the diamond is its smallest epsilon. A smaller stratum has a smaller "
     "epsilon because more is fixed, not because more is protected: do not compare lines."
 )
-
 X: Spec = {
     "field": "rate",
     "type": "quantitative",
@@ -244,3 +249,59 @@ def rate_words(rate: float) -> str:
 
 def _two_digits(epsilon: float) -> str:
     return "infinite" if math.isinf(epsilon) else f"{epsilon:.2f}"
+
+
+def rate_document(rate: Rate, largest: int, wanted: float | None = None) -> Document:
+    """What a swap rate promises; where it was found for a `wanted` epsilon, that one is told."""
+    epsilon = swap_epsilon(rate, largest) if wanted is None else wanted
+    best, least = best_rate(largest) if largest else (None, 0.0)
+    bounded = largest > 0 and 0 < rate < 1
+    often = hardest(rate, largest) if bounded else None
+    return {
+        "schema": SCHEMA,
+        "rate": float(rate),
+        "largest_stratum": largest,
+        "epsilon": epsilon if math.isfinite(epsilon) else "infinite",
+        "best": None if best is None else {"rate": best, "epsilon": least},
+        "lower_bound": tightness(rate, largest).lower if bounded else None,
+        "lower_bound_values": None if not bounded else "all different" if often is None else list(often),
+        "gap_bound": gap_bound(largest) if largest else None,
+        "moved": moved(rate, largest),
+        "rates": list(rates_for(max(epsilon, least), largest)) if largest and math.isfinite(epsilon) else None,
+    }
+
+
+def show_rate(console: Console, rate: Rate, largest: int) -> None:
+    """What a swap rate promises, in words."""
+    epsilon = swap_epsilon(rate, largest)
+    if largest == 0:
+        console.print(Text("epsilon 0: no stratum holds two different records, so nothing is exchanged or protected."))
+        return
+    best, least = best_rate(largest)
+    if math.isinf(epsilon):
+        console.print(Text(f"epsilon is infinite at a rate of {float(rate):g}: choose one between 0 and 1."))
+    else:
+        lower = tightness(rate, largest).lower
+        stratum = f"{largest:,} records in the largest stratum"
+        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}"))
+        console.print(
+            Text(
+                f"A stratum whose values {hardest_words(rate, largest)} loses {lower:.4f}, so no analysis can show less."
+            )
+        )
+    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {rate_words(best)}."))
+
+
+def hardest_words(rate: Rate, largest: int) -> str:
+    """The values of a stratum that is the hardest to protect."""
+    often = hardest(rate, largest)
+    if often is None:
+        return "are all different"
+    return f"occur {', '.join(f'{each:,}' for each in often[:-1])} and {often[-1]:,} times"
+
+
+def show_rates(console: Console, epsilon: float, largest: int) -> None:
+    """The two rates that promise an epsilon."""
+    low, high = map(rate_words, rates_for(epsilon, largest))
+    stratum = f"{largest:,} records in the largest stratum"
+    console.print(Text(f"epsilon {epsilon:g} with {stratum}: rate {low} or {high}"))

@@ -3,14 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from safemargin.bounds.certificate import Source
 from safemargin.core.earlier import recall
 from safemargin.core.errors import InputError
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.published import PublishedTable
 from safemargin.io.facts import check_facts
 from safemargin.io.tables import read_published
-from safemargin.io.tidy import read_tidy
 
 
 def read_tables(
@@ -76,11 +74,6 @@ def _tables_in(folder: Path) -> list[Path]:
         if found := sorted(folder.glob(f"*.{ending}")):
             return found
     raise InputError(f"{folder}: holds no table (CSV or Parquet)")
-
-
-def read_source(path: Path, source: Source) -> PublishedTable:
-    """A file that a certificate speaks about, as it says."""
-    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)
 
 
 def skip_rules(skip: list[str] | None) -> tuple[tuple[str, str], ...]:

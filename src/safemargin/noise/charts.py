@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from safemargin.noise.plan import FATES, NoisePlan
-from safemargin.release.report.charts import STACK_WIDTH
-from safemargin.ui.charts import Spec
+from safemargin.ui.charts import STACK_WIDTH, Spec
 
 FATE_COLOURS = {
     "survives": "#0072b2",

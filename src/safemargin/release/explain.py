@@ -11,12 +11,12 @@ from safemargin.bounds.certificate import Source, source_of
 from safemargin.bounds.proof import certificate
 from safemargin.core.margins import as_published, printed
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
 from safemargin.core.published import PublishedTable
 from safemargin.core.table import Table
 from safemargin.io.folder import WRITERS, file_name
 from safemargin.io.tidy import read_tidy
 from safemargin.io.tidy_rows import rows_of
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Plan, Rejected
 
 MOST_COUNTS = 2_000
@@ -31,7 +31,7 @@ class Explained:
     certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-def explain(plan: Plan, release: Release, table: Table, facts: Iterable[PublishedTable] = ()) -> Explained:
+def explain(plan: Plan, release: Draft, table: Table, facts: Iterable[PublishedTable] = ()) -> Explained:
     """Certificates of what margins that were refused would give away, beside everything that is published.
 
     They hold for somebody who knows the joint roll and the `facts`. There is none where a cell stayed undecided, where

@@ -1,20 +1,31 @@
 """What the exact result of a project discloses."""
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from safemargin.core.errors import InputError
 from safemargin.release.project import Project
 from safemargin.release.release import privacy_of
 from safemargin.release.tabulate import tabulate
-from safemargin.ui.terminal import out, print_json
+from safemargin.ui.terminal import Json, out, print_json
 from safemargin.voting.result_report import result_document, result_lines
 
 
-def outcome_of_project(path: Path, as_json: bool) -> None:
+def outcome(
+    path: Annotated[Path, typer.Argument(metavar="PROJECT", help="Project file (TOML).")], as_json: Json = False
+) -> None:
+    """What the exact result of a project discloses about one person.
+
+    Example: safemargin outcome project.toml
+    """
     project = Project.load(path)
     privacy = privacy_of(project, tabulate(project))
     if privacy is None:
-        raise InputError(f"{path}: the result has fewer than two options, or no answers; nothing can be told apart")
+        raise InputError(
+            f"{path}: the result has fewer than two options, or no answers; no two votes can be distinguished"
+        )
     document = {"schema": 1, **result_document(privacy)}
     if as_json:
         print_json(document)

@@ -9,7 +9,6 @@ import numpy as np
 from safemargin.core.arrays import frozen
 from safemargin.core.guarantee import Guarantee
 from safemargin.core.margins import as_published, merged_margin, printed, protected_margin
-from safemargin.core.publication import Release
 from safemargin.core.published import PublishedTable
 from safemargin.core.table import Table
 from safemargin.core.universe import named
@@ -17,6 +16,7 @@ from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.noise import one_count_suffices
 from safemargin.io.folder import WRITERS, file_name, json_bytes
 from safemargin.io.tidy_rows import rows_of
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Plan
 from safemargin.samplers.geometric import Geometric
 
@@ -40,7 +40,7 @@ CROSSED_RULE = (
 )
 
 
-def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Release:
+def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Draft:
     """Carry a plan out: exact counts where it says so, fresh noise where it says so, nothing of the rest."""
     tables = [as_published(table.margin(()), table.schema, "total")]
     for axis in table.schema.names:
@@ -59,7 +59,7 @@ def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Release:
     for margin in plan.margins:
         if margin.is_published:
             tables.append(printed(table, margin.axes, dict(zip(margin.axes, margin.groups, strict=True))))
-    return Release(
+    return Draft(
         tables=tuple(tables),
         target=plan.target,
         guarantees=tuple(_beside(each, plan) for each in plan.guarantees),
@@ -95,7 +95,7 @@ def _with_noise(
 
 
 def release_files(
-    release: Release, formats: Sequence[str], orders: Mapping[str, tuple[str, ...]], title: str = ""
+    release: Draft, formats: Sequence[str], orders: Mapping[str, tuple[str, ...]], title: str = ""
 ) -> dict[str, bytes]:
     """Every file of a release by name: tables in each format, the certificate, and the manifest with their hashes."""
     files: dict[str, bytes] = {}

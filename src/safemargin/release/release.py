@@ -15,7 +15,6 @@ from safemargin.core.arrays import IntArray, frozen
 from safemargin.core.earlier import Profile
 from safemargin.core.margins import COMPOSITIONS, knowing
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
 from safemargin.core.published import PublishedTable
 from safemargin.core.table import Table, Tally
 from safemargin.core.target import Target
@@ -24,6 +23,7 @@ from safemargin.io.folder import check_folder, write_folder
 from safemargin.io.tidy import read_many
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdrawn
+from safemargin.release.draft import Draft
 from safemargin.release.explain import Explained, explain
 from safemargin.release.ledger.budget import budget, recommended_kappa
 from safemargin.release.ledger.entry import Entry, Person, person, roll_of
@@ -56,7 +56,7 @@ class Outcome:
 
     table: Table
     plan: Plan
-    release: Release
+    release: Draft
     findings: tuple[Findings, ...]
     document: dict[str, object]
     certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -124,7 +124,7 @@ def rule_of(
 
 
 def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
-    """Release a project into `folder`. A release that is not certified is refused: only the report is written."""
+    """Draft a project into `folder`. A release that is not certified is refused: only the report is written."""
     check_folder(folder)
     step("reading")
     table = tabulate(project)
@@ -199,9 +199,7 @@ def _release(project: Project, table: Table, book: Book | None, folder: Path, pa
     return Outcome(table, plan, release, findings, document, certificates)
 
 
-def _attacked(
-    release: Release, table: Table, onlookers: Sequence[Onlooker], rerun: Rerun | None
-) -> tuple[Findings, ...]:
+def _attacked(release: Draft, table: Table, onlookers: Sequence[Onlooker], rerun: Rerun | None) -> tuple[Findings, ...]:
     slack = table.inconsistency.slack(int(table.totals.sum()))
     return tuple(audit(release, onlooker, slack=slack, sharp=None, rerun=rerun) for onlooker in onlookers)
 
@@ -222,7 +220,7 @@ def _write(folder: Path, files: Mapping[str, bytes], book: Book | None, entry: E
         raise
 
 
-def _entry(project: Project, table: Table, release: Release, book: Book, manifest: str, slack: int) -> Entry:
+def _entry(project: Project, table: Table, release: Draft, book: Book, manifest: str, slack: int) -> Entry:
     known = max((each.composition for each in project.onlookers), key=COMPOSITIONS.index)
     return Entry(
         population=book.section.population,

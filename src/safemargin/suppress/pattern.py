@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from safemargin.bounds.certificate import SUPPRESSION
 from safemargin.core.arrays import BoolArray, IntArray
 from safemargin.core.lattice import Lattice, Tree
 from safemargin.suppress.linked import Linked
 
-KIND = "safemargin-pattern"
+KIND = SUPPRESSION
 
 Move = tuple[tuple[int, int], ...]
 """Changes of counts that are not printed, as pairs of a place among them and what is added there."""

@@ -8,9 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.release.report.charts import STACK_WIDTH
 from safemargin.swap.rates import Measured, Trial, Trials, Tried
-from safemargin.ui.charts import Spec, to_svg
+from safemargin.ui.charts import STACK_WIDTH, Spec, to_svg
 from safemargin.ui.document import SCHEMA, Document
 from safemargin.ui.markup import element, figure, joined, paragraphs, section, table, tiles
 from safemargin.ui.page import whole_page

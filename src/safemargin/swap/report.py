@@ -1,84 +1,19 @@
 """Swapping for readers: what a rate promises, and what one run did."""
 
-import math
 from collections.abc import Callable
 
 from rich.console import Console
 from rich.text import Text
 
 from safemargin.guarantees.guarantee_file import document
-from safemargin.guarantees.swap_curves import CAPTION, CURVE_WORDS, rate_chart, rate_words
-from safemargin.guarantees.swap_loss import (
-    Rate,
-    best_rate,
-    gap_bound,
-    hardest,
-    moved,
-    rates_for,
-    short_rate,
-    swap_epsilon,
-    tightness,
-)
+from safemargin.guarantees.swap_curves import CAPTION, CURVE_WORDS, rate_chart
+from safemargin.guarantees.swap_loss import short_rate
 from safemargin.swap.swap import Swapped
 from safemargin.ui.charts import Spec, to_svg
 from safemargin.ui.document import SCHEMA, Document
 from safemargin.ui.markup import element, figure, joined, paragraphs, points, section, table, tiles
 from safemargin.ui.page import whole_page
 from safemargin.ui.words import percent
-
-
-def rate_document(rate: Rate, largest: int, wanted: float | None = None) -> Document:
-    """What a swap rate promises; where it was found for a `wanted` epsilon, that one is told."""
-    epsilon = swap_epsilon(rate, largest) if wanted is None else wanted
-    best, least = best_rate(largest) if largest else (None, 0.0)
-    bounded = largest > 0 and 0 < rate < 1
-    often = hardest(rate, largest) if bounded else None
-    return {
-        "schema": SCHEMA,
-        "rate": float(rate),
-        "largest_stratum": largest,
-        "epsilon": epsilon if math.isfinite(epsilon) else "infinite",
-        "best": None if best is None else {"rate": best, "epsilon": least},
-        "lower_bound": tightness(rate, largest).lower if bounded else None,
-        "lower_bound_values": None if not bounded else "all different" if often is None else list(often),
-        "gap_bound": gap_bound(largest) if largest else None,
-        "moved": moved(rate, largest),
-        "rates": list(rates_for(max(epsilon, least), largest)) if largest and math.isfinite(epsilon) else None,
-    }
-
-
-def show_rate(console: Console, rate: Rate, largest: int) -> None:
-    """What a swap rate promises, in words."""
-    epsilon = swap_epsilon(rate, largest)
-    if largest == 0:
-        console.print(Text("epsilon 0: no stratum holds two different records, so nothing is exchanged or protected."))
-        return
-    best, least = best_rate(largest)
-    if math.isinf(epsilon):
-        console.print(Text(f"epsilon is infinite at a rate of {float(rate):g}: choose one between 0 and 1."))
-    else:
-        lower = tightness(rate, largest).lower
-        stratum = f"{largest:,} records in the largest stratum"
-        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}"))
-        console.print(
-            Text(f"A stratum whose values {_values(rate, largest)} loses {lower:.4f}, so no analysis promises less.")
-        )
-    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {rate_words(best)}."))
-
-
-def _values(rate: Rate, largest: int) -> str:
-    """The values of a stratum that is the hardest to protect."""
-    often = hardest(rate, largest)
-    if often is None:
-        return "are all different"
-    return f"occur {', '.join(f'{each:,}' for each in often[:-1])} and {often[-1]:,} times"
-
-
-def show_rates(console: Console, epsilon: float, largest: int) -> None:
-    """The two rates that promise an epsilon."""
-    low, high = map(rate_words, rates_for(epsilon, largest))
-    stratum = f"{largest:,} records in the largest stratum"
-    console.print(Text(f"epsilon {epsilon:g} with {stratum}: rate {low} or {high}"))
 
 
 def swapped_document(found: Swapped) -> Document:

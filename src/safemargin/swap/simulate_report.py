@@ -7,10 +7,9 @@ from rich.text import Text
 
 from safemargin.core.guarantee import Guarantee
 from safemargin.guarantees.guarantee_file import document
-from safemargin.release.report.charts import STACK_WIDTH
 from safemargin.swap.simulated import Beside, Simulated
 from safemargin.swap.tables import TableError
-from safemargin.ui.charts import LETTER, WORDS, Spec, to_svg
+from safemargin.ui.charts import LETTER, STACK_WIDTH, WORDS, Spec, to_svg
 from safemargin.ui.document import SCHEMA, Document
 from safemargin.ui.markup import element, figure, joined, paragraphs, points, section, table, tiles
 from safemargin.ui.page import whole_page

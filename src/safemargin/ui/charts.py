@@ -20,6 +20,8 @@ FAMILY_SHAPES = ["cross", "circle", "triangle-down", "square", "diamond", "trian
 """Of the ways to publish, in the order in which they are compared."""
 WIDTH = 900
 """Of a picture with its labels, in pixels."""
+STACK_WIDTH = 500
+"""Of a picture that is to fit a phone."""
 LETTER = 7.0
 """Room for a letter of a label in any reader's font: the renderer measures with another one."""
 CONFIG: Spec = {

@@ -63,3 +63,10 @@ def aimed(stated: Target, beta: float | None, kappa: int | None, tau: int | None
         stated.tau if tau is None else tau,
         stated.epsilon_max,
     )
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{text!r}: must be whole numbers between commas, e.g. 1,1,2,2") from None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.release.outcome_cli import outcome_of_project
+from safemargin.core.errors import InputError
 from safemargin.ui.charts import to_svg
 from safemargin.ui.markup import element
 from safemargin.ui.page import whole_page
@@ -47,8 +47,7 @@ def outcome(
     Example: safemargin outcome --rule borda --candidates 3 --voters 50 --belief uniform
     """
     if project is not None:
-        outcome_of_project(project, as_json)
-        return
+        raise InputError(f"{project}: is not a project file; its name must end in .toml")
     beliefs = tuple(belief or (["result"] if votes else ["uniform"]))
     points = CURVE if curve or page is not None else ()
     question = Question(

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from math import floor, log10
 
-from safemargin.release.report.charts import STACK_WIDTH
-from safemargin.ui.charts import WORDS, Spec
+from safemargin.ui.charts import STACK_WIDTH, WORDS, Spec
 from safemargin.ui.document import Document
 from safemargin.ui.words import plural
 from safemargin.voting.result import ResultPrivacy

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from safemargin.audit.findings import Attempt, Finding
 from safemargin.core.errors import InputError
 from safemargin.core.published import PublishedTable
 from safemargin.noise.attacks.averaging import averaging
@@ -66,27 +65,3 @@ def denoise(
         then = Layout(both.categories, both.blocks[len(layout.blocks) :])
         attacks["changes"] = tuple(changes(now, then, spread))
     return Denoised(spread, variance is None, revealed, known, attacks)
-
-
-def denoising(tables: Sequence[PublishedTable], variance: float | None, bound: int | None) -> tuple[Attempt, ...]:
-    """The same attacks for an audit: counts that they are sure of are given away."""
-    found = denoise(tables, variance=variance, bound=bound)
-    attempts = []
-    for attack, recovered in found.attacks.items():
-        sure = [one for one in recovered if one.confidence >= SURE]
-        findings = tuple(
-            Finding(
-                attack,
-                one.labels,
-                None,
-                one.value,
-                one.value,
-                one.value,
-                f"the true count is {one.value}, {one.confidence:.1%} sure",
-            )
-            for one in sure
-        )
-        summary = f"{len(sure):,} of {len(recovered):,} true counts are known, {SURE:.0%} sure"
-        people = max((one.value for one in sure), default=0)
-        attempts.append(Attempt(attack, summary, len(recovered), findings, people))
-    return tuple(attempts)

@@ -8,7 +8,7 @@ import numpy as np
 
 from safemargin.core.arrays import frozen
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import PublishedTable
 from safemargin.core.randomness import numpy_generator
 from safemargin.release.compare.global_dp import noised
@@ -26,7 +26,7 @@ def cell_key(case: Case) -> list[Method]:
             family="cell key",
             does=f"noise of variance {noise.variance:g}, at most {noise.distance}, picked by the people in the cell",
             draw=partial(_draw, case, noise),
-            known=lambda tables, onlooker: Release(_bounded(case, noise, tables, onlooker), case.target),
+            known=lambda tables, onlooker: Publication(_bounded(case, noise, tables, onlooker), case.target),
             is_random=True,
             expected=noise.mean_size,
             auxiliary=(

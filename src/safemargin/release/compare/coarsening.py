@@ -1,7 +1,7 @@
 """Coarsening by threshold: categories are merged until every group has enough people on the roll."""
 
 from safemargin.core.margins import merged_margin
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.release.compare.method import Case, Method
 from safemargin.release.decide.schedule import by_size
 
@@ -17,6 +17,6 @@ def coarsening(case: Case) -> list[Method]:
             family="coarsening",
             does=f"categories are merged until every group has {case.threshold} people",
             draw=lambda draws: [printed] * draws,
-            known=lambda tables, onlooker: Release(tables, case.target),
+            known=lambda tables, onlooker: Publication(tables, case.target),
         )
     ]

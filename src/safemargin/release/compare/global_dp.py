@@ -8,7 +8,7 @@ import numpy as np
 
 from safemargin.core.arrays import IntArray, frozen
 from safemargin.core.guarantee import about_a_person
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import UNBOUNDED, PublishedTable
 from safemargin.release.compare.method import Case, Method, Tables
 from safemargin.samplers.geometric import Geometric
@@ -27,7 +27,7 @@ def _with(case: Case, epsilon: float) -> Method:
         family="global DP",
         does=f"two-sided geometric noise with epsilon {noise.epsilon:.3g} on every count of {len(case.exact)} tables",
         draw=partial(_draw, case.exact, noise),
-        known=lambda tables, onlooker: Release(tables, case.target),
+        known=lambda tables, onlooker: Publication(tables, case.target),
         is_random=True,
         loss=epsilon,
         expected=noise.mean_size,

@@ -7,7 +7,7 @@ from functools import cached_property
 from safemargin.core.guarantee import Guarantee
 from safemargin.core.margins import as_published, merged_margin
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import PublishedTable
 from safemargin.core.table import Table
 from safemargin.core.target import Limits, Target
@@ -82,7 +82,7 @@ class Method:
     family: str
     does: str
     draw: Callable[[int], Iterable[Tables]]
-    known: Callable[[Tables, Onlooker], Release]
+    known: Callable[[Tables, Onlooker], Publication]
     is_random: bool = False
     loss: float | None = None
     expected: float | None = None

@@ -6,7 +6,7 @@ import numpy as np
 
 from safemargin.core.arrays import BoolArray, frozen
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import UNBOUNDED, PublishedTable
 from safemargin.release.compare.method import Case, Method, Tables
 
@@ -20,7 +20,7 @@ def suppression(case: Case) -> list[Method]:
             family="suppression",
             does=f"counts under {case.threshold} are left out; nothing else is done",
             draw=lambda draws: [printed] * draws,
-            known=lambda tables, onlooker: Release(_bounded(tables, onlooker, case.threshold), case.target),
+            known=lambda tables, onlooker: Publication(_bounded(tables, onlooker, case.threshold), case.target),
         )
     ]
 

@@ -1,6 +1,6 @@
 """Nothing done: every count exactly, for reference."""
 
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.release.compare.method import Case, Method
 
 
@@ -12,6 +12,6 @@ def untouched(case: Case) -> list[Method]:
             family="nothing done",
             does="every count is printed exactly",
             draw=lambda draws: [case.exact] * draws,
-            known=lambda tables, onlooker: Release(tables, case.target),
+            known=lambda tables, onlooker: Publication(tables, case.target),
         )
     ]

@@ -6,7 +6,18 @@ from safemargin.audit.findings import Findings
 from safemargin.core.target import VERDICTS
 from safemargin.release.plan import Action
 from safemargin.release.report.groups import DecidedGroup, people_by_action
-from safemargin.ui.charts import GAP, LETTER, LINE, VERDICT_COLOURS, WIDTH, WORDS, Spec, row_label, row_positions
+from safemargin.ui.charts import (
+    GAP,
+    LETTER,
+    LINE,
+    STACK_WIDTH,
+    VERDICT_COLOURS,
+    WIDTH,
+    WORDS,
+    Spec,
+    row_label,
+    row_positions,
+)
 from safemargin.ui.words import percent
 
 ACTION_COLOURS = {
@@ -19,8 +30,6 @@ MOST_GROUPS = 40
 MOST_OPTIONS = 8
 PANELS = 4
 """How many options stand side by side."""
-STACK_WIDTH = 500
-"""Of a picture that is to fit a phone."""
 
 
 def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> Spec:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from safemargin.core.publication import Release
 from safemargin.guarantees.guarantee_file import document as guarantee_document
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Plan
 from safemargin.release.report.groups import Orders, decided_groups, decision_label
 from safemargin.ui.document import SCHEMA, UNNAMED_COUNT, Document
 
 
 def release_document(
-    plan: Plan, release: Release, published: Sequence[str], certificate_file: str, *, orders: Orders | None = None
+    plan: Plan, release: Draft, published: Sequence[str], certificate_file: str, *, orders: Orders | None = None
 ) -> Document:
     """What is published, what was done with every group and why. It holds reasons, so it stays inside."""
     return {

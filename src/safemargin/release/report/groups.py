@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from safemargin.audit.findings import Findings
-from safemargin.core.publication import Release
 from safemargin.core.published import Group, PublishedTable, label
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Decision, Plan
 
 Orders = Mapping[str, tuple[str, ...]]
@@ -38,7 +38,7 @@ class DecidedGroup:
         return f"{self.axis} {self.label}".strip() or "everyone"
 
 
-def decided_groups(plan: Plan, release: Release, orders: Orders | None = None) -> tuple[DecidedGroup, ...]:
+def decided_groups(plan: Plan, release: Draft, orders: Orders | None = None) -> tuple[DecidedGroup, ...]:
     """The decisions of `plan` in order, each with its counts in `release`."""
     counts = _counts(release.tables)
     return tuple(
@@ -77,7 +77,7 @@ def is_left_out(groups: Sequence[DecidedGroup]) -> bool:
     return all(group.action is Action.WITHHELD for group in groups)
 
 
-def total_counts(release: Release) -> dict[str, int]:
+def total_counts(release: Draft) -> dict[str, int]:
     """Tier 0: the published count of every option over everybody."""
     return _counts(table for table in release.tables if not table.axes and not table.is_roll).get(("", frozenset()), {})
 

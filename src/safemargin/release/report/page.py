@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from safemargin.audit.findings import Findings
-from safemargin.core.publication import Release
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Plan
 from safemargin.release.report import sections
 from safemargin.release.report.groups import Orders
@@ -33,7 +33,7 @@ PARTS = (
 def html_report(
     title: str,
     plan: Plan,
-    release: Release,
+    release: Draft,
     findings: Sequence[Findings],
     *,
     orders: Orders | None = None,

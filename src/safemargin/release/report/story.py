@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from safemargin.audit.findings import Findings
-from safemargin.core.publication import Release
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Plan
 from safemargin.release.report.groups import (
     DecidedGroup,
@@ -23,7 +23,7 @@ class Story:
     """What the page is about, with the groups and shares that several parts need."""
 
     plan: Plan
-    release: Release
+    release: Draft
     findings: tuple[Findings, ...]
     axes: Mapping[str, list[DecidedGroup]]
     totals: Mapping[str, int]
@@ -34,7 +34,7 @@ class Story:
 
 def told(
     plan: Plan,
-    release: Release,
+    release: Draft,
     findings: Sequence[Findings],
     orders: Orders | None = None,
     draw: Callable[[Spec], str] = to_svg,

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from safemargin.audit.findings import Findings
 from safemargin.audit.report import learnt, show_found
-from safemargin.core.publication import Release
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Plan
 from safemargin.release.report.groups import by_axis, decided_groups, is_left_out, people_by_action
 from safemargin.release.report.margins import COLUMNS, margin_rows, maximum_words
@@ -20,7 +20,7 @@ from safemargin.ui.words import percent
 def show_release(
     console: Console,
     plan: Plan,
-    release: Release,
+    release: Draft,
     findings: Sequence[Findings],
     folder: str | Path,
     certificates: Mapping[str, str] | None = None,
@@ -74,7 +74,7 @@ def _show_margins(console: Console, plan: Plan, certificates: Mapping[str, str] 
         say_list(console, lines, len(lines))
 
 
-def _show_groups(console: Console, plan: Plan, release: Release) -> None:
+def _show_groups(console: Console, plan: Plan, release: Draft) -> None:
     axes = by_axis(decided_groups(plan, release))
     if not axes:
         say(console, "Only the total is published.")

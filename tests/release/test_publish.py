@@ -15,7 +15,7 @@ import pytest
 
 from cases import Town, town
 from safemargin.core.errors import OutputError
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.table import Table
 from safemargin.core.target import Target
 from safemargin.io.folder import write_folder
@@ -47,7 +47,7 @@ def telling_town(options: int) -> Town:
     return place
 
 
-def released(place: Town, protect: str, **target: float) -> tuple[Table, Plan, Release]:
+def released(place: Town, protect: str, **target: float) -> tuple[Table, Plan, Publication]:
     table = place.table()
     plan = decide(table, Target(beta=0.05, kappa=100, **target), protect=protect)
     assert plan.certificate.certified

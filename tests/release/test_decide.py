@@ -12,7 +12,7 @@ from cases import Town, margin, town
 from safemargin.audit.audit import audit
 from safemargin.core.arrays import frozen
 from safemargin.core.margins import knowing
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.table import Table, Tally
 from safemargin.core.target import Limits, Target
 from safemargin.release.decide.decide import PROTECTIONS, decide
@@ -52,7 +52,7 @@ def told_by_the_total(place: Town, limits: Limits, people: int, option: int) -> 
     return bool(limits.verdicts(lower, upper, np.array([people]))[0, option] == 2)
 
 
-def attack(place: Town, release: Release, limits: Limits, every_axis: bool = True) -> list[Finding]:
+def attack(place: Town, release: Publication, limits: Limits, every_axis: bool = True) -> list[Finding]:
     """Joint cells, cells of any fewer axes, published groups and pairs of them that the release gives away.
 
     The roll has every axis, also those of which nothing is published: `every_axis` looks at their cells too.
@@ -214,7 +214,7 @@ def counter_example(name: str) -> Town:
     )
 
 
-def linear_intervals(place: Town, release: Release) -> dict[tuple[str, ...], tuple[float, float]]:
+def linear_intervals(place: Town, release: Publication) -> dict[tuple[str, ...], tuple[float, float]]:
     """The interval of every joint cell by scipy's linear programs alone, from the counts as they are published."""
     profiles = list(place.people)
     rows, sums = [], []
@@ -241,7 +241,7 @@ def test_counter_examples_are_refused_and_made_safe(name: str, protect: str, mon
     place, target = counter_example(name), Target(beta=0.2, kappa=100)
     table = place.table()
     interval = COUNTER_EXAMPLES[name][2]
-    naive = Release((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), target)
+    naive = Publication((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), target)
     assert linear_intervals(place, naive)["p0", "q0"] == pytest.approx(interval)
 
     plan = decide(table, target, protect=protect)

@@ -15,7 +15,7 @@ from safemargin.bounds.search import Targets
 from safemargin.bounds.sharp import settle
 from safemargin.bounds.system import system
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import PublishedTable
 from safemargin.core.target import Target
 from safemargin.io.tables import read_published
@@ -26,7 +26,7 @@ OUTPUTS = sorted(TRUTH.glob("out_*.csv"))
 
 def found_in(tables: Sequence[PublishedTable]) -> tuple[int, tuple[Finding, ...]]:
     """How many withheld counts were looked at, and those that follow."""
-    attempt = next(one for one in audit(Release(tuple(tables), Target())).attempts if one.attack == "withheld")
+    attempt = next(one for one in audit(Publication(tuple(tables), Target())).attempts if one.attack == "withheld")
     return attempt.looked_at, attempt.findings
 
 
@@ -123,7 +123,7 @@ def test_three_singletons_in_a_row(tmp_path: Path) -> None:
     exact = {tuple(finding.cell.values()): finding.lower for finding in findings}
     assert exact.items() >= {("1", "A"): 1, ("1", "B"): 1, ("1", "M"): 1}.items()
     assert (
-        max(one.people_exposed for one in audit(Release(tables, Target())).attempts) == 6
+        max(one.people_exposed for one in audit(Publication(tables, Target())).attempts) == 6
     )  # those of A and M, and of B in row 1
 
 

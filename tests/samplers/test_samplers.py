@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 from safemargin.core.errors import InputError
-from safemargin.samplers.gaussian import DiscreteGaussian, epsilon_of
+from safemargin.core.guarantee import epsilon_of
+from safemargin.samplers.gaussian import DiscreteGaussian
 from safemargin.samplers.laplace import Laplace
 from safemargin.samplers.truncated import TruncatedGeometric, TruncatedLaplace
 

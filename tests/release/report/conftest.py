@@ -10,10 +10,10 @@ from safemargin.bounds.exposure import Cells, Exposure
 from safemargin.core.arrays import frozen
 from safemargin.core.guarantee import Guarantee
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
 from safemargin.core.published import UNBOUNDED, Group, PublishedTable
 from safemargin.core.target import Target
 from safemargin.core.universe import named
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Certificate, Decision, Plan, Refusal
 
 AXES = {
@@ -34,7 +34,7 @@ class Story:
     """One release with everything that a report is made from."""
 
     plan: Plan
-    release: Release
+    release: Draft
     findings: tuple[Findings, ...]
 
 
@@ -128,7 +128,7 @@ def build(options: tuple[str, ...] = OPTIONS, cells: int = 2_000) -> Story:
     )
     guarantees = (Guarantee("geometric", "moving one vote changes the odds by at most e^0.5.", 0.5, (named("total"),)),)
     analyst = Onlooker("census analyst", (table("age", decided[58:65], ()),), knows_rule=True)
-    release = Release((table("", [everyone], options), *axes), TARGET, guarantees, certificate, ("census analyst",))
+    release = Draft((table("", [everyone], options), *axes), TARGET, guarantees, certificate, ("census analyst",))
     refusal = Refusal("publishing D58 by itself", {"district": "D58", "age": "75+"}, "Harbour", 31, 30, 31)
     plan = Plan(
         TARGET,
@@ -196,5 +196,5 @@ def bare_story() -> Story:
         totals=(360,),
     )
     certificate = Certificate(True, "Only the total is published.", "integer", "", {})
-    release = Release((table("", [everyone], ()),), TARGET, certificate=certificate)
+    release = Draft((table("", [everyone], ()),), TARGET, certificate=certificate)
     return Story(Plan(TARGET, (), (), (), certificate), release, (Findings(seen.onlooker, TARGET, seen, ()),))

@@ -16,7 +16,7 @@ from safemargin.core.axis import Axis, Schema
 from safemargin.core.earlier import Earlier, History, Past, Profile, net_histories
 from safemargin.core.margins import exact_margins, knowing
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.core.published import PublishedTable
 from safemargin.core.table import Table, Tally
 from safemargin.core.target import Limits, Target
@@ -50,7 +50,7 @@ def past_of(people: Sequence[Person], by_group: bool, followed: bool = True) -> 
     return Past(tuple(AXES), "2026", (Earlier("2025", before),), {tuple(AXES): histories}, by_group)
 
 
-def decided(people: Sequence[Person], past: Past, target: Target) -> tuple[Plan, Release, Onlooker]:
+def decided(people: Sequence[Person], past: Past, target: Target) -> tuple[Plan, Publication, Onlooker]:
     table = table_of(people, 1)
     onlooker = replace(knowing(table, "joint"), past=past)
     plan = decide(table, target, (onlooker,))
@@ -184,7 +184,7 @@ def test_the_naive_release_is_caught_as_often_as_enumeration_catches_it() -> Non
         people = random_people(seed)
         past, limits = past_of(people, True), limits_of(people, target)
         onlooker = replace(knowing(table_of(people, 1), "joint"), past=past)
-        attempt = audit(Release(naive(people), target), onlooker).attempts[-1]
+        attempt = audit(Publication(naive(people), target), onlooker).attempts[-1]
         local = locally_disclosed(people, naive(people), limits)
         assert attempt.attack == "earlier"
         if local:
@@ -206,7 +206,7 @@ def test_three_who_joined_are_given_away_by_both_exact_slices_and_not_by_the_pla
     people = three_joined([0, 1, 0], [("p0", "q0"), ("p0", "q1"), ("p1", "q0")])
     past = past_of(people, by_group=True)
     plan, release, onlooker = decided(people, past, TARGET)
-    found = audit(Release(naive(people), TARGET), onlooker).attempts[-1].findings
+    found = audit(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
     assert {str(one.cell.get("p")) for one in found} >= {"p0", "p1"}
     assert plan.certificate.certified
     assert audit(release, onlooker).is_safe
@@ -239,7 +239,7 @@ def test_without_change_nothing_is_lost() -> None:
 def test_leavers_are_protected_too() -> None:
     people = [(now, then, answer) for then, now, answer in three_joined([0, 1, 0], [("p0", "q0")] * 3)]
     plan, release, onlooker = decided(people, past_of(people, by_group=True), TARGET)
-    found = audit(Release(naive(people), TARGET), onlooker).attempts[-1].findings
+    found = audit(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
     assert any("left since 2025" in one.cell["history"] for one in found)
     assert plan.certificate.certified and audit(release, onlooker).is_safe
     assert "p0" not in {name for d in plan.axis("p") if str(d.action) == "exact" for name in d.group}
@@ -250,7 +250,7 @@ def test_somebody_who_moved_keeps_their_answer() -> None:
     people = [*three_joined([], []), (("p0", "q0"), ("p1", "q0"), 0)]
     past = past_of(people, by_group=True)
     plan, release, onlooker = decided(people, past, TARGET)
-    found = audit(Release(naive(people), TARGET), onlooker).attempts[-1].findings
+    found = audit(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
     assert {one.cell["history"] for one in found} == {
         "joined or moved here since 2025",
         "left or moved away since 2025",

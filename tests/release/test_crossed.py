@@ -12,7 +12,7 @@ from safemargin.audit.audit import audit
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.core.errors import InputError
 from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Release
+from safemargin.core.publication import Publication
 from safemargin.release import release as pipeline
 from safemargin.release.project import Project
 
@@ -110,7 +110,7 @@ def test_without_a_request_nothing_changes(run: Run, tmp_path: Path) -> None:
 
 
 def test_if_an_attack_succeeds_single_axes_are_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def suspicious(release: Release, onlooker: Onlooker, **options: object) -> Findings:
+    def suspicious(release: Publication, onlooker: Onlooker, **options: object) -> Findings:
         found = audit(release, onlooker)
         cell = Finding("joint", {}, None, 1, 0, 0, "invented")
         crossed = any(len(table.axes) > 1 for table in release.tables)
