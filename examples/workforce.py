@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 from figures import main
 
-from safemargin import Release, Target
+from safemargin import Publication, Target
 from safemargin.audit import audit
 from safemargin.io.tidy import read_many
 from safemargin.suppress.frequency import read_frequencies
@@ -82,7 +82,7 @@ def two_way(data: Path, folder: Path, company: str = COMPANY) -> tuple[int, int,
             to '{folder / "-".join(pair)}.csv' (header)"""
         )
     tables = read_many(sorted(folder.glob("*-*.csv")))
-    exposure = audit(Release(tables, Target()), target=AXES, sharp=True).exposure
+    exposure = audit(Publication(tables, Target()), target=AXES, sharp=True).exposure
     known = (exposure.width == 0).ravel()
     counts = exposure.lower.ravel()[known]
     return int(known.sum()), int((counts > 0).sum()), int(counts.sum())

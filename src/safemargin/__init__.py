@@ -1,34 +1,42 @@
-"""Decides, cell by cell, how group counts may be published: exact where that is provably safe.
+"""Decide, cell by cell, how group counts may be published: exact where that is provably safe.
 
-table = tabulate(Project.load("project.toml"))
-exposure = bound(table)
-plan = decide(table, target)
-release = publish(plan, table)
-findings = audit(release, onlooker)
+One function per command. Each is loaded when it is first used.
 """
 
-import gc
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-_collects = gc.isenabled()
-gc.disable()  # nothing that an import makes is garbage, and looking for some takes a tenth of a second
-try:
+if TYPE_CHECKING:
     from safemargin.audit.audit import audit
     from safemargin.audit.findings import Findings
     from safemargin.bounds.bound import bound
     from safemargin.bounds.exposure import Exposure
-    from safemargin.core.errors import SafemarginError
-    from safemargin.core.onlooker import Onlooker
-    from safemargin.core.publication import Publication
-    from safemargin.core.table import Table
-    from safemargin.core.target import Target
+    from safemargin.core import Onlooker, Publication, SafemarginError, Table, Target
     from safemargin.release.decide.decide import decide
     from safemargin.release.plan import Plan
     from safemargin.release.project import Project
     from safemargin.release.publish import publish
     from safemargin.release.tabulate import tabulate
-finally:
-    if _collects:
-        gc.enable()
+
+_HOME = {
+    "Exposure": "bounds.exposure",
+    "Findings": "audit.findings",
+    "Onlooker": "core",
+    "Plan": "release.plan",
+    "Project": "release.project",
+    "Publication": "core",
+    "SafemarginError": "core",
+    "Table": "core",
+    "Target": "core",
+    "audit": "audit.audit",
+    "bound": "bounds.bound",
+    "decide": "release.decide.decide",
+    "publish": "release.publish",
+    "tabulate": "release.tabulate",
+}
+"""Where every public name is defined."""
 
 __all__ = [
     "Exposure",
@@ -48,3 +56,26 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+
+class _Face(ModuleType):
+    """A feature folder has the name of its public function: importing it must not hide the function."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    setattr(sys.modules[__name__], name, value)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
+
+
+sys.modules[__name__].__class__ = _Face

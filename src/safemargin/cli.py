@@ -10,8 +10,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from safemargin.core.errors import SafemarginError
-from safemargin.ui.terminal import note
+from safemargin.core import SafemarginError
+from safemargin.ui import note
 
 __all__ = ["app", "main", "process"]
 

@@ -12,13 +12,14 @@ from scipy.stats import chisquare
 from safemargin.core.arrays import IntArray
 from safemargin.core.errors import InputError
 from safemargin.core.randomness import numpy_generator
+from safemargin.samplers.gaussian import vector_gaussian as gaussian
 from safemargin.topdown import whole as rounding
 from safemargin.topdown.attributes import Attributes, Grouping, Query
 from safemargin.topdown.design import MOST, Design, Limit, Measured, check_truth, limits
 from safemargin.topdown.family import Family, Forms
 from safemargin.topdown.guarantee import summary
 from safemargin.topdown.least_squares import fit
-from safemargin.topdown.measure import gaussian, measure
+from safemargin.topdown.measure import measure
 from safemargin.topdown.nonnegative import Infeasible, nonnegative
 from safemargin.topdown.reach import Reach, reach
 from safemargin.topdown.settle import settle

@@ -15,8 +15,7 @@ from safemargin.audit.subtraction import subtraction
 from safemargin.audit.withheld import withheld
 from safemargin.bounds.bound import bound
 from safemargin.bounds.sharp import Progress
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
+from safemargin.core import Onlooker, Publication
 
 __all__ = ["ATTACKS", "Rerun", "audit"]
 

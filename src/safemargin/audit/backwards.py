@@ -15,8 +15,7 @@ from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System, system
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.published import PublishedTable
+from safemargin.core import BoolArray, IntArray, PublishedTable
 
 MOST_TABLES = 200
 """Tables that are put through the rule; if more are possible, none is."""

@@ -16,13 +16,9 @@ from safemargin.bounds.cli import Ask, export_cells
 from safemargin.bounds.proof import certificate as run_proof
 from safemargin.bounds.sources import sources_of
 from safemargin.bounds.system import measured_slack
-from safemargin.core.errors import InputError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import PublishedTable
-from safemargin.core.target import Target
-from safemargin.io.onlooker import public, read_tables, remembering
-from safemargin.ui.options import (
+from safemargin.core import InputError, Onlooker, Publication, PublishedTable, Target
+from safemargin.io import public, read_tables, remembering
+from safemargin.ui import (
     Axes,
     Beta,
     By,
@@ -31,6 +27,7 @@ from safemargin.ui.options import (
     EarlierRolls,
     Facts,
     Hierarchy,
+    Json,
     Kappa,
     Option,
     Remembered,
@@ -39,9 +36,12 @@ from safemargin.ui.options import (
     Tau,
     Tolerance,
     aimed,
+    out,
+    print_json,
+    progress_bar,
     share,
+    write,
 )
-from safemargin.ui.terminal import Json, out, print_json, progress_bar, write
 
 
 def audit(

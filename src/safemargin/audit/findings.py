@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 
 from safemargin.bounds.exposure import Exposure
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.target import Target
+from safemargin.core import Onlooker, Target
 
 
 @dataclass(frozen=True)

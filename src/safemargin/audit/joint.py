@@ -8,8 +8,7 @@ from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.certify import certify
 from safemargin.bounds.system import System, system
-from safemargin.core.arrays import row_keys
-from safemargin.core.published import JOINER
+from safemargin.core import JOINER, row_keys
 
 
 def joint(situation: Situation) -> Attempt:

@@ -4,9 +4,7 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.target import Target
+from safemargin.core import Guarantee, InputError, Target
 from safemargin.guarantees.guarantee_file import guarantee_from
 
 

@@ -13,8 +13,7 @@ from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.rule import category_sizes, hidden_groups, promise_of
 from safemargin.audit.situation import Situation
 from safemargin.bounds.rule import hull
-from safemargin.core.arrays import IntArray
-from safemargin.core.published import PublishedTable
+from safemargin.core import IntArray, PublishedTable
 
 ODDS = 1_000
 """The true counts of a table are within the ranges but for one in so many times."""

@@ -8,9 +8,7 @@ from rich.text import Text
 
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.bounds.report import exposure_document, say_gaps, tally_words
-from safemargin.ui.document import Document
-from safemargin.ui.text import say, say_list, text_table
-from safemargin.ui.words import named_cell_words, onlooker_words, plural
+from safemargin.ui import Document, named_cell_words, onlooker_words, plural, say, say_list, text_table
 
 
 def findings_document(findings: Findings) -> Document:

@@ -7,9 +7,7 @@ import numpy as np
 from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.rule import hull, suspects
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.publication import Publication
-from safemargin.core.published import Group, PublishedTable, label
+from safemargin.core import Group, Guarantee, Publication, PublishedTable, label
 
 
 def rule(situation: Situation) -> Attempt:

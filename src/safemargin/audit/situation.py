@@ -7,11 +7,7 @@ import numpy as np
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.membership import complete, layers
 from safemargin.bounds.system import complete_total, seen_in
-from safemargin.core.arrays import IntArray, group_sums, row_keys
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import PublishedTable
-from safemargin.core.target import Limits
+from safemargin.core import IntArray, Limits, Onlooker, Publication, PublishedTable, group_sums, row_keys
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
-from safemargin.core.published import PublishedTable
+from safemargin.core import PublishedTable
 
 
 def slices(situation: Situation) -> Attempt:

@@ -8,8 +8,7 @@ import numpy as np
 from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
 from safemargin.bounds.membership import layers
-from safemargin.core.arrays import frozen
-from safemargin.core.published import PublishedTable
+from safemargin.core import PublishedTable, frozen
 
 
 def subtraction(situation: Situation) -> Attempt:

@@ -6,10 +6,7 @@ from scipy import sparse
 from safemargin.bounds.exposure import Cells
 from safemargin.bounds.search import Targets
 from safemargin.bounds.system import System, complete_total
-from safemargin.core.arrays import IntArray, row_keys
-from safemargin.core.errors import InputError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import InputError, IntArray, Onlooker, PublishedTable, row_keys
 
 
 def known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,9 +15,7 @@ from safemargin.bounds.duals import Facts, form_of
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
 from safemargin.bounds.solver import PRIMAL, add_sum, drop_row, limits, solver_of, values_of
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.published import UNBOUNDED
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import UNBOUNDED, BoolArray, FloatArray, IntArray, numpy_generator
 
 if TYPE_CHECKING:
     from highspy import Highs

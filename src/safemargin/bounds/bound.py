@@ -18,12 +18,17 @@ from safemargin.bounds.search import Targets
 from safemargin.bounds.sharp import Progress, settle
 from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
 from safemargin.bounds.witness import Family
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import ContradictionError, TooLargeError
-from safemargin.core.margins import exact_margins, knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table
+from safemargin.core import (
+    ContradictionError,
+    FloatArray,
+    IntArray,
+    Onlooker,
+    PublishedTable,
+    Table,
+    TooLargeError,
+    exact_margins,
+    knowing,
+)
 
 __all__ = ["bound"]
 

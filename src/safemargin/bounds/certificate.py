@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 
 SCHEMA = 1
 KIND = "bounds"

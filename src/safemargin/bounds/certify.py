@@ -22,9 +22,7 @@ from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.sharp import SEED, Progress
 from safemargin.bounds.system import System
 from safemargin.bounds.witness import STEPS, Family, Fit
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.randomness import numpy_generator
-from safemargin.core.target import Limits
+from safemargin.core import BoolArray, FloatArray, IntArray, Limits, numpy_generator
 
 ROUNDS = 30
 SHUFFLES = 4

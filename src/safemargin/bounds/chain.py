@@ -9,7 +9,7 @@ import numpy as np
 
 from safemargin.bounds.closed import junction
 from safemargin.bounds.exchange import Exchanges, Links
-from safemargin.core.arrays import IntArray, distinct
+from safemargin.core import IntArray, distinct
 
 Step = tuple[int, Links, list[IntArray]]
 """A block to match, the pairs of profiles between its slices that no earlier block tells apart, and the sets of slices

@@ -13,9 +13,7 @@ from safemargin.bounds.certificate import KIND, ROLES, SEARCH, Certificate, Clai
 from safemargin.bounds.check_verdicts import Fault, check_verdicts
 from safemargin.bounds.system import System, system
 from safemargin.bounds.verification import Verification
-from safemargin.core.arrays import IntArray
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core import UNBOUNDED, IntArray, Onlooker, PublishedTable
 
 SAFE = 2**62
 """Sums below this are exact in 64 bits; larger ones are added in Python's own integers."""

@@ -6,10 +6,7 @@ import numpy as np
 
 from safemargin.bounds.certificate import VERDICT_RULE, Certificate
 from safemargin.bounds.system import System, complete_total
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.published import UNBOUNDED, PublishedTable
-from safemargin.core.target import VERDICTS, Limits, Target
+from safemargin.core import UNBOUNDED, VERDICTS, InputError, IntArray, Limits, PublishedTable, Target
 
 
 class Fault(Exception):

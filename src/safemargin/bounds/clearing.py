@@ -8,8 +8,7 @@ from safemargin.bounds.levels import Level, open_cells, show
 from safemargin.bounds.reach import Surroundings
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.randomness import Generator
+from safemargin.core import BoolArray, FloatArray, Generator, IntArray
 
 IDLE = 12
 """Steps in a row that may clear nothing."""

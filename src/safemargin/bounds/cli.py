@@ -5,9 +5,9 @@ from pathlib import Path
 
 from safemargin.bounds.export import cells_csv
 from safemargin.bounds.exposure import Exposure
-from safemargin.core.target import Target
-from safemargin.io.onlooker import axes
-from safemargin.ui.terminal import write
+from safemargin.core import Target
+from safemargin.io import axes
+from safemargin.ui import write
 
 
 @dataclass(frozen=True)

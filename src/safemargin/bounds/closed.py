@@ -10,9 +10,7 @@ import numpy as np
 
 from safemargin.bounds.grid import Face, Grid
 from safemargin.bounds.system import complete_total, seen_in
-from safemargin.core.arrays import IntArray
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import IntArray, Onlooker, PublishedTable
 
 
 def frechet(first: int, second: int, total: int) -> tuple[int, int]:

@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from safemargin.bounds.grid import Face, Grid
-from safemargin.core.arrays import IntArray
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, IntArray
 
 MOST_CELLS = 1_000_000
 ROUNDS = 30

@@ -9,10 +9,7 @@ from scipy import sparse
 from safemargin.bounds.profiles import joint_roll
 from safemargin.bounds.solver import Form, limits, solver_of
 from safemargin.bounds.system import System, system
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import ContradictionError, MismatchError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core import UNBOUNDED, ContradictionError, IntArray, MismatchError, Onlooker, PublishedTable
 
 FRACTIONS = "the facts contradict each other: tables with fractions of people satisfy all of them, whole people cannot"
 MOST_TO_FILTER = 400

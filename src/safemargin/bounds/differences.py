@@ -14,10 +14,7 @@ from itertools import product
 import numpy as np
 
 from safemargin.bounds.certify import Exposed
-from safemargin.core.arrays import IntArray
-from safemargin.core.earlier import CROSS, Past
-from safemargin.core.published import Group, PublishedTable, label
-from safemargin.core.target import Limits
+from safemargin.core import CROSS, Group, IntArray, Limits, Past, PublishedTable, label
 
 Parts = Sequence[tuple[Group, IntArray]]
 """Groups that part an axis, with their counts per option."""

@@ -18,8 +18,7 @@ from safemargin.bounds.linear import joint_rows
 from safemargin.bounds.search import Targets
 from safemargin.bounds.solver import PRIMAL, Form, is_optimal, limits, solver_of
 from safemargin.bounds.system import System
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, FloatArray, IntArray
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 12, 24, 60, 120, 420, 840)
 FINEST = 2**20

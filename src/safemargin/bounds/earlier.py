@@ -16,12 +16,7 @@ from safemargin.bounds.linear import Program
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.core.arrays import BoolArray
-from safemargin.core.earlier import Larger, Past
-from safemargin.core.errors import ContradictionError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.target import Limits
+from safemargin.core import BoolArray, ContradictionError, Larger, Limits, Onlooker, Past, PublishedTable
 
 MOST_TOGETHER = 12_000
 """Unknown counts of all cycles up to which combinations of groups are cleared; beyond it, only looked at closely enough

@@ -5,7 +5,7 @@ import numpy as np
 from safemargin.bounds.levels import Level, needs, open_cells, show
 from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.system import System
-from safemargin.core.arrays import IntArray
+from safemargin.core import IntArray
 
 SMALL, SECONDS = 200, 20.0
 """Variables up to which integer programs decide what is left, and how long each may take."""

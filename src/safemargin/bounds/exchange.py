@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from safemargin.bounds.system import System
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
-from safemargin.core.randomness import Generator
+from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
 MOST_PER_LINK = 2_000
 FEW = 0.02

@@ -5,7 +5,7 @@ import io
 
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.report import exposure_document
-from safemargin.core.target import Target
+from safemargin.core import Target
 
 
 def cells_csv(exposure: Exposure, target: Target) -> str:

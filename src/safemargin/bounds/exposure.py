@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safemargin.bounds.fiber_values import Fiber
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.target import VERDICTS, Limits, Target, Verdict
+from safemargin.core import VERDICTS, FloatArray, IntArray, Limits, Onlooker, Target, Verdict
 
 METHODS = ("closed form", "propagation", "witness", "linear program", "integer program")
 """How an interval was settled; `Exposure.method` points into this."""

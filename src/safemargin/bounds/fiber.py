@@ -12,9 +12,7 @@ from safemargin.bounds.fiber_sample import chain, reach, sample
 from safemargin.bounds.fiber_search import Search
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.errors import ContradictionError, TooLargeError
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, BoolArray, ContradictionError, FloatArray, IntArray, TooLargeError
 
 __all__ = ["Count", "attained", "chain", "count_tables", "dimension", "reach", "sample", "tables"]
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from safemargin.bounds.exposure import Cells
 from safemargin.bounds.fiber_values import Drawn, Fiber
-from safemargin.core.arrays import IntArray
-from safemargin.core.onlooker import Onlooker
+from safemargin.core import IntArray, Onlooker
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from safemargin.bounds.fiber_search import Search
 from safemargin.bounds.fiber_states import count_by_grid, count_by_states
 from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.system import System
-from safemargin.core.errors import ContradictionError, TooLargeError
+from safemargin.core import ContradictionError, TooLargeError
 
 LITTLE_SEARCH, LONG_SEARCH, SEARCH_PER_TABLE = 20_000_000, 400_000_000, 1_000
 FEW_SUMS, MANY_SUMS = 4_000_000, 60_000_000

@@ -8,9 +8,7 @@ from scipy import linalg, sparse
 
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import ContradictionError, TooLargeError
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, ContradictionError, IntArray, TooLargeError
 
 PRIME = 2**31 - 1
 MOST_EXACT_WORK = 4 * 10**9

@@ -16,10 +16,7 @@ from scipy import sparse
 
 from safemargin.bounds.fiber_form import Echelon, Form, eliminate, standard
 from safemargin.bounds.system import System
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.published import UNBOUNDED
-from safemargin.core.randomness import Generator
+from safemargin.core import UNBOUNDED, Generator, InputError, IntArray
 
 LAWS = ("uniform", "hypergeometric")
 MOST_FOR_ALL_PAIRS = 400

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.bounds.fiber_form import Echelon, Form, eliminate
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import TooLargeError
+from safemargin.core import FloatArray, IntArray, TooLargeError
 
 LARGEST_CHUNK, SMALLEST_CHUNK = 20_000, 200
 ROUND_WORK, WORK_AT_ONCE = 100_000, 2_000_000

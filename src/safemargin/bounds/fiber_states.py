@@ -8,7 +8,7 @@ import numpy as np
 
 from safemargin.bounds.fiber_form import Form, eliminate, from_residues
 from safemargin.bounds.fiber_search import steps
-from safemargin.core.arrays import IntArray, row_keys
+from safemargin.core import IntArray, row_keys
 
 WHOLE = 2**62
 MOST_ON_A_GRID = 20_000_000

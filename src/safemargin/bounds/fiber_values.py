@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray
 
 QUANTILES = (0.05, 0.5, 0.95)
 """Shares of the drawn tables that have a count of at most a quantile."""

@@ -15,7 +15,7 @@ from math import comb, factorial, prod
 import numpy as np
 
 from safemargin.bounds.fiber_form import Echelon, Form, eliminate, from_residues
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 
 MOST_DIMENSIONS = 25
 MOST = 2**62

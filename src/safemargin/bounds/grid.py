@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from safemargin.bounds.system import System
-from safemargin.core.arrays import IntArray, row_keys
+from safemargin.core import IntArray, row_keys
 
 Face = frozenset[int]
 """A set of axes, by number."""

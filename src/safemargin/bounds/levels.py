@@ -8,9 +8,7 @@ import numpy as np
 from safemargin.bounds.reach import Parts, Reach
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray, distinct, grouped, row_keys
-from safemargin.core.published import label
-from safemargin.core.target import Limits
+from safemargin.core import BoolArray, FloatArray, IntArray, Limits, distinct, grouped, label, row_keys
 
 MOST_CELLS_TO_SUM = 400_000
 

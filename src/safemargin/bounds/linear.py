@@ -12,9 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from safemargin.bounds.solver import PRIMAL, Form, is_infeasible, is_optimal, limits, solver_of
 from safemargin.bounds.system import System
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import ContradictionError
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, ContradictionError, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from highspy import Highs

@@ -7,9 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray, row_keys
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import Group, PublishedTable
+from safemargin.core import Group, IntArray, Onlooker, PublishedTable, row_keys
 
 
 @dataclass(frozen=True)

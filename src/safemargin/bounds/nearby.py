@@ -7,8 +7,7 @@ import numpy as np
 
 from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.system import System
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import ContradictionError
+from safemargin.core import ContradictionError, FloatArray, IntArray
 
 MOST_VARIABLES = 4_000
 DISTANCES = (1, 6)

@@ -17,11 +17,16 @@ from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
 from safemargin.bounds.system import System, system
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import ContradictionError, InputError, TooLargeError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import (
+    ContradictionError,
+    FloatArray,
+    InputError,
+    IntArray,
+    Onlooker,
+    PublishedTable,
+    TooLargeError,
+    numpy_generator,
+)
 
 __all__ = ["Progress", "draw", "glance", "possible"]
 

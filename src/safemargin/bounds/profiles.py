@@ -6,9 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray, group_sums, row_keys
-from safemargin.core.errors import TooLargeError
-from safemargin.core.published import PublishedTable
+from safemargin.core import IntArray, PublishedTable, TooLargeError, group_sums, row_keys
 
 MOST_PROFILES = 2_000_000
 """Without a joint roll every combination of categories is a cell; beyond this many, those that no table empties."""

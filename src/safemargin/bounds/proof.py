@@ -13,10 +13,7 @@ from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.search import Targets
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import UNBOUNDED, PublishedTable
-from safemargin.core.target import Target
+from safemargin.core import UNBOUNDED, BoolArray, IntArray, Onlooker, PublishedTable, Target
 
 __all__ = ["Proofs", "certificate", "prove"]
 

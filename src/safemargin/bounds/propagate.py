@@ -3,9 +3,7 @@
 import numpy as np
 
 from safemargin.bounds.system import System
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import ContradictionError
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, ContradictionError, IntArray
 
 ROUNDS = 200
 

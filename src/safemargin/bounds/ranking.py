@@ -3,9 +3,7 @@
 import numpy as np
 
 from safemargin.bounds.exposure import Exposure
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.target import Target
+from safemargin.core import FloatArray, InputError, IntArray, Target
 
 SORTS = ("verdict", "width", "people", "cell")
 """`verdict`: the disclosed first, then the narrowest; `width`: the narrowest; `people`: the smallest; `cell`: as is.

@@ -12,7 +12,7 @@ from itertools import permutations
 import numpy as np
 
 from safemargin.bounds.exchange import Exchanges
-from safemargin.core.arrays import BoolArray, IntArray, grouped, row_keys
+from safemargin.core import BoolArray, IntArray, grouped, row_keys
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,19 @@ from rich.text import Text
 from safemargin.bounds.exposure import METHODS, Cells, Exposure
 from safemargin.bounds.fiber_values import Fiber
 from safemargin.bounds.ranking import ranked
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.target import VERDICTS, Target
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.text import say, text_table
-from safemargin.ui.words import cell_words, count_span, onlooker_words, percent_span, plural, values_words
+from safemargin.core import VERDICTS, BoolArray, FloatArray, IntArray, Target
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    cell_words,
+    count_span,
+    onlooker_words,
+    percent_span,
+    plural,
+    say,
+    text_table,
+    values_words,
+)
 
 T = TypeVar("T")
 

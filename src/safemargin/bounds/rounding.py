@@ -15,8 +15,7 @@ from safemargin.bounds.exchange import Exchanges, Links
 from safemargin.bounds.reach import Reach
 from safemargin.bounds.scaling import Scaling
 from safemargin.bounds.system import System
-from safemargin.core.arrays import FloatArray, IntArray, distinct
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, FloatArray, IntArray, distinct
 
 EXCHANGES = 200_000
 PATIENCE = 50

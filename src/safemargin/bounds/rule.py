@@ -9,9 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.published import Group
-from safemargin.core.target import Limits
+from safemargin.core import Group, IntArray, Limits
 
 
 def suspects(group: Group, sizes: Mapping[str, int], kappa: int) -> list[tuple[Group, int]]:

@@ -7,7 +7,7 @@ is enough for rounding, and costs as much for thousands of slices as for a few.
 import numpy as np
 
 from safemargin.bounds.system import System
-from safemargin.core.arrays import FloatArray, IntArray, distinct
+from safemargin.core import FloatArray, IntArray, distinct
 
 ROUNDS = 25
 CLOSE = 0.5

@@ -10,7 +10,7 @@ from safemargin.bounds.collapse import collapse
 from safemargin.bounds.grid import Grid, grids
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 
 CLOSED, PROPAGATED, WITNESSED, LINEAR, INTEGER = 0, 1, 2, 3, 4
 """Places in `model.exposure.METHODS`."""

@@ -16,8 +16,7 @@ from safemargin.bounds.system import System
 from safemargin.bounds.walk import Walk
 from safemargin.bounds.whole import Attainment, cost_of
 from safemargin.bounds.witness import Family
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import BoolArray, FloatArray, IntArray, numpy_generator
 
 __all__ = ["SEED", "Progress", "Settled", "Targets", "settle"]
 

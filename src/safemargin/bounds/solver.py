@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from highspy import Highs

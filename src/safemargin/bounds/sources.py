@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from safemargin.bounds.certificate import Source, source_of
-from safemargin.core.published import PublishedTable
-from safemargin.io.onlooker import axes, skip_rules
-from safemargin.io.tidy import read_tidy
+from safemargin.core import PublishedTable
+from safemargin.io import axes, read_tidy, skip_rules
 
 
 def sources_of(

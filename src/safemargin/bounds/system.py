@@ -9,10 +9,17 @@ from scipy import sparse
 
 from safemargin.bounds.membership import Layer, complete, has_gaps, layers
 from safemargin.bounds.profiles import categories_of, combinations, joint_roll, occupied
-from safemargin.core.arrays import BoolArray, IntArray, row_keys
-from safemargin.core.errors import ContradictionError, InputError, MismatchError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core import (
+    UNBOUNDED,
+    BoolArray,
+    ContradictionError,
+    InputError,
+    IntArray,
+    MismatchError,
+    Onlooker,
+    PublishedTable,
+    row_keys,
+)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from itertools import combinations, product
 import numpy as np
 
 from safemargin.bounds.grid import Face, Grid, missing_faces
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.published import UNBOUNDED
-from safemargin.core.randomness import Generator
+from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray
 
 FITTING_ROUNDS = 60
 REPAIR_SWEEPS = 3_000

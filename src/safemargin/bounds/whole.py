@@ -15,8 +15,7 @@ from scipy import sparse
 from safemargin.bounds.linear import Program
 from safemargin.bounds.search import INTEGER, Search
 from safemargin.bounds.solver import Form, add_sum, drop_row, solver_of, values_of
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.randomness import Generator, numpy_generator
+from safemargin.core import FloatArray, Generator, IntArray, numpy_generator
 
 SEED = 40_000
 GROUPS = 400

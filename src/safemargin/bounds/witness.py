@@ -15,8 +15,7 @@ from scipy import linalg, sparse
 from threadpoolctl import threadpool_limits
 
 from safemargin.bounds.system import System
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, FloatArray, IntArray
 
 STEPS = 80
 TILTED_STEPS = 12

@@ -9,11 +9,24 @@ import typer
 from safemargin.bounds.fiber_sample import LAWS
 from safemargin.bounds.possible import draw, possible
 from safemargin.bounds.system import measured_slack
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.fiber.report import possible_document, show_possible
-from safemargin.io.onlooker import axes, public, read_tables
-from safemargin.ui.options import Axes, By, Count, Facts, Option, Rolls, Skip, Tolerance, share
-from safemargin.ui.terminal import Json, out, print_json, progress_bar
+from safemargin.io import axes, public, read_tables
+from safemargin.ui import (
+    Axes,
+    By,
+    Count,
+    Facts,
+    Json,
+    Option,
+    Rolls,
+    Skip,
+    Tolerance,
+    out,
+    print_json,
+    progress_bar,
+    share,
+)
 
 
 def fiber(

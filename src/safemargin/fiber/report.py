@@ -10,9 +10,7 @@ from rich.text import Text
 from safemargin.bounds.fiber_answer import Possible
 from safemargin.bounds.fiber_values import QUANTILES
 from safemargin.bounds.report import fiber_document, fiber_words
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.text import say, text_table
-from safemargin.ui.words import cell_words, onlooker_words, plural, values_words
+from safemargin.ui import SCHEMA, Document, cell_words, onlooker_words, plural, say, text_table, values_words
 
 
 def possible_document(possible: Possible) -> Document:

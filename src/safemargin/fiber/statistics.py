@@ -17,8 +17,7 @@ from scipy import sparse
 
 from safemargin.bounds.fiber_form import Form
 from safemargin.bounds.fiber_search import Search, steps
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
 
 CASES_AT_ONCE = 400_000
 MOST_CASES = 200_000_000

@@ -11,9 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.core.universe import Invariant, Nested, Population, Records, at_least, counts
+from safemargin.core import (
+    Change,
+    Distance,
+    Guarantee,
+    InputError,
+    Invariant,
+    Measure,
+    Nested,
+    Population,
+    Records,
+    at_least,
+    counts,
+)
 from safemargin.guarantees.conversion import printed_interval, published_epsilon, tight_epsilon
 from safemargin.guarantees.losses import loss_epsilon
 from safemargin.guarantees.rules import change_unit, compose, derive, post_process, publish_invariants, refine

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from safemargin.core.guarantee import Guarantee
+from safemargin.core import Guarantee
 from safemargin.guarantees.census import Level, Product, Query, top_down
 
 DELTA = 1e-10

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.core.guarantee import Guarantee
+from safemargin.core import Guarantee
 from safemargin.guarantees.census import WITHOUT_BUDGET, Certificate, Printed
 from safemargin.guarantees.conversion import tight_epsilon
 from safemargin.guarantees.guarantee_file import document
@@ -20,10 +20,7 @@ from safemargin.guarantees.report import (
     show_certificate,
     side_by_side,
 )
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.markup import element, joined, paragraphs, points, section, table
-from safemargin.ui.page import whole_page
-from safemargin.ui.text import grid
+from safemargin.ui import SCHEMA, Document, element, grid, joined, paragraphs, points, section, table, whole_page
 
 PRINTED = ("product", "unit", "rho² printed", "epsilon printed", "epsilon of that rho²", "rho² that it leaves")
 PRINTED_WORDS = (

@@ -6,10 +6,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
-from safemargin.core.guarantee import Amount
-from safemargin.core.universe import Population
+from safemargin.core import Amount, InputError, Population, exact_number
 from safemargin.guarantees.census import (
     COUNTERFACTUAL,
     census_2020,
@@ -56,8 +53,7 @@ from safemargin.guarantees.swap_curves import (
 )
 from safemargin.guarantees.swap_loss import rate_of, rates_for
 from safemargin.guarantees.verified_report import show_verified, verified_document
-from safemargin.ui.options import whole_numbers
-from safemargin.ui.terminal import Json, notes, out, print_json, write
+from safemargin.ui import Json, notes, out, print_json, whole_numbers, write
 
 guarantee = typer.Typer(
     help="Privacy promises: state, convert, compose, compare and check them.",

@@ -7,8 +7,7 @@ refusal to rank them. What holds over all is decided by implication, each way ro
 
 import math
 
-from safemargin.core.guarantee import Guarantee, Measure
-from safemargin.core.universe import Population
+from safemargin.core import Guarantee, Measure, Population
 from safemargin.guarantees.contrast import Block, Contrast, Implication, Standing
 from safemargin.guarantees.implication import STRENGTH, brought, facts_between, implies, is_injective, plain, within
 from safemargin.guarantees.refinement import Determined, invariants_fixed

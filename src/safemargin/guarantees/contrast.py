@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from safemargin.core.guarantee import Guarantee
+from safemargin.core import Guarantee
 
 
 class Standing(StrEnum):

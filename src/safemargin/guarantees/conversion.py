@@ -3,8 +3,7 @@
 import math
 from decimal import Decimal
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import epsilon_of
+from safemargin.core import InputError, epsilon_of
 
 
 def published_epsilon(rho_squared: float, delta: float) -> float:

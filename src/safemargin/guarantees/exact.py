@@ -15,8 +15,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray
-from safemargin.core.errors import InputError
+from safemargin.core import FloatArray, InputError
 
 Data = TypeVar("Data", bound=Hashable)
 Output = TypeVar("Output", bound=Hashable)

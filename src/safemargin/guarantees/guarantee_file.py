@@ -8,11 +8,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
-from safemargin.core.guarantee import Amount, Change, Distance, Guarantee, Measure
-from safemargin.core.parsed import parsed
-from safemargin.core.universe import Fixes, Invariant, Nested, Population, Records
+from safemargin.core import (
+    Amount,
+    Change,
+    Distance,
+    Fixes,
+    Guarantee,
+    InputError,
+    Invariant,
+    Measure,
+    Nested,
+    Population,
+    Records,
+    exact_number,
+    parsed,
+)
 
 PROMISE = "promise.json"
 NO_NOISE = (

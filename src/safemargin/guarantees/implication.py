@@ -11,8 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
-from safemargin.core.guarantee import Amount, Distance, Guarantee, Measure
-from safemargin.core.universe import Fixes, Invariant, Population, Records
+from safemargin.core import Amount, Distance, Fixes, Guarantee, Invariant, Measure, Population, Records
 from safemargin.guarantees.conversion import tight_epsilon
 from safemargin.guarantees.refinement import Determined, Witness, invariants_fixed
 from safemargin.guarantees.rules import unit_factor

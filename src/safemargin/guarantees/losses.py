@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import InputError
+from safemargin.core import FloatArray, InputError, IntArray
 from safemargin.guarantees.conversion import tight_epsilon
 
 POINTS = 1 << 18

@@ -6,9 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safemargin.core.errors import InputError, TooLargeError
-from safemargin.core.guarantee import Distance, Measure
-from safemargin.core.universe import Fixes, Invariant
+from safemargin.core import Distance, Fixes, InputError, Invariant, Measure, TooLargeError
 from safemargin.guarantees.exact import Holds, Loss, Metric, check, frozen_hamming, hamming, universe_loss
 from safemargin.guarantees.mechanism_file import Mechanism, Record
 from safemargin.guarantees.refinement import classes

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.parsed import parsed
+from safemargin.core import Guarantee, InputError, exact_number, parsed
 from safemargin.guarantees.guarantee_file import guarantee_from
 
 Record = tuple[str, ...]

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import group_sums, row_keys
-from safemargin.core.axis import Schema
-from safemargin.core.errors import InputError
-from safemargin.core.published import Group
-from safemargin.core.table import Table
-from safemargin.core.target import Target
+from safemargin.core import Group, InputError, Schema, Table, Target, group_sums, row_keys
 
 CHOICE = 0.5
 """The part of `epsilon_max` that goes to the choice of noised groups."""

@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
-from safemargin.core.parsed import parsed
+from safemargin.core import InputError, exact_number, parsed
 from safemargin.guarantees.census import Level, Product, Query
 
 

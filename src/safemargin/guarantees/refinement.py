@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeVar
 
-from safemargin.core.universe import Fixes, Invariant, Population
+from safemargin.core import Fixes, Invariant, Population
 
 MOST_VARIABLES = 12
 """Of a witness that is written out."""

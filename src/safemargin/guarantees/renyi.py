@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray
+from safemargin.core import FloatArray
 from safemargin.guarantees.exact import Data, Law, Metric, Output
 
 WHOLE = 64

@@ -7,18 +7,28 @@ from fractions import Fraction
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.core.guarantee import Amount, Guarantee, Measure
+from safemargin.core import Amount, Guarantee, Measure
 from safemargin.guarantees.census import Certificate, Level, Product, Query
 from safemargin.guarantees.comparing import contrast, empty
 from safemargin.guarantees.contrast import Contrast, Standing
 from safemargin.guarantees.conversion import published_epsilon, tight_epsilon
 from safemargin.guarantees.exact import Checked, Pair
 from safemargin.guarantees.guarantee_file import document
-from safemargin.ui.document import SCHEMA, Document, finite
-from safemargin.ui.markup import Html, element, joined, paragraphs, points, section, table
-from safemargin.ui.page import whole_page
-from safemargin.ui.text import grid
-from safemargin.ui.words import plural
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Html,
+    element,
+    finite,
+    grid,
+    joined,
+    paragraphs,
+    plural,
+    points,
+    section,
+    table,
+    whole_page,
+)
 
 STANDING_STYLES = {
     Standing.EQUAL: "",

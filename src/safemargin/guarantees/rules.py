@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Amount, Change, Distance, Guarantee, Measure
-from safemargin.core.universe import Invariant, Population, counts
+from safemargin.core import Amount, Change, Distance, Guarantee, InputError, Invariant, Measure, Population, counts
 from safemargin.guarantees.conversion import published_epsilon, pure_to_zcdp, tight_epsilon
 from safemargin.guarantees.refinement import determined
 

@@ -5,9 +5,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee, Measure
-from safemargin.core.universe import Fixes, Population
+from safemargin.core import Fixes, Guarantee, InputError, Measure, Population
 from safemargin.guarantees.refinement import Determined
 from safemargin.guarantees.swap_loss import odds_factor, swap_epsilon
 

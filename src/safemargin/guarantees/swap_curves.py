@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.guarantees.census import Alternative
 from safemargin.guarantees.swap_loss import (
     Rate,
@@ -23,12 +23,23 @@ from safemargin.guarantees.swap_loss import (
     swap_epsilon,
     tightness,
 )
-from safemargin.ui.charts import STACK_WIDTH, WORDS, Spec, to_svg
-from safemargin.ui.document import SCHEMA, Document, finite
-from safemargin.ui.markup import element, figure, joined, paragraphs, section
-from safemargin.ui.markup import table as html_table
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import percent
+from safemargin.ui import (
+    SCHEMA,
+    STACK_WIDTH,
+    WORDS,
+    Document,
+    Spec,
+    element,
+    figure,
+    finite,
+    joined,
+    paragraphs,
+    percent,
+    section,
+    to_svg,
+    whole_page,
+)
+from safemargin.ui import table as html_table
 
 REFERENCE = (2, 10, 1_000, 1_000_000)
 """Sizes of the largest stratum that a picture shows beside the one at hand."""
@@ -285,9 +296,7 @@ def show_rate(console: Console, rate: Rate, largest: int) -> None:
         stratum = f"{largest:,} records in the largest stratum"
         console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}"))
         console.print(
-            Text(
-                f"A stratum whose values {hardest_words(rate, largest)} loses {lower:.4f}, so no analysis can show less."
-            )
+            Text(f"A stratum whose values {hardest_words(rate, largest)} loses {lower:.4f}, so no analysis gives less.")
         )
     console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {rate_words(best)}."))
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from math import factorial, lcm, prod
 
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.swap_loss import derangements
 
 Record = tuple[int, int]

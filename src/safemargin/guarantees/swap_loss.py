@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
+from safemargin.core import InputError, exact_number
 
 Rate = Fraction | float
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.guarantees.exact import Data, Law, Metric, Output, largest_ratio
 
 Budget = Fraction | float | None

@@ -7,8 +7,7 @@ from rich.text import Text
 
 from safemargin.guarantees.exact import Holds
 from safemargin.guarantees.mechanism_check import Verified
-from safemargin.ui.document import SCHEMA, Document, finite
-from safemargin.ui.text import grid
+from safemargin.ui import SCHEMA, Document, finite, grid
 
 VERBS = {
     Holds.HOLDS: "The promise holds",

@@ -19,10 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray, frozen
-from safemargin.core.errors import InputError
-from safemargin.core.lattice import Tree
-from safemargin.core.published import UNBOUNDED, Group, PublishedTable
+from safemargin.core import UNBOUNDED, BoolArray, Group, InputError, IntArray, PublishedTable, Tree, frozen
 from safemargin.io.counts import BadText, whole_number
 from safemargin.io.files import numbered_lines
 from safemargin.io.hierarchy import TOTAL, tree

@@ -4,7 +4,7 @@ import math
 import re
 from decimal import Decimal
 
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 

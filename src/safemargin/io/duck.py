@@ -12,8 +12,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, IntArray, TooLargeError
 from safemargin.io.files import check_encoding, require_file
 from safemargin.io.profiles import EXAMPLES, Profiles, Survey, check_columns, check_labels
 

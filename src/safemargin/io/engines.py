@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.io.csv_text import open_csv
 from safemargin.io.files import require_file, suffix
 from safemargin.io.json_lines import open_json

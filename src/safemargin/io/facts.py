@@ -2,9 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from safemargin.core.axis import Schema
-from safemargin.core.errors import InputError
-from safemargin.core.published import PublishedTable
+from safemargin.core import InputError, PublishedTable, Schema
 
 
 def check_facts(facts: Sequence[PublishedTable], tables: Sequence[PublishedTable], option: str = "option") -> None:

@@ -8,7 +8,7 @@ from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 
 DELIMITERS = (",", ";", "\t")
 

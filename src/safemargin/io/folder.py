@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from safemargin.core.errors import OutputError
+from safemargin.core import OutputError
 
 
 def file_name(name: str) -> str:

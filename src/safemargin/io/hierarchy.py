@@ -5,9 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray
-from safemargin.core.errors import InputError
-from safemargin.core.lattice import Tree, flat
+from safemargin.core import BoolArray, InputError, Tree, flat
 from safemargin.io.files import numbered_lines
 
 LEADS = ("@", ".")

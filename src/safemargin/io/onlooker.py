@@ -3,10 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from safemargin.core.earlier import recall
-from safemargin.core.errors import InputError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import InputError, Onlooker, PublishedTable, recall
 from safemargin.io.facts import check_facts
 from safemargin.io.tables import read_published
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
+from safemargin.core import InputError, IntArray
 
 MOST_LABELS = 100_000
 """More distinct values than this in a column that is counted by: an identifier, not an axis."""

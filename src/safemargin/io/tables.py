@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from safemargin.core.errors import InputError
-from safemargin.core.published import PublishedTable
+from safemargin.core import InputError, PublishedTable
 from safemargin.io.combined import Hierarchies, is_combined, read_any_sheet, read_combined
 from safemargin.io.crosstab import ACROSS, columns_of, is_crosstab, read_crosstab
 from safemargin.io.tidy import Sheet, read_tidy

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from safemargin.core.published import PublishedTable
+from safemargin.core import PublishedTable
 
 
 def rows_of(table: PublishedTable, orders: Mapping[str, tuple[str, ...]]) -> list[dict[str, object]]:

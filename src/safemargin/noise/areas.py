@@ -5,10 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.io.profiles import check_columns
-from safemargin.io.tidy import Sheet, read_sheet
+from safemargin.core import InputError, IntArray
+from safemargin.io import Sheet, check_columns, read_sheet
 
 
 def read_areas(path: Path, names: Sequence[str], counts: Sequence[str]) -> tuple[tuple[str, ...], IntArray, int]:

@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
-from safemargin.core.published import PublishedTable
-from safemargin.io.onlooker import axes, read_tables
+from safemargin.core import InputError, PublishedTable
+from safemargin.io import axes, read_tables
 from safemargin.noise.attack_report import denoised_document, show_denoised
 from safemargin.noise.attacks.denoising import SURE, denoise
 from safemargin.noise.attacks.noisy import OPTION
-from safemargin.ui.options import By, Count, Option, Skip
-from safemargin.ui.terminal import Json, notes, out, print_json
+from safemargin.ui import By, Count, Json, Option, Skip, notes, out, print_json
 
 
 def attack(

@@ -7,8 +7,7 @@ from rich.text import Text
 
 from safemargin.noise.attacks.denoising import Denoised
 from safemargin.noise.attacks.noisy import Recovered
-from safemargin.ui.document import Document
-from safemargin.ui.words import named_cell_words, plural
+from safemargin.ui import Document, named_cell_words, plural
 
 Truth = Mapping[tuple[tuple[str, str], ...], int]
 """True counts by cell, axes in order."""

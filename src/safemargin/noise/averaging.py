@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.core.randomness import Generator
+from safemargin.core import Generator
 from safemargin.noise.checks import at_least, inside, positive
 from safemargin.noise.law import bounded_law
 

@@ -7,11 +7,21 @@ from rich.table import Table
 from rich.text import Text
 
 from safemargin.noise.belief import Belief, Beliefs
-from safemargin.ui.charts import Spec, to_svg
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.markup import element, figure, joined, paragraphs, section, table, tiles
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import percent
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Spec,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    percent,
+    section,
+    table,
+    tiles,
+    to_svg,
+    whole_page,
+)
 
 ALONE = "One cell at a time, as somebody who knows the p-table and nothing about other cells."
 MOST_DRAWN = 40

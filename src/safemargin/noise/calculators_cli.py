@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import InputError, numpy_generator
 from safemargin.noise.averaging import (
     CONFIDENCE,
     MOST_COUNTS,
@@ -32,7 +31,7 @@ from safemargin.noise.limits import (
 )
 from safemargin.noise.margins import exploit as run_exploit
 from safemargin.noise.reveal import reveal_chance, reveal_risk, tuples_needed
-from safemargin.ui.terminal import Json, out, print_json
+from safemargin.ui import Json, out, print_json
 
 Confidence = Annotated[float, typer.Option(help="How sure the onlooker may be, or the office wants to be.")]
 Epsilon = Annotated[float, typer.Option(help="Epsilon of the noise on one count.")]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from safemargin.noise.plan import FATES, NoisePlan
-from safemargin.ui.charts import STACK_WIDTH, Spec
+from safemargin.ui import STACK_WIDTH, Spec
 
 FATE_COLOURS = {
     "survives": "#0072b2",

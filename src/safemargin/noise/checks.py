@@ -2,7 +2,7 @@
 
 import math
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 
 LARGEST_BOUND = 1000
 """Of noise that is worked out value by value."""
@@ -25,10 +25,10 @@ def positive(name: str, value: float) -> float:
 def inside(name: str, value: float) -> float:
     """A share that is neither nothing nor all.
 
-    >>> inside("confidence", 1)
+    >>> inside("confidence", 1)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    safemargin.core.errors.InputError: confidence = 1: must be above 0 and below 1; the nearest are just below 1, say 0.999
+    safemargin.core.errors.InputError: confidence = 1: must be above 0 and below 1; the nearest are ...
     """
     if not 0 < value < 1:
         nearest = "just below 1, say 0.999" if value >= 1 else "just above 0, say 0.001"
@@ -66,10 +66,10 @@ def at_least(name: str, value: int, least: int, most: int | None = None) -> int:
 def variance_within(variance: float, bound: int) -> float:
     """A variance that noise of largest entropy within `bound` can have: up to that of uniform noise.
 
-    >>> variance_within(12, 5)
+    >>> variance_within(12, 5)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    safemargin.core.errors.InputError: variance = 12: noise within 5 has at most 10, where it is uniform; the nearest is 10
+    safemargin.core.errors.InputError: variance = 12: noise within 5 has at most 10, where it is uniform; ...
     """
     at_least("bound", bound, 1, LARGEST_BOUND)
     positive("variance", variance)

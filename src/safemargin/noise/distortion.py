@@ -11,9 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import Generator
+from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArray
 from safemargin.noise.checks import positive, variance_within
 from safemargin.noise.law import bounded_law
 

@@ -6,13 +6,12 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import numpy_generator
-from safemargin.io.onlooker import axes
+from safemargin.core import InputError, numpy_generator
+from safemargin.io import axes
 from safemargin.noise.areas import read_areas
 from safemargin.noise.distortion import BELOW, WIDTH, Areas, BoundedNoise, EpsilonNoise, distortion, halved
 from safemargin.noise.distortion_report import distortion_document, distortion_page, show_distortion
-from safemargin.ui.terminal import Json, notes, out, print_json, write
+from safemargin.ui import Json, notes, out, print_json, write
 
 
 def distort(

@@ -9,11 +9,22 @@ from rich.text import Text
 
 from safemargin.noise.charts import distortion_chart
 from safemargin.noise.distortion import Distortion, Gone, SizeClass
-from safemargin.ui.charts import Spec, to_svg
-from safemargin.ui.document import Document
-from safemargin.ui.markup import element, figure, joined, paragraphs, points, section, table, tiles
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import percent, plural
+from safemargin.ui import (
+    Document,
+    Spec,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    percent,
+    plural,
+    points,
+    section,
+    table,
+    tiles,
+    to_svg,
+    whole_page,
+)
 
 NAMED = 10
 """Areas that are listed by name."""

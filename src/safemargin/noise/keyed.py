@@ -6,7 +6,7 @@ where larger keys pick larger noise, a total and its two parts cannot all be far
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray
+from safemargin.core import FloatArray
 
 STEPS = 1024
 """Keys that are told apart when several parts are added up."""

@@ -7,11 +7,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import IntArray, frozen
-from safemargin.core.errors import InputError
-from safemargin.io.duck import DuckSource, connected
-from safemargin.io.engines import open_source
-from safemargin.io.profiles import check_columns, check_labels
+from safemargin.core import InputError, IntArray, frozen
+from safemargin.io import DuckSource, check_columns, check_labels, connected, open_source
 from safemargin.samplers.keys import DECIMAL, HASHED, KeyForm
 
 MILLIONTHS = 10**6

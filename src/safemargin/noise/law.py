@@ -4,7 +4,7 @@ that noise cannot make negative.
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray
+from safemargin.core import FloatArray
 from safemargin.noise.checks import LARGEST_BOUND, at_least, variance_within
 
 STEPS = 200

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.noise.checks import at_least
 
 

@@ -8,13 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.lattice import Tree, lattice
+from safemargin.core import FloatArray, Guarantee, InputError, IntArray, Tree, lattice
 from safemargin.guarantees.rules import chained
-from safemargin.io.combined import Hierarchies
-from safemargin.io.hierarchy import tree
+from safemargin.io import Hierarchies, tree
 from safemargin.noise.keyed_records import MILLIONTHS, Cells, Columns, read_cells
 from safemargin.noise.perturbed import Perturbed
 from safemargin.samplers.keys import DECIMAL, KeyForm, whole_keys

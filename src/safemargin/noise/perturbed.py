@@ -5,9 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.lattice import Tree
+from safemargin.core import FloatArray, Guarantee, IntArray, Tree
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,21 @@ from rich.text import Text
 from safemargin.noise.charts import FATE_COLOURS, LETTERS, band_chart, plane_chart
 from safemargin.noise.plan import FATES, Band, NoisePlan, Point
 from safemargin.noise.redundancy import Redundancy
-from safemargin.ui.charts import Spec, to_svg
-from safemargin.ui.document import Document
-from safemargin.ui.markup import Html, element, figure, joined, paragraphs, section, table, tiles
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import plural
+from safemargin.ui import (
+    Document,
+    Html,
+    Spec,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    plural,
+    section,
+    table,
+    tiles,
+    to_svg,
+    whole_page,
+)
 
 COLUMNS = ("statistic", "cells", "t", "k", "k/t^2", "best t", "best k", "best k/t^2", "weighted", "linear")
 

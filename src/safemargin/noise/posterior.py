@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.noise.belief import Belief, Beliefs
 from safemargin.samplers.ptable import PTable
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 from safemargin.noise.belief import Belief, Beliefs
 from safemargin.samplers.ptable import PTable
 

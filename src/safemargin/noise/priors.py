@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from safemargin.core.errors import InputError
-from safemargin.io.combined import count_column
-from safemargin.io.counts import BadText, is_finite, whole_number
-from safemargin.io.tidy import Sheet, read_sheet
+from safemargin.core import InputError
+from safemargin.io import BadText, Sheet, count_column, is_finite, read_sheet, whole_number
 
 
 def read_prior(path: Path, count: str | None = None) -> dict[int, float]:

@@ -21,8 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from safemargin.core.axis import RESERVED
-from safemargin.core.errors import InputError
+from safemargin.core import RESERVED, InputError
 
 KEYS = ("title", "areas", "variables", "tables")
 

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
-from safemargin.io.folder import WRITERS, check_folder, file_name, write_folder
-from safemargin.io.tidy_rows import rows_of
+from safemargin.core import InputError
+from safemargin.io import WRITERS, check_folder, file_name, rows_of, write_folder
 from safemargin.noise.averaging import CONFIDENCE
 from safemargin.noise.checks import at_least
 from safemargin.noise.plan import Wishes, plan_noise
@@ -17,8 +16,7 @@ from safemargin.noise.programme import load_programme
 from safemargin.noise.publish import perturb_programme
 from safemargin.noise.redundancy import redundancies
 from safemargin.samplers.ptable_design import ptable, request
-from safemargin.ui.terminal import Json, notes, out, print_json, write
-from safemargin.ui.words import plural
+from safemargin.ui import Json, notes, out, plural, print_json, write
 
 File = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
 

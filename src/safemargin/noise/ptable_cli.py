@@ -5,11 +5,9 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.randomness import write_secret
+from safemargin.core import InputError, OutputError, write_secret
 from safemargin.guarantees.guarantee_file import PROMISE, promise_text, read_guarantee
-from safemargin.io.folder import check_folder, write_folder
-from safemargin.io.onlooker import axes, hierarchies
+from safemargin.io import axes, check_folder, hierarchies, write_folder
 from safemargin.noise.belief_report import beliefs_document, beliefs_page, show_beliefs
 from safemargin.noise.keyed_records import Columns
 from safemargin.noise.perturb import perturb as run_perturb
@@ -28,9 +26,7 @@ from safemargin.samplers.key_table import key_table
 from safemargin.samplers.ptable import KeyTable, PTable
 from safemargin.samplers.ptable_design import Missed, fallen_short, reference_ptable, request, without_js
 from safemargin.samplers.ptable_design import ptable as make_ptable
-from safemargin.ui.document import SCHEMA
-from safemargin.ui.options import By, Hierarchy
-from safemargin.ui.terminal import Json, free_folder, note, out, print_json, progress_bar, write
+from safemargin.ui import SCHEMA, By, Hierarchy, Json, free_folder, note, out, print_json, progress_bar, write
 
 Variance = Annotated[str | None, typer.Option("--variance", help="Variance of the noise, e.g. 2.")]
 Bound = Annotated[int | None, typer.Option("--bound", help="Largest noise, e.g. 5.")]

@@ -17,9 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
-from safemargin.io.files import csv_records
+from safemargin.core import InputError, exact_number
+from safemargin.io import csv_records
 from safemargin.samplers.ptable import KeyTable, Law, PTable
 
 DIGITS = 15

@@ -14,7 +14,7 @@ from safemargin.noise.perturbed import Perturbed
 from safemargin.samplers.ptable import Law, PTable
 from safemargin.samplers.ptable_design import Missed
 from safemargin.samplers.ptable_privacy import delta_at, epsilon_at, readings
-from safemargin.ui.document import SCHEMA, Document
+from safemargin.ui import SCHEMA, Document
 
 DELTAS = (0.1, 0.01)
 MOST_LISTED = 30

@@ -11,11 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray, frozen, group_sums, row_keys
-from safemargin.core.errors import InputError, TooLargeError
-from safemargin.core.published import UNBOUNDED, PublishedTable
-from safemargin.io.profiles import check_columns
-from safemargin.io.tidy import Sheet, read_sheet
+from safemargin.core import UNBOUNDED, InputError, IntArray, PublishedTable, TooLargeError, frozen, group_sums, row_keys
+from safemargin.io import Sheet, check_columns, read_sheet
 from safemargin.noise.programme import Programme, Statistic, Variable
 from safemargin.noise.redundancy import published_statistics
 from safemargin.samplers.keys import HASHED

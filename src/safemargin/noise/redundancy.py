@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from safemargin.core.errors import TooLargeError
+from safemargin.core import TooLargeError
 from safemargin.noise.programme import PlannedTable, Programme, Statistic
 
 MOST_PAIRS = 5_000_000

@@ -11,21 +11,19 @@ from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.ranking import SORTS
 from safemargin.bounds.report import exposure_document, show_exposure
 from safemargin.bounds.system import measured_slack
-from safemargin.core.errors import InputError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.target import Target
-from safemargin.io.onlooker import public, read_tables
+from safemargin.core import InputError, Onlooker, PublishedTable, Target
+from safemargin.io import public, read_tables
 from safemargin.release.project import Project
 from safemargin.release.release import onlookers_of
 from safemargin.release.tabulate import tabulate
-from safemargin.ui.options import (
+from safemargin.ui import (
     Axes,
     Beta,
     By,
     Count,
     Deciding,
     Facts,
+    Json,
     Kappa,
     Option,
     Rolls,
@@ -33,10 +31,12 @@ from safemargin.ui.options import (
     Tau,
     Tolerance,
     aimed,
+    out,
+    print_json,
+    progress_bar,
     project_in,
     share,
 )
-from safemargin.ui.terminal import Json, out, print_json, progress_bar
 
 
 def bound(

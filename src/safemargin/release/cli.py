@@ -8,7 +8,7 @@ import typer
 from safemargin.release.project import Project
 from safemargin.release.release import Outcome, run
 from safemargin.release.report.text import show_release
-from safemargin.ui.terminal import Json, notes, out, print_json
+from safemargin.ui import Json, notes, out, print_json
 
 
 def release(

@@ -10,10 +10,8 @@ from tempfile import TemporaryDirectory
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.randomness import Generator, numpy_generator
-from safemargin.io.duck import literal
+from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArray, OutputError, numpy_generator
+from safemargin.io import literal
 
 REGIONS = ("North", "Heights", "Harbourside", "Old Town", "Meadows", "Riverbank", "South", "Outskirts")
 DISTRICTS = tuple(f"D{number:02d}" for number in range(1, 61))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from safemargin.core.publication import Publication
+from safemargin.core import Publication
 from safemargin.release.plan import Certificate
 
 

@@ -9,13 +9,8 @@ from tempfile import TemporaryDirectory
 from safemargin.bounds.bound import bound
 from safemargin.bounds.certificate import Source, source_of
 from safemargin.bounds.proof import certificate
-from safemargin.core.margins import as_published, printed
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table
-from safemargin.io.folder import WRITERS, file_name
-from safemargin.io.tidy import read_tidy
-from safemargin.io.tidy_rows import rows_of
+from safemargin.core import Onlooker, PublishedTable, Table, as_published, printed
+from safemargin.io import WRITERS, file_name, read_tidy, rows_of
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Plan, Rejected
 

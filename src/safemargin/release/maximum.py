@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from safemargin.core.errors import InputError
-from safemargin.core.published import SIGN, Group
+from safemargin.core import SIGN, Group, InputError
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.release.project import Project
 from safemargin.release.release import privacy_of
 from safemargin.release.tabulate import tabulate
-from safemargin.ui.terminal import Json, out, print_json
+from safemargin.ui import Json, out, print_json
 from safemargin.voting.result_report import result_document, result_lines
 
 

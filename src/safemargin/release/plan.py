@@ -3,10 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.published import Group
-from safemargin.core.target import Target
+from safemargin.core import Group, Guarantee, IntArray, Target
 from safemargin.release.maximum import MarginDecision, Maximum
 
 

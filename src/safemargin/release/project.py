@@ -11,10 +11,8 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic import model_validator as model_rule
 
-from safemargin.core.axis import RESERVED
-from safemargin.core.errors import InputError
-from safemargin.core.target import Target
-from safemargin.io.sections import PHRASES, Name, Section, dotted_key, shown_value, twice_in
+from safemargin.core import RESERVED, InputError, Target
+from safemargin.io import PHRASES, Name, Section, dotted_key, shown_value, twice_in
 from safemargin.release.maximum import Wanted
 from safemargin.release.sections import (
     AxisSection,

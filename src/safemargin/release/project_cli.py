@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError, OutputError
-from safemargin.io.folder import check_folder
+from safemargin.core import InputError, OutputError
+from safemargin.io import check_folder
 from safemargin.release.cli import finish_release
 from safemargin.release.demo import write_city
 from safemargin.release.init.propose import propose_project
 from safemargin.release.project import project_schema
-from safemargin.ui.terminal import Json, notes, out, print_json, write
+from safemargin.ui import Json, notes, out, print_json, write
 
 
 def demo(

@@ -6,16 +6,20 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from safemargin.core.arrays import frozen
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.margins import as_published, merged_margin, printed, protected_margin
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table
-from safemargin.core.universe import named
+from safemargin.core import (
+    Guarantee,
+    PublishedTable,
+    Table,
+    as_published,
+    frozen,
+    merged_margin,
+    named,
+    printed,
+    protected_margin,
+)
 from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.noise import one_count_suffices
-from safemargin.io.folder import WRITERS, file_name, json_bytes
-from safemargin.io.tidy_rows import rows_of
+from safemargin.io import WRITERS, file_name, json_bytes, rows_of
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Plan
 from safemargin.samplers.geometric import Geometric

@@ -11,16 +11,19 @@ from pathlib import Path
 from safemargin.audit.audit import audit
 from safemargin.audit.backwards import Rerun
 from safemargin.audit.findings import Findings
-from safemargin.core.arrays import IntArray, frozen
-from safemargin.core.earlier import Profile
-from safemargin.core.margins import COMPOSITIONS, knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table, Tally
-from safemargin.core.target import Target
-from safemargin.io.facts import check_project_facts
-from safemargin.io.folder import check_folder, write_folder
-from safemargin.io.tidy import read_many
+from safemargin.core import (
+    COMPOSITIONS,
+    IntArray,
+    Onlooker,
+    Profile,
+    PublishedTable,
+    Table,
+    Tally,
+    Target,
+    frozen,
+    knowing,
+)
+from safemargin.io import check_folder, check_project_facts, read_many, write_folder
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdrawn
 from safemargin.release.draft import Draft
@@ -39,7 +42,7 @@ from safemargin.release.report.page import html_report
 from safemargin.release.sections import LedgerSection
 from safemargin.release.tabulate import tabulate
 from safemargin.release.tabulate.people import tabulate_people
-from safemargin.ui.painter import Painter
+from safemargin.ui import Painter
 from safemargin.voting.result import ResultPrivacy, result_privacy
 from safemargin.voting.result_report import result_document
 

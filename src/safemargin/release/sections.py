@@ -8,8 +8,8 @@ from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.core.target import Target
-from safemargin.io.sections import File, Files, Name, Names, Pair, Section, distinct
+from safemargin.core import Target
+from safemargin.io import File, Files, Name, Names, Pair, Section, distinct
 from safemargin.release.maximum import Asked
 
 Composition = Literal["none", "sizes", "joint"]

@@ -10,11 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray, frozen
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.randomness import Generator
-from safemargin.core.table import Table, Tally
+from safemargin.core import FloatArray, Generator, Guarantee, InputError, IntArray, Table, Tally, frozen
 from safemargin.samplers.ptable_design import reference_ptable, request
 from safemargin.samplers.ptable_privacy import guarantee
 from safemargin.samplers.reference_ptable import reference_chances

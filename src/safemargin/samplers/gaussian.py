@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from safemargin.core.arrays import IntArray, frozen
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import ONE_PERSON, Guarantee, Measure, epsilon_of
+from safemargin.core import ONE_PERSON, Guarantee, InputError, IntArray, Measure, epsilon_of, frozen
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement
@@ -83,3 +82,14 @@ class DiscreteGaussian:
             rule="zCDP to approximate (Canonne, Kamath and Steinke)",
             premises=(noise,),
         )
+
+
+def vector_gaussian(variance: Fraction) -> "Measurement":
+    """OpenDP's discrete Gaussian on vectors of counts, with at least this variance parameter."""
+    import opendp.prelude as dp  # it takes long to import
+
+    dp.enable_features("contrib")
+    scale = math.sqrt(variance)
+    while Fraction(scale) ** 2 < variance:  # rounding down would cost more than is accounted for
+        scale = math.nextafter(scale, math.inf)
+    return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=scale)

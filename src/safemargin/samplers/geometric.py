@@ -4,10 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from safemargin.core.arrays import IntArray, frozen
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.universe import named
+from safemargin.core import Guarantee, InputError, IntArray, frozen, named
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.samplers.ptable import KeyTable, Law, PTable
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from safemargin.core.arrays import IntArray
+from safemargin.core import IntArray
 
 BITS = 48
 """Length of keys that are hashes."""

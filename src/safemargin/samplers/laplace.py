@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee, about_a_person
+from safemargin.core import FloatArray, Guarantee, InputError, IntArray, about_a_person
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement

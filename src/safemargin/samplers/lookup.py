@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray, frozen
-from safemargin.core.errors import InputError
+from safemargin.core import InputError, IntArray, frozen
 from safemargin.samplers.keys import HASHED, KeyForm
 from safemargin.samplers.ptable import KeyTable, PTable
 

@@ -10,8 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray
-from safemargin.core.errors import InputError
+from safemargin.core import FloatArray, InputError
 
 GRID = 10**15
 """Parts that a probability is rounded to, but for three of them, which make up for it."""

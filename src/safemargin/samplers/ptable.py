@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import InputError
+from safemargin.core import FloatArray, InputError, IntArray
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
+from safemargin.core import InputError, exact_number
 from safemargin.samplers.max_entropy import attainable, largest_entropy
 from safemargin.samplers.ptable import Law, PTable
 from safemargin.samplers.reference_ptable import reference_row

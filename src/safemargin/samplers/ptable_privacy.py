@@ -11,8 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import ONE_PERSON, Guarantee, Measure, about_a_person
+from safemargin.core import ONE_PERSON, Guarantee, InputError, Measure, about_a_person
 from safemargin.samplers.ptable import PTable
 
 

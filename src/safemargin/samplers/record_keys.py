@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
+from safemargin.core import InputError, IntArray
 from safemargin.samplers.keys import BITS
 
 LEAST = 16

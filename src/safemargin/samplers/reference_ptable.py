@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray
-from safemargin.core.errors import InputError
+from safemargin.core import BoolArray, FloatArray, InputError
 from safemargin.samplers.max_entropy import attainable, tilted
 from safemargin.samplers.ptable import Law
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray, frozen
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee, about_a_person
+from safemargin.core import FloatArray, Guarantee, InputError, IntArray, about_a_person, frozen
 from safemargin.samplers.geometric import Geometric
 from safemargin.samplers.laplace import Laplace
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.solver import Form, is_optimal, solver_of
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.suppress.coalition import PUBLIC, View
 from safemargin.suppress.moves import Moves
 from safemargin.suppress.problem import Problem

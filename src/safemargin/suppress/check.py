@@ -9,11 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.verification import Verification
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.lattice import Lattice, Tree, lattice
-from safemargin.io.combined import WORDS, count_column, read_any_sheet, read_combined
-from safemargin.io.counts import whole_number
+from safemargin.core import BoolArray, InputError, IntArray, Lattice, Tree, lattice
+from safemargin.io import WORDS, count_column, read_any_sheet, read_combined, whole_number
 from safemargin.suppress.coalition import PUBLIC, View, views
 from safemargin.suppress.linked import Linked, inner_places, is_ring, number
 from safemargin.suppress.pattern import KIND

@@ -9,16 +9,14 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError, RefusedError
-from safemargin.io.folder import check_folder, write_folder
-from safemargin.io.onlooker import axes, hierarchies
+from safemargin.core import InputError, RefusedError
+from safemargin.io import axes, check_folder, hierarchies, write_folder
 from safemargin.suppress.frequency import read_linked
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.report import pattern_csv, pattern_document, show_pattern, warnings_of
 from safemargin.suppress.suppress import SECONDS
 from safemargin.suppress.suppress import withhold as run_withhold
-from safemargin.ui.options import By, Hierarchy
-from safemargin.ui.terminal import Json, free_folder, note, notes, out, print_json
+from safemargin.ui import By, Hierarchy, Json, free_folder, note, notes, out, print_json
 
 PATTERN, CERTIFICATE = "pattern.csv", "inside/certificate.json"
 

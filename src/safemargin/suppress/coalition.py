@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray
-from safemargin.core.errors import TooLargeError
+from safemargin.core import BoolArray, TooLargeError
 from safemargin.suppress.linked import Linked, inner_places
 
 MOST_COALITIONS = 20_000

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.solver import Form, is_optimal, solver_of
-from safemargin.core.arrays import BoolArray, FloatArray
+from safemargin.core import BoolArray, FloatArray
 from safemargin.suppress.barriers import Barrier
 
 EXACTLY = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.5}

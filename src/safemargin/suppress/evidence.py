@@ -3,8 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.errors import RefusedError
+from safemargin.core import BoolArray, IntArray, RefusedError
 from safemargin.suppress.coalition import PUBLIC, View
 from safemargin.suppress.pool import Pool, Reach
 from safemargin.suppress.problem import Problem

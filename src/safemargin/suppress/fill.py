@@ -4,8 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.solver import Form, is_infeasible, solver_of, values_of
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, IntArray, TooLargeError
 from safemargin.suppress.linked import NOT_TOLD, Linked
 
 SECONDS = 60.0

@@ -5,13 +5,23 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.errors import InputError
-from safemargin.core.lattice import Lattice, Tree, lattice
-from safemargin.io.combined import WORDS, Hierarchies, count_column, read_any_sheet, read_combined, total_among
-from safemargin.io.counts import BadText, whole_number
-from safemargin.io.hierarchy import TOTAL, cut, tree
-from safemargin.io.profiles import check_columns
-from safemargin.io.tidy import Sheet, read_sheet
+from safemargin.core import InputError, Lattice, Tree, lattice
+from safemargin.io import (
+    TOTAL,
+    WORDS,
+    BadText,
+    Hierarchies,
+    Sheet,
+    check_columns,
+    count_column,
+    cut,
+    read_any_sheet,
+    read_combined,
+    read_sheet,
+    total_among,
+    tree,
+    whole_number,
+)
 from safemargin.suppress.linked import Earlier, Linked, inner_places, link
 
 

@@ -8,9 +8,7 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.lattice import Lattice, Tree
+from safemargin.core import BoolArray, InputError, IntArray, Lattice, Tree
 
 MOST_PEOPLE = 50_000
 """Combinations of all categories up to which the people behind a ring of tables are looked at one by one."""

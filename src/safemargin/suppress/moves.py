@@ -11,8 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.solver import Form, is_infeasible, solver_of, values_of
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import BoolArray, FloatArray, IntArray, numpy_generator
 
 if TYPE_CHECKING:
     from highspy import Highs

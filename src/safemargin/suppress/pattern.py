@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from safemargin.bounds.certificate import SUPPRESSION
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.lattice import Lattice, Tree
+from safemargin.core import BoolArray, IntArray, Lattice, Tree
 from safemargin.suppress.linked import Linked
 
 KIND = SUPPRESSION

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core import BoolArray, IntArray
 from safemargin.suppress.coalition import PUBLIC, View
 
 

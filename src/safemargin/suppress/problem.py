@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core import BoolArray, IntArray
 from safemargin.suppress.coalition import PUBLIC, View, views
 from safemargin.suppress.fill import fill, floors
 from safemargin.suppress.linked import Linked

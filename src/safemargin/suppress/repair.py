@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import BoolArray, IntArray, numpy_generator
 from safemargin.suppress.coalition import PUBLIC, View
 from safemargin.suppress.moves import Moves
 from safemargin.suppress.pool import Pool, Reach

@@ -12,8 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.errors import RefusedError
+from safemargin.core import BoolArray, IntArray, RefusedError
 from safemargin.suppress.barriers import Barrier, Reasons, alone
 from safemargin.suppress.coalition import PUBLIC, View
 from safemargin.suppress.cover import Covering

@@ -3,9 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, RefusedError
-from safemargin.core.lattice import Lattice
+from safemargin.core import InputError, IntArray, Lattice, RefusedError
 from safemargin.suppress.evidence import evidence
 from safemargin.suppress.linked import Linked, alone
 from safemargin.suppress.pattern import Move, Pattern

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core import BoolArray, IntArray
 from safemargin.suppress.barriers import Reasons
 from safemargin.suppress.coalition import PUBLIC
 from safemargin.suppress.cover import Covering

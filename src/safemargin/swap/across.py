@@ -7,10 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Change, Distance, Guarantee
-from safemargin.core.universe import counts
+from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, counts
 from safemargin.swap.crossing import rates, swap_across
 from safemargin.swap.permutation import Cells
 from safemargin.swap.reading import Progress, opened, steps

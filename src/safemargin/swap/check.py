@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.guarantees.exact import Checked, check, frozen_hamming, hamming
 from safemargin.guarantees.swap_law import (
     VARIANTS,

@@ -8,8 +8,7 @@ from safemargin.guarantees.exact import Holds
 from safemargin.guarantees.report import checked_document, show_checked
 from safemargin.guarantees.swap_loss import rate_of
 from safemargin.swap.check import WAYS, check_swapping
-from safemargin.ui.options import whole_numbers
-from safemargin.ui.terminal import Json, notes, out, print_json
+from safemargin.ui import Json, notes, out, print_json, whole_numbers
 
 
 def check(

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.guarantees.guarantee_file import PROMISE, promise_text
 from safemargin.guarantees.swap_loss import rate_of
-from safemargin.io.onlooker import axes
+from safemargin.io import axes
 from safemargin.swap.report import show_swapped, swap_page, swapped_document
 from safemargin.swap.swap import FORMS, Swapped, swap_folder
 from safemargin.swap.tables import FORMATS
-from safemargin.ui.terminal import Json, note, out, print_json, progress_bar, write
+from safemargin.ui import Json, note, out, print_json, progress_bar, write
 
 
 def swap(

@@ -10,8 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
+from safemargin.core import InputError, IntArray
 from safemargin.swap.permutation import Cells, Exchange, swap
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
+from safemargin.core import IntArray
 from safemargin.swap.permutation import Cells, Exchange
 from safemargin.swap.tables import Run
 

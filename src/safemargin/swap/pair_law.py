@@ -13,7 +13,7 @@ from math import factorial, prod
 
 import numpy as np
 
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.swap_law import Law, Record, Stratum, permutation_chance, swap_law, table
 from safemargin.swap.crossing import rates
 from safemargin.swap.pairing import Risk, pair_up

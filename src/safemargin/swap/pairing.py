@@ -17,9 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from safemargin.core.arrays import IntArray, row_keys
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import system_choices, system_words
+from safemargin.core import InputError, IntArray, row_keys, system_choices, system_words
 
 Bools = NDArray[np.bool_]
 Order = NDArray[np.uint64] | IntArray

@@ -11,9 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import system_choices, system_words
+from safemargin.core import InputError, IntArray, system_choices, system_words
 
 CHUNK = 1 << 22
 """Records for which choices are drawn at a time."""

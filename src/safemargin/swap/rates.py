@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.guarantees.swap_loss import swap_epsilon
 from safemargin.swap.held import HeldTable, held_tables
 from safemargin.swap.permutation import Strata

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from safemargin.guarantees.swap_loss import rate_of
-from safemargin.io.onlooker import axes
+from safemargin.io import axes
 from safemargin.swap.rates import RATES, RUNS, try_rates
 from safemargin.swap.rates_report import rates_document, rates_tried_page, show_rates_tried
-from safemargin.ui.terminal import Json, out, print_json, progress_bar, write
+from safemargin.ui import Json, out, print_json, progress_bar, write
 
 DEFAULT = ",".join(f"{float(rate):g}" for rate in RATES)
 

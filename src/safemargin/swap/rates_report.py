@@ -9,11 +9,22 @@ from rich.table import Table
 from rich.text import Text
 
 from safemargin.swap.rates import Measured, Trial, Trials, Tried
-from safemargin.ui.charts import STACK_WIDTH, Spec, to_svg
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.markup import element, figure, joined, paragraphs, section, table, tiles
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import plural
+from safemargin.ui import (
+    SCHEMA,
+    STACK_WIDTH,
+    Document,
+    Spec,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    plural,
+    section,
+    table,
+    tiles,
+    to_svg,
+    whole_page,
+)
 
 MOST_PICTURES = 8
 """Held columns that are drawn; the tables have all of them."""

@@ -9,11 +9,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.io.duck import DuckSource, connected, quoted
-from safemargin.io.engines import open_source
-from safemargin.io.profiles import check_columns
+from safemargin.core import InputError, IntArray
+from safemargin.io import DuckSource, check_columns, connected, open_source, quoted
 from safemargin.swap.permutation import Cells, Exchange, Strata, swap
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
 

@@ -9,11 +9,22 @@ from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.swap_curves import CAPTION, CURVE_WORDS, rate_chart
 from safemargin.guarantees.swap_loss import short_rate
 from safemargin.swap.swap import Swapped
-from safemargin.ui.charts import Spec, to_svg
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.markup import element, figure, joined, paragraphs, points, section, table, tiles
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import percent
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Spec,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    percent,
+    points,
+    section,
+    table,
+    tiles,
+    to_svg,
+    whole_page,
+)
 
 
 def swapped_document(found: Swapped) -> Document:

@@ -7,7 +7,7 @@ import typer
 
 from safemargin.guarantees.guarantee_file import PROMISE, promise_text
 from safemargin.guarantees.swap_loss import rate_of
-from safemargin.io.onlooker import axes
+from safemargin.io import axes
 from safemargin.swap.across import swap_across_file
 from safemargin.swap.pairing import Risk
 from safemargin.swap.simulate_report import show_simulated, simulated_document, simulated_page
@@ -15,7 +15,7 @@ from safemargin.swap.simulated import Simulate, Simulated
 from safemargin.swap.simulated import simulate as run_simulation
 from safemargin.swap.tables import FORMATS
 from safemargin.swap.targeted import Targeting, swap_targeted
-from safemargin.ui.terminal import Json, note, out, print_json, progress_bar, write
+from safemargin.ui import Json, note, out, print_json, progress_bar, write
 
 simulate = typer.Typer(
     help="Swap records in ways that promise nothing known, to compare them with those that do.",

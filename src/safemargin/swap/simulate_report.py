@@ -5,15 +5,29 @@ from collections.abc import Callable, Mapping
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.core.guarantee import Guarantee
+from safemargin.core import Guarantee
 from safemargin.guarantees.guarantee_file import document
 from safemargin.swap.simulated import Beside, Simulated
 from safemargin.swap.tables import TableError
-from safemargin.ui.charts import LETTER, STACK_WIDTH, WORDS, Spec, to_svg
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.markup import element, figure, joined, paragraphs, points, section, table, tiles
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import percent
+from safemargin.ui import (
+    LETTER,
+    SCHEMA,
+    STACK_WIDTH,
+    WORDS,
+    Document,
+    Spec,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    percent,
+    points,
+    section,
+    table,
+    tiles,
+    to_svg,
+    whole_page,
+)
 
 COLOURS = ("#0072b2", "#e69f00")
 PERMUTATION = "permutation swapping"

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.guarantee import Guarantee
-from safemargin.io.folder import new_folder
+from safemargin.core import Guarantee, IntArray
+from safemargin.io import new_folder
 from safemargin.swap.permutation import Cells, swap
 from safemargin.swap.swap import promise
 from safemargin.swap.tables import Roles, Run, TableError

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Change, Distance, Guarantee
-from safemargin.core.universe import counts
+from safemargin.core import Change, Distance, Guarantee, InputError, counts
 from safemargin.guarantees.swap_loss import rates_for, short_rate, swap_epsilon
-from safemargin.io.folder import new_folder
+from safemargin.io import new_folder
 from safemargin.swap.permutation import Exchange, Strata
 from safemargin.swap.reading import Counted, Progress, counted, steps
 from safemargin.swap.tables import Roles, TableError

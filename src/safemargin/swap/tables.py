@@ -7,10 +7,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.universe import Population, Records
-from safemargin.io.duck import literal, quoted
+from safemargin.core import BoolArray, InputError, IntArray, OutputError, Population, Records
+from safemargin.io import literal, quoted
 from safemargin.swap.permutation import Cells, Exchange, Strata, strata
 
 PEOPLE = "people"

@@ -10,14 +10,10 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Change, Distance, Guarantee
-from safemargin.core.universe import counts
+from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, counts
 from safemargin.guarantees.exact import hamming, universe_loss
 from safemargin.guarantees.swap_law import stratum, universe
-from safemargin.io.duck import DuckSource, quoted
-from safemargin.io.profiles import check_columns
+from safemargin.io import DuckSource, check_columns, quoted
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import Pairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
 from safemargin.swap.permutation import Cells, Exchange

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray
 from safemargin.samplers.geometric import Geometric
 from safemargin.topdown.design import Design
 from safemargin.topdown.error_values import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core import BoolArray, IntArray
 from safemargin.topdown.attributes import Query
 from safemargin.topdown.design import Design, Limit, limits_within
 

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 from scipy.linalg import helmert
 
-from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray
 from safemargin.topdown.attributes import Attributes, Query
 
 NOTHING = 1e-12

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.topdown.country import write_country
 from safemargin.topdown.folder import write_text
 from safemargin.topdown.report import areas_document, areas_page, plan_document, show_areas, show_plan
 from safemargin.topdown.steps import Progress as Report
 from safemargin.topdown.topdown import plan, recompute, run
-from safemargin.ui.terminal import Json, notes, out, print_json
+from safemargin.ui import Json, notes, out, print_json
 
 PAGE = "inside/report.html"
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.randomness import numpy_generator
-from safemargin.io.duck import literal
+from safemargin.core import InputError, OutputError, numpy_generator
+from safemargin.io import literal
 
 SEX = ("f", "m")
 AGE = ("0-17", "18-39", "40-64", "65+")

@@ -7,9 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import rounded
+from safemargin.core import BoolArray, InputError, IntArray, rounded
 from safemargin.topdown.attributes import Attributes, Query
 from safemargin.topdown.spine import Spine
 

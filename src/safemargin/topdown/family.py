@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.topdown.attributes import Attributes, Query
 from safemargin.topdown.design import MOST, Limit
 from safemargin.topdown.reach import Reach

@@ -20,10 +20,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray, frozen
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.fraction import exact_number
-from safemargin.io.duck import literal, quoted
+from safemargin.core import FloatArray, InputError, IntArray, OutputError, exact_number, frozen
+from safemargin.io import literal, quoted
 from safemargin.topdown.attributes import Attributes, Grouping, Query, build_grouping
 from safemargin.topdown.design import Design, Limit, Measured
 from safemargin.topdown.spine import Spine, build_spine

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.core.universe import Invariant, Population, Records, at_least, counts
+from safemargin.core import Change, Distance, Guarantee, Invariant, Measure, Population, Records, at_least, counts
 from safemargin.guarantees.conversion import published_epsilon
 from safemargin.guarantees.losses import loss_epsilon
 from safemargin.guarantees.rules import compose, post_process, publish_invariants

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import TooLargeError
+from safemargin.core import FloatArray, IntArray, TooLargeError
 from safemargin.topdown.attributes import Query
 from safemargin.topdown.basis import Basis
 from safemargin.topdown.design import Design, Measured

@@ -3,15 +3,11 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.samplers.gaussian import DiscreteGaussian
-
-if TYPE_CHECKING:
-    from opendp.prelude import Measurement
+from safemargin.core import IntArray
+from safemargin.samplers.gaussian import DiscreteGaussian, vector_gaussian
 
 CHUNK = 50_000
 """Counts that are drawn between two signs of progress."""
@@ -30,20 +26,9 @@ def noise_variance(parameter: Fraction) -> float:
     return float(parameter) if parameter > LARGE else DiscreteGaussian(math.sqrt(parameter)).variance
 
 
-def gaussian(variance: Fraction) -> "Measurement":
-    """OpenDP's discrete Gaussian on vectors of counts, with at least this variance parameter."""
-    import opendp.prelude as dp  # it takes long to import
-
-    dp.enable_features("contrib")
-    scale = math.sqrt(variance)
-    while Fraction(scale) ** 2 < variance:
-        scale = math.nextafter(scale, math.inf)
-    return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=scale)
-
-
 def measure(counts: IntArray, variance: Fraction, progress: Callable[[int], None] = lambda drawn: None) -> IntArray:
     """`counts` with fresh, independent noise on every entry; entries may become negative."""
-    mechanism = gaussian(variance)
+    mechanism = vector_gaussian(variance)
     exact = np.ascontiguousarray(counts).reshape(-1)
     noisy = np.empty_like(exact)
     for start in range(0, len(exact), CHUNK):

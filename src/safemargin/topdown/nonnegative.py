@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import FloatArray
-from safemargin.core.errors import InputError
+from safemargin.core import FloatArray, InputError
 from safemargin.topdown.design import MOST
 from safemargin.topdown.family import Family
 

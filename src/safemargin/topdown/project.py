@@ -13,9 +13,8 @@ from pydantic import Field, PlainValidator, ValidationError
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number, rounded
-from safemargin.io.sections import PHRASES, File, Name, Names, Section, twice_in
+from safemargin.core import InputError, exact_number, rounded
+from safemargin.io import PHRASES, File, Name, Names, Section, twice_in
 from safemargin.topdown.attributes import DETAILED, TOTAL, Attributes, Grouping, Query, build_grouping
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.topdown.attributes import Query
 from safemargin.topdown.design import MOST, Limit
 from safemargin.topdown.spine import Spine

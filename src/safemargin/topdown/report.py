@@ -12,11 +12,23 @@ from rich.text import Text
 from safemargin.topdown.design import Design
 from safemargin.topdown.error_values import CELLS, PEOPLE, Accuracy, Expected
 from safemargin.topdown.measure import noise_variance
-from safemargin.ui.charts import Spec, to_svg
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.markup import Html, element, figure, joined, paragraphs, points, section, table, tiles
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import plural
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Html,
+    Spec,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    plural,
+    points,
+    section,
+    table,
+    tiles,
+    to_svg,
+    whole_page,
+)
 
 COLOURS = ["#56b4e9", "#0072b2", "#888888", "#e69f00", "#cc79a7", "#009e73"]
 SHAPES = ["circle", "triangle-up", "cross", "square", "diamond", "triangle-down"]

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, IntArray, TooLargeError
 from safemargin.topdown.ahead import Area, Limits, marked_below
 from safemargin.topdown.design import Design
 from safemargin.topdown.least_squares import Fit

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray, frozen
-from safemargin.core.errors import InputError
+from safemargin.core import FloatArray, InputError, IntArray, frozen
 
 Numbers = TypeVar("Numbers", IntArray, FloatArray)
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
+from safemargin.core import InputError, IntArray
 from safemargin.topdown.attributes import Query
 from safemargin.topdown.design import Design, Measured, check_truth, limits
 from safemargin.topdown.folder import Folder, write_cells

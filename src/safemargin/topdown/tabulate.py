@@ -7,12 +7,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray, frozen
-from safemargin.core.errors import InputError, TooLargeError
-from safemargin.core.fraction import exact_number
-from safemargin.io.duck import DuckSource, connected
-from safemargin.io.engines import open_source
-from safemargin.io.profiles import check_columns
+from safemargin.core import BoolArray, InputError, IntArray, TooLargeError, exact_number, frozen
+from safemargin.io import DuckSource, check_columns, connected, open_source
 from safemargin.topdown.attributes import Attributes, Query
 from safemargin.topdown.design import MOST, Design, Limit
 from safemargin.topdown.project import BoundsSection, FileSection, TopDownProject

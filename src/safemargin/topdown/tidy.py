@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.topdown.ahead import Area, Limits, look_ahead
 from safemargin.topdown.attributes import Query
 from safemargin.topdown.design import Design, Limit, limits_within

@@ -14,9 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.guarantee import Guarantee
+from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError
 from safemargin.guarantees.guarantee_file import PROMISE, promise_text, read_guarantee
 from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE, accuracy
 from safemargin.topdown.design import Design

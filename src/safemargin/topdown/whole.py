@@ -8,8 +8,7 @@ solved, and counts may go further.
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import TooLargeError
+from safemargin.core import FloatArray, IntArray, TooLargeError
 from safemargin.topdown.ahead import Ahead
 from safemargin.topdown.design import MOST
 from safemargin.topdown.family import NEAR, Family

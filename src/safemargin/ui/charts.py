@@ -10,7 +10,7 @@ from typing import Any
 
 import vl_convert
 
-from safemargin.core.target import Verdict
+from safemargin.core import Verdict
 
 Spec = dict[str, Any]
 VERDICT_COLOURS = {Verdict.CONTAINED: "#009e73", Verdict.OPEN: "#8f86c9", Verdict.DISCLOSED: "#d55e00"}

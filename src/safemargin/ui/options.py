@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
-from safemargin.core.target import Target
+from safemargin.core import InputError, Target
 
 Beta = Annotated[float | None, typer.Option(help="No share forced outside [beta, 1 - beta].")]
 Kappa = Annotated[int | None, typer.Option(help="Nobody among fewer than this in a published group.")]

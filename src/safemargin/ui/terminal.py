@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from safemargin.core.errors import OutputError
+from safemargin.core import OutputError
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, Onlooker
 
 COMPOSITION_WORDS = {
     "joint": "knows how many people have each combination of categories",

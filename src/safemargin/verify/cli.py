@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.bounds.sources import read_source
-from safemargin.ui.options import Facts, Rolls
-from safemargin.ui.terminal import Json, out, print_json
+from safemargin.ui import Facts, Json, Rolls, out, print_json
 from safemargin.verify.verify import verify as run_verify
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from safemargin.bounds.certificate import KIND, SCHEMA, Source, digest, file_hash, parse, source_of
 from safemargin.bounds.check_claims import check
 from safemargin.bounds.verification import Verification
-from safemargin.core.errors import InputError
-from safemargin.core.published import PublishedTable
+from safemargin.core import InputError, PublishedTable
 from safemargin.suppress.check import check_pattern
 from safemargin.suppress.pattern import KIND as PATTERN
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
+from safemargin.core import IntArray
 from safemargin.voting.ballots import Ranking, rankings
 from safemargin.voting.enumeration import all_counts
 from safemargin.voting.rules.rule import Rule

@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 from math import factorial
 from string import ascii_lowercase
 
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 
 Ranking = tuple[int, ...]
 """Candidates by number, the favourite first; whoever is not named is behind all who are."""

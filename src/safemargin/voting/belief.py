@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.voting.ballots import Ranking, ranking_text
 from safemargin.voting.rules.rule import Rule
 

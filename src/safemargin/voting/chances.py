@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 
 
 class Worst(NamedTuple):

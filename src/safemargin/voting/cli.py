@@ -5,11 +5,8 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
-from safemargin.ui.charts import to_svg
-from safemargin.ui.markup import element
-from safemargin.ui.page import whole_page
-from safemargin.ui.terminal import Json, out, print_json, progress_bar, write
+from safemargin.core import InputError
+from safemargin.ui import Json, element, out, print_json, progress_bar, to_svg, whole_page, write
 from safemargin.voting.private import CURVE
 from safemargin.voting.question import Question, make_ready
 from safemargin.voting.report import answer_body, answer_document, show_answer

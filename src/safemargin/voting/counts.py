@@ -11,8 +11,7 @@ from math import comb, exp, expm1, floor, log
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray
-from safemargin.core.errors import InputError
+from safemargin.core import FloatArray, InputError
 from safemargin.voting.binomial import log_binomial, log_upper_tail
 from safemargin.voting.chances import Worst
 

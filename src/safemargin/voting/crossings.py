@@ -9,8 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import FloatArray, IntArray, numpy_generator
 from safemargin.voting.election import Kinds
 
 MOST_SETS = 1000

@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import InputError
+from safemargin.core import FloatArray, InputError, IntArray
 from safemargin.voting.ballots import Ranking, letters
 from safemargin.voting.belief import Belief
 from safemargin.voting.rules.rule import Rule

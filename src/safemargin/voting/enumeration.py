@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 from scipy.special import gammaln
 
-from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray
 from safemargin.voting.chances import Chances, from_patterns, gather
 from safemargin.voting.election import Kinds
 from safemargin.voting.lattice import Progress

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray
 from safemargin.voting.election import Kinds
 
 MOST_RESULTS = 200_000_000

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.voting.chances import Chances, from_patterns, gather
 from safemargin.voting.crossings import crossings
 from safemargin.voting.election import Kinds

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import numpy_generator
 from safemargin.voting.ballots import Ranking, rankings
 from safemargin.voting.rules.positional import Positional
 from safemargin.voting.rules.rule import Rule

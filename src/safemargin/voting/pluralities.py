@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray
 from safemargin.voting.binomial import log_poisson, log_upper_tail
 from safemargin.voting.chances import Chances
 from safemargin.voting.election import Kinds

@@ -7,7 +7,7 @@ from math import inf, log
 
 import numpy as np
 
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 from safemargin.voting import closed, pluralities, transfers
 from safemargin.voting.ballots import ranking_text
 from safemargin.voting.chances import Chances, Worst

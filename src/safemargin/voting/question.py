@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 from math import inf
 from pathlib import Path
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.voting.ballots import letters
 from safemargin.voting.belief import Belief, Box, from_counts, uniform
 from safemargin.voting.boxes import worst_in

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.voting.ballots import Ranking, parse_ranking
 from safemargin.voting.belief import Belief, Box, from_counts
 from safemargin.voting.rules import number

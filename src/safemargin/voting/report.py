@@ -5,8 +5,7 @@ from math import isfinite, log
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.markup import Html, element, figure, joined, paragraphs, points, section, table
+from safemargin.ui import SCHEMA, Document, Html, element, figure, joined, paragraphs, points, section, table
 from safemargin.voting.private import Answer
 from safemargin.voting.result_report import ASSUMPTIONS, CAPTION, small
 from safemargin.voting.stability import Stability

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from math import floor, log10
 
-from safemargin.ui.charts import STACK_WIDTH, WORDS, Spec
-from safemargin.ui.document import Document
-from safemargin.ui.words import plural
+from safemargin.ui import STACK_WIDTH, WORDS, Document, Spec, plural
 from safemargin.voting.result import ResultPrivacy
 
 SMALLEST_DRAWN = 1e-12

@@ -7,8 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.randomness import Generator, numpy_generator
+from safemargin.core import FloatArray, Generator, IntArray, numpy_generator
 from safemargin.voting.crossings import crossings, results_at
 from safemargin.voting.election import Kinds
 from safemargin.voting.extremes import FEWEST_DRAWS, Extremes

@@ -6,7 +6,7 @@ from math import factorial
 
 import numpy as np
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.voting.crossings import around, crossings, hyperplanes
 from safemargin.voting.election import Election, Kinds
 from safemargin.voting.rules.all_ties import AllTies

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.voting.binomial import log_binomial
 from safemargin.voting.chances import Chances
 from safemargin.voting.election import Kinds

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from safemargin.core.errors import InputError
-from safemargin.core.published import PublishedTable
+from safemargin.core import InputError, PublishedTable
 from safemargin.noise.attacks.averaging import averaging
 from safemargin.noise.attacks.differencing import changes, nested
 from safemargin.noise.attacks.exploiting import exploiting

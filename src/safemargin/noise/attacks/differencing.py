@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.core.arrays import row_keys
-from safemargin.core.errors import InputError
-from safemargin.core.published import JOINER
+from safemargin.core import JOINER, InputError, row_keys
 from safemargin.noise.attacks.noisy import Block, Layout, Recovered, certainty
 
 BOTH = 2

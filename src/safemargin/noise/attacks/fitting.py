@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray, row_keys
+from safemargin.core import FloatArray, IntArray, row_keys
 from safemargin.noise.attacks.averaging import Means, averaged
 from safemargin.noise.attacks.noisy import Layout, Recovered, certainty
 

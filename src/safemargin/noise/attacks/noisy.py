@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray, grouped, row_keys
-from safemargin.core.errors import InputError
-from safemargin.core.published import PublishedTable, label
+from safemargin.core import BoolArray, FloatArray, InputError, IntArray, PublishedTable, grouped, label, row_keys
 
 OPTION = "option"
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray
 from safemargin.noise.attacks.noisy import ENOUGH, LARGE, Layout, tuples_in
 from safemargin.noise.keyed import keyed_gap_law
 from safemargin.noise.law import bounded_law, sum_law

@@ -6,11 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from safemargin.core.arrays import frozen
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import PublishedTable
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import Onlooker, Publication, PublishedTable, frozen, numpy_generator
 from safemargin.release.compare.global_dp import noised
 from safemargin.release.compare.method import Case, Method, Tables, exact_tables
 from safemargin.samplers.cell_key import CellKey, with_keys

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from safemargin.release.compare.comparison import Comparison
-from safemargin.ui.charts import FAMILY_COLOURS, FAMILY_SHAPES, WIDTH, WORDS, Spec
+from safemargin.ui import FAMILY_COLOURS, FAMILY_SHAPES, WIDTH, WORDS, Spec
 
 
 def tradeoff_chart(comparison: Comparison) -> Spec:

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import OutputError
+from safemargin.core import OutputError
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.measure import measure
 from safemargin.release.compare.report import comparison_document, comparison_page, show_comparison
 from safemargin.release.project import Project
-from safemargin.ui.terminal import Json, notes, out, print_json, write
+from safemargin.ui import Json, notes, out, print_json, write
 
 
 def compare(

@@ -1,7 +1,6 @@
 """Coarsening by threshold: categories are merged until every group has enough people on the roll."""
 
-from safemargin.core.margins import merged_margin
-from safemargin.core.publication import Publication
+from safemargin.core import Publication, merged_margin
 from safemargin.release.compare.method import Case, Method
 from safemargin.release.decide.schedule import by_size
 

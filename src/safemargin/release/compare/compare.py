@@ -6,11 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.core.errors import InputError
-from safemargin.core.margins import knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.table import Table
-from safemargin.core.target import Target
+from safemargin.core import InputError, Onlooker, Table, Target, knowing
 from safemargin.release.compare.cell_key import cell_key
 from safemargin.release.compare.coarsening import coarsening
 from safemargin.release.compare.comparison import Binding, Comparison, Learnt, Measured

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.target import Target
+from safemargin.core import Guarantee, Target
 
 
 @dataclass(frozen=True)

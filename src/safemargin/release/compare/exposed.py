@@ -6,8 +6,7 @@ import numpy as np
 
 from safemargin.audit.audit import audit
 from safemargin.audit.findings import Finding
-from safemargin.core.published import JOINER
-from safemargin.core.table import Table
+from safemargin.core import JOINER, Table
 from safemargin.release.compare.comparison import Learnt
 from safemargin.release.compare.method import Case, Method, Tables
 

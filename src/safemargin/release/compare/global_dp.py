@@ -6,10 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray, frozen
-from safemargin.core.guarantee import about_a_person
-from safemargin.core.publication import Publication
-from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core import UNBOUNDED, IntArray, Publication, PublishedTable, about_a_person, frozen
 from safemargin.release.compare.method import Case, Method, Tables
 from safemargin.samplers.geometric import Geometric
 

@@ -4,13 +4,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.margins import as_published, merged_margin
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table
-from safemargin.core.target import Limits, Target
+from safemargin.core import (
+    Guarantee,
+    Limits,
+    Onlooker,
+    Publication,
+    PublishedTable,
+    Table,
+    Target,
+    as_published,
+    merged_margin,
+)
 from safemargin.release.decide.promise import population
 from safemargin.release.decide.split import Split, split
 

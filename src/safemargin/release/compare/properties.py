@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray
+from safemargin.core import BoolArray
 from safemargin.release.compare.comparison import Answer, Measured
 from safemargin.release.compare.method import Case, Method
 from safemargin.release.compare.reading import Errors

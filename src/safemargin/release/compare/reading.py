@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray
-from safemargin.core.published import PublishedTable
+from safemargin.core import BoolArray, FloatArray, PublishedTable
 from safemargin.release.compare.comparison import Binding
 from safemargin.release.compare.method import Case, Tables
 from safemargin.release.decide.split import Split

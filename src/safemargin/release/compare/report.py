@@ -11,11 +11,23 @@ from safemargin.guarantees.guarantee_file import document as promise_document
 from safemargin.guarantees.report import COLUMNS, side_by_side
 from safemargin.release.compare.charts import tradeoff_chart
 from safemargin.release.compare.comparison import Answer, Comparison, Measured
-from safemargin.ui.charts import Spec, to_svg
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.markup import Html, element, figure, joined, paragraphs, points, section, table
-from safemargin.ui.page import whole_page
-from safemargin.ui.words import percent, plural
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Html,
+    Spec,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    percent,
+    plural,
+    points,
+    section,
+    table,
+    to_svg,
+    whole_page,
+)
 
 PROPERTY_WORDS = {
     "binding_outcome_exact": "binding outcome exact",

@@ -4,10 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, frozen
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core import UNBOUNDED, BoolArray, Onlooker, Publication, PublishedTable, frozen
 from safemargin.release.compare.method import Case, Method, Tables
 
 

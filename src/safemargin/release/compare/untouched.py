@@ -1,6 +1,6 @@
 """Nothing done: every count exactly, for reference."""
 
-from safemargin.core.publication import Publication
+from safemargin.core import Publication
 from safemargin.release.compare.method import Case, Method
 
 

@@ -10,12 +10,7 @@ from safemargin.bounds.certify import Exposed, Proof, certify
 from safemargin.bounds.earlier import certify_with_earlier
 from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.core.arrays import IntArray
-from safemargin.core.margins import as_published, protected_margin
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import Group, PublishedTable
-from safemargin.core.table import Table
-from safemargin.core.target import Limits
+from safemargin.core import Group, IntArray, Limits, Onlooker, PublishedTable, Table, as_published, protected_margin
 from safemargin.release.decide.split import Split
 
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.axis import Axis
-from safemargin.core.published import Group
+from safemargin.core import Axis, BoolArray, Group, IntArray
 from safemargin.release.decide.pack import Item, Packing, pack
 
 Allowed = Callable[[IntArray, IntArray], BoolArray]

@@ -13,10 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.published import Group, label
-from safemargin.core.randomness import Generator, numpy_generator
-from safemargin.core.target import Limits
+from safemargin.core import Generator, Group, IntArray, Limits, label, numpy_generator
 from safemargin.release.decide.split import Split
 
 SEED = 40_000

@@ -11,12 +11,7 @@ import numpy as np
 from safemargin.bounds.certify import Exposed, Proof
 from safemargin.bounds.earlier import TOGETHER
 from safemargin.bounds.sharp import Progress
-from safemargin.core.earlier import Past
-from safemargin.core.errors import InputError
-from safemargin.core.margins import knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.table import Table
-from safemargin.core.target import Limits, Target
+from safemargin.core import InputError, Limits, Onlooker, Past, Table, Target, knowing
 from safemargin.guarantees.noise import NoiseBudget, check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.candidate import Candidate, prove
 from safemargin.release.decide.difference import by_difference, earlier_words

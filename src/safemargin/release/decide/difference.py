@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from safemargin.bounds.certify import Exposed
 from safemargin.bounds.differences import Parts, differences
-from safemargin.core.earlier import Past
-from safemargin.core.published import JOINER
-from safemargin.core.target import Limits
+from safemargin.core import JOINER, Limits, Past
 from safemargin.release.decide.split import Split
 
 MOST_PARTNERS = 8

@@ -10,11 +10,7 @@ from safemargin.bounds.bound import bound
 from safemargin.bounds.certify import Exposed, Proof, certify
 from safemargin.bounds.earlier import certify_with_earlier
 from safemargin.bounds.system import system
-from safemargin.core.margins import knowing, printed
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table
-from safemargin.core.target import Limits
+from safemargin.core import Limits, Onlooker, PublishedTable, Table, knowing, printed
 from safemargin.release.decide.candidate import both
 from safemargin.release.decide.versions import Version
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from safemargin.core.published import Group, label
-from safemargin.core.target import Limits
+from safemargin.core import Group, Limits, label
 from safemargin.release.decide.cover import Block, blocks
 from safemargin.release.decide.split import Split
 from safemargin.samplers.geometric import Geometric

@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from safemargin.bounds.certify import Exposed, Proof
-from safemargin.core.errors import InputError
-from safemargin.core.margins import knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.table import Table
-from safemargin.core.target import Limits
+from safemargin.core import InputError, Limits, Onlooker, Table, knowing
 from safemargin.release.decide.candidate import Candidate
 from safemargin.release.decide.decide import certificate_of
 from safemargin.release.decide.difference import earlier_words

@@ -6,8 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.published import Group
+from safemargin.core import BoolArray, Group, IntArray
 
 FEW = 12
 """Things up to which every way to part them is considered."""

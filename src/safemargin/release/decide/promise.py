@@ -3,11 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.published import label
-from safemargin.core.table import Table
-from safemargin.core.target import Target
-from safemargin.core.universe import Invariant, Nested, Population, named
+from safemargin.core import Guarantee, Invariant, Nested, Population, Table, Target, label, named
 from safemargin.guarantees.noise import NoiseBudget, noise_budget, one_count_suffices, partnered
 from safemargin.release.decide.candidate import Candidate
 from safemargin.release.decide.split import Split

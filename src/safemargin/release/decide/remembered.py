@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from safemargin.bounds.differences import Side, refuted_by_totals, sides_of_totals, totals_of
-from safemargin.core.earlier import Past
-from safemargin.core.published import PublishedTable
-from safemargin.core.target import Limits
+from safemargin.core import Limits, Past, PublishedTable
 
 
 def remembered(tables: Sequence[PublishedTable], pasts: Sequence[Past], limits: Limits, slack: int) -> tuple[str, ...]:

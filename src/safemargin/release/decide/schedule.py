@@ -1,6 +1,6 @@
 """The schedule for one axis: merge what is small, then what voted nearly alike, or flag it for noise or withholding."""
 
-from safemargin.core.target import Limits
+from safemargin.core import Limits
 from safemargin.release.decide.coarsen import coarsen
 from safemargin.release.decide.cover import covered
 from safemargin.release.decide.lot import Reach, drawn

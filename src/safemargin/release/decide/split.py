@@ -5,11 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.axis import Axis
-from safemargin.core.published import Group, label
-from safemargin.core.table import Table
-from safemargin.core.target import Limits
+from safemargin.core import Axis, BoolArray, Group, IntArray, Limits, Table, label
 from safemargin.release.decide.coarsen import Allowed, Merging
 
 

@@ -7,10 +7,7 @@ from itertools import islice
 import numpy as np
 
 from safemargin.bounds.rule import hull, suspects
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.published import Group, label
-from safemargin.core.table import Table
-from safemargin.core.target import Limits
+from safemargin.core import BoolArray, Group, IntArray, Limits, Table, label
 from safemargin.release.decide.split import Split
 
 MOST_VERSIONS = 3

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.io.counts import BadText, is_number, whole_number
-from safemargin.io.profiles import MOST_LABELS, Profiles, Source, Survey, natural_order
+from safemargin.core import IntArray
+from safemargin.io import MOST_LABELS, BadText, Profiles, Source, Survey, is_number, natural_order, whole_number
 
 BALLOT_WORDS = ("vote", "voted", "ballot", "choice", "answer", "response", "party", "income", "option", "candidate")
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")

@@ -5,12 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from safemargin.core.axis import RESERVED
-from safemargin.core.errors import InputError
-from safemargin.io.engines import ENGINES, open_source
-from safemargin.io.files import require_file, suffix
-from safemargin.io.profiles import Survey
-from safemargin.io.sqlite import open_sqlite, table_names
+from safemargin.core import RESERVED, InputError
+from safemargin.io import ENGINES, Survey, open_source, open_sqlite, require_file, suffix, table_names
 from safemargin.release.init.guess import AxisGuess, Guess, guess
 
 SHOWN = 6

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.release.ledger.file import read_ledger
 from safemargin.release.ledger.report import ledger_document, show_ledger
-from safemargin.ui.terminal import Json, out, print_json
+from safemargin.ui import Json, out, print_json
 
 
 def ledger(

@@ -4,11 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from safemargin.core.axis import Schema
-from safemargin.core.earlier import Profile
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table, Tally
-from safemargin.core.target import Target
+from safemargin.core import Profile, PublishedTable, Schema, Table, Tally, Target
 
 Person = str
 """Somebody under a name that says nothing by itself."""

@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from safemargin.core.arrays import frozen
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.published import UNBOUNDED, PublishedTable
-from safemargin.core.target import Target
+from safemargin.core import UNBOUNDED, InputError, OutputError, PublishedTable, Target, frozen
 from safemargin.release.ledger.entry import Entry
 
 APPLICATION = 0x736D6C67

@@ -4,9 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from safemargin.core.axis import Schema
-from safemargin.core.earlier import Earlier, Histories, Past, Profile, net_histories, roll_margin
-from safemargin.core.errors import InputError
+from safemargin.core import Earlier, Histories, InputError, Past, Profile, Schema, net_histories, roll_margin
 from safemargin.release.ledger.entry import Entry, Person
 
 ANOTHER = "name another population (which forgets the earlier releases)"

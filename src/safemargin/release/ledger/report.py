@@ -8,8 +8,7 @@ from rich.text import Text
 
 from safemargin.release.ledger.budget import budget
 from safemargin.release.ledger.entry import Entry
-from safemargin.ui.document import SCHEMA, Document
-from safemargin.ui.words import percent, plural
+from safemargin.ui import SCHEMA, Document, percent, plural
 
 
 def ledger_document(entries: Sequence[Entry]) -> Document:

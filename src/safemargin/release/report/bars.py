@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.report import CellEntry
-from safemargin.core.published import UNBOUNDED
-from safemargin.core.target import Target
-from safemargin.ui.markup import Html, element
-from safemargin.ui.words import cell_words, count_span, percent
+from safemargin.core import UNBOUNDED, Target
+from safemargin.ui import Html, cell_words, count_span, element, percent
 
 LEAST = 0.012
 """Share of the picture that an interval takes at least: a single point would not be seen."""

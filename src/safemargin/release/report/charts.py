@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from safemargin.audit.findings import Findings
-from safemargin.core.target import VERDICTS
+from safemargin.core import VERDICTS
 from safemargin.release.plan import Action
 from safemargin.release.report.groups import DecidedGroup, people_by_action
-from safemargin.ui.charts import (
+from safemargin.ui import (
     GAP,
     LETTER,
     LINE,
@@ -15,10 +15,10 @@ from safemargin.ui.charts import (
     WIDTH,
     WORDS,
     Spec,
+    percent,
     row_label,
     row_positions,
 )
-from safemargin.ui.words import percent
 
 ACTION_COLOURS = {
     Action.EXACT: "#0072b2",

@@ -7,7 +7,7 @@ from safemargin.guarantees.guarantee_file import document as guarantee_document
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Plan
 from safemargin.release.report.groups import Orders, decided_groups, decision_label
-from safemargin.ui.document import SCHEMA, UNNAMED_COUNT, Document
+from safemargin.ui import SCHEMA, UNNAMED_COUNT, Document
 
 
 def release_document(

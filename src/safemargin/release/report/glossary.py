@@ -1,8 +1,8 @@
 """The words of the page for readers who have not met them."""
 
-from safemargin.core.target import Target
+from safemargin.core import Target
 from safemargin.release.plan import Action
-from safemargin.ui.words import percent, plural
+from safemargin.ui import percent, plural
 
 ACTION_WORDS = {
     Action.EXACT: "the true count",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from safemargin.audit.findings import Findings
-from safemargin.core.published import Group, PublishedTable, label
+from safemargin.core import Group, PublishedTable, label
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Decision, Plan
 

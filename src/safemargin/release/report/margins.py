@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from safemargin.core.published import label
+from safemargin.core import label
 from safemargin.release.plan import Plan
 from safemargin.release.report.groups import Orders
 

@@ -9,9 +9,7 @@ from safemargin.release.report import sections
 from safemargin.release.report.groups import Orders
 from safemargin.release.report.result import result_section
 from safemargin.release.report.story import told
-from safemargin.ui.charts import Spec, to_svg
-from safemargin.ui.markup import joined
-from safemargin.ui.page import whole_page
+from safemargin.ui import Spec, joined, to_svg, whole_page
 from safemargin.voting.result import ResultPrivacy
 
 PARTS = (

@@ -1,7 +1,7 @@
 """What the exact total discloses, as a section of the page."""
 
 from safemargin.release.report.story import Story
-from safemargin.ui.markup import Html, element, figure, paragraphs, points, section
+from safemargin.ui import Html, element, figure, paragraphs, points, section
 from safemargin.voting.result_report import CAPTION, curve_chart, result_lines, result_words
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from safemargin.audit.report import attack_words, finding_words
 from safemargin.bounds.ranking import ranked
 from safemargin.bounds.report import UNSETTLED, entries, tally_words
-from safemargin.core.target import VERDICTS
+from safemargin.core import VERDICTS
 from safemargin.release.plan import Action
 from safemargin.release.report.bars import interval_bars
 from safemargin.release.report.charts import MOST_GROUPS, MOST_OPTIONS, loss_chart, onlookers_chart, rates_chart
@@ -14,8 +14,22 @@ from safemargin.release.report.groups import DecidedGroup, is_left_out, people_b
 from safemargin.release.report.margins import COLUMNS, margin_rows, maximum_words, refusal_lines
 from safemargin.release.report.story import Story
 from safemargin.release.report.words import certificate_words, headline, irregular_words, is_sound
-from safemargin.ui.markup import Html, chip, element, figure, joined, legend, paragraphs, points, section, table, tiles
-from safemargin.ui.words import onlooker_words, percent, plural
+from safemargin.ui import (
+    Html,
+    chip,
+    element,
+    figure,
+    joined,
+    legend,
+    onlooker_words,
+    paragraphs,
+    percent,
+    plural,
+    points,
+    section,
+    table,
+    tiles,
+)
 
 MOST_CELLS = 40
 MOST_LINES = 50

@@ -14,7 +14,7 @@ from safemargin.release.report.groups import (
     decided_groups,
     total_counts,
 )
-from safemargin.ui.charts import Spec, to_svg
+from safemargin.ui import Spec, to_svg
 from safemargin.voting.result import ResultPrivacy
 
 

@@ -13,8 +13,7 @@ from safemargin.release.plan import Action, Plan
 from safemargin.release.report.groups import by_axis, decided_groups, is_left_out, people_by_action
 from safemargin.release.report.margins import COLUMNS, margin_rows, maximum_words
 from safemargin.release.report.words import certificate_words, headline, irregular_words, is_sound
-from safemargin.ui.text import say, say_list, text_table, tone
-from safemargin.ui.words import percent
+from safemargin.ui import percent, say, say_list, text_table, tone
 
 
 def show_release(

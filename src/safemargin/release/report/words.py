@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from safemargin.audit.findings import Findings
 from safemargin.release.plan import Certificate, Plan
-from safemargin.ui.words import plural
+from safemargin.ui import plural
 
 WITNESSES = "integer witness tables"
 """The method of certificates that is said in plainer words."""

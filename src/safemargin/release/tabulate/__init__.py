@@ -1,7 +1,6 @@
 """From files and databases to a table; and tidy tables that other people published."""
 
-from safemargin.core.errors import InputError
-from safemargin.core.table import Table
+from safemargin.core import InputError, Table
 from safemargin.release.project import Project
 from safemargin.release.tabulate.microdata import tabulate_microdata
 from safemargin.release.tabulate.sealed import InconsistencyWarning, tabulate_elections

@@ -5,13 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.axis import Axis
-from safemargin.core.errors import InputError
-from safemargin.core.published import JOINER
-from safemargin.io.hierarchy import hrc_parents
-from safemargin.io.profiles import Profiles, check_columns, check_labels, natural_order
-from safemargin.io.tidy import read_sheet
+from safemargin.core import JOINER, Axis, InputError, IntArray
+from safemargin.io import Profiles, check_columns, check_labels, hrc_parents, natural_order, read_sheet
 from safemargin.release.sections import AxisSection
 
 

@@ -7,14 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray, frozen, row_keys
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.errors import InputError
-from safemargin.core.published import UNBOUNDED
-from safemargin.core.table import Table, Tally
-from safemargin.io.counts import BadText, whole_number
-from safemargin.io.engines import open_source
-from safemargin.io.profiles import Profiles, natural_order
+from safemargin.core import UNBOUNDED, Axis, InputError, IntArray, Schema, Table, Tally, frozen, row_keys
+from safemargin.io import BadText, Profiles, natural_order, open_source, whole_number
 from safemargin.release.project import Project
 from safemargin.release.sections import DataSection
 from safemargin.release.tabulate.axes import build_axis, check_seen, nest, recode

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from safemargin.core.errors import InputError
-from safemargin.io.engines import open_source
+from safemargin.core import InputError
+from safemargin.io import open_source
 from safemargin.release.project import Project
 
 

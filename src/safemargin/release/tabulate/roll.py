@@ -7,12 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray, frozen, group_sums, row_keys
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.errors import InputError
-from safemargin.core.published import PublishedTable, label
-from safemargin.core.table import Tally
-from safemargin.io.tidy import read_tidy
+from safemargin.core import (
+    Axis,
+    InputError,
+    IntArray,
+    PublishedTable,
+    Schema,
+    Tally,
+    frozen,
+    group_sums,
+    label,
+    row_keys,
+)
+from safemargin.io import read_tidy
 from safemargin.release.project import Project
 from safemargin.release.tabulate.axes import check_seen
 

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import Schema
-from safemargin.core.errors import InputError
-from safemargin.core.table import Inconsistency, Table, Tally
-from safemargin.io.profiles import natural_order
+from safemargin.core import Inconsistency, InputError, Schema, Table, Tally, frozen
+from safemargin.io import natural_order
 from safemargin.release.project import Project
 from safemargin.release.sections import TalliesSection
 from safemargin.release.tabulate.axes import build_axis

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
+from safemargin.core import InputError, exact_number
 from safemargin.voting.rules.all_ties import AllTies
 from safemargin.voting.rules.approval import Approval
 from safemargin.voting.rules.borda import Borda

@@ -6,8 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import TooLargeError
+from safemargin.core import IntArray, TooLargeError
 from safemargin.voting.ballots import Ranking
 from safemargin.voting.rules.rule import Rule
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.voting.ballots import Ranking, approvals
 from safemargin.voting.rules.positional import Positional
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking
 from safemargin.voting.rules.rule import Rule, beats_all, first_best, margins, pairs
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import TooLargeError
+from safemargin.core import IntArray, TooLargeError
 from safemargin.voting.ballots import Ranking, rankings
 from safemargin.voting.rules.rule import Rule, margins, pairs
 

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
+from safemargin.core import InputError, IntArray
 from safemargin.voting.ballots import Ranking
 from safemargin.voting.rules.rule import Rule
 

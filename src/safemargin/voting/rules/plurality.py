@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
+from safemargin.core import IntArray
 from safemargin.voting.ballots import Ranking, favourites
 from safemargin.voting.rules.rule import Rule, first_best
 

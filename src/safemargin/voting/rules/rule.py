@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core import BoolArray, IntArray
 from safemargin.voting.ballots import Ranking, rankings
 
 
