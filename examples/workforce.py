@@ -3,7 +3,7 @@
 python examples/workforce.py DATA FOLDER [--compare]
 
 All companies are released by company, race and gender, with the kind of job as the answer. Then one company's own table
-of jobs by race and gender is looked at: what its two-way tables give away, and which cells have to be withheld.
+of jobs by race and gender is looked at: what its two-way tables give away, and which cells have to be suppressed.
 """
 
 import sys
@@ -19,7 +19,7 @@ from safemargin.audit import audit
 from safemargin.io.tidy import read_many
 from safemargin.suppress.frequency import read_frequencies
 from safemargin.suppress.pattern import Pattern
-from safemargin.suppress.suppress import withhold
+from safemargin.suppress.suppress import suppress
 
 FILE = "eeo1_silicon_valley_2016.parquet"
 COMPANY = "View"
@@ -89,14 +89,14 @@ def two_way(data: Path, folder: Path, company: str = COMPANY) -> tuple[int, int,
 
 
 def gaps(data: Path, folder: Path, company: str = COMPANY, primary: tuple[int, int] = (1, 2)) -> Pattern:
-    """Which cells of one company's table are withheld, if all its margins are published."""
+    """Which cells of one company's table are suppressed, if all its margins are published."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "company.csv"
     duckdb.sql(
         f"""copy (select job_category as job, race, gender, people as count from ({people(data)})
         where company = '{company}' order by all) to '{path}' (header)"""
     )
-    return withhold(read_frequencies(path, {}), primary)
+    return suppress(read_frequencies(path, {}), primary)
 
 
 if __name__ == "__main__":
@@ -107,7 +107,7 @@ if __name__ == "__main__":
     start = time.perf_counter()
     pattern = gaps(data, folder)
     print(
-        f"{COMPANY}: {len(pattern.withheld)} of {pattern.table.counts.size} cells withheld "
+        f"{COMPANY}: {len(pattern.suppressed)} of {pattern.table.counts.size} cells suppressed "
         f"({int(pattern.is_primary.sum())} primary), at least {pattern.lower_bound} needed; "
         f"{len(pattern.exposed)} known to be at most {pattern.primary[1]}; {time.perf_counter() - start:.1f} s"
     )

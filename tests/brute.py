@@ -53,7 +53,7 @@ def published(
         lower.append(low)
         upper.append(high)
         merged = any("|" in text for text in cell)
-        status.append("withheld" if count is None else "range" if low < high else "merged" if merged else "exact")
+        status.append("suppressed" if count is None else "range" if low < high else "merged" if merged else "exact")
     return PublishedTable(
         name,
         tuple(axes),

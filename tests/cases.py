@@ -105,7 +105,7 @@ def margin(
     drop: float = 0.0,
     measure: str = "count",
 ) -> PublishedTable:
-    """The true margin over `axes`; with `rng`, cells are withheld, given as ranges, or left out where they are zero."""
+    """The true margin over `axes`; with `rng`, cells are suppressed, given as ranges, or omitted if zero."""
     if groups is None:
         groups = [[(c,) for c in place.categories[place.axes.index(axis)]] for axis in axes]
     wanted: Sequence[str | None] = [None] if measure == "people" else options if options is not None else place.options

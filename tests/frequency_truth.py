@@ -1,9 +1,9 @@
 """Frequency tables of disclosure control and what tools made of them: numbers, with their origin.
 
 `mun` (accidents by municipality and injury) and `z1` come with the R package SSBtools, hair and eye colour and the
-Titanic with R itself, the 8x6x5 and 20x10 tables are random. Withheld cells are those that tau-ARGUS (OPT and MOD, also
-with a margin of 100 %), sdcTable and GaussSuppression chose for counts of 1 to 3; intervals were computed apart from
-this project by programs over whole tables in which every withheld count is at least one.
+Titanic with R itself, the 8x6x5 and 20x10 tables are random. Suppressed cells are those that tau-ARGUS (OPT and MOD,
+also with a margin of 100 %), sdcTable and GaussSuppression chose for counts of 1 to 3; intervals were computed apart
+from this project by programs over whole tables in which every suppressed count is at least one.
 """
 
 INPUTS = {
@@ -57,9 +57,9 @@ MUN_ATTACKED = {
     ("k5", "Total"): (1, 1),
     ("k5", "serious"): (1, 1),
 }
-"""What tau-ARGUS OPT withholds of `mun`, and the sharp interval of each count."""
+"""What tau-ARGUS OPT suppresses of `mun`, and the sharp interval of each count."""
 
-R8X6X5_WITHHELD = {
+R8X6X5_SUPPRESSED = {
     "tauargus_OPT": (173, 33, "49d758524ad27edb1d0d700779765b6c073239bd5901f58d79d7c03d4c9f57e0145da75b7c048b4595df"),
     "tauargus_MOD": (176, 33, "dd758724ac07edb1d2d70c779765b6c073239bd5901f58d79d7c03d5c9f57e0145da75b7c048b4595df"),
     "tauargus_OPT_m100": (
@@ -75,4 +75,4 @@ R8X6X5_WITHHELD = {
     "sdcTable_GAUSS": (178, 0, "dd759524ac07cdb1d0f700779f65b6c073239bd590df58d79d7c03d449f55e0145da75b7c04abe59dff"),
     "GaussSuppression": (185, 0, "fd75950cac07edb1d0d702779f67b6ca7323bbd7925f58d79d7c03d5c9f57e0145da75b7c0c8b4795df"),
 }
-"""Cells withheld, how many of them follow exactly, and which they are: bits over 9 x 7 x 6 nodes, totals first."""
+"""Cells suppressed, how many of them follow exactly, and which they are: bits over 9 x 7 x 6 nodes, totals first."""

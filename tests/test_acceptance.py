@@ -63,7 +63,7 @@ def one_near_unanimous() -> Table:
     return Table(Schema(axes, ("A", "B")), (tally,), (Tally(("faith", "age"), frozen(codes, 2), frozen(n, 1)),))
 
 
-@pytest.mark.parametrize("protect", ["merge", "noise", "withhold"])
+@pytest.mark.parametrize("protect", ["merge", "noise", "suppress"])
 def test_one_irregular_cell_cannot_be_recovered_by_subtraction(protect: str) -> None:
     table, target = one_near_unanimous(), Target(beta=0.05, kappa=100, tau=3)
     onlooker = knowing(table, "joint")
@@ -77,9 +77,9 @@ def test_one_irregular_cell_cannot_be_recovered_by_subtraction(protect: str) -> 
     assert everybody.lower.tolist() == table.totals.tolist(), "tier 0 is exact"
 
 
-def test_naive_withholding_is_broken_by_subtraction() -> None:
+def test_naive_suppressing_is_broken_by_subtraction() -> None:
     table = one_near_unanimous()
-    plan = decide(table, Target(beta=0.05, kappa=100, tau=3), protect="withhold")
+    plan = decide(table, Target(beta=0.05, kappa=100, tau=3), protect="suppress")
     release = publish(plan, table)
     tables = []
     for each in release.tables:
@@ -89,7 +89,7 @@ def test_naive_withholding_is_broken_by_subtraction() -> None:
         truth = bound(table, target=("faith",))
         hide = np.array([each.groups[0][code] == frozenset({"b"}) for code in each.codes[:, 0]])
         values = truth.lower[each.codes[:, 0], each.option]
-        status = tuple("withheld" if h else "exact" for h in hide)
+        status = tuple("suppressed" if h else "exact" for h in hide)
         lower, upper = np.where(hide, 0, values), np.where(hide, 2**53, values)
         tables.append(
             type(each)(each.name, each.axes, each.groups, each.codes, each.options, each.option, lower, upper, status)

@@ -224,7 +224,7 @@ def test_tables_without_options_have_none_in_json(run: Run, folder: Path) -> Non
     assert isinstance(cells, list) and all(set(entry) == CELL_KEYS - {"option"} for entry in cells)
 
 
-def test_a_total_that_is_withheld(run: Run, folder: Path) -> None:
+def test_a_total_that_is_suppressed(run: Run, folder: Path) -> None:
     (folder / "total.csv").write_text("count\n\n")
     found = run("bound", "total.csv", "--json")
     assert found.code == 0
@@ -263,7 +263,7 @@ def test_audit(run: Run) -> None:
     assert document["safe"] is True
     attacks = document["attacks"]
     assert isinstance(attacks, list)
-    assert [attack["attack"] for attack in attacks] == ["slices", "subtraction", "withheld", "joint", "rule"]
+    assert [attack["attack"] for attack in attacks] == ["slices", "subtraction", "suppressed", "joint", "rule"]
     assert set(attacks[0]) == {"attack", "summary", "looked_at", "people_exposed", "findings"}
     assert "5 attacks tried, nothing found." in run("audit", "site.csv", "grade.csv").out
 

@@ -49,7 +49,7 @@ def test_two_way_tables_of_one_company(data_sets: Path, tmp_path: Path, monkeypa
 def test_gaps_of_one_company(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pattern = example("workforce", monkeypatch).gaps(data_sets, tmp_path)
     assert (pattern.table.counts.size, int(pattern.is_primary.sum())) == (264, 46)
-    assert (len(pattern.withheld), pattern.lower_bound, pattern.gap) == (68, 68, 0)
+    assert (len(pattern.suppressed), pattern.lower_bound, pattern.gap) == (68, 68, 0)
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_election_with_a_stricter_target(data_sets: Path, tmp_path: Path, monkey
     plan = found.outcome.plan
     assert found.outcome.is_safe and plan.certificate.proved == "integer"
     assert (len(plan.irregular), plan.exposed_people) == (15, 94_880)
-    assert found.actions == {"precinct": {"exact": 175, "merged": 12}, "race": {"withheld": 1}}
+    assert found.actions == {"precinct": {"exact": 175, "merged": 12}, "race": {"suppressed": 1}}
     for group in found.merged:
         assert len({name.partition(": ")[0] for name in group.split(" | ")}) == 1, "merged within one county"
     assert plan.refusals == ()

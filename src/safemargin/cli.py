@@ -22,7 +22,7 @@ COMMANDS = {
     "compare": "release.compare.cli:compare",
     "bound": "release.bound_cli:bound",
     "audit": "audit.cli:audit",
-    "withhold": "suppress.cli:withhold",
+    "suppress": "suppress.cli:suppress",
     "swap": "swap.cli:swap",
     "swap-rates": "swap.rates_cli:swap_rates",
     "simulate": "swap.simulate_cli:simulate",

@@ -39,7 +39,7 @@ def city() -> Town:
 
 
 def hiding(place: Town, *groups: str) -> PublishedTable:
-    """The axis q with some groups withheld."""
+    """The axis q with some groups suppressed."""
     rows = [
         ((q,), option, None if q in groups else place.count(("q",), ((q,),), option))
         for q in place.categories[1]
@@ -56,7 +56,7 @@ def test_every_attack_reports() -> None:
 
 
 @pytest.mark.parametrize("composition", COMPOSITIONS)
-def test_a_single_withheld_group_follows_by_subtraction(composition: str) -> None:
+def test_a_single_suppressed_group_follows_by_subtraction(composition: str) -> None:
     place = city()
     release = Publication((margin(place, ()), margin(place, ("p",)), hiding(place, "q1")), Target(beta=0.45, kappa=5))
     findings = audit(release, Onlooker(roll=rolls(place, composition)))
@@ -68,7 +68,7 @@ def test_a_single_withheld_group_follows_by_subtraction(composition: str) -> Non
 
 
 @pytest.mark.parametrize("composition", COMPOSITIONS)
-def test_two_withheld_groups_do_not(composition: str) -> None:
+def test_two_suppressed_groups_do_not(composition: str) -> None:
     place = city()
     release = Publication(
         (margin(place, ()), margin(place, ("p",)), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5)
@@ -78,8 +78,8 @@ def test_two_withheld_groups_do_not(composition: str) -> None:
     assert by(findings, "subtraction").looked_at == 4
 
 
-def test_two_withheld_groups_do_if_the_roll_leaves_no_choice() -> None:
-    """All 62 people of q1 and q2 together chose A: withholding both hides nothing from whoever knows their sizes."""
+def test_two_suppressed_groups_do_if_the_roll_leaves_no_choice() -> None:
+    """All 62 people of q1 and q2 together chose A: suppressing both hides nothing from whoever knows their sizes."""
     people = {
         ("p0", "q0"): 30,
         ("p1", "q0"): 30,
@@ -276,7 +276,7 @@ def test_precincts_of_north_carolina_2018(data_sets: Path) -> None:
     assert seconds < 20
 
 
-@pytest.mark.parametrize("protect", ["merge", "withhold"])
+@pytest.mark.parametrize("protect", ["merge", "suppress"])
 def test_running_the_rule_backwards_tells_nothing(protect: str) -> None:
     """Everybody in q1 chose A. What else is decided and published in the same way leaves open who it was.
 

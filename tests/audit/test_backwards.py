@@ -41,7 +41,7 @@ def opposite() -> Town:
     return Town(("q",), (("a", "b"),), ("yes", "no"), people, {("a",): (0, 20), ("b",): (20, 0)})
 
 
-@pytest.mark.parametrize("protect", ["merge", "withhold"])
+@pytest.mark.parametrize("protect", ["merge", "suppress"])
 def test_an_axis_left_out_does_not_tell_two_unanimous_groups(protect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody in a said no, everybody in b yes, and nothing is said about q. Naive: only that leads to it."""
     shipped = attacked(opposite(), Target(beta=0.05, kappa=5), protect)
@@ -96,7 +96,7 @@ def leaks(seeds: range, axes: int, protect: str, crossed: bool = False) -> tuple
     return found, looked
 
 
-@pytest.mark.parametrize("protect", ["merge", "withhold"])
+@pytest.mark.parametrize("protect", ["merge", "suppress"])
 def test_what_is_decided_in_small_towns_tells_nothing_backwards(protect: str) -> None:
     found, looked = leaks(range(6), 1, protect)
     assert found == [] and looked > 3

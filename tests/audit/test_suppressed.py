@@ -1,4 +1,4 @@
-"""Other tools' outputs under attack: every withheld count that a reader can work out is found, and no other."""
+"""Other tools' outputs under attack: every suppressed count that a reader can work out is found, and no other."""
 
 import csv
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frequency_truth import INPUTS, MUN_ATTACKED, R8X6X5_WITHHELD
+from frequency_truth import INPUTS, MUN_ATTACKED, R8X6X5_SUPPRESSED
 from safemargin.audit.audit import audit
 from safemargin.audit.findings import Finding
 from safemargin.bounds.search import Targets
@@ -25,8 +25,8 @@ OUTPUTS = sorted(TRUTH.glob("out_*.csv"))
 
 
 def found_in(tables: Sequence[PublishedTable]) -> tuple[int, tuple[Finding, ...]]:
-    """How many withheld counts were looked at, and those that follow."""
-    attempt = next(one for one in audit(Publication(tuple(tables), Target())).attempts if one.attack == "withheld")
+    """How many suppressed counts were looked at, and those that follow."""
+    attempt = next(one for one in audit(Publication(tuple(tables), Target())).attempts if one.attack == "suppressed")
     return attempt.looked_at, attempt.findings
 
 
@@ -49,9 +49,9 @@ def as_tau_argus(path: Path, name: str, hidden: set[tuple[str, ...]]) -> Path:
 
 
 def intervals(tables: Sequence[PublishedTable]) -> dict[tuple[str, ...], tuple[int, int]]:
-    """The interval of every withheld count, by its labels."""
+    """The interval of every suppressed count, by its labels."""
     known = system(tables, Onlooker())
-    rows = [row for row, (table, at) in enumerate(known.sources) if table.status[at] == "withheld"]
+    rows = [row for row, (table, at) in enumerate(known.sources) if table.status[at] == "suppressed"]
     targets = Targets(known.rows[rows], np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
     settled = settle(known, targets)
     found = {}
@@ -61,7 +61,7 @@ def intervals(tables: Sequence[PublishedTable]) -> dict[tuple[str, ...], tuple[i
     return found
 
 
-def test_intervals_of_what_tau_argus_withholds(tmp_path: Path) -> None:
+def test_intervals_of_what_tau_argus_suppresses(tmp_path: Path) -> None:
     tables = read_published([as_tau_argus(tmp_path / "mun.csv", "mun", set(MUN_ATTACKED))])
     wanted = {tuple(sorted({*cell} - {"Total"})): ends for cell, ends in MUN_ATTACKED.items()}
     assert intervals(tables) == wanted
@@ -76,9 +76,9 @@ def test_intervals_of_what_tau_argus_withholds(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("tool", R8X6X5_WITHHELD)
+@pytest.mark.parametrize("tool", R8X6X5_SUPPRESSED)
 def test_patterns_of_a_three_way_table(tool: str, tmp_path: Path) -> None:
-    count, wanted, mask = R8X6X5_WITHHELD[tool]
+    count, wanted, mask = R8X6X5_SUPPRESSED[tool]
     axes, _ = INPUTS["r8x6x5"]
     cells = list(product(*(["Total", *categories.split()] for categories in axes.values())))
     bits = f"{int(mask, 16):0{len(cells)}b}"
@@ -147,7 +147,7 @@ def test_hierarchies_that_are_not_nested(last: str, recovered: dict[str, int], t
     [(0, "0 0 0", "110", [0, 0]), (15, "10 5 0 0", "0011", [0, 0]), (15, "10 3 1 1", "0011", [1, 1])],
 )
 def test_zeros_and_ones(total: int, cells: str, hidden: str, exact: list[int], tmp_path: Path) -> None:
-    """sdcTools/UserSupport 194: where zeros are withheld too they add up to nothing; else a two is two ones."""
+    """sdcTools/UserSupport 194: where zeros are suppressed too they add up to nothing; else a two is two ones."""
     path = tmp_path / "line.csv"
     rows = [
         f"c{place},{count},{'u' if bit == '1' else 's'}"

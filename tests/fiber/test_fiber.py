@@ -300,7 +300,7 @@ def by_search(form: Form) -> int | None:
 
 
 def test_all_ways_to_count_agree() -> None:
-    """With caps, ranges, several options, merged and withheld cells."""
+    """With caps, ranges, several options, merged and suppressed cells."""
     compared = dict.fromkeys((SEARCH, STATES, "grid", VERTICES), 0)
     for form in pieces(range(30)):
         found = {

@@ -58,7 +58,7 @@ def test_a_tab_file_without_header(tmp_path: Path) -> None:
     )
     found = read_combined(read_any_sheet(path), {})
     assert [each.name for each in found.trees] == ["axis1", "axis2"]
-    assert found.withheld.tolist() == [False, False, True, True, True, True]
+    assert found.suppressed.tolist() == [False, False, True, True, True, True]
 
 
 def test_a_tab_file_with_header(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_tab_file_with_header(tmp_path: Path) -> None:
     path = written(tmp_path / "t.tab", text.replace("X", "M"))
     found = read_combined(read_any_sheet(path), {})
     assert [each.name for each in found.trees] == ["town", "kind"]
-    assert found.withheld.tolist() == [False, True, True]
+    assert found.suppressed.tolist() == [False, True, True]
     with pytest.raises(InputError, match=r"t.tab: line 4: status = 'X'"):
         read_combined(read_any_sheet(written(path, text)), {})
 
@@ -88,7 +88,7 @@ def test_an_axis_without_a_sum_is_warned_of(tmp_path: Path) -> None:
         read_combined(read_any_sheet(path), {})
 
 
-def test_a_withheld_count_may_be_na(tmp_path: Path) -> None:
+def test_a_suppressed_count_may_be_na(tmp_path: Path) -> None:
     text = "a,Freq,sdcStatus\nTotal,9,s\nx,NA,u\ny,,x\n"
     found = read_combined(read_any_sheet(written(tmp_path / "t.csv", text)), {})
     assert found.counts.tolist() == [9, -1, -1] and found.least == 1

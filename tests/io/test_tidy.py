@@ -48,7 +48,7 @@ def test_counts_by_axis_and_option(tmp_path: Path) -> None:
     assert said(table) == [
         ({"area": "x"}, "A", 3, 3, "exact"),
         ({"area": "x"}, "B", 4, 4, "exact"),
-        ({"area": "y | z"}, "A", 0, UNBOUNDED, "withheld"),
+        ({"area": "y | z"}, "A", 0, UNBOUNDED, "suppressed"),
         ({"area": "y | z"}, "B", 10, 10, "merged"),
     ]
     assert not table.is_exact
@@ -60,7 +60,7 @@ def test_ranges(tmp_path: Path) -> None:
         ({"area": "x"}, None, 3, 5, "range"),
         ({"area": "y"}, None, 0, 7, "range"),
         ({"area": "z"}, None, 2, UNBOUNDED, "range"),
-        ({"area": "w"}, None, 0, UNBOUNDED, "withheld"),
+        ({"area": "w"}, None, 0, UNBOUNDED, "suppressed"),
         ({"area": "v"}, None, 4, 4, "exact"),
     ]
     assert table.options == () and table.option.tolist() == [-1] * 5
@@ -72,12 +72,12 @@ def test_ranges_where_there_is_no_count(tmp_path: Path) -> None:
 
 
 def test_a_noised_count_bounds_nothing(tmp_path: Path) -> None:
-    table = read_tidy(written(tmp_path, "area,count,status\nx,-3,noised\ny,7,noised\nz,7,\nw,,withheld\nv,2,exact\n"))
+    table = read_tidy(written(tmp_path, "area,count,status\nx,-3,noised\ny,7,noised\nz,7,\nw,,suppressed\nv,2,exact\n"))
     assert [(low, high, status) for _, _, low, high, status in said(table)] == [
         (0, UNBOUNDED, "noised"),
         (0, UNBOUNDED, "noised"),
         (7, 7, "exact"),
-        (0, UNBOUNDED, "withheld"),
+        (0, UNBOUNDED, "suppressed"),
         (2, 2, "exact"),
     ]
 

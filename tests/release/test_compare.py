@@ -98,7 +98,7 @@ def test_nothing_done_costs_nothing_and_gives_everything_away(staff: Comparison)
 
 
 def test_suppression_by_hand(staff: Comparison) -> None:
-    """Withheld are Chur no (2), Egg yes (5) and Egg no (3): the total leaves 5 for Egg, and 5 for 160 and 8 people."""
+    """Chur no (2), Egg yes (5) and Egg no (3) are suppressed: total leaves 5 for Egg, and 5 for 160 and 8 people."""
     mine = measured(staff, "suppression")
     off = 5 * 160 / 168 - 2
     assert mine.worst_error == pytest.approx(off)

@@ -54,7 +54,7 @@ def told(one: Split, limits: Limits, votes: np.ndarray, merged: bool) -> list[Gr
     return [one.groups[hidden[row]] for row in np.flatnonzero((verdicts == 2).any(axis=1)).tolist()]
 
 
-@pytest.mark.parametrize("merged", [True, False], ids=["merged", "withheld"])
+@pytest.mark.parametrize("merged", [True, False], ids=["merged", "suppressed"])
 def test_nobody_sees_through_the_rule(merged: bool) -> None:
     covered = 0
     for seed in range(90):

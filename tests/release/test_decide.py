@@ -172,7 +172,7 @@ def test_one_irregular_group_does_not_follow_by_subtraction(protect: str) -> Non
         plan = decide(table, target, protect=protect)
         assert plan.certificate.certified
         alone = [d for d in plan.axis("q") if d.group == {"q2"}]
-        hidden = [d for d in plan.axis("q") if d.action in (Action.NOISED, Action.WITHHELD)]
+        hidden = [d for d in plan.axis("q") if d.action in (Action.NOISED, Action.SUPPRESSED)]
         assert not alone or (len(hidden) > 1 and alone[0] in hidden)
         release = publish(plan, table)
         fiber = Fiber(release.tables, knowing(table, "joint"))
@@ -280,7 +280,7 @@ def test_an_option_that_nobody_chose_does_not_hinder_a_release() -> None:
 
 
 def test_a_sealed_tally_that_leaves_out_a_group_without_votes_gives_it_away_to_nobody() -> None:
-    """Nobody in q2 voted, so its election lists q0 and q1 only. Both q0 and q2 are withheld, but q2 is not listed."""
+    """Nobody in q2 voted, so its election lists q0 and q1 only. Both q0 and q2 are suppressed, but q2 is not listed."""
     people = dict(zip(product(("p0", "p1"), ("q0", "q1", "q2")), (20, 25, 15, 22, 21, 15), strict=True))
     votes = {cell: (0 if cell[1] == "q2" else size // 2,) for cell, size in people.items()}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "q2")), ("A",), people, votes)
@@ -290,7 +290,7 @@ def test_a_sealed_tally_that_leaves_out_a_group_without_votes_gives_it_away_to_n
         listed = tally.counts.any(axis=1)
         sparse.append(Tally(tally.axes, frozen(tally.codes[listed], len(tally.axes)), frozen(tally.counts[listed], 1)))
     table = Table(whole.schema, tuple(sparse), whole.roll)
-    plan = decide(table, Target(beta=0.05, kappa=10), [knowing(table, "sizes")], protect="withhold")
+    plan = decide(table, Target(beta=0.05, kappa=10), [knowing(table, "sizes")], protect="suppress")
     release = publish(plan, table)
     shown = next(each for each in release.tables if each.axes == ("q",))
     assert {shown.cell(row)["q"] for row in range(len(shown.lower))} == {"q0", "q1", "q2"}

@@ -95,7 +95,7 @@ def test_an_entry_comes_back_as_it_was(tmp_path: Path) -> None:
         frozen([0, 0, 0]),
         frozen([7, 0, 0]),
         frozen([7, UNBOUNDED, UNBOUNDED]),
-        ("merged", "withheld", "noised"),
+        ("merged", "suppressed", "noised"),
         noisy=frozen([0, 0, -3]),
     )
     total = PublishedTable(

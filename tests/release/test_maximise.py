@@ -241,7 +241,7 @@ def test_a_single_axis_is_kept_unless_it_may_be_given_up() -> None:
     traded = maximise(plan, table, [Wanted(("q", "r"), 100.0), Wanted(("p",), 1.0)])
     assert traded.margins[0].is_published and traded.maximum is not None
     assert (traded.maximum.value, traded.maximum.gap) == (100.0, 0.0)
-    assert [d.action for d in traded.axis("p")] == [Action.WITHHELD]
+    assert [d.action for d in traded.axis("p")] == [Action.SUPPRESSED]
     assert [each.name for each in publish(traded, table).tables] == ["total", "q", "r", "q x r"]
     dear = maximise(plan, table, [Wanted(("q", "r"), 1.0), Wanted(("p",), 100.0)])
     assert not dear.margins[0].is_published and dear.axis("p") == plan.axis("p")
@@ -317,7 +317,7 @@ def test_groups_that_are_noised_are_in_no_other_table() -> None:
     plan = decide(place.table(), Target(), protect="noise")
     found = maximise(plan, place.table(), [Wanted(("p", "q"))])
     assert any(d.action is Action.NOISED for d in found.axis("p"))
-    assert found.margins[0].reason == "some groups of p are noised or withheld"
+    assert found.margins[0].reason == "some groups of p are noised or suppressed"
 
 
 def test_what_is_asked_for_is_checked() -> None:

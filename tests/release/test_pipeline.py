@@ -102,7 +102,7 @@ def audited(run: Run, folder: Path, *options: str) -> Ran:
     return run("audit", *tables, "--roll", "roll.csv", "--manifest", folder / "published/manifest.json", *options)
 
 
-@pytest.mark.parametrize("protect", ["merge", "withhold"])
+@pytest.mark.parametrize("protect", ["merge", "suppress"])
 def test_sealed_tallies_give_the_same_release_as_the_people_behind_them(run: Run, tmp_path: Path, protect: str) -> None:
     write(tmp_path, WITH_A_BLOC, f'{TARGET}protect = "{protect}"\n')
     known = run("release", "data.toml", "--out", "known", "--json")
@@ -114,10 +114,10 @@ def test_sealed_tallies_give_the_same_release_as_the_people_behind_them(run: Run
     for key in ("cells", "refused", "guarantees", "irregular", "exposed_people", "certified"):
         assert known.document[key] == sealed.document[key]
     actions = {entry["action"] for entry in known.document["cells"]}  # type: ignore[attr-defined]
-    assert actions == {"exact", "merged"} if protect == "merge" else actions >= {"exact", "withheld"}
+    assert actions == {"exact", "merged"} if protect == "merge" else actions >= {"exact", "suppressed"}
 
 
-@pytest.mark.parametrize("protect", ["merge", "withhold", "noise"])
+@pytest.mark.parametrize("protect", ["merge", "suppress", "noise"])
 def test_what_is_published_stands_up_to_an_audit(run: Run, tmp_path: Path, protect: str) -> None:
     write(tmp_path, WITH_A_BLOC, f'{TARGET}protect = "{protect}"\n')
     assert run("release", "sealed.toml", "--out", "release").code == 0
@@ -247,16 +247,16 @@ def test_noised_counts_add_up_to_the_people_of_their_group(run: Run, tmp_path: P
     assert noised and all(sum(entry["counts"].values()) == entry["people"] for entry in noised)
 
 
-def test_withheld_groups_hide_each_other(run: Run, tmp_path: Path) -> None:
-    write(tmp_path, WITH_A_BLOC, f'{TARGET}protect = "withhold"\n')
+def test_suppressed_groups_hide_each_other(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, WITH_A_BLOC, f'{TARGET}protect = "suppress"\n')
     ran = run("release", "data.toml", "--out", "release")
     assert ran.code == 0
     rows = tidy(tmp_path / "release/published/site.csv")
-    withheld = [row for row in rows if row["status"] == "withheld"]
-    assert len({row["site"] for row in withheld}) >= 2 and {row["count"] for row in withheld} == {""}
+    suppressed = [row for row in rows if row["status"] == "suppressed"]
+    assert len({row["site"] for row in suppressed}) >= 2 and {row["count"] for row in suppressed} == {""}
     audit = audited(run, tmp_path / "release", "--json")
     attacks = {attack["attack"]: attack for attack in audit.document["attacks"]}  # type: ignore[attr-defined]
-    assert audit.code == 0 and attacks["subtraction"]["looked_at"] == len(withheld)
+    assert audit.code == 0 and attacks["subtraction"]["looked_at"] == len(suppressed)
 
 
 def test_totals_that_differ_a_little_warn_and_work(run: Run, tmp_path: Path) -> None:

@@ -78,6 +78,10 @@ def test_defaults_are_safe() -> None:
     assert (onlooker.name, onlooker.composition, onlooker.knows_rule) == ("informed", "joint", True)
 
 
+def test_the_former_name_of_suppress_is_read() -> None:
+    assert Project.parse(LEAST + '[target]\nprotect = "withhold"\n').protect == "suppress"
+
+
 def test_an_onlooker_knows_as_much_of_the_roll_as_there_is() -> None:
     split = LEAST + '[roll]\nfiles = ["a.csv", "b.csv"]\n'
     assert Project.parse(split).onlookers[0].composition == "sizes"
@@ -100,7 +104,7 @@ def test_sealed_elections_are_accepted() -> None:
         (LEAST + "[target]\nkappa = 1.5\n", "target.kappa = 1.5: must be a whole number"),
         (LEAST + "[target]\ntau = -1\n", "target.tau = -1: must not be negative"),
         (LEAST + "[target]\nepsilon_max = inf\n", "target.epsilon_max = inf: must be positive and finite"),
-        (LEAST + '[target]\nprotect = "hide"\n', "target.protect = 'hide': must be 'merge', 'noise' or 'withhold'"),
+        (LEAST + '[target]\nprotect = "hide"\n', "target.protect = 'hide': must be 'merge', 'noise' or 'suppress'"),
         (
             LEAST + "[target]\nbetta = 1\n",
             "target.betta = 1: unknown key; allowed here are beta, kappa, tau, epsilon_max",

@@ -59,12 +59,12 @@ def texts(files: Mapping[str, bytes]) -> str:
 
 
 @pytest.mark.parametrize("options", [1, 2])
-@pytest.mark.parametrize("protect", ["merge", "withhold"])
+@pytest.mark.parametrize("protect", ["merge", "suppress"])
 def test_counts_of_hidden_groups_are_in_no_file(protect: str, options: int) -> None:
     place = telling_town(options)
     _, plan, release = released(place, protect)
     hidden = [decision for decision in plan.axis("q") if decision.group in ({"q3"}, {"q4"})]
-    assert all(decision.action is Action.WITHHELD for decision in hidden)
+    assert all(decision.action is Action.SUPPRESSED for decision in hidden)
     files = release_files(release, FORMATS, {}, "A title")
     joint = {votes[0] for (_, q), votes in place.votes.items() if q in SECRETS}
     for secret in joint.union(SECRETS.values()):
@@ -138,7 +138,7 @@ def test_exact_and_merged_counts_are_true_and_the_groups_part_each_axis(protect:
 
 
 def test_every_file_is_what_the_manifest_says() -> None:
-    _, _, release = released(telling_town(2), "withhold")
+    _, _, release = released(telling_town(2), "suppress")
     files = release_files(release, FORMATS, {"q": ("q0", "q1", "q2", "q3", "q4")}, "Title")
     manifest = json.loads(files["manifest.json"])
     assert set(manifest["files"]) == set(files) - {"manifest.json"}

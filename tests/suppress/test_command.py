@@ -1,4 +1,4 @@
-"""The command that withholds: its document, its files, its refusals, and the check of its certificate."""
+"""The command that suppresses: its document, its files, its refusals, and the check of its certificate."""
 
 import json
 from pathlib import Path
@@ -24,34 +24,34 @@ def table(tmp_path: Path) -> Path:
 
 def test_document_and_files(run: Run, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
-    ran = run("withhold", str(table), "--primary", "1-3", "--out", str(folder), "--json")
+    ran = run("suppress", str(table), "--primary", "1-3", "--out", str(folder), "--json")
     assert ran.code == 0, ran.err
     document = ran.document
-    assert list(document) == ["withheld", "lower_bound", "gap", "certificate"]
+    assert list(document) == ["suppressed", "lower_bound", "gap", "certificate"]
     assert (document["lower_bound"], document["gap"]) == (4, 0)
     assert document["certificate"] == str(folder / "inside" / "certificate.json")
-    withheld = document["withheld"]
-    assert {"cell": {"town": "a", "kind": "x"}, "primary": True} in withheld
-    assert sum(entry["primary"] for entry in withheld) == 1
+    suppressed = document["suppressed"]
+    assert {"cell": {"town": "a", "kind": "x"}, "primary": True} in suppressed
+    assert sum(entry["primary"] for entry in suppressed) == 1
     rows = (folder / "pattern.csv").read_text().splitlines()
     assert rows[0] == "town,kind,count,status"
     assert rows[1] == "Total,Total,37,exact"
-    assert "a,x,,withheld" in rows
-    assert sum(row.endswith(",,withheld") for row in rows) == len(withheld) == 4
+    assert "a,x,,suppressed" in rows
+    assert sum(row.endswith(",,suppressed") for row in rows) == len(suppressed) == 4
 
 
 def test_the_audit_finds_nothing_and_the_certificate_holds(run: Run, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
-    run("withhold", str(table), "--out", str(folder))
+    run("suppress", str(table), "--out", str(folder))
     pattern, certificate = folder / "pattern.csv", folder / "inside" / "certificate.json"
     assert run("audit", str(pattern)).code == 0
     assert run("verify", str(certificate), str(pattern)).code == 0
 
 
-@pytest.mark.parametrize("spoil", ["counts", "changes", "withheld", "tau", "insiders"])
+@pytest.mark.parametrize("spoil", ["counts", "changes", "suppressed", "tau", "insiders"])
 def test_a_certificate_that_is_wrong_fails(run: Run, spoil: str, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
-    run("withhold", str(table), "--out", str(folder))
+    run("suppress", str(table), "--out", str(folder))
     path = folder / "inside" / "certificate.json"
     document = json.loads(path.read_text())
     if spoil in ("tau", "insiders"):
@@ -61,7 +61,7 @@ def test_a_certificate_that_is_wrong_fails(run: Run, spoil: str, table: Path, tm
     elif spoil == "changes":
         document["changes"] = []
     else:
-        document["withheld"][0] = {}
+        document["suppressed"][0] = {}
     path.write_text(json.dumps(document))
     ran = run("verify", str(path), str(folder / "pattern.csv"))
     assert ran.code == 1
@@ -70,7 +70,7 @@ def test_a_certificate_that_is_wrong_fails(run: Run, spoil: str, table: Path, tm
 
 def test_a_pattern_that_was_changed_fails(run: Run, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
-    run("withhold", str(table), "--out", str(folder))
+    run("suppress", str(table), "--out", str(folder))
     pattern = folder / "pattern.csv"
     pattern.write_text(pattern.read_text().replace("37", "38"))
     assert run("verify", str(folder / "inside" / "certificate.json"), str(pattern)).code == 1
@@ -81,9 +81,9 @@ def test_hierarchies(run: Run, tmp_path: Path) -> None:
     table.write_text("region,sex,n\na,f,1\nb,f,8\nc,f,9\nd,f,7\na,m,6\nb,m,5\nc,m,9\nd,m,8\n")
     hierarchy.write_text("north\n@a\n@b\nsouth\n@c\n@d\n")
     options = ["--primary", "1", "--hierarchy", f"region={hierarchy}", "--out", str(tmp_path / "gaps"), "--json"]
-    ran = run("withhold", str(table), *options)
+    ran = run("suppress", str(table), *options)
     assert ran.code == 0, ran.err
-    cells = [entry["cell"] for entry in ran.document["withheld"]]
+    cells = [entry["cell"] for entry in ran.document["suppressed"]]
     assert len(cells) == 4
     assert {cell["region"] for cell in cells} == {"a", "b"}
 
@@ -95,13 +95,13 @@ def test_areas_that_overlap_are_not_parts_of_one_total(run: Run, tmp_path: Path)
     county.write_text("county-1\n@A\n@B\n@I\n@J\ncounty-2\n@K\n@L\n@M\n@N\n")
     size.write_text("small\n@A\n@B\n@I\n@J\n@K\n@N\nBIG\n@L\n@M\n")
     options = ["--hierarchy", f"region={county}", "--hierarchy", f"region={size}"]
-    assert run("withhold", str(table), *options, "--out", str(tmp_path / "gaps")).code == 0
+    assert run("suppress", str(table), *options, "--out", str(tmp_path / "gaps")).code == 0
     pattern = tmp_path / "gaps" / "pattern.csv"
     ran = run("audit", str(pattern), *options)
     assert ran.code == 0, ran.out
-    pattern.write_text(pattern.read_text().replace("N,,withheld", "N,7,exact"))
+    pattern.write_text(pattern.read_text().replace("N,,suppressed", "N,7,exact"))
     ran = run("audit", str(pattern), *options)
-    assert (ran.code, "region K: the withheld count is 3" in ran.out) == (1, True), ran.out
+    assert (ran.code, "region K: the suppressed count is 3" in ran.out) == (1, True), ran.out
 
 
 def test_one_leaf_below_areas_follows_by_subtraction(run: Run, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_one_leaf_below_areas_follows_by_subtraction(run: Run, tmp_path: Path) -
     areas.write_text("north\n@a\n@b\nsouth\n@c\n@d\n")
     pattern.write_text(
         "region,count,status\nTotal,25,exact\nnorth,9,exact\nsouth,16,exact\n"
-        "a,,withheld\nb,8,exact\nc,9,exact\nd,7,exact\n"
+        "a,,suppressed\nb,8,exact\nc,9,exact\nd,7,exact\n"
     )
     ran = run("audit", str(pattern), "--hierarchy", f"region={areas}")
     assert ran.code == 1
@@ -121,17 +121,17 @@ RIGHT = "town,age,n\na,old,3\na,young,8\nb,old,6\nb,young,6\nc,old,7\nc,young,7\
 
 
 def test_linked_tables_share_their_gaps(run: Run, tmp_path: Path) -> None:
-    """The margin of towns is in both tables: each alone could withhold it, together it is decided once."""
+    """The margin of towns is in both tables: each alone could suppress it, together it is decided once."""
     left, right, folder = tmp_path / "left.csv", tmp_path / "right.csv", tmp_path / "gaps"
     left.write_text(LEFT)
     right.write_text(RIGHT)
-    ran = run("withhold", str(left), str(right), "--out", str(folder), "--json")
+    ran = run("suppress", str(left), str(right), "--out", str(folder), "--json")
     assert ran.code == 0, ran.err
-    cells = [entry["cell"] for entry in ran.document["withheld"]]
+    cells = [entry["cell"] for entry in ran.document["suppressed"]]
     assert {"town": "a", "kind": "x"} in cells
     assert {"town": "a", "age": "old"} in cells
     for name, axis in (("left", "kind"), ("right", "age")):
-        gaps = [row for row in (folder / f"{name}.csv").read_text().splitlines() if row.endswith(",,withheld")]
+        gaps = [row for row in (folder / f"{name}.csv").read_text().splitlines() if row.endswith(",,suppressed")]
         assert len(gaps) == sum(set(cell) <= {"town", axis} for cell in cells)
     certificate = str(folder / "inside" / "certificate.json")
     assert run("verify", certificate, str(folder)).code == 0
@@ -145,12 +145,12 @@ def test_what_was_published_before_is_known(run: Run, tmp_path: Path) -> None:
     table, old, folder = tmp_path / "table.csv", tmp_path / "old.csv", tmp_path / "gaps"
     table.write_text(TABLE.replace("c,x,6", "c,x,3"))
     old.write_text(
-        "town,kind,count,status\na,x,2,exact\na,y,9,exact\nb,x,,withheld\nb,y,,withheld\nc,x,,withheld\nc,y,,withheld\n"
+        "town,kind,count,status\na,x,2,exact\na,y,9,exact\nb,x,,suppressed\nb,y,,suppressed\nc,x,,suppressed\nc,y,,suppressed\n"
     )
-    ran = run("withhold", str(table), "--published", str(old), "--out", str(folder), "--json")
+    ran = run("suppress", str(table), "--published", str(old), "--out", str(folder), "--json")
     assert ran.code == 0, ran.err
-    assert "warning: known from what was published before, whatever is withheld now: town a, kind x" in ran.err
-    cells = [entry["cell"] for entry in ran.document["withheld"]]
+    assert "warning: known from what was published before, whatever is suppressed now: town a, kind x" in ran.err
+    cells = [entry["cell"] for entry in ran.document["suppressed"]]
     assert {"town": "c", "kind": "x"} in cells
     assert {"town": "a", "kind": "x"} not in cells
     assert "a,x,2,exact" in (folder / "pattern.csv").read_text()
@@ -165,13 +165,13 @@ def test_a_gap_that_told_nothing_new_then_is_named(run: Run, tmp_path: Path) -> 
     table, old, folder = tmp_path / "table.csv", tmp_path / "old.csv", tmp_path / "gaps"
     table.write_text(RIGHT)
     old.write_text(
-        "town,kind,count,status\nTotal,Total,37,exact\na,x,,withheld\na,y,9,exact\n"
+        "town,kind,count,status\nTotal,Total,37,exact\na,x,,suppressed\na,y,9,exact\n"
         "b,x,5,exact\nb,y,7,exact\nc,x,6,exact\nc,y,8,exact\n"
     )
-    ran = run("withhold", str(table), "--published", str(old), "--out", str(folder), "--json")
+    ran = run("suppress", str(table), "--published", str(old), "--out", str(folder), "--json")
     assert ran.code == 0, ran.err
-    assert "whatever is withheld now: town a, kind x" in ran.err
-    assert len(ran.document["withheld"]) == 4
+    assert "whatever is suppressed now: town a, kind x" in ran.err
+    assert len(ran.document["suppressed"]) == 4
     assert run("verify", str(folder / "inside" / "certificate.json"), str(folder), str(old)).code == 0
 
 
@@ -189,7 +189,7 @@ def test_a_gap_that_told_nothing_new_then_is_named(run: Run, tmp_path: Path) -> 
 def test_tables_that_do_not_fit(run: Run, left: str, right: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "left.csv").write_text(left)
     (tmp_path / "right.csv").write_text(right)
-    ran = run("withhold", str(tmp_path / "left.csv"), str(tmp_path / "right.csv"))
+    ran = run("suppress", str(tmp_path / "left.csv"), str(tmp_path / "right.csv"))
     assert (ran.code, words in ran.err) == (2, True), ran.err
 
 
@@ -199,9 +199,9 @@ def test_a_table_of_wider_areas_is_linked_by_the_hierarchy(run: Run, tmp_path: P
     wide.write_text("region,age,n\nnorth,old,11\nnorth,young,9\nsouth,old,13\nsouth,young,20\n")
     areas.write_text("north\n@a\n@b\nsouth\n@c\n@d\n")
     options = ["--primary", "1", "--hierarchy", f"region={areas}", "--out", str(folder), "--json"]
-    ran = run("withhold", str(fine), str(wide), *options)
+    ran = run("suppress", str(fine), str(wide), *options)
     assert ran.code == 0, ran.err
-    assert len(ran.document["withheld"]) == 4
+    assert len(ran.document["suppressed"]) == 4
     assert run("verify", str(folder / "inside" / "certificate.json"), str(folder)).code == 0
     assert "north,Total,20,exact" in (folder / "wide.csv").read_text()
 
@@ -209,9 +209,9 @@ def test_a_table_of_wider_areas_is_linked_by_the_hierarchy(run: Run, tmp_path: P
 def test_insiders_and_tau_are_in_the_certificate(run: Run, tmp_path: Path) -> None:
     table, folder = tmp_path / "table.csv", tmp_path / "gaps"
     table.write_text("town,kind,n\na,x,1\na,y,9\na,z,6\nb,x,5\nb,y,1\nb,z,7\nc,x,6\nc,y,8\nc,z,9\n")
-    ran = run("withhold", str(table), "--primary", "1", "--insiders", "1", "--tau", "1", "--out", str(folder))
+    ran = run("suppress", str(table), "--primary", "1", "--insiders", "1", "--tau", "1", "--out", str(folder))
     assert ran.code == 0, ran.err
-    assert "Nor can a member tell a withheld count in which there are others." in ran.out
+    assert "Nor can a member tell a suppressed count in which there are others." in ran.out
     assert run("verify", str(folder / "inside" / "certificate.json"), str(folder)).code == 0
 
 
@@ -234,7 +234,7 @@ def test_insiders_and_tau_are_in_the_certificate(run: Run, tmp_path: Path) -> No
     ],
 )
 def test_wrong_calls(run: Run, options: list[str], code: int, words: str, table: Path, tmp_path: Path) -> None:
-    ran = run("withhold", str(table), *options, "--out", str(tmp_path / "gaps"))
+    ran = run("suppress", str(table), *options, "--out", str(tmp_path / "gaps"))
     assert (ran.code, words in ran.err) == (code, True), ran.err
     assert not (tmp_path / "gaps").exists()
 
@@ -243,6 +243,6 @@ def test_without_a_folder_a_free_name_is_taken(
     run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("table-withheld", "table-withheld-2"):
-        assert run("withhold", str(table)).code == 0
+    for name in ("table-suppressed", "table-suppressed-2"):
+        assert run("suppress", str(table)).code == 0
         assert (tmp_path / name / "pattern.csv").exists()

@@ -1,4 +1,4 @@
-"""Withholding against those who see several tables, remember earlier ones, or are in them: against listing everything.
+"""Suppressing against those who see several tables, remember earlier ones, or are in them: against listing everything.
 
 Every population of so many people is listed; those that print the same are what an onlooker cannot tell apart.
 """
@@ -16,7 +16,7 @@ from safemargin.core.lattice import Lattice, flat, lattice
 from safemargin.core.randomness import numpy_generator
 from safemargin.suppress.linked import Earlier, Linked, alone, is_ring, link
 from safemargin.suppress.pattern import Pattern
-from safemargin.suppress.suppress import withhold
+from safemargin.suppress.suppress import suppress
 
 AXES = "pqr"
 
@@ -64,7 +64,7 @@ class World:
         self.all = np.unique(populations(int(population.sum()), population.size) @ adding, axis=0)
 
     def protects(self, hidden: IntArray, tau: int = 0) -> bool:
-        """Whether no count of `hidden` cells (those withheld before included) is known to within `tau`."""
+        """Whether no count of `hidden` cells (those suppressed before included) is known to within `tau`."""
         gone = np.isin(np.arange(len(self.truth)), hidden)
         alike = self.all[(self.all[:, ~gone] == self.truth[~gone]).all(axis=1)]
         alike = alike[(alike[:, hidden] >= 1).all(axis=1)]
@@ -119,7 +119,7 @@ def split(world: World, most: int) -> tuple[IntArray, IntArray]:
 
 def run(tables: Linked, most: int, **options: int) -> Pattern | None:
     try:
-        return withhold(tables, (1, most), extra=0, **options)
+        return suppress(tables, (1, most), extra=0, **options)
     except RefusedError:
         return None
 
@@ -136,21 +136,21 @@ def test_linked_tables_against_listing(scopes: list[tuple[int, ...]]) -> None:
         pattern = run(tables, 1)
         assert (pattern is None) == (best is None), population
         if pattern is not None:
-            assert world.protects(pattern.withheld), population
-            assert (len(pattern.withheld), pattern.gap) == (best, 0), population
-            protected += len(pattern.withheld) > 0
+            assert world.protects(pattern.suppressed), population
+            assert (len(pattern.suppressed), pattern.gap) == (best, 0), population
+            protected += len(pattern.suppressed) > 0
     assert protected >= 3
 
 
 def test_each_table_is_safe_alone_and_both_together_are_not() -> None:
-    """Ages alone withhold the sums of two towns, which the kinds print."""
+    """Ages alone suppress the sums of two towns, which the kinds print."""
     kinds = lattice([flat("town", "abc"), flat("kind", "xy")], np.array([[0, 6], [7, 5], [6, 9]]))
     ages = lattice([flat("town", "abc"), flat("age", "oy")], np.array([[6, 0], [9, 3], [9, 6]]))
-    assert len(withhold(kinds).withheld) == 0
-    assert {"town": "b"} in [ages.cell(place) for place in withhold(ages).withheld.tolist()]
+    assert len(suppress(kinds).suppressed) == 0
+    assert {"town": "b"} in [ages.cell(place) for place in suppress(ages).suppressed.tolist()]
     tables = link({"kinds": kinds, "ages": ages})
-    pattern = withhold(tables, extra=0)
-    cells = [tables.cell(number) for number in pattern.withheld.tolist()]
+    pattern = suppress(tables, extra=0)
+    cells = [tables.cell(number) for number in pattern.suppressed.tolist()]
     assert sorted(cell["town"] for cell in cells) == ["b", "b", "c", "c"]
     assert all("age" in cell for cell in cells)
 
@@ -181,13 +181,13 @@ def test_tables_in_a_ring_without_people_behind_them_are_refused() -> None:
 
 
 def test_a_member_who_knows_no_more_than_their_own_answer_learns_nothing() -> None:
-    """Somebody in a withheld cell knows that it is not empty; the public knows that too."""
+    """Somebody in a suppressed cell knows that it is not empty; the public knows that too."""
     for population in random_populations(6, [(2, 3), (3, 2)], 12, 11):
         tables = alone(table(population, (0, 1)))
         pattern = run(tables, 1)
         world = World(tables, [(0, 1)], population)
-        for cell in () if pattern is None else pattern.withheld.tolist():
-            gone = np.isin(np.arange(len(world.truth)), pattern.withheld)
+        for cell in () if pattern is None else pattern.suppressed.tolist():
+            gone = np.isin(np.arange(len(world.truth)), pattern.suppressed)
             alike = world.all[(world.all[:, ~gone] == world.truth[~gone]).all(axis=1)]
             public = alike[(alike[:, gone] >= 1).all(axis=1)]
             assert (public[:, cell] >= 1).all()
@@ -195,14 +195,14 @@ def test_a_member_who_knows_no_more_than_their_own_answer_learns_nothing() -> No
 
 
 def test_earlier_tables_against_listing() -> None:
-    """Some cells are out, some were withheld then: neither what is withheld now nor then becomes known."""
+    """Some cells are out, some were suppressed then: neither what is suppressed now nor then becomes known."""
     protected = 0
     for population in random_populations(2, [(2, 2, 2), (2, 3, 1)], 60, 9):
         old = table(population, (1, 2))
         then = run(alone(old), 1)
         if then is None:
             continue
-        gaps = np.isin(np.arange(old.counts.size), then.withheld)
+        gaps = np.isin(np.arange(old.counts.size), then.suppressed)
         out = Earlier(old.trees, np.where(gaps, 0, old.counts.ravel()), ~gaps, gaps)
         tables = link({"new": table(population, (0, 1))}, {"old": out})
         world = World(tables, [(0, 1), (1, 2)], population)
@@ -218,9 +218,9 @@ def test_earlier_tables_against_listing() -> None:
             assert pattern is None or len(pattern.known), population
             continue
         assert pattern is not None, population
-        assert safe(pattern.withheld), population
-        assert len(np.setdiff1d(pattern.withheld, before)) == best, population
-        protected += len(pattern.withheld) > 0
+        assert safe(pattern.suppressed), population
+        assert len(np.setdiff1d(pattern.suppressed, before)) == best, population
+        protected += len(pattern.suppressed) > 0
     assert protected >= 5
 
 
@@ -235,9 +235,9 @@ def protected_as_listed(seed: int, most: int, safe: Callable[[World, IntArray], 
         pattern = run(tables, 1, **options)
         assert (pattern is None) == (best is None), population
         if pattern is not None:
-            assert safe(world, pattern.withheld), population
-            assert (len(pattern.withheld), pattern.gap) == (best, 0), population
-            protected += len(pattern.withheld) > 0
+            assert safe(world, pattern.suppressed), population
+            assert (len(pattern.suppressed), pattern.gap) == (best, 0), population
+            protected += len(pattern.suppressed) > 0
     return protected
 
 

@@ -1,4 +1,4 @@
-"""Withholding: the optimum on many small tables by listing everything, the figures of published tables, refusals."""
+"""Suppressing: the optimum on many small tables by listing everything, the figures of published tables, refusals."""
 
 from itertools import combinations
 
@@ -11,7 +11,7 @@ from safemargin.core.errors import InputError, RefusedError
 from safemargin.core.lattice import Lattice, Tree, flat, lattice
 from safemargin.core.randomness import numpy_generator
 from safemargin.suppress.pattern import Pattern
-from safemargin.suppress.suppress import withhold
+from safemargin.suppress.suppress import suppress
 
 NORTH_SOUTH = Tree("x0", ("Total", "N", "S", "a", "b", "c", "d"), ((0, (1, 2)), (1, (3, 4)), (2, (5, 6))))
 CROSSED = Tree("x0", ("Total", "N", "E", "a", "b", "c"), ((0, (1, 5)), (1, (3, 4)), (0, (3, 2)), (2, (4, 5))))
@@ -71,18 +71,18 @@ def small_tables(count: int) -> list[tuple[Lattice, int]]:
 
 
 def check_moves(pattern: Pattern) -> None:
-    """Each move leads to a table of whole counts that prints the same; together they change every withheld count."""
+    """Each move leads to a table of whole counts that prints the same; together they change every suppressed count."""
     table = pattern.table
     leaves = np.ix_(*(tree.leaves for tree in table.trees))
-    changed = np.zeros(len(pattern.withheld), dtype=bool)
+    changed = np.zeros(len(pattern.suppressed), dtype=bool)
     for move in pattern.moves:
         counts = table.counts.ravel().copy()
         for place, step in move:
-            counts[pattern.withheld[place]] += step
+            counts[pattern.suppressed[place]] += step
             changed[place] = True
         again = lattice(table.trees, counts.reshape(table.shape)[leaves])
         assert (again.counts.ravel() == counts).all()
-        assert (counts[pattern.withheld] >= 1).all()
+        assert (counts[pattern.suppressed] >= 1).all()
     assert changed.all()
 
 
@@ -91,20 +91,20 @@ def test_the_optimum_of_hundreds_of_small_tables(part: int) -> None:
     for table, most in small_tables(300)[part::10]:
         best = optimum(table, most)
         try:
-            pattern = withhold(table, (1, most), extra=0)
+            pattern = suppress(table, (1, most), extra=0)
         except RefusedError:
             assert best is None, table.counts
             continue
         check_moves(pattern)
-        assert (len(pattern.withheld), len(pattern.exposed)) == best, table.counts
+        assert (len(pattern.suppressed), len(pattern.exposed)) == best, table.counts
         assert pattern.gap == 0
 
 
 def test_hierarchies_that_cross() -> None:
     table = lattice([CROSSED, flat("x1", "pq")], np.array([[1, 4], [5, 2], [3, 6]]))
-    pattern = withhold(table, (1, 2), extra=0)
+    pattern = suppress(table, (1, 2), extra=0)
     check_moves(pattern)
-    assert len(pattern.withheld) == (optimum(table, 2) or (0, 0))[0]
+    assert len(pattern.suppressed) == (optimum(table, 2) or (0, 0))[0]
 
 
 @pytest.mark.parametrize(
@@ -120,26 +120,26 @@ def test_hierarchies_that_cross() -> None:
 )
 def test_fewest_cells_of_known_tables(name: str, cells: int, exposed: int) -> None:
     """Best peers without a recoverable cell: 13, 6, 8, 28, 137 and 178; on the last, 103 counts known to be primary."""
-    pattern = withhold(known_table(name), (1, 3), extra=0)
+    pattern = suppress(known_table(name), (1, 3), extra=0)
     check_moves(pattern)
-    assert (len(pattern.withheld), pattern.lower_bound, len(pattern.exposed)) == (cells, cells, exposed)
-    assert 0 not in pattern.withheld
+    assert (len(pattern.suppressed), pattern.lower_bound, len(pattern.exposed)) == (cells, cells, exposed)
+    assert 0 not in pattern.suppressed
 
 
 def test_a_few_cells_more_hide_that_counts_are_primary() -> None:
-    """GaussSuppression withholds 185 cells and leaves 94 such counts."""
-    pattern = withhold(known_table("r8x6x5"), (1, 3))
+    """GaussSuppression suppresses 185 cells and leaves 94 such counts."""
+    pattern = suppress(known_table("r8x6x5"), (1, 3))
     check_moves(pattern)
-    assert (len(pattern.withheld), len(pattern.exposed), pattern.extra) == (177, 91, 2)
+    assert (len(pattern.suppressed), len(pattern.exposed), pattern.extra) == (177, 91, 2)
     assert pattern.lower_bound == 175
 
 
 def test_protect_lets_every_primary_count_rise() -> None:
     table = known_table("r20x10")
-    pattern = withhold(table, (1, 3), protect=4)
+    pattern = suppress(table, (1, 3), protect=4)
     check_moves(pattern)
     assert len(pattern.exposed) == 0
-    assert (len(pattern.withheld), pattern.gap) == (138, 0)
+    assert (len(pattern.suppressed), pattern.gap) == (138, 0)
     reach = pattern.counts.copy()
     for move in pattern.moves:
         for place, step in move:
@@ -148,25 +148,25 @@ def test_protect_lets_every_primary_count_rise() -> None:
 
 
 def test_nothing_to_protect() -> None:
-    pattern = withhold(lattice([flat("a", "xy")], np.array([5, 6])))
-    assert (len(pattern.withheld), pattern.lower_bound, pattern.moves) == (0, 0, ())
+    pattern = suppress(lattice([flat("a", "xy")], np.array([5, 6])))
+    assert (len(pattern.suppressed), pattern.lower_bound, pattern.moves) == (0, 0, ())
 
 
 def test_a_count_that_the_total_gives_away_is_refused() -> None:
     with pytest.raises(RefusedError, match="a x: the count follows from the grand total"):
-        withhold(lattice([flat("a", "xy")], np.array([2, 0])))
+        suppress(lattice([flat("a", "xy")], np.array([2, 0])))
 
 
 @pytest.mark.parametrize(("primary", "protect"), [((0, 3), None), ((3, 2), None), ((1, 3), 3)])
 def test_wrong_limits_are_refused(primary: tuple[int, int], protect: int | None) -> None:
     with pytest.raises(InputError):
-        withhold(known_table("mun"), primary, protect=protect)
+        suppress(known_table("mun"), primary, protect=protect)
 
 
 def test_a_larger_table_has_a_small_gap() -> None:
     generator = numpy_generator(5)
     base = generator.poisson(generator.gamma(1.0, 6.0, size=(12, 10, 4)))
     trees = [flat(f"x{a}", [f"{a}.{c}" for c in range(size)]) for a, size in enumerate(base.shape)]
-    pattern = withhold(lattice(trees, base), seconds=10.0, extra=0)
+    pattern = suppress(lattice(trees, base), seconds=10.0, extra=0)
     check_moves(pattern)
-    assert 0 <= pattern.gap <= 0.05 * len(pattern.withheld)
+    assert 0 <= pattern.gap <= 0.05 * len(pattern.suppressed)

@@ -12,7 +12,7 @@ from safemargin.audit.rule import promise_of, rule
 from safemargin.audit.situation import Situation
 from safemargin.audit.slices import slices
 from safemargin.audit.subtraction import subtraction
-from safemargin.audit.withheld import withheld
+from safemargin.audit.suppressed import suppressed
 from safemargin.bounds.bound import bound
 from safemargin.bounds.sharp import Progress
 from safemargin.core import Onlooker, Publication
@@ -22,7 +22,7 @@ __all__ = ["ATTACKS", "Rerun", "audit"]
 ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "slices": slices,
     "subtraction": subtraction,
-    "withheld": withheld,
+    "suppressed": suppressed,
     "joint": joint,
     "rule": rule,
 }

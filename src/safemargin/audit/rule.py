@@ -1,4 +1,4 @@
-"""The rule itself: what it means that just these groups were merged, noised or withheld."""
+"""The rule itself: what it means that just these groups were merged, noised or suppressed."""
 
 from collections.abc import Set
 
@@ -47,7 +47,7 @@ def _suspects(situation: Situation, table: PublishedTable) -> list[Suspects]:
             found.append((names, np.array([size for _, size in parts]), _counts(table, rows)))
     promise = promise_of(situation.release)
     drawn = promise is not None and promise.choice is not None  # then any count could have led to it
-    return found + hidden_groups(situation, table, sizes, {"withheld"} if drawn else {"noised", "withheld"})
+    return found + hidden_groups(situation, table, sizes, {"suppressed"} if drawn else {"noised", "suppressed"})
 
 
 def hidden_groups(

@@ -1,4 +1,4 @@
-"""Subtraction: what a withheld or noised cell must be, once the rest of its table is taken from the total."""
+"""Subtraction: what a suppressed or noised cell must be, once the rest of its table is taken from the total."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ def subtraction(situation: Situation) -> Attempt:
     findings: list[Finding] = []
     looked = 0
     for table in situation.release.tables:
-        if len(table.axes) == 1 and any(word in ("withheld", "noised") for word in table.status):
+        if len(table.axes) == 1 and any(word in ("suppressed", "noised") for word in table.status):
             for part in _parts(table):
                 found, count = _attack(situation, part)
                 findings += found
@@ -52,7 +52,7 @@ def _parts(table: PublishedTable) -> Iterator[PublishedTable]:
 def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding], int]:
     totals = situation.totals()
     sizes = situation.sizes(table)
-    hidden = np.array([word in ("withheld", "noised") for word in table.status])
+    hidden = np.array([word in ("suppressed", "noised") for word in table.status])
     findings, looked = [], 0
     for option in np.unique(table.option[hidden]).tolist():
         name = table.options[option] if option >= 0 else ""

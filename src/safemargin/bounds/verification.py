@@ -50,7 +50,8 @@ class Verification:
             if self.unlimited:
                 yield f"  {_many(self.unlimited, 'end')} that no file limits."
         elif self.kind == SUPPRESSION:
-            yield f"{_many(self.cells, 'withheld count')}, {_many(self.tables, 'table')} of whole people, all checked:"
+            tables = _many(self.tables, "integer table")
+            yield f"{_many(self.cells, 'suppressed count')}, {tables}, all checked:"
             yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
         if self.slack:
             yield f"Every count may be off by {self.slack:,}, since the files disagree on totals."

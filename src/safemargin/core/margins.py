@@ -87,7 +87,7 @@ def printed(table: Table, axes: tuple[str, ...], partitions: Mapping[str, Partit
 
 
 def protected_margin(
-    table: Table, axis: str, partition: Partition, hidden: Collection[Group], status: str = "withheld"
+    table: Table, axis: str, partition: Partition, hidden: Collection[Group], status: str = "suppressed"
 ) -> PublishedTable:
     """One axis with its groups merged as `partition` says and the counts of `hidden` groups unknown."""
     exact = merged_margin(table, axis, partition)

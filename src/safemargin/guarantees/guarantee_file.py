@@ -26,8 +26,8 @@ from safemargin.core import (
 
 PROMISE = "promise.json"
 NO_NOISE = (
-    "Counts are exact, merged or withheld, and none is noised: nothing is promised about odds. What they leave open is "
-    "stated in the certificate of the release."
+    "Counts are exact, merged or suppressed, and none is noised: nothing is promised about odds. What they leave open "
+    "is stated in the certificate of the release."
 )
 LARGEST = 1e300
 KEYS = {

@@ -57,7 +57,7 @@ def check_noise(schema: Schema, axes: int, covers_everybody: bool, target: Targe
     if budget.unchanged > PLAIN:
         raise InputError(
             f"target.epsilon_max = {target.epsilon_max:g}: {budget.unchanged:.1%} of noised counts would be the true "
-            "ones, which promises nothing; lower it, or protect by merge or withhold"
+            "ones, which promises nothing; lower it, or protect by merge or suppress"
         )
 
 

@@ -1,11 +1,11 @@
 """Tables that hold their own margins in one file: what tools of disclosure control write, and what they read.
 
-| tool | how it is known | a count is withheld where |
+| tool | how it is known | a count is suppressed where |
 |---|---|---|
 | tau-ARGUS (CSV, `.tab`) | columns `freq`, `cost`, `status` | `status` is U or M, or 3 to 9, 11, 12 |
 | sdcTable | column `sdcStatus` | it is u or x |
 | GaussSuppression | column `suppressed` | it is TRUE |
-| safemargin | column `status`, and a category `Total` | it is `withheld` |
+| safemargin | column `status`, and a category `Total` | it is `suppressed` |
 
 A status that the tool does not have is refused.
 """
@@ -33,9 +33,9 @@ SAFE = frozenset(["S", "P", "E", *(str(code) for code in (1, 2, 10, 13, 14))])
 WORDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "sdcStatus": (frozenset("ux"), frozenset("szw")),
     "suppressed": (frozenset(["TRUE", "True", "true", "1"]), frozenset(["FALSE", "False", "false", "0"])),
-    "status": (UNSAFE | {"withheld"}, SAFE | {"exact", "merged", ""}),
+    "status": (UNSAFE | {"suppressed"}, SAFE | {"exact", "merged", ""}),
 }
-"""What a column may say of a count that is withheld, and of one that is published."""
+"""What a column may say of a count that is suppressed, and of one that is published."""
 NO_COUNT = ("", "NA", "NaN", "nan")
 """What R and pandas write where a count was taken out."""
 TAB = ("value", "freq", "cost", "status", "lower", "upper")
@@ -49,21 +49,21 @@ class NoTotalWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Combined:
-    """Cells of one table and its margins: a node of every tree per row, a count, and whether it is withheld.
+    """Cells of one table and its margins: a node of every tree per row, a count, and whether it is suppressed.
 
-    `counts` are what the file holds, also of withheld cells if it tells them (-1 if not).
+    `counts` are what the file holds, also of suppressed cells if it tells them (-1 if not).
     """
 
     path: Path
     trees: tuple[Tree, ...]
     nodes: IntArray
     counts: IntArray
-    withheld: BoolArray
+    suppressed: BoolArray
 
     @property
     def least(self) -> int:
-        """What a withheld count is at least: one, since zeros are published, unless a zero is withheld."""
-        return 0 if (self.counts[self.withheld] == 0).any() else 1
+        """What a suppressed count is at least: one, since zeros are published, unless a zero is suppressed."""
+        return 0 if (self.counts[self.suppressed] == 0).any() else 1
 
     def tables(self) -> tuple[PublishedTable, ...]:
         """One table per set of axes, as the public sees them."""
@@ -75,7 +75,7 @@ class Combined:
             rows = np.flatnonzero(kind_of.ravel() == kind)
             axes = [a for a, is_used in enumerate(used) if is_used]
             names = tuple(self.trees[a].name for a in axes)
-            hidden = self.withheld[rows]
+            hidden = self.suppressed[rows]
             found.append(
                 PublishedTable(
                     name=f"{self.path.name} ({' x '.join(names) or 'total'})",
@@ -86,7 +86,7 @@ class Combined:
                     option=frozen(np.full(len(rows), -1)),
                     lower=frozen(np.where(hidden, self.least, self.counts[rows])),
                     upper=frozen(np.where(hidden, UNBOUNDED, self.counts[rows])),
-                    status=tuple(np.where(hidden, "withheld", "exact").tolist()),
+                    status=tuple(np.where(hidden, "suppressed", "exact").tolist()),
                 )
             )
         return tuple(found)
@@ -125,7 +125,7 @@ def read_any_sheet(path: Path) -> Sheet:
 def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = None) -> Combined:
     """A table with its margins; axes without a hierarchy add up to their total."""
     flag, axes, counted = _layout(sheet, count)
-    withheld = _withheld(sheet, flag)
+    suppressed = _suppressed(sheet, flag)
     trees, nodes = [], []
     for name in axes:
         texts = [text.strip() for text in sheet.columns[name]]
@@ -136,14 +136,14 @@ def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = No
                 raise sheet.fault(row, name, "is not in the hierarchy")
         trees.append(each)
         nodes.append([place[text] for text in texts])
-    counts = _counts(sheet, counted, withheld)
-    found = Combined(sheet.path, tuple(trees), np.array(nodes, dtype=np.int64).T, counts, withheld)
+    counts = _counts(sheet, counted, suppressed)
+    found = Combined(sheet.path, tuple(trees), np.array(nodes, dtype=np.int64).T, counts, suppressed)
     _check_repeated(sheet, found)
     return found
 
 
 def _layout(sheet: Sheet, count: str | None) -> tuple[str, tuple[str, ...], str]:
-    """Which column tells what is withheld, which are axes, which holds the counts."""
+    """Which column tells what is suppressed, which are axes, which holds the counts."""
     names = tuple(sheet.columns)
     if {"freq", "cost", "status"} <= set(names):
         at = names.index("freq")
@@ -169,13 +169,13 @@ def total_among(labels: Sequence[str]) -> str | None:
     return next((label for word in TOTALS for label in labels if label.lower() == word), None)
 
 
-def _withheld(sheet: Sheet, flag: str) -> BoolArray:
-    withheld, published = WORDS[flag]
+def _suppressed(sheet: Sheet, flag: str) -> BoolArray:
+    suppressed, published = WORDS[flag]
     said = [text.strip() for text in sheet.columns[flag]]
     for row, text in enumerate(said):
-        if text not in withheld and text not in published:
-            raise sheet.fault(row, flag, "is not a status that is known; is the count withheld or published?")
-    return np.array([text in withheld for text in said])
+        if text not in suppressed and text not in published:
+            raise sheet.fault(row, flag, "is not a status that is known; is the count suppressed or published?")
+    return np.array([text in suppressed for text in said])
 
 
 def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) -> Tree:
@@ -195,10 +195,10 @@ def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) 
     return tree(name, categories, (), total)
 
 
-def _counts(sheet: Sheet, column: str, withheld: BoolArray) -> IntArray:
+def _counts(sheet: Sheet, column: str, suppressed: BoolArray) -> IntArray:
     counts = np.full(len(sheet.rows), -1, dtype=np.int64)
     for row, text in enumerate(sheet.columns[column]):
-        if withheld[row] and text.strip() in NO_COUNT:
+        if suppressed[row] and text.strip() in NO_COUNT:
             continue
         try:
             counts[row] = whole_number(text)

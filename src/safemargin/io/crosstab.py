@@ -128,5 +128,5 @@ def _table(path: Path, axes: tuple[str, ...], cells: Mapping[tuple[str, ...], in
         option=frozen(np.full(len(counts), -1)),
         lower=frozen(known),
         upper=frozen(np.where(hidden, UNBOUNDED, known)),
-        status=tuple(np.where(hidden, "withheld", "exact").tolist()),
+        status=tuple(np.where(hidden, "suppressed", "exact").tolist()),
     )

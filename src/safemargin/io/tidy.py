@@ -134,7 +134,7 @@ def read_sheet(path: Path) -> Sheet:
     for line, record in records:
         lines.append(line)
         fields.append(record)
-    if not lines and len(names) == 1 and sum(1 for _ in numbered_lines(path)) > 1:  # its one cell is withheld
+    if not lines and len(names) == 1 and sum(1 for _ in numbered_lines(path)) > 1:  # its one cell is suppressed
         lines, fields = [2], [[""]]
     if not lines:
         raise InputError(f"{path}: the table is empty")
@@ -251,9 +251,9 @@ def _ranges(sheet: Sheet, measure: str | None, merged: BoolArray) -> tuple[IntAr
     count, least, most = (_numbers(sheet, column, noised) for column in (measure, "lower", "upper"))
     lower = np.where(count.absent, least.filled(0), count.values)
     upper = np.where(count.absent, most.filled(UNBOUNDED), count.values)
-    withheld = count.absent & least.absent & most.absent & ~noised
+    suppressed = count.absent & least.absent & most.absent & ~noised
     _check_ranges(sheet, measure, lower, upper, (least.filled(0), most.filled(UNBOUNDED)))
-    derived = np.where(withheld, "withheld", np.where(merged, "merged", np.where(lower != upper, "range", "exact")))
+    derived = np.where(suppressed, "suppressed", np.where(merged, "merged", np.where(lower != upper, "range", "exact")))
     for row in np.flatnonzero(lower != upper):
         if said[int(row)] == "exact":
             raise sheet.fault(int(row), "status", "but the row has no single count")

@@ -13,7 +13,7 @@ class Action(StrEnum):
     EXACT = "exact"
     MERGED = "merged"
     NOISED = "noised"
-    WITHHELD = "withheld"
+    SUPPRESSED = "suppressed"
 
 
 @dataclass(frozen=True)

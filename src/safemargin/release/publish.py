@@ -26,7 +26,7 @@ from safemargin.samplers.geometric import Geometric
 
 RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
-    "outside the limits are merged or withheld together with those that cover them: neighbours in the order, "
+    "outside the limits are merged or suppressed together with those that cover them: neighbours in the order, "
     "in the same area or of nearly the same size on the roll, two by two, then blocks of these. Axes are merged "
     "further, or left out, until no cell of any combination of axes is given away by all tables together, or "
     "with earlier releases."
@@ -52,8 +52,8 @@ def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Draft:
         if len(decisions) < 2:
             continue
         groups = [decision.group for decision in decisions]
-        hidden = {d.group: d for d in decisions if d.action in (Action.NOISED, Action.WITHHELD)}
-        status = str(next(iter(hidden.values())).action) if hidden else "withheld"
+        hidden = {d.group: d for d in decisions if d.action in (Action.NOISED, Action.SUPPRESSED)}
+        status = str(next(iter(hidden.values())).action) if hidden else "suppressed"
         published = protected_margin(table, axis, groups, hidden, status)
         if status == Action.NOISED:
             sizes = {group: decision.people for group, decision in hidden.items()}

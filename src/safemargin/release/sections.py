@@ -13,7 +13,7 @@ from safemargin.io import File, Files, Name, Names, Pair, Section, distinct
 from safemargin.release.maximum import Asked
 
 Composition = Literal["none", "sizes", "joint"]
-Protection = Literal["merge", "noise", "withhold"]
+Protection = Literal["merge", "noise", "suppress"]
 Format = Literal["csv", "parquet", "json"]
 
 
@@ -116,6 +116,11 @@ class TargetSection(Section):
     tau: int = Field(default=Target.tau, json_schema_extra={"minimum": 0})
     epsilon_max: float = Field(default=Target.epsilon_max, json_schema_extra={"exclusiveMinimum": 0})
     protect: Protection = Field(default="merge", description="what is done with near-unanimous groups")
+
+    @field_rule("protect", mode="before")
+    @classmethod
+    def _former_name(cls, value: object) -> object:
+        return "suppress" if value == "withhold" else value  # the name until version 0.1
 
     @model_rule(mode="after")
     def _is_a_target(self) -> Self:

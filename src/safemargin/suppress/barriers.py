@@ -1,9 +1,9 @@
-"""Why a cell is known: published cells of which at least one must be withheld before it can change.
+"""Why a cell is known: published cells of which at least one must be suppressed before it can change.
 
-For a cell `i` and a set of withheld cells, multipliers `u` of the equations prove that `i` cannot rise by `need`:
-`m_i = -sum_j s_j m_j` with `s = E'u - e_i`, `s_j >= 0` on withheld cells, and `m_j >= 1 - count_j`, so that `m_i` is at
-most `sum_j s_j (count_j - 1) < need` (there is less room than `count_j - 1` where somebody knows more). Cells with
-`s_j = 0` play no part, withheld or not: only the published cells with `s_j != 0`, the barrier, hold `i` in place. The
+For a cell `i` and a set of suppressed cells, multipliers `u` of the equations prove that `i` cannot rise by `need`:
+`m_i = -sum_j s_j m_j` with `s = E'u - e_i`, `s_j >= 0` on suppressed cells, and `m_j >= 1 - count_j`, so that `m_i` is
+at most `sum_j s_j (count_j - 1) < need` (there is less room than `count_j - 1` where somebody knows more). Cells with
+`s_j = 0` play no part, suppressed or not: only the published cells with `s_j != 0`, the barrier, hold `i` in place. The
 same with the sign changed proves that it cannot fall.
 """
 
@@ -28,7 +28,7 @@ SHARES = (0.0, 0.75)
 
 @dataclass(frozen=True)
 class Barrier:
-    """Unless one of `cells` is withheld, `cell` cannot change enough (`need` 0), or cannot rise by `need`.
+    """Unless one of `cells` is suppressed, `cell` cannot change enough (`need` 0), or cannot rise by `need`.
 
     That is so for somebody who knows the counts of the cells in `view`.
     """
@@ -39,9 +39,9 @@ class Barrier:
     view: View = PUBLIC
 
 
-def alone(asked: Problem, withheld: BoolArray, view: View = PUBLIC) -> list[Barrier]:
-    """Withheld cells that are the only one of a sum: the rest of it is a barrier."""
-    open_cells = withheld.copy()
+def alone(asked: Problem, suppressed: BoolArray, view: View = PUBLIC) -> list[Barrier]:
+    """Suppressed cells that are the only one of a sum: the rest of it is a barrier."""
+    open_cells = suppressed.copy()
     open_cells[list(view.known)] = False
     equations = asked.equations
     hidden = abs(equations) @ open_cells.astype(np.int64)
@@ -59,13 +59,13 @@ def alone(asked: Problem, withheld: BoolArray, view: View = PUBLIC) -> list[Barr
 class Reasons:
     """Barriers one by one, each from the equations by which a linear program finds a cell held in place."""
 
-    def __init__(self, asked: Problem, withheld: BoolArray) -> None:
-        self.asked, self.withheld = asked, withheld
+    def __init__(self, asked: Problem, suppressed: BoolArray) -> None:
+        self.asked, self.suppressed = asked, suppressed
         self.moves = Moves(asked.equations, asked.counts, asked.floor)
         self.view: View | None = None
 
     def find(self, view: View, cell: int) -> Barrier | None:
-        """A barrier for a withheld cell; None if its requirement is met, or only whole numbers hold it in place."""
+        """A barrier for a suppressed cell; None if its requirement is met, or only whole numbers hold it in place."""
         need = int(self.asked.asks(view)[cell])
         if need and (barrier := self.rising(view, cell, need)) is not None:
             return barrier
@@ -78,20 +78,20 @@ class Reasons:
         return None
 
     def rising(self, view: View, cell: int, need: int) -> Barrier | None:
-        """A barrier that keeps a withheld cell from rising by `need`."""
+        """A barrier that keeps a suppressed cell from rising by `need`."""
         self._see(view)
         reason = self.moves.reason(cell, need)
         return None if reason is None else self._near(view, cell, need, need, 0, set(reason.tolist()))
 
     def _see(self, view: View) -> None:
         if view != self.view:
-            self.moves.open(self.withheld, None, view.known, view.at_least)
+            self.moves.open(self.suppressed, None, view.known, view.at_least)
             self.view = view
 
     def _near(self, view: View, cell: int, need: int, up: int, down: int, rows: set[int]) -> Barrier | None:
         part = sparse.csr_array(self.asked.equations[sorted(rows)])
         cells = np.unique(np.r_[part.indices, cell])
-        open_cells = self.withheld.copy()
+        open_cells = self.suppressed.copy()
         open_cells[list(view.known)] = False
         room = self.asked.counts - self.moves.least
         near = Barriers(sparse.csr_array(part[:, cells]), room[cells], open_cells[cells])
@@ -102,22 +102,22 @@ class Reasons:
 
 
 class Barriers:
-    """Finds barriers of few cells for one set of withheld cells; `room` is how far each count may fall."""
+    """Finds barriers of few cells for one set of suppressed cells; `room` is how far each count may fall."""
 
-    def __init__(self, equations: sparse.csr_array, room: IntArray, withheld: BoolArray) -> None:
-        self.equations, self.room, self.withheld = equations, room, withheld
+    def __init__(self, equations: sparse.csr_array, room: IntArray, suppressed: BoolArray) -> None:
+        self.equations, self.room, self.suppressed = equations, room, suppressed
         self.transposed = sparse.csr_array(equations.T)
         self.rows, self.count = equations.shape
         self.solver = solver_of(self._form())
 
     def _form(self) -> Form:
         """Columns: multipliers against rising and falling, then the size of each published coefficient."""
-        published = np.flatnonzero(~self.withheld)
+        published = np.flatnonzero(~self.suppressed)
         turned = self.transposed.astype(np.float64)
         size = sparse.csr_array(
             (np.ones(len(published)), (published, np.arange(len(published)))), shape=(self.count, len(published))
         )
-        room = np.where(self.withheld, self.room, 0.0) @ turned
+        room = np.where(self.suppressed, self.room, 0.0) @ turned
         room = sparse.csr_array(room.reshape(1, -1))
         no_cells, no_size = sparse.csr_array(turned.shape), sparse.csr_array((1, len(published)))
         no_rows = sparse.csr_array(room.shape)
@@ -147,7 +147,7 @@ class Barriers:
         )
 
     def find(self, cell: int, up: int, down: int) -> tuple[int, ...] | None:
-        """Cells that keep a withheld `cell` from rising by `up` and, unless that is 0, from falling by `down`."""
+        """Cells that keep a suppressed `cell` from rising by `up` and, unless that is 0, from falling by `down`."""
         found = [held for share in SHARES if (held := self._find(cell, up, down, share)) is not None]
         return min(found, key=len, default=None)
 
@@ -182,10 +182,10 @@ class Barriers:
             return None
         slack = self.transposed @ whole
         slack[cell] -= way * scale
-        hidden = slack[self.withheld]
-        if (hidden < 0).any() or int(hidden @ self.room[self.withheld]) >= amount * scale:
+        hidden = slack[self.suppressed]
+        if (hidden < 0).any() or int(hidden @ self.room[self.suppressed]) >= amount * scale:
             return None
-        return set(np.flatnonzero((slack != 0) & ~self.withheld).tolist())
+        return set(np.flatnonzero((slack != 0) & ~self.suppressed).tolist())
 
 
 def _in_fractions(values: FloatArray) -> tuple[int, IntArray]:

@@ -17,7 +17,7 @@ from safemargin.suppress.pattern import KIND
 
 
 def check_pattern(certificate: Path, document: Mapping[str, Any], files: Mapping[str, Path]) -> Verification:
-    """Whether each withheld count has values far enough apart in tables that agree with every printed one."""
+    """Whether each suppressed count has values far enough apart in tables that agree with every printed one."""
     try:
         return _check(document, Printed(document, files))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -89,11 +89,11 @@ def _check(document: Mapping[str, Any], printed: Printed) -> Verification:
     failures, size = [*printed.failures], len(printed.nodes)
     known_before = np.zeros(size, dtype=bool)
     known_before[[printed.find(cell) for cell in document["known_before"]]] = True
-    hidden = np.array([printed.find(cell) for cell in document["withheld"]], dtype=np.int64)
+    hidden = np.array([printed.find(cell) for cell in document["suppressed"]], dtype=np.int64)
     gaps = printed.gaps & ~printed.told
     unlike = printed.told[hidden].any() or len(np.setdiff1d(np.flatnonzero(gaps), hidden))
     if unlike or (printed.new_gaps & (printed.told | known_before)).any():
-        failures.append("other cells are withheld than the certificate says")
+        failures.append("other cells are suppressed than the certificate says")
     people = np.array(
         [[printed.labels[a][who[tree.name]] for a, tree in enumerate(printed.trees)] for who in document["people"]],
         dtype=np.int64,
@@ -151,31 +151,31 @@ def _adds_up(linked: Linked, counts: IntArray, floor: IntArray, changes: Changes
 
 
 def _close(claimed: IntArray, counts: IntArray, changes: Changes, insiders: Sequence[View], tau: int) -> list[str]:
-    """Whether somebody sees no values of a withheld count that are far enough apart."""
+    """Whether somebody sees no values of a suppressed count that are far enough apart."""
     for view in (PUBLIC, *insiders):
         up, down = changes.ends(counts, view)
         mine = np.setdiff1d(claimed, view.known)
         near = int((up[mine] + down[mine] <= tau).sum())
         if near:
             whom = "" if view == PUBLIC else ", for insiders"
-            return [f"{near} withheld counts have no values far enough apart in these tables{whom}"]
+            return [f"{near} suppressed counts have no values far enough apart in these tables{whom}"]
     return []
 
 
-def _low(document: Mapping[str, Any], counts: IntArray, withheld: IntArray, changes: Changes) -> list[str]:
+def _low(document: Mapping[str, Any], counts: IntArray, suppressed: IntArray, changes: Changes) -> list[str]:
     """Whether a primary count cannot be as large as was asked."""
     protect = document["protect"]
     if protect is None:
         return []
     least, most = document["primary"]
     up, _ = changes.ends(counts, PUBLIC)
-    mine = withheld[(counts[withheld] >= least) & (counts[withheld] <= most)]
+    mine = suppressed[(counts[suppressed] >= least) & (counts[suppressed] <= most)]
     low = int((counts[mine] + up[mine] < int(protect)).sum())
     return [f"{low} primary counts are below {protect} in every table"] if low else []
 
 
 def _read(path: Path, trees: tuple[Tree, ...]) -> tuple[IntArray, BoolArray, BoolArray]:
-    """Counts of a file in the order of the lattice, which of them it tells, and which it says are withheld."""
+    """Counts of a file in the order of the lattice, which of them it tells, and which it says are suppressed."""
     sheet = read_any_sheet(path)
     shape = tuple(len(tree.labels) for tree in trees)
     plain = not set(WORDS) & set(sheet.columns)
@@ -183,11 +183,11 @@ def _read(path: Path, trees: tuple[Tree, ...]) -> tuple[IntArray, BoolArray, Boo
         names = [name for name in sheet.columns if name not in {tree.name for tree in trees}]
         texts = sheet.columns[count_column(names) or names[0]]
         values = np.array([whole_number(text) for text in texts], dtype=np.int64)
-        withheld = np.zeros(len(values), dtype=bool)
+        suppressed = np.zeros(len(values), dtype=bool)
         labels = [[text.strip() for text in sheet.columns[tree.name]] for tree in trees]
     else:
         found = read_combined(sheet, {})
-        values, withheld = np.where(found.withheld, 0, found.counts), found.withheld
+        values, suppressed = np.where(found.suppressed, 0, found.counts), found.suppressed
         labels = [[mine.labels[node] for node in nodes] for mine, nodes in zip(found.trees, found.nodes.T, strict=True)]
     columns = []
     for tree, column in zip(trees, labels, strict=True):
@@ -196,7 +196,7 @@ def _read(path: Path, trees: tuple[Tree, ...]) -> tuple[IntArray, BoolArray, Boo
     at = np.ravel_multi_index(columns, shape)
     counts = np.zeros(int(np.prod(shape)), dtype=np.int64)
     told, gaps = np.zeros(len(counts), dtype=bool), np.zeros(len(counts), dtype=bool)
-    counts[at], told[at], gaps[at] = values, ~withheld, withheld
+    counts[at], told[at], gaps[at] = values, ~suppressed, suppressed
     inner = inner_places(trees)
     if plain:
         return lattice(trees, counts[inner].reshape([len(tree.leaves) for tree in trees])).counts.ravel(), ~gaps, gaps

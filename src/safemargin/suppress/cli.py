@@ -1,4 +1,4 @@
-"""The command that withholds cells of frequency tables."""
+"""The command that suppresses cells of frequency tables."""
 
 import hashlib
 import json
@@ -15,13 +15,13 @@ from safemargin.suppress.frequency import read_linked
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.report import pattern_csv, pattern_document, show_pattern, warnings_of
 from safemargin.suppress.suppress import SECONDS
-from safemargin.suppress.suppress import withhold as run_withhold
+from safemargin.suppress.suppress import suppress as run_suppress
 from safemargin.ui import By, Hierarchy, Json, free_folder, note, notes, out, print_json
 
 PATTERN, CERTIFICATE = "pattern.csv", "inside/certificate.json"
 
 
-def withhold(
+def suppress(
     tables: Annotated[
         list[Path], typer.Argument(help="Tidy counts (CSV or Parquet); several tables must be about the same people.")
     ],
@@ -30,7 +30,7 @@ def withhold(
     protect: Annotated[
         int | None, typer.Option(help="No primary count may be known to be less than this, e.g. 4.")
     ] = None,
-    tau: Annotated[int, typer.Option(help="No withheld count known to within this many.")] = 0,
+    tau: Annotated[int, typer.Option(help="No suppressed count known to within this many.")] = 0,
     insiders: Annotated[
         int, typer.Option(help="So many members together, who know their own cells, cannot tell other counts.")
     ] = 0,
@@ -49,11 +49,11 @@ def withhold(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Withhold small counts of tables and as few others as possible, so that none can be told from the rest.
+    """Suppress small counts of tables and as few others as possible, so that none can be told from the rest.
 
-    Example: safemargin withhold table.csv --primary 1-3 --hierarchy region=region.hrc
+    Example: safemargin suppress table.csv --primary 1-3 --hierarchy region=region.hrc
 
-    Several: safemargin withhold region-age.csv region-sex.csv --published last-month.csv
+    Several: safemargin suppress region-age.csv region-sex.csv --published last-month.csv
     """
     if folder is not None:
         check_folder(folder)
@@ -61,7 +61,7 @@ def withhold(
     names = _names(tables, earlier)
     counts = read_linked(tables, hierarchies(hierarchy), earlier=earlier, count=count, axes=axes(by))
     with _searching() as progress:
-        pattern = run_withhold(
+        pattern = run_suppress(
             counts,
             _range(primary),
             protect=protect,
@@ -73,7 +73,7 @@ def withhold(
         )
     for line in warnings_of(pattern):
         note(f"warning: {line}")
-    folder = folder or free_folder(Path(f"{tables[0].name.split('.')[0]}-withheld"))
+    folder = folder or free_folder(Path(f"{tables[0].name.split('.')[0]}-suppressed"))
     _write(folder, pattern, names, earlier)
     if as_json:
         print_json(pattern_document(pattern, str(folder / CERTIFICATE)))
@@ -84,9 +84,9 @@ def withhold(
 @contextmanager
 def _searching() -> Iterator[Callable[[int, int], None]]:
     """Shows how far the search is; a refusal is told and ends the command."""
-    with notes.status("withholding") as status:
+    with notes.status("suppressing") as status:
         try:
-            yield lambda least, size: status.update(f"withholding: {size:,} cells, at least {least:,} needed")
+            yield lambda least, size: status.update(f"suppressing: {size:,} cells, at least {least:,} needed")
         except RefusedError as error:
             note(str(error))
             raise typer.Exit(1) from None

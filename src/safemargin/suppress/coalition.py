@@ -19,9 +19,9 @@ class View:
     known: tuple[int, ...] = ()
     at_least: tuple[tuple[int, int], ...] = ()
 
-    def sees_more(self, withheld: BoolArray) -> bool:
+    def sees_more(self, suppressed: BoolArray) -> bool:
         """Whether any of it is not printed anyway."""
-        return any(withheld[cell] for cell in self.known) or any(withheld[cell] for cell, _ in self.at_least)
+        return any(suppressed[cell] for cell in self.known) or any(suppressed[cell] for cell, _ in self.at_least)
 
 
 PUBLIC = View()

@@ -15,7 +15,7 @@ EXACTLY = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.5}
 
 @dataclass(frozen=True)
 class Cover:
-    """Cells to withhold beside the primary ones, the least cost proved, and whether these attain it.
+    """Cells to suppress beside the primary ones, the least cost proved, and whether these attain it.
 
     `given_up` are the cells whose wish not every barrier against it was broken.
     """
@@ -51,7 +51,7 @@ class Covering:
         return True
 
     def breakable(self, barrier: Barrier) -> bool:
-        """Whether any of its cells may be withheld at all."""
+        """Whether any of its cells may be suppressed at all."""
         return bool(self.candidates[list(barrier.cells)].any())
 
     def solve(self, seconds: float, size: int | None = None) -> Cover:

@@ -9,20 +9,20 @@ from safemargin.suppress.pool import Pool, Reach
 from safemargin.suppress.problem import Problem
 
 
-def evidence(asked: Problem, pool: Pool, withheld: BoolArray) -> sparse.csr_array:
-    """Moves, one per row, by which every withheld cell's requirement is met in every view."""
-    matrix = pool.matrix[pool.inside(withheld)].tocsr()
-    reach = Reach(pool, withheld)
-    chosen = _widely_met(asked, matrix, withheld & ~asked.untold) if matrix.shape[0] else np.zeros(0, dtype=bool)
+def evidence(asked: Problem, pool: Pool, suppressed: BoolArray) -> sparse.csr_array:
+    """Moves, one per row, by which every suppressed cell's requirement is met in every view."""
+    matrix = pool.matrix[pool.inside(suppressed)].tocsr()
+    reach = Reach(pool, suppressed)
+    chosen = _widely_met(asked, matrix, suppressed & ~asked.untold) if matrix.shape[0] else np.zeros(0, dtype=bool)
     for view in asked.views:
-        if view == PUBLIC or view.sees_more(withheld):
-            _add(asked, reach, chosen, view, withheld)
+        if view == PUBLIC or view.sees_more(suppressed):
+            _add(asked, reach, chosen, view, suppressed)
     return matrix[np.flatnonzero(chosen)]
 
 
-def _widely_met(asked: Problem, matrix: sparse.csr_array, withheld: BoolArray) -> BoolArray:
+def _widely_met(asked: Problem, matrix: sparse.csr_array, suppressed: BoolArray) -> BoolArray:
     """Rows that let counts change at all, or rise as needed, for the public: those that meet most are taken first."""
-    missing = withheld.copy()
+    missing = suppressed.copy()
     met: list[IntArray] = []
     for row in range(matrix.shape[0]):
         part = slice(matrix.indptr[row], matrix.indptr[row + 1])
@@ -38,7 +38,7 @@ def _widely_met(asked: Problem, matrix: sparse.csr_array, withheld: BoolArray) -
     return chosen
 
 
-def _add(asked: Problem, reach: Reach, chosen: BoolArray, view: View, withheld: BoolArray) -> None:
+def _add(asked: Problem, reach: Reach, chosen: BoolArray, view: View, suppressed: BoolArray) -> None:
     """Choose more moves, until all requirements are met in a view."""
     needs, width = asked.asks(view), asked.width
     possible = reach.possible(view)
@@ -49,7 +49,7 @@ def _add(asked: Problem, reach: Reach, chosen: BoolArray, view: View, withheld: 
         np.maximum.at(down, reach.cells[mine], -reach.changes[mine])
 
     take((possible & chosen)[reach.rows])
-    short = withheld & ~asked.untold & ((up < needs) | (up + down < width))
+    short = suppressed & ~asked.untold & ((up < needs) | (up + down < width))
     short[list(view.known)] = False
     for cell in np.flatnonzero(short).tolist():
         entries = np.flatnonzero((reach.cells == cell) & possible[reach.rows])
@@ -60,4 +60,4 @@ def _add(asked: Problem, reach: Reach, chosen: BoolArray, view: View, withheld: 
                     chosen[reach.rows[entry]] = True
                     take(reach.rows == reach.rows[entry])
         if up[cell] < needs[cell] or up[cell] + down[cell] < width:
-            raise RefusedError("a withheld cell has no moves that protect it")
+            raise RefusedError("a suppressed cell has no moves that protect it")

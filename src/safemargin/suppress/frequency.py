@@ -83,8 +83,8 @@ def read_earlier(path: Path, hierarchies: Hierarchies, *, count: str | None = No
     at = np.ravel_multi_index(columns, shape)
     counts = np.zeros(int(np.prod(shape)), dtype=np.int64)
     known, gaps = np.zeros(len(counts), dtype=bool), np.zeros(len(counts), dtype=bool)
-    known[at], gaps[at] = ~found.withheld, found.withheld
-    counts[at] = np.where(found.withheld, 0, found.counts)
+    known[at], gaps[at] = ~found.suppressed, found.suppressed
+    counts[at] = np.where(found.suppressed, 0, found.counts)
     inner = inner_places(trees)
     if (known | gaps)[inner].any():
         known[inner] |= ~gaps[inner]

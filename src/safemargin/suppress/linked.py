@@ -17,7 +17,7 @@ NOT_TOLD = -1
 
 @dataclass(frozen=True)
 class Earlier:
-    """A table that is out already: counts where `known`, `gaps` where they were withheld; the rest is not told."""
+    """A table that is out already: counts where `known`, `gaps` where they were suppressed; the rest is not told."""
 
     trees: tuple[Tree, ...]
     counts: IntArray
@@ -46,7 +46,7 @@ class Linked:
     known: BoolArray
     """Cells published before."""
     gaps: BoolArray
-    """Cells withheld before."""
+    """Cells suppressed before."""
     people: IntArray
     unseen: bool = False
     """Whether they hang together in a ring that is too large for this."""

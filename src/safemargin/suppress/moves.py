@@ -1,6 +1,6 @@
-"""Moves between tables that look alike: whole numbers added to withheld counts that leave every sum as it is.
+"""Moves between tables that look alike: whole numbers added to suppressed counts that leave every sum as it is.
 
-A withheld count is at least one (zeros are published). A move is possible if all counts stay so. A cell that some
+A suppressed count is at least one (zeros are published). A move is possible if all counts stay so. A cell that some
 possible move changes cannot be told exactly.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from highspy import Highs
 
 INSIDE = 0.001
-"""What a change of a withheld count costs."""
+"""What a change of a suppressed count costs."""
 TRIES = 6
 SEED = 41_000
 MOST_TO_PROVE = 1_500
@@ -25,10 +25,10 @@ MOST_TO_PROVE = 1_500
 
 
 class Moves:
-    """Looks for moves inside and beyond a set of withheld cells: as few and as small changes as possible.
+    """Looks for moves inside and beyond a set of suppressed cells: as few and as small changes as possible.
 
-    Cells are those with a count of at least one; `equations` has a column for each. Beyond the `withheld` cells a
-    change costs a price per person, inside next to nothing, so that the move says what else to withhold.
+    Cells are those with a count of at least one; `equations` has a column for each. Beyond the `suppressed` cells a
+    change costs a price per person, inside next to nothing, so that the move says what else to suppress.
     """
 
     def __init__(self, equations: sparse.csr_array, counts: IntArray, floor: IntArray | None = None) -> None:
@@ -47,28 +47,28 @@ class Moves:
 
     def open(
         self,
-        withheld: BoolArray,
+        suppressed: BoolArray,
         price: FloatArray | None = None,
         known: Sequence[int] = (),
         at_least: Sequence[tuple[int, int]] = (),
     ) -> None:
-        """Let the counts of `withheld` cells change; with a `price`, those of all others where it is finite.
+        """Let the counts of `suppressed` cells change; with a `price`, those of all others where it is finite.
 
         Cells that somebody knows stay as they are, others at what somebody knows them to be at least.
         """
-        usable = withheld.copy() if price is None else withheld | np.isfinite(price)
+        usable = suppressed.copy() if price is None else suppressed | np.isfinite(price)
         usable[list(known)] = False
         self.least = self.floor.copy()
         for cell, least in at_least:
             self.least[cell] = max(least, int(self.least[cell]))
         self.upper = np.r_[np.where(usable, np.inf, 0.0), np.where(usable, self.counts - self.least, 0.0)]
-        cost = np.where(withheld, INSIDE, 0.0 if price is None else np.where(np.isfinite(price), price, 0.0))
+        cost = np.where(suppressed, INSIDE, 0.0 if price is None else np.where(np.isfinite(price), price, 0.0))
         self.cost = np.r_[cost, cost]
         self.solver.changeColsBounds(len(self.every), self.every, np.zeros(len(self.every)), self.upper)
         self.solver.changeColsCost(len(self.every), self.every, self.cost)
 
     def cheapen(self, cells: IntArray) -> None:
-        """These are withheld from now on."""
+        """These are suppressed from now on."""
         columns = np.r_[cells, cells + self.count].astype(np.int32)
         self.cost[columns] = INSIDE
         self.solver.changeColsCost(len(columns), columns, self.cost[columns])

@@ -1,4 +1,4 @@
-"""Which cells of tables with all their margins are withheld, and why nobody can tell what is in them."""
+"""Which cells of tables with all their margins are suppressed, and why nobody can tell what is in them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ Move = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Pattern:
-    """Tables less their `withheld` cells (numbers in `tables`, ascending).
+    """Tables less their `suppressed` cells (numbers in `tables`, ascending).
 
-    `hidden` are all cells that are not printed: the withheld ones, then those withheld before, then those that no table
-    tells, with `counts` that fit. Every move leads from there to others with whole counts, of at least one where a
-    cell is withheld, that print the same; withheld counts take values more than `tau` apart in them. No pattern has
+    `hidden` are all cells that are not printed: the suppressed ones, then those suppressed before, then those that no
+    table tells, with `counts` that fit. Every move leads from there to others with whole counts, at least one where a
+    cell is suppressed, that print the same; suppressed counts take values more than `tau` apart in them. No pattern has
     fewer than `lower_bound` cells. `exposed` are the primary cells that are known to hold no more than the largest
     primary count; `known` are those that follow from what was published before.
     """
 
     tables: Linked
     primary: tuple[int, int]
-    withheld: IntArray
+    suppressed: IntArray
     is_primary: BoolArray
     hidden: IntArray
     counts: IntArray
@@ -51,8 +51,8 @@ class Pattern:
 
     @property
     def gap(self) -> int:
-        """How many cells more than the lower bound are withheld."""
-        return len(self.withheld) - self.lower_bound
+        """How many cells more than the lower bound are suppressed."""
+        return len(self.suppressed) - self.lower_bound
 
     def certificate(self, files: Mapping[str, str]) -> dict[str, object]:
         """For a checker who adds: the axes, a count for each cell that is not printed, and changes that lead to others.
@@ -66,13 +66,13 @@ class Pattern:
         return {
             "schema": 1,
             "kind": KIND,
-            "statement": "each withheld count has values more than tau apart in whole tables that print the same",
+            "statement": "each suppressed count has values more than tau apart in whole tables that print the same",
             "files": dict(files),
             "tables": [
                 {"file": file, "earlier": at >= new, "axes": [_axis(tree) for tree in trees]}
                 for at, (file, trees) in enumerate(zip(files, self.tables.every, strict=True))
             ],
-            "withheld": [self.tables.cell(number) for number in self.hidden[self.hidden < cells].tolist()],
+            "suppressed": [self.tables.cell(number) for number in self.hidden[self.hidden < cells].tolist()],
             "people": people,
             "counts": self.counts.tolist(),
             "changes": [[list(step) for step in move] for move in self.moves],

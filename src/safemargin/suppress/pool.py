@@ -1,4 +1,4 @@
-"""The moves found so far, and how far they take counts inside a set of withheld cells."""
+"""The moves found so far, and how far they take counts inside a set of suppressed cells."""
 
 import numpy as np
 from scipy import sparse
@@ -8,7 +8,7 @@ from safemargin.suppress.coalition import PUBLIC, View
 
 
 class Pool:
-    """Whole-number moves, kept sparse. A move that was possible once stays possible when more cells are withheld."""
+    """Whole-number moves, kept sparse. A move that was possible once stays possible when more cells are suppressed."""
 
     def __init__(self, counts: IntArray) -> None:
         self.counts, self.size = counts, len(counts)
@@ -31,19 +31,19 @@ class Pool:
             self._built = sparse.csr_array(parts, shape=(len(self.cells), self.size))
         return self._built
 
-    def inside(self, withheld: BoolArray) -> IntArray:
-        """Moves that change withheld cells only."""
+    def inside(self, suppressed: BoolArray) -> IntArray:
+        """Moves that change suppressed cells only."""
         matrix = self.matrix
-        outside = abs(matrix) @ (~withheld).astype(np.int64)
+        outside = abs(matrix) @ (~suppressed).astype(np.int64)
         return np.flatnonzero(outside == 0)
 
 
 class Reach:
-    """The moves of a pool inside one set of withheld cells, and those added to both."""
+    """The moves of a pool inside one set of suppressed cells, and those added to both."""
 
-    def __init__(self, pool: Pool, withheld: BoolArray) -> None:
+    def __init__(self, pool: Pool, suppressed: BoolArray) -> None:
         self.pool = pool
-        moves = pool.matrix[pool.inside(withheld)].tocoo()
+        moves = pool.matrix[pool.inside(suppressed)].tocoo()
         self.rows, self.cells, self.changes = moves.row, moves.col, moves.data
         self.count = moves.shape[0]
 

@@ -1,4 +1,4 @@
-"""What is to be protected: the cells that hold people, which are primary, and which others may be withheld."""
+"""What is to be protected: the cells that hold people, which are primary, and which others may be suppressed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ class Problem:
     equations: sparse.csr_array
     primary: BoolArray
     gone: BoolArray
-    """Cells that are not printed in any case: primary, withheld before, or in no table."""
+    """Cells that are not printed in any case: primary, suppressed before, or in no table."""
     untold: BoolArray
     """Of these, the ones in no table: nothing is claimed about them."""
     candidates: BoolArray
     needs: IntArray
     """How far the count of a primary cell must be able to rise; 0 where that is not asked."""
     width: int
-    """How far apart two values of a withheld count must be."""
+    """How far apart two values of a suppressed count must be."""
     wishes: IntArray
     """How far primary counts had better be able to rise: beyond what is primary."""
     views: tuple[View, ...]
@@ -61,7 +61,7 @@ def problem(
 ) -> Problem:
     """Protect counts from `primary[0]` to `primary[1]`, each so that it could be `protect` or more if that is given.
 
-    Nobody is to know a withheld count to within `tau`, nor are so many `insiders` together. `settled` cells are known.
+    Nobody is to know a suppressed count to within `tau`, nor may `insiders` people together. `settled` cells are known.
     """
     every = fill(tables)
     people = len(every) - len(tables.counts)

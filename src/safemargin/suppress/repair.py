@@ -1,4 +1,4 @@
-"""From cells that must be withheld to a pattern that protects them all, and back to fewer cells."""
+"""From cells that must be suppressed to a pattern that protects them all, and back to fewer cells."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ MOST_SPLITS = 6
 """Ways of rising and falling that together are wide enough, up to which all are tried."""
 
 Lack = tuple[View, int]
-"""Somebody's view, and a withheld cell whose requirement is not met in it."""
+"""Somebody's view, and a suppressed cell whose requirement is not met in it."""
 
 
 class Repair:
@@ -35,16 +35,16 @@ class Repair:
         self.short: list[Lack] = []
         """What the last completion found in need of cells beyond the pattern."""
 
-    def lacks(self, withheld: BoolArray, most: int | None = None) -> list[Lack]:
-        """Withheld cells whose requirement nothing inside the pattern meets; stops after `most` of them.
+    def lacks(self, suppressed: BoolArray, most: int | None = None) -> list[Lack]:
+        """Suppressed cells whose requirement nothing inside the pattern meets; stops after `most` of them.
 
         Insiders are looked at where the public knows nothing, and not all of them where some know something.
         """
-        asked, reach, inside = self.asked, Reach(self.pool, withheld), Inside(self, withheld)
+        asked, reach, inside = self.asked, Reach(self.pool, suppressed), Inside(self, suppressed)
         found: list[Lack] = []
         for view in asked.views:
-            if view == PUBLIC or view.sees_more(withheld):
-                cells = self._concerned(withheld, view)
+            if view == PUBLIC or view.sees_more(suppressed):
+                cells = self._concerned(suppressed, view)
                 room = None if most is None else most - len(found)
                 short = self._stuck(reach, inside, view, cells, asked.asks(view), asked.width, room)
                 found += [(view, cell) for cell in short]
@@ -52,12 +52,12 @@ class Repair:
                     break
         return found
 
-    def exposed(self, withheld: BoolArray, wishes: IntArray, among: BoolArray) -> list[int]:
+    def exposed(self, suppressed: BoolArray, wishes: IntArray, among: BoolArray) -> list[int]:
         """Cells among some whose count cannot rise as far as wished, for the public."""
-        return self._stuck(Reach(self.pool, withheld), Inside(self, withheld), PUBLIC, among, wishes, 0, None)
+        return self._stuck(Reach(self.pool, suppressed), Inside(self, suppressed), PUBLIC, among, wishes, 0, None)
 
-    def _concerned(self, withheld: BoolArray, view: View) -> BoolArray:
-        cells: BoolArray = withheld & ~self.asked.untold
+    def _concerned(self, suppressed: BoolArray, view: View) -> BoolArray:
+        cells: BoolArray = suppressed & ~self.asked.untold
         cells[list(view.known)] = False
         return cells
 
@@ -86,9 +86,9 @@ class Repair:
                     break
         return found
 
-    def complete(self, withheld: BoolArray, deadline: float) -> BoolArray | None:
-        """More cells, until every withheld cell's requirement is met; None if that cannot be or takes too long."""
-        asked, pattern = self.asked, withheld.copy()
+    def complete(self, suppressed: BoolArray, deadline: float) -> BoolArray | None:
+        """More cells, until every suppressed cell's requirement is met; None if that cannot be or takes too long."""
+        asked, pattern = self.asked, suppressed.copy()
         self.short = []
         failed = 0
         while failed < TURNS:
@@ -116,7 +116,7 @@ class Repair:
                         up, down = np.maximum(up, move), np.maximum(down, -move)
                         new = (move != 0) & ~pattern
                         if new.any():
-                            self.short += [(view, cell)] if withheld[cell] else []
+                            self.short += [(view, cell)] if suppressed[cell] else []
                             self.moves.cheapen(np.flatnonzero(new))
                             pattern |= new
             if not unmet:
@@ -137,9 +137,9 @@ class Repair:
                     break
         return None if best is None else best[1]
 
-    def thin(self, withheld: BoolArray, deadline: float) -> BoolArray:
+    def thin(self, suppressed: BoolArray, deadline: float) -> BoolArray:
         """The pattern less cells that it can do without, one at a time."""
-        pattern = withheld.copy()
+        pattern = suppressed.copy()
         order = self.generator.permutation(np.flatnonzero(pattern & ~self.asked.gone))
         for cell in order.tolist():
             if time.monotonic() > deadline:
@@ -167,21 +167,21 @@ def _ways(need: int, width: int, up: int, down: int) -> Iterator[tuple[int, ...]
 class Inside:
     """Moves inside one pattern; where that is a small part of a large table, its cells get a model of their own."""
 
-    def __init__(self, repair: Repair, withheld: BoolArray) -> None:
+    def __init__(self, repair: Repair, suppressed: BoolArray) -> None:
         asked, self.cells = repair.asked, np.arange(repair.asked.size)
-        self.size, self.moves, self.withheld = asked.size, repair.moves, withheld
-        self.parted = asked.size > LARGE and withheld.sum() < asked.size / 2
+        self.size, self.moves, self.suppressed = asked.size, repair.moves, suppressed
+        self.parted = asked.size > LARGE and suppressed.sum() < asked.size / 2
         if self.parted:
-            self.cells = np.flatnonzero(withheld)
+            self.cells = np.flatnonzero(suppressed)
             part = sparse.csr_array(asked.equations[:, self.cells])
             self.moves = Moves(part, asked.counts[self.cells], asked.floor[self.cells])
 
     def see(self, view: View) -> None:
         """Look for moves that an onlooker with this view cannot rule out."""
-        known = [cell for cell in view.known if self.withheld[cell]]
-        at_least = [(cell, least) for cell, least in view.at_least if self.withheld[cell]]
+        known = [cell for cell in view.known if self.suppressed[cell]]
+        at_least = [(cell, least) for cell, least in view.at_least if self.suppressed[cell]]
         self.moves.open(
-            self.withheld[self.cells],
+            self.suppressed[self.cells],
             None,
             np.searchsorted(self.cells, known).tolist(),
             [(int(np.searchsorted(self.cells, cell)), least) for cell, least in at_least],

@@ -1,4 +1,4 @@
-"""A pattern of withheld cells for readers: files with gaps, a JSON document, words in a terminal."""
+"""A pattern of suppressed cells for readers: files with gaps, a JSON document, words in a terminal."""
 
 import csv
 import io
@@ -12,25 +12,25 @@ MOST_LISTED = 30
 
 
 def pattern_csv(pattern: Pattern, at: int = 0) -> str:
-    """Every cell of one table with its count, nothing where it is withheld."""
+    """Every cell of one table with its count, nothing where it is suppressed."""
     table = pattern.tables.tables[at]
-    hidden = np.isin(pattern.tables.places[at], pattern.withheld)
+    hidden = np.isin(pattern.tables.places[at], pattern.suppressed)
     nodes = np.stack(np.unravel_index(np.arange(table.counts.size), table.shape), axis=1)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(tree.name for tree in table.trees), "count", "status"])
     for places, count, gone in zip(nodes.tolist(), table.counts.ravel().tolist(), hidden.tolist(), strict=True):
         labels = [tree.labels[node] for tree, node in zip(table.trees, places, strict=True)]
-        writer.writerow([*labels, "" if gone else count, "withheld" if gone else "exact"])
+        writer.writerow([*labels, "" if gone else count, "suppressed" if gone else "exact"])
     return text.getvalue()
 
 
 def pattern_document(pattern: Pattern, certificate: str) -> dict[str, object]:
-    """Which cells are withheld, and how many any pattern must withhold; primary cells are told, so it stays inside."""
+    """The suppressed cells and the lower bound; it names primary cells, so it is confidential."""
     return {
-        "withheld": [
+        "suppressed": [
             {"cell": pattern.tables.cell(number), "primary": primary}
-            for number, primary in zip(pattern.withheld.tolist(), pattern.is_primary.tolist(), strict=True)
+            for number, primary in zip(pattern.suppressed.tolist(), pattern.is_primary.tolist(), strict=True)
         ],
         "lower_bound": pattern.lower_bound,
         "gap": pattern.gap,
@@ -44,7 +44,7 @@ def warnings_of(pattern: Pattern) -> list[str]:
     if len(pattern.known):
         words = "; ".join(_words(pattern, number) for number in pattern.known[:3].tolist())
         more = f" and {len(pattern.known) - 3:,} more" if len(pattern.known) > 3 else ""
-        found.append(f"known from what was published before, whatever is withheld now: {words}{more}")
+        found.append(f"known from what was published before, whatever is suppressed now: {words}{more}")
     if pattern.tables.unseen:
         found.append("the tables hang together in a ring too large to look at the people behind it one by one")
     return found
@@ -52,10 +52,10 @@ def warnings_of(pattern: Pattern) -> list[str]:
 
 def show_pattern(console: Console, pattern: Pattern, folder: str) -> None:
     """The pattern in a few lines."""
-    count, primary = len(pattern.withheld), int(pattern.is_primary.sum())
+    count, primary = len(pattern.suppressed), int(pattern.is_primary.sum())
     where = f" in {len(pattern.tables.tables)} tables" if len(pattern.tables.tables) > 1 else ""
     console.print(
-        f"{count:,} of {pattern.size:,} cells{where} withheld: {primary:,} primary, {count - primary:,} more."
+        f"{count:,} of {pattern.size:,} cells{where} suppressed: {primary:,} primary, {count - primary:,} more."
     )
     if pattern.gap == 0:
         console.print("No pattern that protects them has fewer.")
@@ -68,9 +68,9 @@ def show_pattern(console: Console, pattern: Pattern, folder: str) -> None:
     console.print(f"{len(pattern.exposed):,} primary counts can be known to lie in {least} to {most}, {nobody}.")
     if pattern.insiders:
         people = "a member" if pattern.insiders == 1 else f"{pattern.insiders} members together"
-        console.print(f"Nor can {people} tell a withheld count in which there are others.")
-    for number in pattern.withheld[~pattern.is_primary][:MOST_LISTED].tolist():
-        console.print(f"  also withheld: {_words(pattern, number)}", markup=False)
+        console.print(f"Nor can {people} tell a suppressed count in which there are others.")
+    for number in pattern.suppressed[~pattern.is_primary][:MOST_LISTED].tolist():
+        console.print(f"  also suppressed: {_words(pattern, number)}", markup=False)
     console.print(f"Written to {folder}.", soft_wrap=True)
 
 

@@ -23,11 +23,11 @@ from safemargin.suppress.repair import Lack, Repair
 from safemargin.suppress.wishes import exposed, refine
 
 SMALL = 1_500
-"""Cells up to which every round looks at every withheld cell."""
+"""Cells up to which every round looks at every suppressed cell."""
 ROUNDS = 400
 LARGE_ROUNDS = 6
 ONE_IN = 80
-"""Of so many withheld cells, one more may be spent where most primary counts are known to be primary."""
+"""Of so many suppressed cells, one more may be spent where most primary counts are known to be primary."""
 MOST_SECONDS_TO_REFINE = 30.0
 MOST_TO_GROW = 400
 """Cells up to which a barrier that only whole numbers make is grown cell by cell."""
@@ -40,7 +40,7 @@ Progress = Callable[[int, int], None]
 class Found:
     """A pattern that protects, and the least number of cells that any such pattern has."""
 
-    withheld: BoolArray
+    suppressed: BoolArray
     lower_bound: int
     pool: Pool
     exposed: IntArray
@@ -76,7 +76,7 @@ class Search:
         return self.deadline - time.monotonic()
 
     def run(self, extra: int | None = None) -> Found:
-        """Rounds until bound and pattern meet, nothing new is learnt, or time is up; then `extra` as in `withhold`."""
+        """Rounds until bound and pattern meet, nothing new is learnt, or time is up; then `extra` as in `suppress`."""
         trial = self.asked.gone.copy()
         for turn in range(ROUNDS if self.small else LARGE_ROUNDS):
             short = self.repair.lacks(trial) if self.small else None
@@ -178,12 +178,12 @@ class Search:
         return self.asked.gone | cover.chosen
 
     def _grown(self, trial: BoolArray, view: View, cell: int) -> Barrier | None:
-        """A barrier that rests on whole numbers: all published cells less those that could be withheld in vain."""
+        """A barrier that rests on whole numbers: all published cells less those that could be suppressed in vain."""
         asked = self.asked
         moves = Moves(asked.equations, asked.counts, asked.floor)
 
-        def never(withheld: BoolArray, amounts: tuple[int, ...]) -> bool:
-            moves.open(withheld, None, view.known, view.at_least)
+        def never(suppressed: BoolArray, amounts: tuple[int, ...]) -> bool:
+            moves.open(suppressed, None, view.known, view.at_least)
             found = [moves.find(cell, amount) for amount in amounts]
             return all(move is None and proved for move, proved in found)
 
@@ -193,17 +193,17 @@ class Search:
         amounts = next((way for way in ways if never(trial, way)), None)
         if amounts is None:
             return None
-        withheld = trial.copy()
+        suppressed = trial.copy()
         blocks = [np.setdiff1d(np.flatnonzero(asked.candidates & ~trial), view.known)]
         while blocks:
             block = blocks.pop()
-            wider = withheld.copy()
+            wider = suppressed.copy()
             wider[block] = True
             if never(wider, amounts):
-                withheld = wider
+                suppressed = wider
             elif len(block) > 1:
                 blocks += [block[: len(block) // 2], block[len(block) // 2 :]]
-        cells = np.setdiff1d(np.flatnonzero(~withheld & asked.candidates), view.known)
+        cells = np.setdiff1d(np.flatnonzero(~suppressed & asked.candidates), view.known)
         return Barrier(cell, amounts[0] if len(amounts) == 1 else 0, tuple(cells.tolist()), view)
 
     def _fall_back(self) -> BoolArray:
@@ -222,13 +222,13 @@ class Search:
 
     def _refuse(self, view: View, cell: int, barrier: Barrier | None) -> NoReturn:
         if barrier is None and view == PUBLIC and self.asked.width == 1 and not self.asked.needs[cell]:
-            raise RefusedError("no pattern was found that protects every primary cell; withhold more by hand")
+            raise RefusedError("no pattern was found that protects every primary cell; suppress more by hand")
         raise Unprotectable(barrier or Barrier(cell, 0, (), view))
 
 
 class Unprotectable(RefusedError):
-    """A cell that somebody knows, or that cannot rise by `need`, whatever is withheld."""
+    """A cell that somebody knows, or that cannot rise by `need`, whatever is suppressed."""
 
     def __init__(self, barrier: Barrier) -> None:
         self.cell, self.need, self.view = barrier.cell, barrier.need, barrier.view
-        super().__init__(f"cell {self.cell} cannot be protected, whatever else is withheld")
+        super().__init__(f"cell {self.cell} cannot be protected, whatever else is suppressed")

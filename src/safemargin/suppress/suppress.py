@@ -1,4 +1,4 @@
-"""Withholding with as few cells as possible: nobody who sees the rest can tell what is in a withheld cell."""
+"""Suppressing with as few cells as possible: nobody who sees the rest can tell what is in a suppressed cell."""
 
 import numpy as np
 from scipy import sparse
@@ -10,12 +10,12 @@ from safemargin.suppress.pattern import Move, Pattern
 from safemargin.suppress.problem import Problem, problem
 from safemargin.suppress.search import Found, Progress, Search, Unprotectable
 
-__all__ = ["SECONDS", "withhold"]
+__all__ = ["SECONDS", "suppress"]
 
 SECONDS = 120.0
 
 
-def withhold(
+def suppress(
     table: Lattice | Linked,
     primary: tuple[int, int] = (1, 3),
     *,
@@ -29,11 +29,11 @@ def withhold(
     """Protect the counts from `primary[0]` to `primary[1]`, of inner cells and margins alike.
 
     The onlooker sees every other cell of all tables, earlier ones included, and knows that zeros are published, so that
-    a withheld count is a whole number of at least one; none is known to within `tau`. So many `insiders` together, who
-    know their own answers and whether others are in their cells, cannot tell any other withheld count either. With
-    `protect`, every primary count could as well be `protect` or more. `extra` more cells than needed may be withheld so
-    that fewer primary counts are known to be primary; by default one in eighty, where that is known of more than half
-    of them. `seconds` limits how long fewer cells are looked for once there is a pattern.
+    a suppressed count is a whole number of at least one; none is known to within `tau`. So many `insiders` together,
+    who know their own answers and whether others are in their cells, cannot infer any other suppressed count. With
+    `protect`, every primary count could as well be `protect` or more. `extra` more cells than needed may be suppressed
+    so that fewer primary counts are known to be primary; by default one in eighty, where that is known of more than
+    half of them. `seconds` limits how long fewer cells are looked for once there is a pattern.
     """
     least, most = primary
     if not 1 <= least <= most:
@@ -68,20 +68,20 @@ def _pattern(
     settled: list[int],
 ) -> Pattern:
     primary, protect, tau, insiders = wanted
-    withheld = np.flatnonzero(found.withheld & asked.counted)
-    proof = evidence(asked, found.pool, found.withheld | asked.untold)
+    suppressed = np.flatnonzero(found.suppressed & asked.counted)
+    proof = evidence(asked, found.pool, found.suppressed | asked.untold)
     used = np.zeros(asked.size, dtype=bool)
     used[proof.indices] = True
-    before = np.flatnonzero(found.withheld & ~asked.counted)
+    before = np.flatnonzero(found.suppressed & ~asked.counted)
     untold = np.flatnonzero(asked.untold & (used | (asked.counts > 0)))
     told_then = np.flatnonzero(np.isin(asked.places, settled) & ~asked.counted)
-    order = np.r_[withheld, before, told_then, untold]
+    order = np.r_[suppressed, before, told_then, untold]
     known = np.flatnonzero(tables.known & tables.new & (tables.counts >= primary[0]) & (tables.counts <= primary[1]))
     return Pattern(
         tables=tables,
         primary=primary,
-        withheld=asked.places[withheld],
-        is_primary=asked.primary[withheld],
+        suppressed=asked.places[suppressed],
+        is_primary=asked.primary[suppressed],
         hidden=asked.places[order],
         counts=asked.counts[order],
         moves=_moves(order, proof),
@@ -115,11 +115,11 @@ def _refusal(tables: Linked, asked: Problem, error: Unprotectable) -> str:
     cell = words(error.cell)
     if error.need:
         level = error.need + int(asked.counts[error.cell])
-        return f"{cell}: protect = {level} cannot be attained, whatever else is withheld"
+        return f"{cell}: protect = {level} cannot be attained, whatever else is suppressed"
     insiders = [*error.view.known, *(place for place, _ in error.view.at_least)]
     if insiders:
         who = " and ".join(f"({words(place)})" for place in insiders)
-        return f"{cell}: those in {who} can tell the count whatever else is withheld"
+        return f"{cell}: those in {who} can tell the count whatever else is suppressed"
     if asked.width > 1:
-        return f"{cell}: the count follows to within tau = {asked.width - 1} whatever else is withheld"
-    return f"{cell}: the count follows from the grand total whatever else is withheld"
+        return f"{cell}: the count follows to within tau = {asked.width - 1} whatever else is suppressed"
+    return f"{cell}: the count follows from the grand total whatever else is suppressed"

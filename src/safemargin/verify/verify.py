@@ -104,7 +104,7 @@ def _verify_release(path: Path, document: dict[str, Any], given: Given) -> Verif
 
 
 def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verification:
-    """The certificate of withheld cells, with the files that have the gaps and those that were out before."""
+    """The certificate of suppressed cells, with the files that have the gaps and those that were out before."""
     files = document.get("files")
     if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: is not a certificate of a pattern (files)")

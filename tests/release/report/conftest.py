@@ -46,7 +46,7 @@ def table(axis: str, decisions: list[Decision], options: tuple[str, ...] = OPTIO
     for place, decision in enumerate(decisions):
         tilt = 1 + 0.3 * np.sin(place + np.arange(width))
         counts = (decision.people * rates * tilt / (rates * tilt).sum() * rates.sum()).astype(int)
-        hidden = decision.action is Action.WITHHELD
+        hidden = decision.action is Action.SUPPRESSED
         lower += [0] * width if hidden else counts.tolist()
         upper += [UNBOUNDED] * width if hidden else counts.tolist()
         status += [str(decision.action)] * width
@@ -99,7 +99,7 @@ def decisions() -> list[Decision]:
     found = [
         decision("district", ("D60", "D58", "D59"), 445, Action.MERGED, merged),
         decision("religion", ("Hindu",), 9_800, Action.NOISED, "its rate lies outside the limits; noised"),
-        decision("religion", ("Tidewatchers", "Lantern Fellowship"), 925, Action.WITHHELD, "nearly unanimous"),
+        decision("religion", ("Tidewatchers", "Lantern Fellowship"), 925, Action.SUPPRESSED, "nearly unanimous"),
     ]
     for axis, names in AXES.items():
         taken = {member for each in found for member in each.group}

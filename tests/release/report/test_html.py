@@ -138,7 +138,7 @@ def test_an_axis_left_out_is_named(story) -> None:
     whole = replace(
         story.plan.decisions[-1],
         group=frozenset(decision.label for decision in decided_groups(story.plan, story.release)[-6:]),
-        action=Action.WITHHELD,
+        action=Action.SUPPRESSED,
         reason="the tables together would give away 3 people",
     )
     plan = replace(story.plan, decisions=(*story.plan.decisions[:-6], whole))

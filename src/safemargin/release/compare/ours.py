@@ -18,7 +18,7 @@ def ours(case: Case) -> list[Method]:
         Method(
             name="safemargin",
             family="safemargin",
-            does="exact where a certificate shows that nobody is given away, else merged, noised or withheld",
+            does="exact where a certificate shows that nobody is given away, else merged, noised or suppressed",
             draw=lambda draws: (publish(plan, case.table).tables if noised else release.tables for _ in range(draws)),
             known=lambda tables, onlooker: replace(release, tables=tables),
             is_random=noised,

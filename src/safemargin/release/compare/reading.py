@@ -26,7 +26,7 @@ class Reading:
 
 def read(tables: Tables, case: Case) -> Reading:
     """Printed counts are taken as they stand. What is not printed is spread by size: the count of a merged group over
-    its categories, what is left of the total over everything withheld, the total over an axis without a table.
+    its categories, what is left of the total over everything suppressed, the total over an axis without a table.
     """
     by_axis = {table.axes[0]: table for table in tables if table.axes}
     (total,) = (table for table in tables if not table.axes)
@@ -42,7 +42,7 @@ def _shown(table: PublishedTable) -> tuple[FloatArray, BoolArray]:
     status = np.array(table.status)
     counts = np.where(status == "noised", table.lower if table.noisy is None else table.noisy, table.lower)
     shape = (-1, max(len(table.options), 1))
-    return counts.astype(float).reshape(shape), (status != "withheld").reshape(shape)
+    return counts.astype(float).reshape(shape), (status != "suppressed").reshape(shape)
 
 
 def _read_axis(table: PublishedTable | None, one: Split, totals: FloatArray) -> tuple[FloatArray, BoolArray, BoolArray]:

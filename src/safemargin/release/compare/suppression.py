@@ -28,7 +28,7 @@ def _without_small(table: PublishedTable, threshold: int) -> PublishedTable:
         table,
         lower=frozen(np.where(small, 0, table.lower)),
         upper=frozen(np.where(small, UNBOUNDED, table.upper)),
-        status=tuple(np.where(small, "withheld", table.status).tolist()),
+        status=tuple(np.where(small, "suppressed", table.status).tolist()),
     )
 
 
@@ -43,4 +43,4 @@ def _bounded(tables: Tables, onlooker: Onlooker, threshold: int) -> Tables:
 
 
 def _hidden(table: PublishedTable) -> BoolArray:
-    return np.array([word == "withheld" for word in table.status])
+    return np.array([word == "suppressed" for word in table.status])

@@ -24,7 +24,7 @@ from safemargin.release.plan import Action, Certificate, Decision, Plan, Refusal
 
 __all__ = ["PROTECTIONS", "certificate_of", "decide", "population"]
 
-PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "withhold": Action.WITHHELD}
+PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "suppress": Action.SUPPRESSED}
 """What may be done with groups whose share is outside the target."""
 
 SMALL_STEPS = 12
@@ -88,8 +88,8 @@ def _finish(one: Split, *, table: Table, limits: Limits, protect: str, pasts: Se
     if protect == "merge":
         return _merged(one, limits, apart)
     one = apart(replace(one, flagged=frozenset()))
-    if protect == "withhold":
-        return flag(one, limits, "withheld")
+    if protect == "suppress":
+        return flag(one, limits, "suppressed")
     flagged = by_lot(one, limits, reach)
     if not flagged.flagged:
         return flagged
@@ -193,7 +193,7 @@ def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tu
         for group, is_bad in zip(one.groups, bad, strict=True):
             if is_bad and (size := one.size(group)):
                 reason = "too few people" if size < limits.kappa else "a share outside the target"
-                found.append(Decision(one.axis.name, group, size, Action.WITHHELD, reason))
+                found.append(Decision(one.axis.name, group, size, Action.SUPPRESSED, reason))
     if not table.knows_composition:
         by_axis = [sum(d.people for d in found if d.axis == one.axis.name) for one in plain]
         return tuple(found), max(by_axis, default=0)
@@ -210,7 +210,7 @@ def _decisions(one: Split, flagged: Action, budget: NoiseBudget | None) -> list[
     for group in one.groups:
         reason = one.reasons.get(group, "")
         if not one.is_published:
-            action, reason = Action.WITHHELD, reason or "the axis has one category only"
+            action, reason = Action.SUPPRESSED, reason or "the axis has one category only"
         elif group in one.flagged:
             action = flagged
         elif len(group) > 1:

@@ -118,7 +118,7 @@ def _changed(
     decisions = [each for each in plan.decisions if each.axis not in everybody]
     for name, group in everybody.items():
         people = sum(each.people for each in plan.axis(name))
-        decisions.append(Decision(name, group, people, Action.WITHHELD, GIVEN_UP))
+        decisions.append(Decision(name, group, people, Action.SUPPRESSED, GIVEN_UP))
     order = list(table.schema.names)
     return replace(
         plan,
@@ -134,7 +134,7 @@ def _changed(
 def _published(plan: Plan, table: Table, name: str) -> Split:
     """An axis as the plan publishes it."""
     decisions = plan.axis(name)
-    hidden = frozenset(d.group for d in decisions if d.action in (Action.NOISED, Action.WITHHELD))
+    hidden = frozenset(d.group for d in decisions if d.action in (Action.NOISED, Action.SUPPRESSED))
     groups = tuple(d.group for d in decisions)
     return replace(split(table, name), groups=groups, flagged=hidden if len(groups) > 1 else frozenset())
 
@@ -144,7 +144,7 @@ def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Li
         if not splits[axis].is_published:
             return _Entry(wanted, None, reason=f"nothing is published about {axis}")
         if splits[axis].flagged:
-            return _Entry(wanted, None, reason=f"some groups of {axis} are noised or withheld")
+            return _Entry(wanted, None, reason=f"some groups of {axis} are noised or suppressed")
     finest = crossed_version(table, [splits[axis] for axis in wanted.axes])
     if len(wanted.axes) == 1:
         return _Entry(wanted, finest, (finest,))

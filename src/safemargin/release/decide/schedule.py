@@ -1,4 +1,4 @@
-"""The schedule for one axis: merge what is small, then what voted nearly alike, or flag it for noise or withholding."""
+"""The schedule for one axis: merge what is small, then what voted nearly alike, or flag it for noise or suppression."""
 
 from safemargin.core import Limits
 from safemargin.release.decide.coarsen import coarsen
@@ -40,7 +40,7 @@ def by_lot(one: Split, limits: Limits, reach: Reach) -> Split:
 
 
 def flag(one: Split, limits: Limits, word: str) -> Split:
-    """Mark irregular groups to be withheld, with those that cover them.
+    """Mark irregular groups to be suppressed, with those that cover them.
 
     The groups of an axis add up to the exact total, so a single protected one would follow by subtraction.
     """

@@ -11,7 +11,7 @@ from safemargin.release.decide.coarsen import Allowed, Merging
 
 @dataclass(frozen=True)
 class Split:
-    """An axis parted into groups; `flagged` groups are noised or withheld; one group alone says nothing."""
+    """An axis parted into groups; `flagged` groups are noised or suppressed; one group alone says nothing."""
 
     axis: Axis
     votes: IntArray
@@ -84,7 +84,7 @@ class Split:
         return one
 
     def flag(self, groups: frozenset[Group], reason: str) -> "Split":
-        """The axis with `groups` marked to be noised or withheld."""
+        """The axis with `groups` marked to be noised or suppressed."""
         reasons = self.reasons | {one: self.reasons.get(one, reason) for one in groups}
         return replace(self, flagged=self.flagged | groups, reasons=reasons)
 

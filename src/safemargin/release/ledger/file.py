@@ -184,7 +184,7 @@ def _entry(
 
 
 def _content(table: PublishedTable) -> Mapping[str, Any]:
-    """A published table as it is printed: a withheld count is null, a noised one is what was printed."""
+    """A published table as it is printed: a suppressed count is null, a noised one is what was printed."""
     counts = [
         int(table.noisy[row]) if table.noisy is not None and status == "noised" else int(table.lower[row])
         for row, status in enumerate(table.status)
@@ -194,8 +194,8 @@ def _content(table: PublishedTable) -> Mapping[str, Any]:
         "groups": [[sorted(group) for group in groups] for groups in table.groups],
         "options": table.options,
         "rows": [
-            [*table.codes[row].tolist(), int(table.option[row]), None if status == "withheld" else counts[row], status]
-            for row, status in enumerate(table.status)
+            [*codes, int(table.option[row]), None if status == "suppressed" else counts[row], status]
+            for row, (codes, status) in enumerate(zip(table.codes.tolist(), table.status, strict=True))
         ],
     }
 
@@ -203,7 +203,7 @@ def _content(table: PublishedTable) -> Mapping[str, Any]:
 def _table(name: str, content: Mapping[str, Any]) -> PublishedTable:
     axes = tuple(content["axes"])
     rows = content["rows"]
-    hidden = [row[-1] in ("withheld", "noised") for row in rows]
+    hidden = [row[-1] in ("suppressed", "noised") for row in rows]
     lower = [0 if is_hidden else row[-2] for row, is_hidden in zip(rows, hidden, strict=True)]
     upper = [UNBOUNDED if is_hidden else row[-2] for row, is_hidden in zip(rows, hidden, strict=True)]
     return PublishedTable(

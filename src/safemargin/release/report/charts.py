@@ -24,7 +24,7 @@ ACTION_COLOURS = {
     Action.EXACT: "#0072b2",
     Action.MERGED: "#56b4e9",
     Action.NOISED: "#e69f00",
-    Action.WITHHELD: "url(#hatch)",
+    Action.SUPPRESSED: "url(#hatch)",
 }
 MOST_GROUPS = 40
 MOST_OPTIONS = 8
@@ -104,14 +104,14 @@ def _stacked(values: list[Spec], colour: Spec, title: str) -> Spec:
 
 def _bar(row: str, group: DecidedGroup, option: str, total: float, top: float) -> Spec:
     rate = _rate(group, option)
-    words = "withheld" if rate is None else percent(rate)
+    words = "suppressed" if rate is None else percent(rate)
     return {
         "row": row,
         "option": option,
         "rate": top if rate is None else max(rate, 0),
         "at": top if rate is None else max(rate, total if rate < total < rate + top / 4 else 0, 0),
         "words": f"≈ {words}" if group.action is Action.NOISED and rate is not None else words,
-        "action": str(Action.WITHHELD if rate is None else group.action),
+        "action": str(Action.SUPPRESSED if rate is None else group.action),
         "total": total,
     }
 

@@ -8,7 +8,7 @@ ACTION_WORDS = {
     Action.EXACT: "the true count",
     Action.MERGED: "the true count of several categories together",
     Action.NOISED: "a count with random noise",
-    Action.WITHHELD: "no count",
+    Action.SUPPRESSED: "no count",
 }
 
 ONLOOKER = "Somebody who sees all that is published and may know more, such as the size of every group."
@@ -30,7 +30,7 @@ def glossary_words(target: Target) -> dict[str, str]:
     """Every term with its meaning under this target."""
     low, high, few = percent(target.beta), percent(1 - target.beta), plural(target.kappa, "person")
     return {
-        "exact, merged, noised, withheld": "What is published of a group. "
+        "exact, merged, noised, suppressed": "What is published of a group. "
         + "; ".join(f"{action}: {words}" for action, words in ACTION_WORDS.items())
         + ".",
         "onlooker": ONLOOKER,

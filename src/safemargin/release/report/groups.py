@@ -74,7 +74,7 @@ def people_by_action(groups: Iterable[DecidedGroup]) -> dict[Action, tuple[int, 
 
 def is_left_out(groups: Sequence[DecidedGroup]) -> bool:
     """Whether nothing is published about an axis."""
-    return all(group.action is Action.WITHHELD for group in groups)
+    return all(group.action is Action.SUPPRESSED for group in groups)
 
 
 def total_counts(release: Draft) -> dict[str, int]:
@@ -99,7 +99,7 @@ def decision_label(decision: Decision, orders: Orders) -> str:
 
 
 def _counts(tables: Iterable[PublishedTable]) -> dict[tuple[str, Group], dict[str, int]]:
-    """Published values by axis and group, of tables over one axis or none. Ranges and withheld cells have no value."""
+    """Published values by axis and group, of tables over at most one axis; none for ranges and suppressed cells."""
     found: dict[tuple[str, Group], dict[str, int]] = {}
     for table in tables:
         if len(table.axes) > 1 or table.is_roll:
@@ -119,6 +119,6 @@ def _values(table: PublishedTable) -> list[int | None]:
     noisy = table.lower if table.noisy is None else table.noisy
     rows = zip(table.status, table.lower.tolist(), table.upper.tolist(), noisy.tolist(), strict=True)
     return [
-        noised if status == "noised" else lower if lower == upper and status != "withheld" else None
+        noised if status == "noised" else lower if lower == upper and status != "suppressed" else None
         for status, lower, upper, noised in rows
     ]

@@ -1,4 +1,4 @@
-"""Withheld counts of all tables together, margins included: which of them follow from what is printed."""
+"""Suppressed counts of all tables together, margins included: which of them follow from what is printed."""
 
 import numpy as np
 from scipy import sparse
@@ -10,14 +10,14 @@ from safemargin.bounds.sharp import settle
 from safemargin.bounds.system import System, system
 
 
-def withheld(situation: Situation) -> Attempt:
-    """Bound every withheld count of a table without options; those known to within tau are given away."""
-    if situation.onlooker.roll or not any("withheld" in table.status for table in situation.release.tables):
-        return Attempt("withheld", "no count is withheld that this attack looks at", 0)
+def suppressed(situation: Situation) -> Attempt:
+    """Bound every suppressed count of a table without options; those known to within tau are given away."""
+    if situation.onlooker.roll or not any("suppressed" in table.status for table in situation.release.tables):
+        return Attempt("suppressed", "no count is suppressed that this attack looks at", 0)
     known = system(situation.release.tables, situation.onlooker, situation.slack)
-    rows = _withheld_rows(known)
+    rows = _suppressed_rows(known)
     if known.options != ("",) or not rows:
-        return Attempt("withheld", "no count is withheld that this attack looks at", 0)
+        return Attempt("suppressed", "no count is suppressed that this attack looks at", 0)
     matrix = sparse.csr_array(known.rows[rows])
     targets = Targets(matrix, np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
     settled = settle(known, targets)
@@ -26,15 +26,15 @@ def withheld(situation: Situation) -> Attempt:
         lower, upper = int(settled.lower[at]), int(settled.upper[at])
         if upper - lower <= situation.release.target.tau:
             table, place = known.sources[row]
-            words = f"the withheld count is {lower}" + (f" to {upper}" if upper > lower else "")
-            findings.append(Finding("withheld", table.cell(place), None, upper, lower, upper, words))
+            words = f"the suppressed count is {lower}" + (f" to {upper}" if upper > lower else "")
+            findings.append(Finding("suppressed", table.cell(place), None, upper, lower, upper, words))
             inside.append((lower, frozenset(matrix.indices[matrix.indptr[at] : matrix.indptr[at + 1]].tolist())))
     summary = (
-        f"{len(findings):,} of {len(rows):,} withheld counts follow from what is printed"
+        f"{len(findings):,} of {len(rows):,} suppressed counts follow from what is printed"
         if findings
-        else f"none of {len(rows):,} withheld counts follows from what is printed"
+        else f"none of {len(rows):,} suppressed counts follows from what is printed"
     )
-    return Attempt("withheld", summary, len(rows), tuple(findings), _people(inside))
+    return Attempt("suppressed", summary, len(rows), tuple(findings), _people(inside))
 
 
 def _people(groups: list[tuple[int, frozenset[int]]]) -> int:
@@ -48,12 +48,12 @@ def _people(groups: list[tuple[int, frozenset[int]]]) -> int:
     return people
 
 
-def _withheld_rows(known: System) -> list[int]:
-    """One row of the system per withheld cell, though several tables may withhold the same one."""
+def _suppressed_rows(known: System) -> list[int]:
+    """One row of the system per suppressed cell, though several tables may suppress the same one."""
     found: dict[tuple[int, ...], int] = {}
     matrix = known.rows
     for row, (table, place) in enumerate(known.sources):
-        if table.status[place] == "withheld":
+        if table.status[place] == "suppressed":
             cells = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
             found.setdefault(tuple(sorted(cells.tolist())), row)
     return list(found.values())

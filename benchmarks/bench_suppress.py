@@ -1,6 +1,6 @@
-"""Withholding beside tau-ARGUS: how many cells, how many of them a reader works out, and how long it takes.
+"""Suppressing beside tau-ARGUS: how many cells, how many of them a reader works out, and how long it takes.
 
-    python benchmarks/bench_withhold.py [--peer PYTHON] [--large | --linked] [--seconds 120]
+    python benchmarks/bench_suppress.py [--peer PYTHON] [--large | --linked] [--seconds 120]
 
 `PYTHON` is an interpreter that has `pytauargus` and `pandas`; without it only this side is run. Tables are random:
 people fall into categories of uneven size, independently. Counts of 1 to 3 are primary and empty cells are published.
@@ -29,7 +29,7 @@ from safemargin.core.target import Target
 from safemargin.io.tables import read_published
 from safemargin.suppress.linked import link
 from safemargin.suppress.report import pattern_csv
-from safemargin.suppress.suppress import withhold
+from safemargin.suppress.suppress import suppress
 
 TABLES = [((20, 10), 500), ((8, 6, 5), 400), ((12, 10, 8), 1_800)]
 LARGE = ((60, 40, 6), 223_559)
@@ -66,16 +66,16 @@ def random_table(shape: tuple[int, ...], people: int) -> Lattice:
 
 
 def recovered(path: Path) -> tuple[int, int]:
-    """Withheld counts of a file, and how many of them follow from the rest."""
+    """Suppressed counts of a file, and how many of them follow from the rest."""
     attempts = audit(Publication(read_published([path]), Target())).attempts
-    attempt = next(one for one in attempts if one.attack == "withheld")
+    attempt = next(one for one in attempts if one.attack == "suppressed")
     return attempt.looked_at, len(attempt.findings)
 
 
 def ours(table: Lattice, folder: Path, limit: float) -> str:
     """Our pattern, attacked like any other where that takes seconds; its certificate stands for it elsewhere."""
     start = time.perf_counter()
-    pattern = withhold(table, (1, 3), extra=0, seconds=limit)
+    pattern = suppress(table, (1, 3), extra=0, seconds=limit)
     seconds = time.perf_counter() - start
     exact = 0
     if table.counts.size < 2_000:
@@ -84,7 +84,7 @@ def ours(table: Lattice, folder: Path, limit: float) -> str:
         exact = recovered(path)[1]
     known = f"{len(pattern.exposed)} known to be at most 3"
     return (
-        f"{len(pattern.withheld)} cells (at least {pattern.lower_bound}), {exact} recovered, {known}, {seconds:.1f} s"
+        f"{len(pattern.suppressed)} cells (at least {pattern.lower_bound}), {exact} recovered, {known}, {seconds:.1f} s"
     )
 
 
@@ -121,12 +121,12 @@ def linked(limit: float) -> None:
             others = tuple(a for a in range(len(shape)) if a not in scope)
             tables["x".join(str(shape[a]) for a in scope)] = lattice(trees, people.sum(axis=others))
         start = time.perf_counter()
-        pattern = withhold(link(tables), (1, 3), insiders=insiders, extra=0, seconds=limit)
+        pattern = suppress(link(tables), (1, 3), insiders=insiders, extra=0, seconds=limit)
         seconds = time.perf_counter() - start
         primary = int(pattern.is_primary.sum())
         print(
             f"{', '.join(tables)}, {insiders} insiders: {pattern.size:,} cells, {primary} primary, "
-            f"{len(pattern.withheld)} withheld (at least {pattern.lower_bound}), {seconds:.1f} s"
+            f"{len(pattern.suppressed)} suppressed (at least {pattern.lower_bound}), {seconds:.1f} s"
         )
 
 
