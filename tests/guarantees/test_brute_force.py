@@ -1,4 +1,4 @@
-"""Claims about promises held against mechanisms on a toy domain, by an implementation of its own.
+"""Claims about guarantees held against mechanisms on a toy domain, by an implementation of its own.
 
 The domain: up to three people with two yes-or-no variables, 35 data sets. Distances and losses are computed here from
 their definitions, with nothing of the code under test.
@@ -102,22 +102,22 @@ def loss(kind: Measure, one: npt.NDArray[np.float64], other: npt.NDArray[np.floa
     return max(total(n * a + (1 - n) * b) / (n - 1) / n for n in orders for a, b in ((p, q), (q, p)))
 
 
-def pairs_of(promise: Guarantee) -> list[tuple[Data, Data, float]]:
-    """Pairs that a promise speaks about, with their distance."""
+def pairs_of(guarantee: Guarantee) -> list[tuple[Data, Data, float]]:
+    """Pairs that a guarantee speaks about, with their distance."""
     groups: dict[object, list[Data]] = {}
     for data in DOMAIN:
-        groups.setdefault(tuple(value(each, data) for each in promise.invariants), []).append(data)
+        groups.setdefault(tuple(value(each, data) for each in guarantee.invariants), []).append(data)
     pairs = (pair for members in groups.values() for pair in combinations(members, 2))
-    found = ((one, other, apart(promise.change.distance, one, other)) for one, other in pairs)
+    found = ((one, other, apart(guarantee.change.distance, one, other)) for one, other in pairs)
     return [each for each in found if each[2] < math.inf]
 
 
-def most(promise: Guarantee, laws: Laws) -> float:
-    """By how much the mechanism exceeds the promise, at the worst pair: the ratio of loss to what is allowed."""
+def most(guarantee: Guarantee, laws: Laws) -> float:
+    """By how much the mechanism exceeds the guarantee, at the worst pair: the ratio of loss to what is allowed."""
     worst = 0.0
-    for one, other, far in pairs_of(promise):
-        allowed = float(promise.budget or 0) * (far**2 if promise.measure is Measure.ZCDP else far)
-        found = loss(promise.measure, laws[one], laws[other])
+    for one, other, far in pairs_of(guarantee):
+        allowed = float(guarantee.budget or 0) * (far**2 if guarantee.measure is Measure.ZCDP else far)
+        found = loss(guarantee.measure, laws[one], laws[other])
         worst = max(worst, found / allowed if allowed else 0.0 if found < 1e-12 else math.inf)
     return worst
 
@@ -127,7 +127,7 @@ FIXED += [at_least(1, "people", "x"), at_least(2, "people", "x"), at_least(1, "p
 DISTANCES = [Distance.HAMMING, Distance.ADD_REMOVE, Distance.EXCHANGE]
 
 
-def random_promise(generator: np.random.Generator) -> Guarantee:
+def random_guarantee(generator: np.random.Generator) -> Guarantee:
     fixed = tuple(FIXED[n] for n in generator.choice(len(FIXED), size=generator.integers(0, 3), replace=False))
     kind = [Measure.PURE, Measure.ZCDP][generator.integers(2)]
     budget = Fraction(int(generator.integers(1, 9)), 4)
@@ -135,27 +135,27 @@ def random_promise(generator: np.random.Generator) -> Guarantee:
     return Guarantee("m", "", budget, fixed, TOY, change, kind)
 
 
-def mechanisms(promise: Guarantee) -> list[Laws]:
-    """What keeps a promise and uses it up, as seen from several data sets."""
-    budget, distance = float(promise.budget or 0), promise.change.distance
+def mechanisms(guarantee: Guarantee) -> list[Laws]:
+    """What keeps a guarantee and uses it up, as seen from several data sets."""
+    budget, distance = float(guarantee.budget or 0), guarantee.change.distance
     centres = [((0, 0), (0, 0), (0, 1)), ((0, 0), (1, 1)), ((0, 0), (0, 1)), ((0, 0), (0, 0), (1, 1)), ((0, 0),)]
-    return [noise(promise.measure, budget, distance, promise.invariants, centre) for centre in centres]
+    return [noise(guarantee.measure, budget, distance, guarantee.invariants, centre) for centre in centres]
 
 
 @pytest.mark.slow
 def test_no_mechanism_contradicts_an_implication() -> None:
-    """Yes: nothing that keeps the first promise breaks the second. No: something does, and it is found."""
+    """Yes: nothing that satisfies the first guarantee breaks the second. No: something does, and it is found."""
     generator = np.random.default_rng(11)
     answers: Counter[bool | None] = Counter()
     for _ in range(200):
-        one, other = random_promise(generator), random_promise(generator)
-        if generator.random() < 0.5:  # promises that differ in one block only
+        one, other = random_guarantee(generator), random_guarantee(generator)
+        if generator.random() < 0.5:  # guarantees that differ in one block only
             block = ["budget", "invariants", "change", "measure"][generator.integers(4)]
             other = replace(one, **{block: getattr(other, block)})
         found = implies(one, other)
         answers[found.answer] += 1
         tried = [laws for laws in mechanisms(one) if most(one, laws) <= 1 + 1e-9]
-        assert tried, "the noise keeps the promise it is made for"
+        assert tried, "the noise keeps the guarantee it is made for"
         worst = max(most(other, laws) for laws in tried)
         if found.answer is True:
             assert worst <= 1 + 1e-9, (one, other, found)

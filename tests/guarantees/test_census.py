@@ -146,7 +146,7 @@ def test_shares_must_sum_to_one() -> None:
         Product("p", "person", Fraction(1), (Level("a", Fraction(1), half),))
     with pytest.raises(InputError, match="there is no level 'Parish'"):
         PERSONS.within_budget("Parish")
-    with pytest.raises(InputError, match="no query tells 'income' apart"):
+    with pytest.raises(InputError, match="no query distinguishes 'income'"):
         PERSONS.attribute_budget("income")
     with pytest.raises(InputError, match="there is no query 'x' at level 'US'"):
         PERSONS.variance("US", "x")

@@ -15,6 +15,7 @@ from safemargin.guarantees.exact import (
     Holds,
     allowance,
     check,
+    distinguished_pair,
     fold,
     folded,
     frozen_hamming,
@@ -24,7 +25,6 @@ from safemargin.guarantees.exact import (
     per_unit,
     product_law,
     pure_distance,
-    telling_pair,
     universe_loss,
 )
 from safemargin.guarantees.refinement import classes
@@ -54,7 +54,7 @@ def margins(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 @pytest.mark.parametrize("text", EXACT)
 def test_exact_losses_and_theorem_1(text: str) -> None:
-    """14 universes at 7 rates: the brute-forced losses, and the promise kept wherever it is finite (84 cases)."""
+    """14 universes at 7 rates: the brute-forced losses, and the guarantee kept wherever it is finite (84 cases)."""
     number, expected = EXACT[text]
     data = tables_of(stratum(*margins(text)))
     assert len(data) == number and neighbours({"u": data}, near) == 0
@@ -74,11 +74,11 @@ def test_a_rate_of_zero_loses_everything() -> None:
 
 
 def test_lower_bound_is_attained() -> None:
-    """Margins (1,1,2,2): half the log of 265/9 less the log odds, which no promise for six records can undercut."""
+    """Margins (1,1,2,2): half the log of 265/9 less the log odds, which no guarantee for six records can undercut."""
     rate = Fraction(1, 10)
-    found, promised, exact = check_swapping((1, 1, 2, 2), (1, 1, 2, 2), rate)
+    found, guaranteed, exact = check_swapping((1, 1, 2, 2), (1, 1, 2, 2), rate)
     assert exact == pytest.approx(math.log(265 / 9) / 2 + math.log(9), abs=1e-12)
-    assert exact == pytest.approx(tightness(rate, 6).lower, abs=1e-12) and exact < promised
+    assert exact == pytest.approx(tightness(rate, 6).lower, abs=1e-12) and exact < guaranteed
     assert found.losses["stratum"].neighbours == 0
     assert hardest(rate, 6) == (1, 1, 2, 2)
     _, _, four = check_swapping((1, 1, 1, 1), (1, 1, 1, 1), rate)
@@ -88,11 +88,11 @@ def test_lower_bound_is_attained() -> None:
 @pytest.mark.parametrize("rate", ["0.01", "0.1", "0.5", "0.7", "0.9", "0.99"])
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 def test_the_hardest_data_lose_the_lower_bound(size: int, rate: str) -> None:
-    """At least; and the promise is kept there."""
+    """At least; and the guarantee is kept there."""
     values = hardest(Fraction(rate), size) or (1,) * size
     assert sum(values) == size and hardest(Fraction(1, 10), 10**6) == (1, 1, 499_999, 499_999)
-    _, promised, exact = check_swapping(values, values, Fraction(rate))
-    assert promised is not None and tightness(Fraction(rate), size).lower - 1e-12 <= exact <= promised + 1e-12
+    _, guaranteed, exact = check_swapping(values, values, Fraction(rate))
+    assert guaranteed is not None and tightness(Fraction(rate), size).lower - 1e-12 <= exact <= guaranteed + 1e-12
 
 
 @pytest.mark.parametrize("rate", ["0.01", "0.1", "0.5"])
@@ -106,8 +106,8 @@ def test_one_pair_of_seven_records_loses_the_lower_bound(rate: str) -> None:
 
 
 def test_tight_by_fractions() -> None:
-    found, promised, exact = check_swapping((1, 1), (1, 1), Fraction(9, 10))
-    assert found.verdict is Holds.TIGHT and exact == pytest.approx(promised) == pytest.approx(math.log(9))
+    found, guaranteed, exact = check_swapping((1, 1), (1, 1), Fraction(9, 10))
+    assert found.verdict is Holds.TIGHT and exact == pytest.approx(guaranteed) == pytest.approx(math.log(9))
     data = tables_of(stratum((1, 1), (1, 1)))
     laws = {each: swap_law(each, Fraction(9, 10)) for each in data}
     almost = Fraction(9) - Fraction(1, 10**12)
@@ -125,9 +125,9 @@ def test_tight_by_fractions() -> None:
     ],
 )
 def test_without_vacuous_swaps_the_theorem_fails(text: str, rate: str, loss: float) -> None:
-    found, promised, exact = check_swapping(*margins(text), Fraction(rate), "no-vacuous")
+    found, guaranteed, exact = check_swapping(*margins(text), Fraction(rate), "no-vacuous")
     assert exact == pytest.approx(loss, abs=6e-6)
-    assert promised == math.inf or (found.verdict is Holds.VIOLATED and exact > promised)
+    assert guaranteed == math.inf or (found.verdict is Holds.VIOLATED and exact > guaranteed)
 
 
 @pytest.mark.parametrize("variant", ["pairs", "one-swap"])
@@ -169,12 +169,12 @@ def test_rates_by_cell() -> None:
 
 def test_rates_and_imputed_records_by_held_value() -> None:
     ones, half = (1, 1, 1, 1), Fraction(1, 2)
-    found, promised, exact = check_swapping(ones, ones, [Fraction(n, 10) for n in (1, 2, 3, 4)])
-    assert promised is None and found.verdict is Holds.HOLDS and exact == pytest.approx(2.89037, abs=6e-6)
+    found, guaranteed, exact = check_swapping(ones, ones, [Fraction(n, 10) for n in (1, 2, 3, 4)])
+    assert guaranteed is None and found.verdict is Holds.HOLDS and exact == pytest.approx(2.89037, abs=6e-6)
     _, _, never = check_swapping(ones, ones, [Fraction(0), half, half, half])
     assert never == math.inf
-    found, promised, exact = check_swapping(ones, ones, half, imputed=(0,))
-    assert exact == pytest.approx(0.34657, abs=6e-6) and promised == pytest.approx(math.log(4))
+    found, guaranteed, exact = check_swapping(ones, ones, half, imputed=(0,))
+    assert exact == pytest.approx(0.34657, abs=6e-6) and guaranteed == pytest.approx(math.log(4))
     assert check_swapping(ones, ones, half)[2] == pytest.approx(1.09861, abs=6e-6)
     assert exact == pytest.approx(check_swapping((1, 1, 1), (1, 1, 1), half)[2])
     for rates, imputed, message in (
@@ -227,12 +227,12 @@ def test_order_of_the_input() -> None:
 
 
 @pytest.mark.parametrize("rate", ["0", "1"])
-def test_rates_without_a_promise(rate: str) -> None:
+def test_rates_without_a_guarantee(rate: str) -> None:
     """Rates of 0 and 1 lose everything on three different records; at 1, universes with repeated values need not."""
-    _, promised, exact = check_swapping((1, 1, 1), (1, 1, 1), Fraction(rate))
-    assert promised == exact == math.inf
-    _, promised, exact = check_swapping((2, 2), (2, 2), Fraction(rate))
-    assert promised == math.inf and exact == pytest.approx(math.log(2) if rate == "1" else math.inf)
+    _, guaranteed, exact = check_swapping((1, 1, 1), (1, 1, 1), Fraction(rate))
+    assert guaranteed == exact == math.inf
+    _, guaranteed, exact = check_swapping((2, 2), (2, 2), Fraction(rate))
+    assert guaranteed == math.inf and exact == pytest.approx(math.log(2) if rate == "1" else math.inf)
 
 
 def test_work_that_would_take_minutes_is_refused() -> None:
@@ -353,12 +353,12 @@ def test_an_invariant_is_free_or_costs_everything() -> None:
 
     everything = {"all": data}
     assert sum(hamming(a, b) == 1 and states(a) != states(b) for a in data for b in data) == 80
-    pair = telling_pair(everything, hamming, states)
+    pair = distinguished_pair(everything, hamming, states)
     assert pair is not None and states(pair[0]) != states(pair[1])
     exact = {each: {states(each): Fraction(1)} for each in data}
     assert universe_loss(exact, hamming).value == math.inf
     fixed = classes(data, states)
-    assert telling_pair(fixed, hamming, states) is None
+    assert distinguished_pair(fixed, hamming, states) is None
     assert all(universe_loss({x: exact[x] for x in members}, hamming).value == 0 for members in fixed.values())
 
 

@@ -1,4 +1,4 @@
-"""What one promise says about another: no answer contradicts others, and no words decide."""
+"""What one guarantee says about another: no answer contradicts others, and no words decide."""
 
 import math
 from collections import Counter
@@ -52,7 +52,7 @@ def test_budgets_that_vary_are_not_alike_by_their_words() -> None:
     assert contrast(one, replace(one, mechanism="other noise")).overall is Standing.UNKNOWN
 
 
-def test_approximate_promises_are_about_one_change() -> None:
+def test_approximate_guarantees_are_about_one_change() -> None:
     """One changed record keeps two margins only if it keeps the table of both: publishing that breaks nothing."""
     table = replace(AT_DELTA, invariants=(counts("persons", "age", "county"),))
     margins = replace(AT_DELTA, invariants=(counts("persons", "age"), counts("persons", "county")))
@@ -65,7 +65,7 @@ def test_approximate_promises_are_about_one_change() -> None:
 
 
 def test_units_that_nothing_links_are_not_compared_by_their_measures() -> None:
-    """If persons have no part in households, no promise about these lets any output differ with a person."""
+    """If persons have no part in households, no guarantee about these lets any output differ with a person."""
     alone = replace(TOWN, nested=())
     households = replace(RHO, population=alone, change=Change(Distance.HAMMING, "household"))
     assert implies(households, replace(PURE, population=alone)).answer is None
@@ -89,10 +89,10 @@ def test_no_answer_contradicts_two_others() -> None:
     ]
     changes = [Change(distance, unit) for distance, unit in product(Distance, ("person", "household"))]
     flavours = [(Measure.PURE, 0.0), (Measure.ZCDP, 0.0), *((Measure.APPROXIMATE, d) for d in (0.0, 1e-6, 0.2))]
-    promises = []
+    guarantees = []
     for _ in range(110):
         measure, delta = flavours[choose(len(flavours))]
-        promises.append(
+        guarantees.append(
             Guarantee(
                 "noise",
                 "",
@@ -105,14 +105,14 @@ def test_no_answer_contradicts_two_others() -> None:
                 varies="size" if choose(6) == 0 else "",
             )
         )
-    answers = [[implies(one, other).answer for other in promises] for one in promises]
+    answers = [[implies(one, other).answer for other in guarantees] for one in guarantees]
     yes = [[place for place, answer in enumerate(row) if answer] for row in answers]
-    assert all(answers[place][place] for place in range(len(promises)))
+    assert all(answers[place][place] for place in range(len(guarantees)))
     given = Counter(answer for row in answers for answer in row)
     assert given[True] > 1_000 and given[False] > 1_000
     wrong = [
-        (promises[one], promises[two], promises[three])
-        for one in range(len(promises))
+        (guarantees[one], guarantees[two], guarantees[three])
+        for one in range(len(guarantees))
         for two in yes[one]
         for three in yes[two]
         if answers[one][three] is False
@@ -121,7 +121,7 @@ def test_no_answer_contradicts_two_others() -> None:
 
 
 def test_answers_are_those_of_all_pairs_of_data_sets() -> None:
-    """Up to seven persons in three counties of two states: one promise implies another if and only if it bounds every
+    """Up to seven persons in three counties of two states: one guarantee implies another if and only if it bounds every
     pair of data sets that the other bounds, at least as well."""
     columns = {"state": 0, "county": 1, "age": 2}
     cells = [("s", "c", "young"), ("s", "c", "old"), ("s", "d", "young"), ("s", "d", "old"), ("t", "e", "young")]

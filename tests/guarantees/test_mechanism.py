@@ -1,4 +1,4 @@
-"""Mechanisms in files, held against the promises claimed for them."""
+"""Mechanisms in files, held against the guarantees claimed for them."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from safemargin.guarantees.swap_law import stratum, swap_law, universe
 from swap_truth import EXACT
 
 Entry = dict[str, Any]
-PROMISE: Entry = {"mechanism": "m", "change": {"distance": "hamming", "unit": "person"}}
+GUARANTEE: Entry = {"mechanism": "m", "change": {"distance": "hamming", "unit": "person"}}
 Verify = Callable[[Entry], Verified]
 
 
@@ -43,12 +43,12 @@ def one(records: object, law: dict[str, object]) -> Entry:
 
 
 def claimed(**changes: object) -> Entry:
-    return {**PROMISE, **changes}
+    return {**GUARANTEE, **changes}
 
 
 @pytest.mark.parametrize("text", ["1,1,1|1,1,1", "2,1|2,1", "2,2|2,2"])
 def test_swapping_from_a_file(verify: Verify, text: str) -> None:
-    """Two margins as invariants of the promise give the universe; the loss is the brute-forced one."""
+    """Two margins as invariants of the guarantee give the universe; the loss is the brute-forced one."""
     held, swapped = (tuple(map(int, side.split(","))) for side in text.split("|"))
     tables = universe(stratum(held, swapped))
     data = {
@@ -56,11 +56,11 @@ def test_swapping_from_a_file(verify: Verify, text: str) -> None:
         for n, table in enumerate(tables)
     }
     invariants = [{"counts": "persons", "by": ["h"]}, {"counts": "persons", "by": ["s"]}]
-    entry = {"variables": ["h", "s"], "data": data, "promise": claimed(invariants=invariants, budget={"epsilon": 4})}
+    entry = {"variables": ["h", "s"], "data": data, "guarantee": claimed(invariants=invariants, budget={"epsilon": 4})}
     found = verify(entry)
     assert found.verdict is Holds.HOLDS and found.loss == pytest.approx(EXACT[text][1][1], abs=6e-6)
     assert [(loss.size, loss.neighbours) for loss in found.losses.values()] == [(len(tables), 0)]
-    open_ = verify({**entry, "promise": claimed(invariants=invariants[:1], budget={"epsilon": 4})})
+    open_ = verify({**entry, "guarantee": claimed(invariants=invariants[:1], budget={"epsilon": 4})})
     assert open_.loss == found.loss, "no data set with other swapped values is listed"
 
 
@@ -72,28 +72,28 @@ def test_toy_census(verify: Verify) -> None:
         for n, three in enumerate(combinations_with_replacement(people, 3))
     }
     entry: Entry = {"variables": ["state", "value"], "data": data}
-    fixed = verify({**entry, "promise": claimed(invariants=[{"counts": "persons", "by": ["state"]}])})
+    fixed = verify({**entry, "guarantee": claimed(invariants=[{"counts": "persons", "by": ["state"]}])})
     assert fixed.verdict is None and fixed.loss == 0 and len(fixed.losses) == 4
     assert sum(loss.neighbours for loss in fixed.losses.values()) == 120 - 80
-    broken = verify({**entry, "promise": claimed(budget={"epsilon": 1000})})
+    broken = verify({**entry, "guarantee": claimed(budget={"epsilon": 1000})})
     assert broken.verdict is Holds.VIOLATED and broken.loss == math.inf and broken.pair is not None
     (whole,) = broken.losses.values()
     assert whole.neighbours == 120
     somebody = [{"counts": "persons", "by": ["state"], "at_least": 1}]
-    assert len(verify({**entry, "promise": claimed(invariants=somebody)}).losses) == 3
-    everything = verify({**entry, "promise": claimed(invariants=[{"counts": "persons", "by": ["state", "value"]}])})
+    assert len(verify({**entry, "guarantee": claimed(invariants=somebody)}).losses) == 3
+    everything = verify({**entry, "guarantee": claimed(invariants=[{"counts": "persons", "by": ["state", "value"]}])})
     assert everything.is_trivial and everything.loss == 0
 
 
 def test_order_gives_all_away_and_imputed_records_do_not(verify: Verify) -> None:
     data = {"ab": one([["a", "no"], ["b", "no"]], {"ab": 1}), "ba": one([["b", "no"], ["a", "no"]], {"ba": 1})}
-    entry = {"variables": ["name", "imputed"], "data": data, "promise": claimed(budget={"epsilon": 9})}
+    entry = {"variables": ["name", "imputed"], "data": data, "guarantee": claimed(budget={"epsilon": 9})}
     assert verify(entry).loss == math.inf
     data = {"a": one([["a", "yes"]], {"a": 1}), "b": one([["b", "yes"]], {"b": 1})}
     entry = {"variables": ["name", "imputed"], "data": data}
-    assert verify({**entry, "promise": claimed()}).loss == math.inf
+    assert verify({**entry, "guarantee": claimed()}).loss == math.inf
     frozen = claimed(change={"distance": "frozen", "unit": "person"}, budget={"epsilon": 0})
-    assert verify({**entry, "promise": frozen}).verdict is Holds.TIGHT
+    assert verify({**entry, "guarantee": frozen}).verdict is Holds.TIGHT
 
 
 def test_other_distances_measures_and_universes(verify: Verify) -> None:
@@ -101,48 +101,48 @@ def test_other_distances_measures_and_universes(verify: Verify) -> None:
     data = {f"x{n}": one([["a"]] * n, each) for n, each in enumerate(law)}
     added = claimed(change={"distance": "add_remove", "unit": "person"}, budget={"epsilon": math.log(2)})
     entry = {"variables": ["name"], "data": data}
-    assert verify({**entry, "promise": added}).verdict is Holds.TIGHT
+    assert verify({**entry, "guarantee": added}).verdict is Holds.TIGHT
     overlapping = {"low": ["x0", "x1"], "high": ["x1", "x2"]}
-    found = verify({**entry, "promise": added, "universes": overlapping})
+    found = verify({**entry, "guarantee": added, "universes": overlapping})
     assert set(found.losses) == {"low", "high"} and found.loss == pytest.approx(math.log(2))
     rho = {**added, "measure": "zcdp", "budget": {"rho_squared": "1/10"}}
-    squared = verify({**entry, "promise": rho})
+    squared = verify({**entry, "guarantee": rho})
     assert squared.verdict is Holds.VIOLATED and squared.pair is not None and 0.1 < squared.loss < math.log(2) ** 2 / 2
-    assert verify({**entry, "promise": {**rho, "budget": {"rho_squared": 1}}}).verdict is Holds.HOLDS
+    assert verify({**entry, "guarantee": {**rho, "budget": {"rho_squared": 1}}}).verdict is Holds.HOLDS
 
 
 def test_too_many_pairs_are_refused(verify: Verify) -> None:
     data = {str(n): one([[str(n)]], {"o": 1}) for n in range(80)}
     entry: Entry = {"variables": ["a"], "data": data}
     with pytest.raises(TooLargeError, match="3,160 pairs of data sets to compare; at most 3,000 are"):
-        verify({**entry, "promise": claimed(measure="zcdp")})
-    assert verify({**entry, "promise": claimed()}).loss == 0
+        verify({**entry, "guarantee": claimed(measure="zcdp")})
+    assert verify({**entry, "guarantee": claimed()}).loss == 0
 
 
 GOOD: Entry = {
     "variables": ["a"],
     "data": {"x": one([["1"]], {"o": 1}), "y": one([["2"]], {"o": "1/2", "p": "1/2"})},
-    "promise": claimed(budget={"epsilon": 1}),
+    "guarantee": claimed(budget={"epsilon": 1}),
 }
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"colour": 1}, "unknown key 'colour'; the keys are data, promise"),
+        ({"colour": 1}, "unknown key 'colour'; the keys are data, guarantee"),
         ({"data": {}}, "data: name at least one data set"),
         ({"data": {"x": {"records": []}}}, "data.x: needs the keys 'records' and 'law'"),
         ({"data": {"x": one([["1", "2"]], {"o": 1})}}, "every record needs 1 values"),
         ({"data": {"x": one([], {"o": "1/2"})}}, r"data.x.law: probabilities .* sum to 1/2"),
         ({"data": {"x": one([], {"o": "some"})}}, "data.x.law.o = 'some': must be a number"),
         ({"variables": "a"}, "variables: must be a list of texts"),
-        ({"promise": 3}, "promise: must be an object"),
+        ({"guarantee": 3}, "guarantee: must be an object"),
         ({"universes": {"u": ["z"]}}, "universes.u: there is no data set 'z'"),
-        ({"promise": claimed(invariants=["secret"])}, "secret: cannot be computed from records"),
-        ({"promise": claimed(invariants=[{"counts": "p", "by": ["b"]}])}, "there is no variable 'b'; they are a"),
-        ({"promise": claimed(change={"distance": "exchange"})}, "must be hamming, add_remove or frozen"),
-        ({"promise": claimed(change={"distance": "frozen"})}, "needs a variable 'imputed'"),
-        ({"promise": claimed(measure="none")}, "only pure and zcdp"),
+        ({"guarantee": claimed(invariants=["secret"])}, "secret: cannot be computed from records"),
+        ({"guarantee": claimed(invariants=[{"counts": "p", "by": ["b"]}])}, "there is no variable 'b'; they are a"),
+        ({"guarantee": claimed(change={"distance": "exchange"})}, "must be hamming, add_remove or frozen"),
+        ({"guarantee": claimed(change={"distance": "frozen"})}, "needs a variable 'imputed'"),
+        ({"guarantee": claimed(measure="none")}, "only pure and zcdp"),
     ],
 )
 def test_bad_files_are_named(verify: Verify, change: Entry, message: str) -> None:
@@ -161,5 +161,5 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     found = run("guarantee", "verify", path, "--json").document
     assert (found["verdict"], found["loss"], found["protects"]) == ("violated", "infinite", True)
     assert found["witness"] == {"one": "y", "other": "x", "output": "p", "ratio": "infinite"}
-    path.write_text(json.dumps({**GOOD, "promise": claimed(measure="zcdp", budget={"rho_squared": 1})}))
+    path.write_text(json.dumps({**GOOD, "guarantee": claimed(measure="zcdp", budget={"rho_squared": 1})}))
     assert "infinite found" in run("guarantee", "verify", path).out

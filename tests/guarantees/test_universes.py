@@ -14,11 +14,11 @@ from safemargin.core.errors import InputError
 from safemargin.guarantees.exact import (
     Holds,
     check,
+    distinguished_pair,
     fold,
     frozen_hamming,
     hamming,
     neighbours,
-    telling_pair,
     universe_loss,
 )
 from safemargin.guarantees.refinement import classes
@@ -148,7 +148,7 @@ def test_budget_of_swapping_from_margins_and_from_records(draw: st.DataObject) -
 
 @pytest.mark.parametrize("text", ["1/10", "1/2", "9/10"])
 def test_swapping_keeps_its_budget_in_every_universe(text: str) -> None:
-    """Three records in two strata, 120 data sets: the promise ranges over all values of the invariants, not one."""
+    """Three records in two strata, 120 data sets: the guarantee ranges over all values of the invariants, not one."""
     rate = Fraction(text)
     data = list(combinations_with_replacement(product((0, 1), repeat=3), 3))
 
@@ -195,12 +195,12 @@ def test_propositions_on_random_mechanisms() -> None:
         seen["varies"] += pair is not None
         statistic = generator.integers(0, 2, size=size)
         exact = {n: {int(statistic[n]): Fraction(1)} for n in range(size)}
-        told = telling_pair(coarse, apart, lambda n, s=statistic: int(s[n]))
+        told = distinguished_pair(coarse, apart, lambda n, s=statistic: int(s[n]))
         worst = max(universe_loss({n: exact[n] for n in members}, apart).value for members in coarse.values())
         assert worst == (0 if told is None else math.inf)  # Proposition 1, both halves
         seen["told"] += told is not None
         own = classes(range(size), lambda n, s=statistic: int(s[n]))
-        assert telling_pair(own, apart, lambda n, s=statistic: int(s[n])) is None
+        assert distinguished_pair(own, apart, lambda n, s=statistic: int(s[n])) is None
     assert 200 < seen["told"] < 1_900 and 1_000 < seen["varies"] < 2_000, seen
     with pytest.raises(InputError, match="no universe with a budget holds all of it"):
         carried({"a": [1]}, lambda _: 1.0, {"b": [1, 2]})

@@ -1,4 +1,4 @@
-"""Swapping without a promise: who is selected, who is paired with whom, and the exact laws of small strata."""
+"""Swapping without a guarantee: who is selected, who is paired with whom, and the exact laws of small strata."""
 
 import math
 from collections import Counter
@@ -124,12 +124,12 @@ def test_unique_households_are_selected_always_and_imputed_ones_never() -> None:
 @pytest.mark.parametrize("rate", [TENTH, HALF, Fraction(1)])
 @pytest.mark.parametrize("margins", [((1, 1), (1, 1)), ((1, 1, 1), (1, 1, 1)), ((2, 1), (2, 1)), ((2, 2), (2, 2))])
 def test_targeted_pairs_have_an_infinite_loss(margins: tuple[tuple[int, ...], ...], rate: Fraction) -> None:
-    found, promised, exact = check_swapping(*margins, rate, "targeted")
+    found, guaranteed, exact = check_swapping(*margins, rate, "targeted")
     assert exact == math.inf and found.worst is not None and (rate == 1 or found.verdict == "violated")
     pair = found.worst.pair
     assert pair is not None and pair.ratio is None
     assert targeted_law(pair.one, rate)[pair.output] > 0 and pair.output not in targeted_law(pair.other, rate)
-    assert promised == swap_epsilon(rate, sum(margins[0]))
+    assert guaranteed == swap_epsilon(rate, sum(margins[0]))
 
 
 def test_targeted_law_by_hand() -> None:

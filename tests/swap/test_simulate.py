@@ -1,4 +1,4 @@
-"""Simulations of swapping without a promise on files, as users run them."""
+"""Simulations of swapping without a guarantee on files, as users run them."""
 
 import json
 import math
@@ -137,17 +137,17 @@ def test_a_cap_keeps_those_most_at_risk(file: Path, tmp_path: Path) -> None:
     assert found.counts["why selected"]["unique"] == free.selected < found.selected
 
 
-def test_targeted_pairs_promise_nothing(file: Path, tmp_path: Path) -> None:
+def test_targeted_pairs_guarantee_nothing(file: Path, tmp_path: Path) -> None:
     found = swap_targeted(file, tmp_path / "out.parquet", WISH)
-    promise = found.guarantee
-    assert promise.epsilon == math.inf and promise.amount == "no finite budget"
-    assert [str(each) for each in promise.invariants] == [
+    guarantee = found.guarantee
+    assert guarantee.epsilon == math.inf and guarantee.amount == "no finite budget"
+    assert [str(each) for each in guarantee.invariants] == [
         "number of households by state x adults x minors x tenure x race x imputed x id x key",
         "number of households by state x adults x minors x tenure x county x tract x block",
     ]
-    words = " ".join(promise.remarks)
-    assert "not a protection with a promise" in words and "Witness: households A, B and C" in words
-    assert guarantee_from(json.loads(json.dumps(document(promise))), "x") == promise
+    words = " ".join(guarantee.remarks)
+    assert "not a protection with a guarantee" in words and "Witness: households A, B and C" in words
+    assert guarantee_from(json.loads(json.dumps(document(guarantee))), "x") == guarantee
     plain = swap_targeted(file, tmp_path / "plain.parquet", Targeting(GEOGRAPHY, MATCH, Risk(TWENTIETH)))
     assert "Witness" in " ".join(plain.guarantee.remarks)
     other = plain.beside
@@ -162,7 +162,7 @@ def test_targeted_pairs_promise_nothing(file: Path, tmp_path: Path) -> None:
     assert versus.overall is Standing.STRONGER and versus.block("budget").standing is Standing.STRONGER
     assert contrast(plain.guarantee, swapped.guarantee).overall is Standing.WEAKER
     assert contrast(plain.guarantee, plain.guarantee).overall is Standing.EQUAL
-    assert any("no promise at all" in each for each in versus.warnings)
+    assert any("no guarantee at all" in each for each in versus.warnings)
 
 
 PEOPLE = ("hh", "state", "block", "tenure", "age", "race", "imputed")
@@ -269,60 +269,60 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
     alone, both = (perturb(out, columns, noise, {}, after=after) for after in (None, swapped))
     assert (alone.printed == both.printed).all()
     assert (alone.counts != perturb(file, columns, noise, {}).counts).any()  # it is the table of the swapped file
-    with pytest.raises(InputError, match="'tenure' is not among those that the promise of permutation"):
+    with pytest.raises(InputError, match="'tenure' is not among those that the guarantee of permutation"):
         bare = replace(swapped.population.records[0], variables=("county", "tract", "race", "key"))
         after = replace(swapped, population=replace(swapped.population, records=(bare,)))
         perturb(out, Columns(("county", "tenure"), key="key"), noise, {}, after=after)
-    promise = both.guarantee
-    assert promise == chained(swapped, alone.guarantee) and promise.premises == (swapped, alone.guarantee)
-    assert promise.budget is None and promise.measure is Measure.PURE and promise.invariants == ()
-    assert swapped.amount in promise.remarks[0]
-    for other in (swapped, alone.guarantee, promise):
-        assert contrast(promise, other).block("budget").standing is Standing.UNKNOWN
+    guarantee = both.guarantee
+    assert guarantee == chained(swapped, alone.guarantee) and guarantee.premises == (swapped, alone.guarantee)
+    assert guarantee.budget is None and guarantee.measure is Measure.PURE and guarantee.invariants == ()
+    assert swapped.amount in guarantee.remarks[0]
+    for other in (swapped, alone.guarantee, guarantee):
+        assert contrast(guarantee, other).block("budget").standing is Standing.UNKNOWN
     with pytest.raises(InputError, match="is not known"):
-        compose([promise], "once")
+        compose([guarantee], "once")
     nothing = swap_targeted(file, tmp_path / "t.parquet", WISH).guarantee
     assert chained(nothing, alone.guarantee).remarks == ()
-    assert guarantee_from(json.loads(json.dumps(document(promise))), "x") == promise
+    assert guarantee_from(json.loads(json.dumps(document(guarantee))), "x") == guarantee
 
 
 @pytest.mark.parametrize("way", ["swap", "targeted", "across"])
 def test_columns_joined_after_swapping_households_are_refused(way: str, tmp_path: Path) -> None:
-    """The promise tells what is held of the people in a household, and noise takes nothing else for it."""
+    """The guarantee tells what is held of the people in a household, and noise takes nothing else for it."""
     keyed = [(*row, n / 1000) for n, row in enumerate(people())]
     path, out = written(tmp_path / "p.csv", (*PEOPLE, "key"), keyed), tmp_path / "o.csv"
     if way == "swap":
         more = {"household": "hh", "form": "records", "file_format": "csv"}
-        promise = swap_file(path, out, ["block"], ["state"], rate=TWENTIETH, **more).guarantee  # type: ignore[arg-type]
+        guarantee = swap_file(path, out, ["block"], ["state"], rate=TWENTIETH, **more).guarantee  # type: ignore[arg-type]
     elif way == "targeted":
         wish = Targeting(("state", "block"), ("adults",), Risk(TWENTIETH), household="hh", age="age")
-        promise = swap_targeted(path, out, wish, file_format="csv").guarantee
+        guarantee = swap_targeted(path, out, wish, file_format="csv").guarantee
     else:
         size = "household_size"
         loose = {"rate": TWENTIETH, "alpha": TWENTIETH, "household": "hh", "file_format": "csv"}
-        promise = swap_across_file(path, out, ["block"], ["state", size], [size], **loose).guarantee  # type: ignore[arg-type]
-    assert promise.population.determines == tuple(
+        guarantee = swap_across_file(path, out, ["block"], ["state", size], [size], **loose).guarantee  # type: ignore[arg-type]
+    assert guarantee.population.determines == tuple(
         ("people", name) for name in ("tenure", "age", "race", "imputed", "key")
     )
-    assert guarantee_from(json.loads(json.dumps(document(promise))), "x") == promise
+    assert guarantee_from(json.loads(json.dumps(document(guarantee))), "x") == guarantee
     noise = ptable(request(5, "2"))[0]
-    assert perturb(out, Columns(("block", "race"), key="key"), noise, {}, after=promise).guarantee.budget is None
+    assert perturb(out, Columns(("block", "race"), key="key"), noise, {}, after=guarantee).guarantee.budget is None
     joined = tmp_path / "j.csv"
     duckdb.sql(f"copy (select *, age % 2 as ill from '{out}') to '{joined}'")
-    with pytest.raises(InputError, match="column 'ill' is not among those that the promise of .* is about"):
-        perturb(joined, Columns(("block", "ill"), key="key"), noise, {}, after=promise)
+    with pytest.raises(InputError, match="column 'ill' is not among those that the guarantee of .* is about"):
+        perturb(joined, Columns(("block", "ill"), key="key"), noise, {}, after=guarantee)
 
 
 def test_a_held_column_called_people_is_one_column(tmp_path: Path) -> None:
     rows = [(n % 4, n % 3, n % 2, n / 100) for n in range(60)]
     path, out = written(tmp_path / "p.csv", ("county", "people", "ill", "key"), rows), tmp_path / "o.csv"
     options = {"rate": TWENTIETH, "form": "records", "file_format": "csv"}
-    promise = swap_file(path, out, ["county"], [], ["people", "key"], **options).guarantee  # type: ignore[arg-type]
+    guarantee = swap_file(path, out, ["county"], [], ["people", "key"], **options).guarantee  # type: ignore[arg-type]
     noise = ptable(request(5, "2"))[0]
-    assert promise.population.determines == ()
-    assert perturb(out, Columns(("county", "people"), key="key"), noise, {}, after=promise).counts.sum() > 0
+    assert guarantee.population.determines == ()
+    assert perturb(out, Columns(("county", "people"), key="key"), noise, {}, after=guarantee).counts.sum() > 0
     with pytest.raises(InputError, match="column 'ill' is not among those"):
-        perturb(path, Columns(("county", "ill"), key="key"), noise, {}, after=promise)
+        perturb(path, Columns(("county", "ill"), key="key"), noise, {}, after=guarantee)
 
 
 TARGETED = ("--geography", "state,county,tract,block", "--match", "adults,minors,tenure", "--rate", "0.05")
@@ -335,24 +335,24 @@ def test_commands(run: Run, file: Path, tmp_path: Path) -> None:
     assert ran.code == 0 and "No finite budget. This is a simulation for comparison" in ran.out.replace("\n", " ")
     assert sorted(each.name for each in pairs.iterdir()) == ["inside"]
     assert sorted(each.name for each in (pairs / "inside").iterdir()) == [
-        "promise.json",
+        "guarantee.json",
         "report.html",
         "swapped.parquet",
     ]
     page = (pairs / "inside/report.html").read_text()
-    assert "Nothing is promised." in page and "same tract" in page and "Witness" in page and "<script" not in page
+    assert "Nothing is guaranteed." in page and "same tract" in page and "Witness" in page and "<script" not in page
     found = run("simulate", "across", file, *ACROSS, "--out", cross, "--format", "csv", "--json").document
     assert found["method"] == "swapping across strata" and found["guarantee"]["epsilon"] is None  # type: ignore[index]
     assert found["beside"]["guarantee"]["epsilon"] > 0  # type: ignore[index]
     assert {each["area"] for each in found["errors"]} == {"county"}  # type: ignore[attr-defined]
-    promise = cross / "inside/promise.json"
-    compared = run("guarantee", "compare", promise, pairs / "inside/promise.json", "--json").document
+    guarantee = cross / "inside/guarantee.json"
+    compared = run("guarantee", "compare", guarantee, pairs / "inside/guarantee.json", "--json").document
     assert compared["blocks"]["budget"]["standing"] == "unknown"  # type: ignore[index]
-    assert run("guarantee", "compose", promise).err.count("\n") == 1
+    assert run("guarantee", "compose", guarantee).err.count("\n") == 1
     noise = ("--by", "county,tenure", "--record-key", "key", "--variance", "2", "--bound", "5", "--out", noised)
-    ran = run("noise", "perturb", cross / "inside/swapped.csv", *noise, "--after", promise, "--json")
+    ran = run("noise", "perturb", cross / "inside/swapped.csv", *noise, "--after", guarantee, "--json")
     assert ran.code == 0 and ran.document["guarantee"]["budget"] is None  # type: ignore[index]
-    ran = run("guarantee", "show", noised / "published/promise.json")
+    ran = run("guarantee", "show", noised / "published/guarantee.json")
     assert "budget not known" in ran.out and "swapping across strata, then cell key" in ran.out
     checked = run(
         "guarantee", "check", "--held", "1,1,1", "--swapped", "1,1,1", "--rate", "0.1", *("--variant", "targeted")
@@ -370,7 +370,7 @@ def test_beside_topdown(run: Run, tmp_path: Path) -> None:
     beside = f"targeted={pairs / 'inside/swapped.parquet'}"
     ran = run("topdown", country / "topdown.toml", "--out", release, "--beside", beside)
     assert ran.code == 0 and "targeted" in ran.out
-    files = pairs / "inside/promise.json", release / "published/promise.json"
+    files = pairs / "inside/guarantee.json", release / "published/guarantee.json"
     blocks = run("guarantee", "compare", *files, "--json").document["blocks"]
     assert blocks["change"]["standing"] == "equal" and blocks["budget"]["one"] == "no finite budget"  # type: ignore[index]
 
@@ -465,7 +465,7 @@ def test_nobody_to_exchange_with(tmp_path: Path) -> None:
     path = written(tmp_path / "h.csv", ("state", "block", "size", "race"), rows)
     found = swap_targeted(path, tmp_path / "o.csv", Targeting(("state", "block"), ("size",), Risk(Fraction(1))))
     assert (found.selected, found.changed, found.beside) == (6, 0, None)
-    assert "Nothing is promised" in simulated_page("h", found)
+    assert "Nothing is guaranteed" in simulated_page("h", found)
     assert found.counts["partner"]["nobody that matches"] == 6
 
 

@@ -1,4 +1,4 @@
-"""Swapping of files, and the commands about promises, as users run them."""
+"""Swapping of files, and the commands about guarantees, as users run them."""
 
 import json
 import math
@@ -88,7 +88,7 @@ def test_invariants_are_kept_and_the_rest_changes(
     assert differs
 
 
-def test_the_promise(people: Path, tmp_path: Path) -> None:
+def test_the_guarantee(people: Path, tmp_path: Path) -> None:
     found = swap_file(people, tmp_path / "a.parquet", ["county"], ["state", "size"], ["tenure"], rate=Fraction(1, 20))
     assert found.guarantee.epsilon == pytest.approx(7.5595, abs=1e-4)  # ln 101 + ln 19
     assert [str(each) for each in found.guarantee.invariants] == [
@@ -132,7 +132,7 @@ def test_a_rate_near_the_least_epsilon_keeps_it(people: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("higher", [False, True])
 def test_an_epsilon_beyond_any_rate_is_still_kept(people: Path, tmp_path: Path, higher: bool) -> None:
-    """Rates that are 0 and 1 as floats would promise nothing."""
+    """Rates that are 0 and 1 as floats would guarantee nothing."""
     for epsilon in (60.0, 1_000.0):
         out = tmp_path / f"{epsilon}.parquet"
         found = swap_file(people, out, ["county"], ["state"], ["tenure"], epsilon=epsilon, higher=higher)
@@ -200,7 +200,7 @@ def test_households_stay_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("listed", [False, True])
 def test_imputed_records_are_never_moved(run: Run, tmp_path: Path, listed: bool) -> None:
-    """They stay as they are, the others have the promise of a file without them, and the invariants are kept."""
+    """They stay as they are, the others have the guarantee of a file without them, and the invariants are kept."""
     path, folder = tmp_path / "p.csv", tmp_path / "out"
     records = [(n % 2, "yes" if n % 7 == 0 else "no", n * 3 % 5, n if listed else n % 4) for n in range(420)]
     records += [(2, "1", 0, 0), (2, "1", 1, 1), (2, "0", 1, 1)]  # one of these may be moved, but has no partner
@@ -218,8 +218,10 @@ def test_imputed_records_are_never_moved(run: Run, tmp_path: Path, listed: bool)
         for file in (f"{path}", f"{out}")
     )
     assert before == after and found["changed"] > 50  # type: ignore[operator]
-    promise = json.loads((folder / "published/promise.json").read_text())
-    assert promise["change"]["distance"] == "frozen" and "62 imputed records were not moved" in promise["remarks"][0]
+    guarantee = json.loads((folder / "published/guarantee.json").read_text())
+    assert (
+        guarantee["change"]["distance"] == "frozen" and "62 imputed records were not moved" in guarantee["remarks"][0]
+    )
     told = run("swap-rates", path, *options[:4], "--imputed", "flag", "--rates", "0.5", "--runs", 2, "--json").document
     assert told["largest_stratum"] == 180
 
@@ -351,7 +353,7 @@ def test_bad_input_is_one_line(run: Run, people: Path, tmp_path: Path, options: 
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [
-        ("Age,age,county", [], "columns 'Age' and 'age' are told apart by case only"),
+        ("Age,age,county", [], "columns 'Age' and 'age' differ in case only"),
         ("Count,age,county", [], "column 'Count' would stand twice in the table"),
         ("hh,people,county", ["--household", "hh"], "column 'people' has a name that households need"),
         ("hh,age,county", ["--household", "hh", "--match", "hh"], "column 'hh' numbers the households"),
@@ -392,29 +394,29 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     assert (ran.document["rate"], ran.document["rate_exact"]) == (0.05, "1/20")
     assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
         "published/swapped.csv",
-        "published/promise.json",
+        "published/guarantee.json",
         "inside/report.html",
     }
-    promise = json.loads((folder / "published/promise.json").read_text())
-    assert promise["varies"].startswith("swap rate 1/20") and "selected" not in json.dumps(promise)
+    guarantee = json.loads((folder / "published/guarantee.json").read_text())
+    assert guarantee["varies"].startswith("swap rate 1/20") and "selected" not in json.dumps(guarantee)
     assert "<svg" in (folder / "inside/report.html").read_text()
     again = run("swap", people, *options, "--out", folder)
     assert again.code == 2 and "not empty" in again.err
-    shown = run("guarantee", "show", folder / "published/promise.json")
+    shown = run("guarantee", "show", folder / "published/guarantee.json")
     assert shown.code == 0 and "permutation swapping (Theorem 1)" in shown.out
-    two = run("guarantee", "compose", *[folder / "published/promise.json"] * 2, "--json").document
+    two = run("guarantee", "compose", *[folder / "published/guarantee.json"] * 2, "--json").document
     assert two["epsilon"] == pytest.approx(2 * 7.5595, abs=1e-3)
-    other = run("guarantee", "compose", *[folder / "published/promise.json"] * 2, "--unit", "household")
+    other = run("guarantee", "compose", *[folder / "published/guarantee.json"] * 2, "--unit", "household")
     assert other.code == 2 and "nothing is declared about how a person record changes with a household" in other.err
 
 
 def test_one_release_has_one_budget_and_a_second_run_adds_its_own(run: Run, people: Path, tmp_path: Path) -> None:
     """All tables of one swapped file agree with each other and cost nothing more; another run does."""
-    promises = []
+    guarantees = []
     for name in ("one", "two"):
         options = ("--swap", "county", "--match", "state,size", "--rate", "0.5", "--out", tmp_path / name)
         assert run("swap", people, *options).code == 0
-        promises.append(tmp_path / name / "published/promise.json")
+        guarantees.append(tmp_path / name / "published/guarantee.json")
     columns = ["state", "size", "tenure", "age", "county"]
     file = tmp_path / "one/published/swapped.parquet"
     sums: dict[tuple[str, ...], Counter[tuple[object, ...]]] = {}
@@ -429,11 +431,11 @@ def test_one_release_has_one_budget_and_a_second_run_adds_its_own(run: Run, peop
             assert margin == sums[wanted[:left_out] + wanted[left_out + 1 :]]
         if "county" not in wanted or not {"tenure", "age"} & set(wanted):
             assert table == rows(people, ", ".join(wanted))
-    one = read_guarantee(promises[0])
+    one = read_guarantee(guarantees[0])
     assert post_process(one, "a hundred tables").epsilon == one.epsilon
-    both = run("guarantee", "compose", *promises, "--json").document
+    both = run("guarantee", "compose", *guarantees, "--json").document
     assert both["epsilon"] == pytest.approx(2 * (one.epsilon or 0))
-    assert both["invariants"] == json.loads(promises[0].read_text())["invariants"]
+    assert both["invariants"] == json.loads(guarantees[0].read_text())["invariants"]
 
 
 def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
@@ -531,7 +533,7 @@ def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
         (["--largest-stratum", "2,x"], "must be whole numbers between commas"),
         (["--largest-stratum", "2,1"], "largest stratum = 1: must be 0, or at least 2"),
         (["--largest-stratum", "0"], "largest stratum = 0: nothing can be exchanged"),
-        (["--largest-stratum", "2,3,4,5,6,7,8,9,10"], "at most 8 can be told apart"),
+        (["--largest-stratum", "2,3,4,5,6,7,8,9,10"], "at most 8 can be distinguished"),
         (["--rates", ""], "rate = : is not a number"),
         (["--rates", "0.5,2"], "rate = 2: must lie between 0 and 1"),
     ],
@@ -574,7 +576,7 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     assert [round(end, 5) for end in printed["rho_squared_between"]] == [2.55493, 2.55743]
     told = run("guarantee", "census").out
     assert "17.14" in told and "17.44" in told and "126.78" in told
-    assert [row["promise"] for row in found["side_by_side"]] == [  # type: ignore[attr-defined]
+    assert [row["guarantee"] for row in found["side_by_side"]] == [  # type: ignore[attr-defined]
         "TopDown (Redistricting Data, DHC)",
         "Detailed DHC-A (SafeTab-P)",
         "Detailed DHC-B (SafeTab-H)",
@@ -607,32 +609,32 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     assert run("guarantee", "check", "--held", "1,1", "--swapped", "1,1", "--rate", "0.1", "--variant", "z").code == 2
 
 
-def test_our_own_release_states_its_promise_in_the_same_form(run: Run, tmp_path: Path) -> None:
-    """A manifest is read as a promise, and a promise about answers is not ranked with one about records."""
+def test_our_own_release_states_its_guarantee_in_the_same_form(run: Run, tmp_path: Path) -> None:
+    """A manifest is read as a guarantee, and a guarantee about answers is not ranked with one about records."""
     manifest = tmp_path / "manifest.json"
-    promise = {
+    guarantee = {
         "mechanism": "two-sided geometric",
         "epsilon": 1.0,
         "invariants": ["tier 0", "every exact and merged count"],
         "change": {"distance": "exchange", "unit": "answer"},
     }
-    manifest.write_text(json.dumps({"schema": 1, "guarantees": [promise]}))
+    manifest.write_text(json.dumps({"schema": 1, "guarantees": [guarantee]}))
     ran = run("guarantee", "compare", manifest, manifest, "--json")
     assert ran.code == 0 and ran.document["overall"] == "equal"
     exact = tmp_path / "exact.json"
     exact.write_text(json.dumps({"schema": 1, "rule": "...", "guarantees": [], "files": {}}))
     beside = run("guarantee", "beside", manifest, exact, "--out", tmp_path / "beside.html")
-    assert beside.code == 0 and "counts without noise: no budget is promised" in beside.out
+    assert beside.code == 0 and "counts without noise: no budget is guaranteed" in beside.out
     assert "1 implies" not in beside.out
     compared = run("guarantee", "compare", manifest, exact)
-    assert "Overall stronger." in compared.out and "yes; the other promises nothing." in compared.out
+    assert "Overall stronger." in compared.out and "yes; the other guarantees nothing." in compared.out
     assert "<table" in (tmp_path / "beside.html").read_text(encoding="utf-8")
     found = run("guarantee", "beside", manifest, exact, "--json").document
     assert found["standings"] == [["equal", "stronger"], ["weaker", "equal"]]
 
 
 def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
-    """Both promises are read and held against each other; errors stand side by side."""
+    """Both guarantees are read and held against each other; errors stand side by side."""
     country, swapped, release = (tmp_path / name for name in ("country", "swapped", "release"))
     assert run("topdown", "--demo", country, "--people", 600, "--blocks", 12).code == 0
     places = ("--swap", "district,tract,block", "--match", "region", "--form", "records")
@@ -640,7 +642,7 @@ def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
     beside = f"swapping={swapped / 'published/swapped.parquet'}"
     ran = run("topdown", country / "topdown.toml", "--out", release, "--beside", beside)
     assert ran.code == 0 and "swapping" in ran.out
-    files = swapped / "published/promise.json", release / "published/promise.json"
+    files = swapped / "published/guarantee.json", release / "published/guarantee.json"
     assert "differ in measure" in run("guarantee", "compose", *files).err
     both = run("guarantee", "compose", *files, "--zcdp", "--json").document
     parts = [json.loads(file.read_text()) for file in files]

@@ -1,4 +1,4 @@
-"""Permutation swapping: what it promises in figures, and that what is drawn has exactly that law."""
+"""Permutation swapping: what it guarantees in figures, and that what is drawn has exactly that law."""
 
 import math
 import re

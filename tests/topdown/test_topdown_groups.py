@@ -224,7 +224,7 @@ def test_a_release_by_groups(tmp_path: Path) -> None:
         path = outcome.published / "noisy/2-town-voting.quarters.parquet"
         rows = database.execute(f"select town, voting, quarters, status from '{path}' limit 2").fetchall()
     assert rows == [("n1", "minor", "private", "noisy"), ("n1", "minor", "group", "noisy")]
-    said = json.loads((outcome.published / "promise.json").read_text())
+    said = json.loads((outcome.published / "guarantee.json").read_text())
     assert said["invariants"][1] == {"counts": "persons", "by": ["state", "voting"]}
     assert ["age", "voting"] in said["population"]["determines"]
 

@@ -126,22 +126,22 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
     assert measured["reads"] == ["people"] and "people" not in estimated["reads"]
     assert set(estimated["reads"]) == set(measured["writes"]), "the second step reads what the first one wrote, no more"
     assert {name.split("/")[0] for name in estimated["writes"]} == {"estimates", "tables"}
-    assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"], "promise.json"}
+    assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"], "guarantee.json"}
     assert manifest["promise"]["rho"] == "1" and "total of every region" in manifest["promise"]["invariants"]
 
 
 def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path, run_cli: Run) -> None:
     published = released / "published"
-    ran = run_cli("guarantee", "compare", published / "manifest.json", published / "promise.json", "--json")
+    ran = run_cli("guarantee", "compare", published / "manifest.json", published / "guarantee.json", "--json")
     assert ran.document["overall"] == "equal" and ran.document["blocks"]["budget"]["one"] == "rho² = 1"
-    assert read_guarantee(published / "manifest.json") == read_guarantee(published / "promise.json")
-    (tmp_path / "promise.json").write_text('{"files": {"promise.json": ""}}')
+    assert read_guarantee(published / "manifest.json") == read_guarantee(published / "guarantee.json")
+    (tmp_path / "guarantee.json").write_text('{"files": {"guarantee.json": ""}}')
     with pytest.raises(InputError, match="unknown key 'files'"):
-        read_guarantee(tmp_path / "promise.json")
+        read_guarantee(tmp_path / "guarantee.json")
 
 
 def test_the_promise_is_a_tree_whose_budgets_add_up(released: Path) -> None:
-    promise = json.loads((released / "published/promise.json").read_text())
+    promise = json.loads((released / "published/guarantee.json").read_text())
     assert promise["rule"] == "post-processing" and promise["budget"] == {"rho_squared": "1"}
     (measured,) = promise["premises"]
     assert measured["rule"] == "composition" and len(measured["premises"]) == 13
@@ -400,8 +400,8 @@ promise = "{first}/manifest.json"
     assert promise.budget == Fraction(5, 6) and promise.rule == "post-processing"
     (both,) = promise.premises
     assert both.rule == "composition" and [each.budget for each in both.premises] == [Fraction(1, 3), Fraction(1, 2)]
-    other = json.loads((first / "promise.json").read_text()) | {"measure": "pure", "budget": {"epsilon": "1"}}
-    (first / "promise.json").write_text(json.dumps(other))
+    other = json.loads((first / "guarantee.json").read_text()) | {"measure": "pure", "budget": {"epsilon": "1"}}
+    (first / "guarantee.json").write_text(json.dumps(other))
     ran = run_cli("topdown", config, "--out", tmp_path / "again")
     assert ran.code == 2 and "differ in measure" in ran.err and not (tmp_path / "again").exists()
 

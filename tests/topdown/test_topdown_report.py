@@ -25,7 +25,7 @@ ACCURACY = Accuracy(
     (QueryError("land", "sex*age", 4.5, 4.25, 3.75, 0.945), QueryError("land", "total", 0.0, 0.0, 0.0, None)),
 )
 DESIGN = designed(uneven_spine(), exact=((0, "total"), (1, "sex")))
-PROMISE = summary(DESIGN, areas_from_data=True)
+GUARANTEE_FILE = summary(DESIGN, areas_from_data=True)
 
 
 @pytest.mark.parametrize("spec", [levels_chart(ACCURACY), sizes_chart(ACCURACY)])
@@ -34,7 +34,7 @@ def test_pictures_are_valid(spec: Spec) -> None:
 
 
 def test_the_page_says_everything_and_trusts_nothing() -> None:
-    page = areas_page("Land <script>", DESIGN, PROMISE, ACCURACY)
+    page = areas_page("Land <script>", DESIGN, GUARANTEE_FILE, ACCURACY)
     assert "Land &lt;script&gt;" in page and "<script" not in page
     assert "swapping &lt;5 %&gt;" in page and page.count("<figure") == 2
     assert "exact: sex of every region" in page and "exact: which areas of level block have people" in page
@@ -43,9 +43,9 @@ def test_the_page_says_everything_and_trusts_nothing() -> None:
 
 def test_words_and_document() -> None:
     text = io.StringIO()
-    show_areas(Console(file=text, width=120), DESIGN, PROMISE, ACCURACY, "there")
+    show_areas(Console(file=text, width=120), DESIGN, GUARANTEE_FILE, ACCURACY, "there")
     assert "swapping <5 %>" in text.getvalue() and "Written to there." in text.getvalue()
-    said = areas_document(DESIGN, PROMISE, ACCURACY, "there/published", "there/report.html")
+    said = areas_document(DESIGN, GUARANTEE_FILE, ACCURACY, "there/published", "there/report.html")
     assert said["errors_by_level"][2] == {
         "method": "whole tables", "level": "region", "areas": 3, "counts": PEOPLE, "rmse": 12.345
     }  # fmt: skip

@@ -90,7 +90,7 @@ PRINTED = (
 
 @dataclass(frozen=True)
 class Query:
-    """A marginal query: the attributes it tells apart, and its share of the budget of its level."""
+    """A marginal query: the attributes it distinguishes, and its share of the budget of its level."""
 
     name: str
     attributes: frozenset[str]
@@ -160,7 +160,7 @@ class Product:
             if attribute in query.attributes
         ]
         if not touched:
-            raise InputError(f"{self.name}: no query tells {attribute!r} apart")
+            raise InputError(f"{self.name}: no query distinguishes {attribute!r}")
         return self.rho_squared * sum(touched, Fraction(0))
 
     def within_budget(self, level: str) -> Fraction:
@@ -172,7 +172,7 @@ class Product:
         return self.rho_squared * sum((each.share for each in below), Fraction(0))
 
     def guarantee(self, population: Population = CEF) -> Guarantee:
-        """The promise of all noisy answers together, as a tree: product, levels, queries."""
+        """The guarantee of all noisy answers together, as a tree: product, levels, queries."""
         change = Change(Distance.HAMMING, self.unit)
         levels = []
         for level in self.levels:
@@ -239,8 +239,8 @@ def certificate(product: Product, delta: float = 1e-10) -> Certificate:
 def measured(name: str, unit: str, rho_squared: Fraction, invariants: Sequence[Invariant] = ()) -> Guarantee:
     """Noisy measurements with a budget that was published."""
     change = Change(Distance.HAMMING, unit)
-    promised = f"published budget of {name}"
-    return Guarantee(name, "", rho_squared, tuple(invariants), CEF, change, Measure.ZCDP, rule=promised)
+    guaranteed = f"published budget of {name}"
+    return Guarantee(name, "", rho_squared, tuple(invariants), CEF, change, Measure.ZCDP, rule=guaranteed)
 
 
 def top_down(name: str, parts: Sequence[Guarantee], earlier: Sequence[Guarantee] = ()) -> Guarantee:

@@ -21,7 +21,7 @@ QUERIES = {
     "votingage*hispanic*cenrace": ("votingage", "hispanic", "cenrace"),
     "detailed": ("hhgq", "votingage", "hispanic", "cenrace"),
 }
-"""Queries on a histogram of 8 x 2 x 2 x 63 cells, with the attributes that each tells apart."""
+"""Queries on a histogram of 8 x 2 x 2 x 63 cells, with the attributes that each distinguishes."""
 
 LEVELS = ("US", "State", "County", "Tract", "Block_Group", "Block")
 

@@ -1,4 +1,4 @@
-"""The budgets of the 2020 census for readers: certificates, all promises side by side, and what they leave out."""
+"""The budgets of the 2020 census for readers: certificates, all guarantees side by side, and what they leave out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ SWAPPED = "Had households been swapped; not to be ranked by epsilon, as each fix
 @dataclass(frozen=True)
 class CensusReport:
     """All that is told: certificates, redistricting data from their configuration, TopDown, products outside it, the
-    whole, what swapping would have promised, and budgets as printed."""
+    whole, what swapping would have guaranteed, and budgets as printed."""
 
     certificates: Sequence[Certificate]
     redistricting: Guarantee
@@ -47,7 +47,7 @@ class CensusReport:
 
     @property
     def rows(self) -> list[list[str]]:
-        """Six promises side by side (Table 4): four systems, all of them together, and swapping in their place."""
+        """Six guarantees side by side (Table 4): four systems, all of them together, and swapping in their place."""
         first = replace(self.top_down, mechanism="TopDown (Redistricting Data, DHC)")
         epsilons = [each.epsilon or 0.0 for each in self.swapping]
         swapped = [
@@ -89,11 +89,11 @@ def census_document(found: CensusReport) -> Document:
 
 
 def show_census(console: Console, found: CensusReport) -> None:
-    """Certificates of the products, their composition, all promises side by side, and swapping in their place."""
+    """Certificates of the products, their composition, all guarantees side by side, and swapping in their place."""
     for each in found.certificates:
         show_certificate(console, each)
     console.print(Text(f"\n{_composed(found)}"))
-    console.print(Text("\nAll promises, about the census edited file"))
+    console.print(Text("\nAll guarantees, about the census edited file"))
     console.print(grid(COLUMNS, found.rows))
     for remark in (SCALES, *found.whole.remarks):
         console.print(Text(remark))
@@ -109,7 +109,7 @@ def show_census(console: Console, found: CensusReport) -> None:
 
 def census_page(found: CensusReport) -> str:
     """The same as a page."""
-    title = "The 2020 census: what was promised"
+    title = "The 2020 census: what was guaranteed"
     figures = ("rho²", "epsilon", "by the looser formula", "by the losses of all counts")
     certified = [
         (
@@ -125,7 +125,7 @@ def census_page(found: CensusReport) -> str:
     body = joined(
         [
             section(
-                "All promises",
+                "All guarantees",
                 table(COLUMNS, found.rows),
                 paragraphs(SCALES),
                 points(found.whole.remarks),
@@ -140,7 +140,7 @@ def census_page(found: CensusReport) -> str:
             section("Swapping in their place", table(SWAPPING, _swapping(found), ("epsilon",)), paragraphs(SWAPPED)),
         ]
     )
-    words = f"Epsilons of rho² are at delta {found.delta:g}. All promises are about the census edited file."
+    words = f"Epsilons of rho² are at delta {found.delta:g}. All guarantees are about the census edited file."
     return whole_page(title, element("header", element("h1", title), paragraphs(words)), body)
 
 

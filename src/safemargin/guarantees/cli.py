@@ -1,4 +1,4 @@
-"""Commands about promises: what a swap rate or a budget means, which of two is stronger, and whether one holds."""
+"""Commands about guarantees: what a swap rate or a budget means, which of two is stronger, and whether one holds."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -56,7 +56,7 @@ from safemargin.guarantees.verified_report import show_verified, verified_docume
 from safemargin.ui import Json, notes, out, print_json, whole_numbers, write
 
 guarantee = typer.Typer(
-    help="Privacy promises: state, convert, compose, compare and check them.",
+    help="Privacy guarantees: state, convert, compose, compare and check them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -69,11 +69,11 @@ Page = Annotated[Path | None, typer.Option("--out", help="Also write a page (HTM
 def swap(
     largest: Annotated[int, typer.Option("--largest-stratum", help="Records in the largest stratum that varies.")],
     rate: Rate = None,
-    epsilon: Annotated[str | None, typer.Option(help="Which rates promise this?")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Which rates guarantee this?")] = None,
     page: Annotated[Path | None, typer.Option("--out", help="Also write a page with the picture (HTML).")] = None,
     as_json: Json = False,
 ) -> None:
-    """What permutation swapping promises at a rate, or which rates promise an epsilon.
+    """What permutation swapping guarantees at a rate, or which rates guarantee an epsilon.
 
     Example: safemargin guarantee swap --rate 0.05 --largest-stratum 13475623
     """
@@ -103,7 +103,7 @@ def rates(
     page: Annotated[Path | None, typer.Option("--out", help="Also write a page with the picture (HTML).")] = None,
     as_json: Json = False,
 ) -> None:
-    """What permutation swapping promises at several rates for several strata, as a table and a picture.
+    """What permutation swapping guarantees at several rates for several strata, as a table and a picture.
 
     Example: safemargin guarantee rates --largest-stratum 2,1000,1000000 --rates 0.05,0.5 --out curves.html
     """
@@ -156,13 +156,13 @@ def convert(
 
 @guarantee.command()
 def compare(
-    one: Annotated[Path, typer.Argument(help="Promise (JSON), or the manifest of a release.")],
-    other: Annotated[Path, typer.Argument(help="The other promise.")],
+    one: Annotated[Path, typer.Argument(help="Guarantee (JSON), or the manifest of a release.")],
+    other: Annotated[Path, typer.Argument(help="The other guarantee.")],
     as_json: Json = False,
 ) -> None:
-    """Which of two promises is the stronger one, block by block; budgets alone are never ranked.
+    """Which of two guarantees is the stronger one, block by block; budgets alone are never ranked.
 
-    Example: safemargin guarantee compare swapped/published/promise.json release/published/manifest.json
+    Example: safemargin guarantee compare swapped/published/guarantee.json release/published/manifest.json
     """
     found = contrast(read_guarantee(one), read_guarantee(other))
     if as_json:
@@ -173,14 +173,14 @@ def compare(
 
 @guarantee.command()
 def beside(
-    files: Annotated[list[Path], typer.Argument(help="Promises (JSON), or manifests of releases.")],
+    files: Annotated[list[Path], typer.Argument(help="Guarantees (JSON), or manifests of releases.")],
     delta: Delta = str(DELTA),
     page: Page = None,
     as_json: Json = False,
 ) -> None:
-    """Several promises side by side: what each is about, how each stands to each, and what they leave out.
+    """Several guarantees side by side: what each is about, how each stands to each, and what they leave out.
 
-    Example: safemargin guarantee beside swapped/published/promise.json release/published/manifest.json
+    Example: safemargin guarantee beside swapped/published/guarantee.json release/published/manifest.json
     """
     at = float(_amount("--delta", delta))
     found = [read_guarantee(file) for file in files]
@@ -194,14 +194,14 @@ def beside(
 
 @guarantee.command()
 def compose(
-    files: Annotated[list[Path], typer.Argument(help="Promises about the same records.")],
+    files: Annotated[list[Path], typer.Argument(help="Guarantees about the same records.")],
     unit: Annotated[
-        str | None, typer.Option(help="First make them promises to this unit, by what their populations declare.")
+        str | None, typer.Option(help="First make them guarantees to this unit, by what their populations declare.")
     ] = None,
-    as_zcdp: Annotated[bool, typer.Option("--zcdp", help="First make pure promises zero-concentrated ones.")] = False,
+    as_zcdp: Annotated[bool, typer.Option("--zcdp", help="First make pure guarantees zero-concentrated ones.")] = False,
     as_json: Json = False,
 ) -> None:
-    """The promise of publishing several things about the same records.
+    """The guarantee of publishing several things about the same records.
 
     Example: safemargin guarantee compose first.json second.json --json > both.json
     """
@@ -219,13 +219,13 @@ def compose(
 
 @guarantee.command()
 def show(
-    file: Annotated[Path, typer.Argument(help="Promise (JSON).")],
+    file: Annotated[Path, typer.Argument(help="Guarantee (JSON).")],
     depth: Annotated[int | None, typer.Option(help="How many steps of the derivation to print.")] = None,
     as_json: Json = False,
 ) -> None:
-    """One promise in words, with what it rests on.
+    """One guarantee in words, with what it rests on.
 
-    Example: safemargin guarantee show swapped/published/promise.json
+    Example: safemargin guarantee show swapped/published/guarantee.json
     """
     found = read_guarantee(file)
     if as_json:
@@ -236,10 +236,10 @@ def show(
 
 @guarantee.command()
 def verify(
-    file: Annotated[Path, typer.Argument(help="Data sets, laws of the output and the promise (JSON).")],
+    file: Annotated[Path, typer.Argument(help="Data sets, laws of the output and the guarantee (JSON).")],
     as_json: Json = False,
 ) -> None:
-    """Whether a promise about a small mechanism holds, is tight or is violated: exact, over all pairs of data sets.
+    """Whether a guarantee about a small mechanism holds, is tight or is violated: exact, over all pairs of data sets.
 
     Example: safemargin guarantee verify mechanism.json
     """
@@ -260,7 +260,7 @@ def budget(
     delta: Delta = str(DELTA),
     as_json: Json = False,
 ) -> None:
-    """What a plan of noisy queries promises, per attribute and inside areas, and the noise of every query.
+    """What a plan of noisy queries guarantees, per attribute and inside areas, and the noise of every query.
 
     Example: safemargin guarantee budget survey.toml --delta 1e-6
     """

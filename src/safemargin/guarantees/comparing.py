@@ -1,6 +1,6 @@
-"""Which of two promises is the stronger one: the first, if whatever keeps it keeps the second.
+"""Which of two guarantees is the stronger one: the first, if whatever satisfies it satisfies the second.
 
-Each block is compared for itself; budgets only where all other blocks point one way, after the promise with stronger
+Each block is compared for itself; budgets only where all other blocks point one way, after the guarantee with stronger
 blocks was brought into the flavour of the other. Otherwise they are numbers on different scales, and the answer is a
 refusal to rank them. What holds over all is decided by implication, each way round.
 """
@@ -18,7 +18,7 @@ ATMOST = (Standing.EQUAL, Standing.WEAKER)
 
 
 def contrast(one: Guarantee, other: Guarantee) -> Contrast:
-    """Two promises block by block, and as a whole."""
+    """Two guarantees block by block, and as a whole."""
     one, other = plain(one), plain(other)
     facts = facts_between(one.population, other.population)
     blocks = [
@@ -114,7 +114,7 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
 
     for each in (one, other):
         if each.measure is Measure.NONE:
-            return block(Standing.UNKNOWN, "one of them promises no budget")
+            return block(Standing.UNKNOWN, "one of them guarantees no budget")
         if each.budget is None:
             return block(Standing.UNKNOWN, f"the budget of {each.mechanism} is not known")
     standings = [each.standing for each in blocks]
@@ -158,7 +158,7 @@ def _warnings(one: Guarantee, other: Guarantee, blocks: list[Block]) -> list[str
     differing = [each.name for each in blocks[:4] if each.standing is not Standing.EQUAL]
     if differing and one.budget is not None and other.budget is not None:
         found.append(
-            f"{one.amount} and {other.amount} are not on one scale: the promises differ in {', '.join(differing)}. "
+            f"{one.amount} and {other.amount} are not on one scale: the guarantees differ in {', '.join(differing)}. "
             "Do not rank them by these numbers."
         )
     for each in (one, other) if one != other else (one,):
@@ -167,14 +167,14 @@ def _warnings(one: Guarantee, other: Guarantee, blocks: list[Block]) -> list[str
 
 
 def empty(guarantee: Guarantee) -> list[str]:
-    """What makes a promise say nothing, in words."""
+    """What makes a guarantee say nothing, in words."""
     if guarantee.measure is Measure.NONE:
-        return [f"{guarantee.mechanism}: no budget is promised"]
+        return [f"{guarantee.mechanism}: no budget is guaranteed"]
     found = []
     if is_injective(guarantee.invariants, guarantee.population):
         found.append(f"{guarantee.mechanism}: the invariants fix the data themselves, so nothing is protected")
     if guarantee.budget == math.inf:
-        found.append(f"{guarantee.mechanism}: an infinite budget is no promise at all")
+        found.append(f"{guarantee.mechanism}: an infinite budget is no guarantee at all")
     return found
 
 

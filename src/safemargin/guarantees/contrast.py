@@ -1,4 +1,4 @@
-"""Two promises held against each other, block by block."""
+"""Two guarantees held against each other, block by block."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from safemargin.core import Guarantee
 
 
 class Standing(StrEnum):
-    """How the first promise stands to the second."""
+    """How the first guarantee stands to the second."""
 
     EQUAL = "equal"
     STRONGER = "stronger"
@@ -18,7 +18,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Block:
-    """One of the five blocks of a promise: what both say, how the first stands to the second, and why."""
+    """One of the five blocks of a guarantee: what both say, how the first stands to the second, and why."""
 
     name: str
     one: str
@@ -29,7 +29,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Implication:
-    """Whether whatever keeps one promise keeps another (None: not known), and why."""
+    """Whether whatever satisfies one guarantee satisfies another (None: not known), and why."""
 
     answer: bool | None = None
     why: str = ""

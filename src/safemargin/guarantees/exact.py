@@ -1,8 +1,8 @@
-"""The true loss of a mechanism on a small domain, and whether a promise about it holds, is tight or is broken.
+"""The true loss of a mechanism on a small domain, and whether a guarantee about it holds, is tight or is broken.
 
-All pairs of data sets in a universe are looked at, not only neighbours: where invariants leave none, any promise would
-hold. Probabilities are fractions. Logarithms only sort the pairs; which of two pairs that are close loses more, and
-whether one keeps a promise, is decided by comparing fractions.
+All pairs of data sets in a universe are looked at, not only neighbours: where invariants leave none, any guarantee
+would hold. Probabilities are fractions. Logarithms only sort the pairs; which of two close pairs loses more, and
+whether one keeps a guarantee, is decided by comparing fractions.
 """
 
 import math
@@ -30,7 +30,7 @@ FINE = 1_000
 
 
 class Holds(StrEnum):
-    """What was found about a promise."""
+    """What was found about a guarantee."""
 
     HOLDS = "holds"
     TIGHT = "tight"
@@ -68,7 +68,7 @@ class Loss(Generic[Data, Output]):
 
 @dataclass(frozen=True)
 class Checked(Generic[Data, Output]):
-    """Whether a promise holds in every universe; `worst` is the one that comes nearest to its limit or breaks it."""
+    """Whether a guarantee holds in every universe; `worst` is the one that comes nearest to its limit or breaks it."""
 
     verdict: Holds
     losses: Mapping[Hashable, Loss[Data, Output]]
@@ -192,10 +192,10 @@ def check(
     distance: Metric[Data],
     allowed: Callable[[Hashable], Fraction | float | None],
 ) -> Checked[Data, Output]:
-    """Hold a promise against the laws of a mechanism.
+    """Hold a guarantee against the laws of a mechanism.
 
     `allowed` gives the budget of a universe: a fraction is the factor e^epsilon, exactly; a float is epsilon, to nine
-    digits; None is infinite. Universes may overlap. The promise is tight if some pair reaches its limit.
+    digits; None is infinite. Universes may overlap. The guarantee is tight if some pair reaches its limit.
     """
     found: dict[Hashable, Loss[Data, Output]] = {}
     verdict, worst, limit = Holds.HOLDS, None, math.inf
@@ -238,10 +238,10 @@ def neighbours(universes: Mapping[Hashable, Iterable[Data]], distance: Metric[Da
     return sum(distance(one, other) == 1 for members in groups for one in members for other in members)
 
 
-def telling_pair(
+def distinguished_pair(
     universes: Mapping[Hashable, Iterable[Data]], distance: Metric[Data], statistic: Callable[[Data], Hashable]
 ) -> tuple[Data, Data] | None:
-    """Two data sets of one universe, finitely far apart, that a statistic tells apart.
+    """Two data sets of one universe, finitely far apart, that a statistic distinguishes.
 
     Publishing it exactly has an infinite loss there (Proposition 1). None if the universes fix it, and it is free.
     """

@@ -1,4 +1,4 @@
-"""Promises as JSON: `document` writes one, `guarantee_from` reads one and names the key that is wrong."""
+"""Guarantees as JSON: `document` writes one, `guarantee_from` reads one and names the key that is wrong."""
 
 import json
 import math
@@ -24,10 +24,10 @@ from safemargin.core import (
     parsed,
 )
 
-PROMISE = "promise.json"
+GUARANTEE_FILE = "guarantee.json"
 NO_NOISE = (
-    "Counts are exact, merged or suppressed, and none is noised: nothing is promised about odds. What they leave open "
-    "is stated in the certificate of the release."
+    "Counts are exact, merged or suppressed, and none is noised: nothing is guaranteed about odds. What they leave "
+    "open is stated in the certificate of the release."
 )
 LARGEST = 1e300
 KEYS = {
@@ -54,7 +54,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def document(guarantee: Guarantee) -> dict[str, object]:
-    """One promise with everything it rests on. Rational budgets are written as fractions, so nothing is rounded."""
+    """One guarantee with everything it rests on. Rational budgets are written as fractions, so nothing is rounded."""
     found: dict[str, object] = {
         "mechanism": guarantee.mechanism,
         "statement": guarantee.statement,
@@ -82,35 +82,35 @@ def document(guarantee: Guarantee) -> dict[str, object]:
     return found
 
 
-def promise_text(guarantee: Guarantee) -> str:
-    """One promise as the text of a file of its own."""
+def guarantee_text(guarantee: Guarantee) -> str:
+    """One guarantee as the text of a file of its own."""
     return json.dumps({"schema": 1, **document(guarantee)}, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_guarantee(path: Path) -> Guarantee:
-    """The promise in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
+    """The guarantee in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
     found = parsed(path, "JSON", json.loads)
     if isinstance(found, dict) and isinstance(found.get("guarantees"), list) and "mechanism" not in found:
         if not found["guarantees"] and {"files", "rule"} <= set(found):
             fixed = Invariant(Fixes.FUNCTION, "every published count")
             return Guarantee("counts without noise", NO_NOISE, None, (fixed,), measure=Measure.NONE)
         if len(found["guarantees"]) != 1:
-            raise InputError(f"{path}: holds {len(found['guarantees'])} promises; write the one you mean to a file")
+            raise InputError(f"{path}: holds {len(found['guarantees'])} guarantees; write the one you mean to a file")
         (found,) = found["guarantees"]
     elif isinstance(found, dict) and isinstance(found.get("guarantee"), dict):
         found = found["guarantee"]
-    elif isinstance(found, dict) and _lists_promise(found.get("files")) and path.name != PROMISE:
-        return read_guarantee(path.with_name(PROMISE))
+    elif isinstance(found, dict) and _lists_guarantee(found.get("files")) and path.name != GUARANTEE_FILE:
+        return read_guarantee(path.with_name(GUARANTEE_FILE))
     return guarantee_from(found, str(path))
 
 
-def _lists_promise(files: object) -> bool:
-    """Whether a manifest, as that of a TopDown release, has the promise in a file of its own."""
-    return isinstance(files, dict) and PROMISE in files
+def _lists_guarantee(files: object) -> bool:
+    """Whether a manifest, as that of a TopDown release, has the guarantee in a file of its own."""
+    return isinstance(files, dict) and GUARANTEE_FILE in files
 
 
 def guarantee_from(found: object, where: str) -> Guarantee:
-    """A promise from JSON; `where` begins every message."""
+    """A guarantee from JSON; `where` begins every message."""
     entry = _object(found, where, KEYS)
     usual = "approximate" if entry.get("delta") else "pure"
     measure = _choice(Measure, entry.get("measure", usual), f"{where}: measure")
@@ -202,12 +202,12 @@ def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> t
     budget = _object(stated, f"{where}: budget", {"epsilon", "delta", "rho_squared"})
     wanted = "rho_squared" if measure is Measure.ZCDP else "epsilon"
     if wanted not in budget:
-        raise InputError(f"{where}: budget: a {measure} promise needs {wanted!r}")
+        raise InputError(f"{where}: budget: a {measure} guarantee needs {wanted!r}")
     amount = _amount(budget[wanted], f"{where}: budget.{wanted}")
     delta = float(_amount(budget.get("delta", 0), f"{where}: budget.delta"))
     stated_at = "delta" in budget and (delta or "budget" in entry)
     if not 0 <= delta < 1 or (not stated_at if measure is Measure.APPROXIMATE else delta):
-        raise InputError(f"{where}: budget.delta = {delta:g}: only approximate promises have one, in (0, 1)")
+        raise InputError(f"{where}: budget.delta = {delta:g}: only approximate guarantees have one, in (0, 1)")
     shown_as = entry.get("rho" if measure is Measure.ZCDP else "epsilon")
     if shown_as is not None and not math.isclose(float(_amount(shown_as, where)), float(amount), rel_tol=1e-9):
         raise InputError(f"{where}: budget.{wanted} = {budget[wanted]}: another number ({shown_as}) stands beside it")

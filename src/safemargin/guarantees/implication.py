@@ -1,9 +1,9 @@
-"""Whether one promise implies another: whatever keeps the first keeps the second.
+"""Whether one guarantee implies another: whatever satisfies the first satisfies the second.
 
-Yes follows from rules for each block. No needs something that keeps the first promise and breaks the second: publishing
-the first one's invariants where the second compares data sets that differ in them; noise that uses the first budget up;
-noise that the second measure does not bound. Such noise exists where two data sets that agree on all invariants are
-finitely far apart, which is taken for granted unless the invariants fix the data. All else is not known.
+Yes follows from rules for each block. No needs something that satisfies the first guarantee and breaks the second:
+publishing the first one's invariants where the second compares data sets that differ in them; noise that uses the
+first budget up; noise that the second measure does not bound. Such noise exists where two data sets that agree on all
+invariants are finitely far apart, which is taken for granted unless the invariants fix the data. All else is not known.
 """
 
 import math
@@ -25,14 +25,14 @@ FINITE = (Distance.HAMMING, Distance.ADD_REMOVE, Distance.FROZEN)
 
 
 def implies(one: Guarantee, other: Guarantee) -> Determined:
-    """Whether everything that keeps the first promise keeps the second; None if that is not known."""
+    """Whether everything that satisfies the first guarantee satisfies the second; None if that is not known."""
     one, other = plain(one), plain(other)
-    if promises_nothing(other):
-        return Determined(True, "the other promises nothing")
+    if is_empty(other):
+        return Determined(True, "the other guarantees nothing")
     if one.flavour == other.flavour and one.budget == other.budget and _vary_alike(one, other):
         return Determined(True, "they are the same")
-    if promises_nothing(one):
-        return Determined(False, "it promises nothing itself")
+    if is_empty(one):
+        return Determined(False, "it guarantees nothing itself")
     if one.budget is None or other.budget is None:
         return Determined(None, "one of the budgets is not known")
     if math.inf in (one.budget, other.budget):
@@ -54,7 +54,7 @@ def implies(one: Guarantee, other: Guarantee) -> Determined:
 
 
 def plain(guarantee: Guarantee) -> Guarantee:
-    """The same promise; an epsilon at delta 0 is one of pure differential privacy."""
+    """The same guarantee; an epsilon at delta 0 is one of pure differential privacy."""
     exact = guarantee.measure is Measure.APPROXIMATE and not guarantee.delta
     return replace(guarantee, measure=Measure.PURE) if exact else guarantee
 
@@ -75,7 +75,7 @@ def _vary_alike(one: Guarantee, other: Guarantee) -> bool:
 
 
 def _compared(witness: Witness | None, other: Guarantee) -> bool:
-    """Whether the promise says anything about two such data sets: an approximate one does if they are one apart."""
+    """Whether the guarantee says anything about two such data sets: an approximate one does if they are one apart."""
     if other.measure is not Measure.APPROXIMATE or not other.invariants:
         return True
     if witness is None or other.change.distance is Distance.ADD_REMOVE:
@@ -83,7 +83,7 @@ def _compared(witness: Witness | None, other: Guarantee) -> bool:
     return (Counter(witness.one) - Counter(witness.other)).total() == 1
 
 
-def promises_nothing(guarantee: Guarantee) -> bool:
+def is_empty(guarantee: Guarantee) -> bool:
     """Whether anything keeps it: no measure, an infinite budget, or invariants that fix the data themselves."""
     if guarantee.measure is Measure.NONE or (guarantee.budget == math.inf and not guarantee.varies):
         return True
@@ -137,7 +137,7 @@ def facts_between(one: Population, other: Population) -> Population:
 
 
 def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
-    """A budget that the first promise implies in the measure of the second, for changes `factor` times as large."""
+    """A budget that the first guarantee implies in the measure of the second, for changes `factor` times as large."""
     if one.budget is None or other.budget is None:
         return None
     budget, kind = one.budget, (one.measure, other.measure)
@@ -193,16 +193,16 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
     if one.varies:
         lost = swapping_of(one) is not None and _compared(None, other)
         if lost or (exact and not within(mine, theirs)):
-            return Determined(False, f"there are data for which it promises less than {other.amount}")
-        return Determined(None, "not known how much it promises for other data")
+            return Determined(False, f"there are data for which it guarantees less than {other.amount}")
+        return Determined(None, "not known how much it guarantees for other data")
     if other.varies:
         swapping = swapping_of(other)
         least = 0.0 if swapping is None else swap_epsilon(swapping.rate, 2)
         if within(mine, least):
-            return Determined(True, f"{float(mine):.6g} is at most what the other promises for any data")
+            return Determined(True, f"{float(mine):.6g} is at most what the other guarantees for any data")
         if exact and not within(mine, theirs):
             return Determined(False, f"{words} for the data at hand")
-        return Determined(None, "not known how much the other promises for other data")
+        return Determined(None, "not known how much the other guarantees for other data")
     if within(mine, theirs):
         return Determined(True, f"{words} in one flavour")
     if exact and one.measure is not Measure.APPROXIMATE or _lost_by_response(one, other, theirs):
@@ -218,7 +218,7 @@ def _both_vary(one: Guarantee, other: Guarantee, facts: Population) -> Determine
 
 
 def _lost_by_response(one: Guarantee, other: Guarantee, most: Amount) -> bool:
-    """Whether randomised response about one data set keeps the first promise and breaks the second.
+    """Whether randomised response about one data set satisfies the first guarantee and breaks the second.
 
     It needs a pair at distance one, so it is only looked at where there are no invariants.
     """

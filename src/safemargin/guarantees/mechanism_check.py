@@ -1,4 +1,4 @@
-"""A claimed promise held against a small mechanism whose laws are listed: whether it holds, is tight or is violated."""
+"""Compare a claimed guarantee with a small mechanism whose laws are listed: it holds, is tight or is violated."""
 
 import math
 from collections import Counter
@@ -33,11 +33,11 @@ class Verified:
 
     @property
     def loss(self) -> float:
-        """The largest loss of all universes, in the measure of the promise."""
+        """The largest loss of all universes, in the measure of the guarantee."""
         return self.in_measure(self.worst)
 
     def in_measure(self, universe: str) -> float:
-        """The loss of one universe in the measure of the promise."""
+        """The loss of one universe in the measure of the guarantee."""
         return self.rho_squared[universe] if self.rho_squared else self.losses[universe].value
 
     @property
@@ -47,20 +47,20 @@ class Verified:
 
 
 def check_mechanism(mechanism: Mechanism) -> Verified:
-    """Compute the exact loss of a mechanism in every universe, and hold its promise against it.
+    """Compute the exact loss of a mechanism in every universe, and hold its guarantee against it.
 
     In rho squared, the supremum over orders is searched: what is found violated is, what holds does so numerically.
     """
-    promise = mechanism.promise
-    if promise.measure not in (Measure.PURE, Measure.ZCDP):
-        raise InputError(f"promise: measure = {promise.measure}: only pure and zcdp promises are checked")
+    guarantee = mechanism.guarantee
+    if guarantee.measure not in (Measure.PURE, Measure.ZCDP):
+        raise InputError(f"guarantee: measure = {guarantee.measure}: only pure and zcdp guarantees are checked")
     universes = _universes(mechanism)
     pairs = sum(len(members) * (len(members) - 1) // 2 for members in universes.values())
-    if pairs > MOST_PAIRS[promise.measure]:
-        raise TooLargeError(f"{pairs:,} pairs of data sets to compare; at most {MOST_PAIRS[promise.measure]:,} are")
+    if pairs > MOST_PAIRS[guarantee.measure]:
+        raise TooLargeError(f"{pairs:,} pairs of data sets to compare; at most {MOST_PAIRS[guarantee.measure]:,} are")
     apart = _distance(mechanism)
-    if promise.measure is Measure.PURE:
-        budget = None if promise.budget is None else float(promise.budget)
+    if guarantee.measure is Measure.PURE:
+        budget = None if guarantee.budget is None else float(guarantee.budget)
         found = check(mechanism.laws, universes, apart, lambda _: budget)
         losses = {str(name): loss for name, loss in found.losses.items()}
         worst = max(losses, key=lambda name: losses[name].value)
@@ -72,7 +72,7 @@ def check_mechanism(mechanism: Mechanism) -> Verified:
     squared = {name: zcdp_loss(each, apart) for name, each in laws.items()}
     worst = max(squared, key=lambda name: squared[name][0])
     rho = {name: value for name, (value, _) in squared.items()}
-    return Verified(mechanism, _verdict(rho[worst], promise.budget), losses, rho, worst, squared[worst][1])
+    return Verified(mechanism, _verdict(rho[worst], guarantee.budget), losses, rho, worst, squared[worst][1])
 
 
 def _verdict(loss: float, budget: Fraction | float | None) -> Holds | None:
@@ -86,7 +86,7 @@ def _verdict(loss: float, budget: Fraction | float | None) -> Holds | None:
 def _universes(mechanism: Mechanism) -> dict[Hashable, tuple[str, ...]]:
     if mechanism.universes is not None:
         return dict(mechanism.universes.items())
-    values = [_statistic(each, mechanism.variables) for each in mechanism.promise.invariants]
+    values = [_statistic(each, mechanism.variables) for each in mechanism.guarantee.invariants]
 
     def key(name: str) -> Hashable:
         return tuple(value(mechanism.data[name]) for value in values)
@@ -99,9 +99,9 @@ def _statistic(
 ) -> Callable[[tuple[Record, ...]], frozenset[tuple[Hashable, int]]]:
     """The value of an invariant; counts of every kind of record are counts of the records of the file."""
     if invariant.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST):
-        raise InputError(f"promise: {invariant}: cannot be computed from records; list the universes instead")
+        raise InputError(f"guarantee: {invariant}: cannot be computed from records; list the universes instead")
     if missing := next((name for name in invariant.by if name not in variables), None):
-        raise InputError(f"promise: {invariant}: there is no variable {missing!r}; they are {', '.join(variables)}")
+        raise InputError(f"guarantee: {invariant}: there is no variable {missing!r}; they are {', '.join(variables)}")
     places = [variables.index(name) for name in invariant.by]
     least = invariant.least if invariant.fixes is Fixes.AT_LEAST else None
 
@@ -115,7 +115,7 @@ def _statistic(
 
 
 def _distance(mechanism: Mechanism) -> Metric[str]:
-    kind, data = mechanism.promise.change.distance, mechanism.data
+    kind, data = mechanism.guarantee.change.distance, mechanism.data
     if kind is Distance.HAMMING:
         return lambda one, other: hamming(data[one], data[other])
     if kind is Distance.ADD_REMOVE:
@@ -127,8 +127,8 @@ def _distance(mechanism: Mechanism) -> Metric[str]:
         frozen = frozen_hamming(lambda record: isinstance(record, tuple) and record[place] == "yes")
         return lambda one, other: frozen(data[one], data[other])
     if kind is Distance.FROZEN:
-        raise InputError(f"promise: change.distance = frozen: needs a variable {IMPUTED!r} that is 'yes' or 'no'")
-    raise InputError(f"promise: change.distance = {kind}: must be hamming, add_remove or frozen")
+        raise InputError(f"guarantee: change.distance = frozen: needs a variable {IMPUTED!r} that is 'yes' or 'no'")
+    raise InputError(f"guarantee: change.distance = {kind}: must be hamming, add_remove or frozen")
 
 
 IMPUTED = "imputed"

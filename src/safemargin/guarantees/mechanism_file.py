@@ -1,4 +1,4 @@
-"""A small mechanism as a JSON file: data sets, the law of the output for each, and the promise that is claimed."""
+"""A small mechanism as a JSON file: data sets, the law of the output for each, and the guarantee that is claimed."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from safemargin.core import Guarantee, InputError, exact_number, parsed
 from safemargin.guarantees.guarantee_file import guarantee_from
 
 Record = tuple[str, ...]
-KEYS = {"variables", "data", "promise", "universes"}
+KEYS = {"variables", "data", "guarantee", "universes"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Mechanism:
     variables: tuple[str, ...]
     data: Mapping[str, tuple[Record, ...]]
     laws: Mapping[str, Mapping[str, Fraction]]
-    promise: Guarantee
+    guarantee: Guarantee
     universes: Mapping[str, tuple[str, ...]] | None = None
 
 
@@ -43,9 +43,9 @@ def read_mechanism(path: Path) -> Mechanism:
         laws[name] = _law(given["law"], f"{where}.law")
     if not data:
         raise InputError(f"{path}: data: name at least one data set")
-    promise = guarantee_from(entry.get("promise"), f"{path}: promise")
+    guarantee = guarantee_from(entry.get("guarantee"), f"{path}: guarantee")
     if entry.get("universes") is None:
-        return Mechanism(variables, data, laws, promise)
+        return Mechanism(variables, data, laws, guarantee)
     universes = {
         name: _texts(members, f"{path}: universes.{name}")
         for name, members in _object(entry["universes"], f"{path}: universes").items()
@@ -53,7 +53,7 @@ def read_mechanism(path: Path) -> Mechanism:
     for name, members in universes.items():
         if missing := next((each for each in members if each not in data), None):
             raise InputError(f"{path}: universes.{name}: there is no data set {missing!r}")
-    return Mechanism(variables, data, laws, promise, universes)
+    return Mechanism(variables, data, laws, guarantee, universes)
 
 
 def _object(found: object, where: str) -> Mapping[str, object]:

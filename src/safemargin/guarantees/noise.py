@@ -12,7 +12,7 @@ CHOICE = 0.5
 """The part of `epsilon_max` that goes to the choice of noised groups."""
 
 PLAIN = 0.95
-"""Noise that leaves so many counts as they are promises nothing."""
+"""Noise that leaves so many counts as they are guarantees nothing."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ def noise_budget(
 
 
 def check_noise(schema: Schema, axes: int, covers_everybody: bool, target: Target) -> None:
-    """Refuse noise so small that it would promise nothing, if it falls on all of `axes`."""
+    """Refuse noise so small that it would guarantee nothing, if it falls on all of `axes`."""
     budget = noise_budget(schema, max(axes, 1), covers_everybody, target, choice_epsilon(axes, target.epsilon_max))
     if budget.unchanged > PLAIN:
         raise InputError(
             f"target.epsilon_max = {target.epsilon_max:g}: {budget.unchanged:.1%} of noised counts would be the true "
-            "ones, which promises nothing; lower it, or protect by merge or suppress"
+            "ones, which guarantees nothing; lower it, or protect by merge or suppress"
         )
 
 
@@ -91,7 +91,7 @@ def one_count_suffices(schema: Schema, covers_everybody: bool) -> bool:
 def is_vacuous(table: Table, axis: str, flagged: Sequence[Group]) -> bool:
     """Whether no two people of different flagged groups agree on every other axis.
 
-    Then no exchange of two answers leaves the exact counts as they are, and a promise about such exchanges is empty.
+    Then no exchange of two answers leaves the exact counts as they are, and a guarantee about such exchanges is empty.
     """
     if not table.knows_composition:
         return False

@@ -17,7 +17,7 @@ def read_product(path: Path) -> Product:
     attributes = _table(found.get("queries", {}), f"{path}: queries")
     for name, listed in attributes.items():
         if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
-            raise InputError(f"{path}: queries.{name}: must list the attributes that the query tells apart")
+            raise InputError(f"{path}: queries.{name}: must list the attributes that the query distinguishes")
     levels = found.get("levels", [])
     if not isinstance(levels, list) or not levels:
         raise InputError(f"{path}: levels: name at least one, from the whole down")

@@ -1,4 +1,4 @@
-"""Promises for readers: one with its derivation, two block by block, several side by side."""
+"""Guarantees for readers: one with its derivation, two block by block, several side by side."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -37,9 +37,9 @@ STANDING_STYLES = {
     Standing.INCOMPARABLE: "yellow",
     Standing.UNKNOWN: "yellow",
 }
-SCALES = "These budgets are on one scale only where all other columns agree: do not rank promises by them."
+SCALES = "These budgets are on one scale only where all other columns agree: do not rank guarantees by them."
 ANSWERS = {True: "yes", False: "no", None: "not known"}
-COLUMNS = ("promise", "measure", "change", "invariants", "budget")
+COLUMNS = ("guarantee", "measure", "change", "invariants", "budget")
 
 
 def contrast_document(found: Contrast) -> Document:
@@ -60,7 +60,7 @@ def contrast_document(found: Contrast) -> Document:
 
 
 def show_contrast(console: Console, found: Contrast) -> None:
-    """Two promises block by block, and what follows."""
+    """Two guarantees block by block, and what follows."""
     one, other = found.one.mechanism, found.other.mechanism
     if one == other:
         one, other = f"the first ({one})", f"the second ({other})"
@@ -74,10 +74,10 @@ def show_contrast(console: Console, found: Contrast) -> None:
         )
     )
     words = {
-        Standing.EQUAL: f"{one} and {other} promise the same.",
-        Standing.STRONGER: f"Whatever keeps the promise of {one} keeps that of {other}.",
-        Standing.WEAKER: f"Whatever keeps the promise of {other} keeps that of {one}.",
-        Standing.INCOMPARABLE: f"Neither promise implies the other: {one} and {other} cannot be ranked.",
+        Standing.EQUAL: f"{one} and {other} guarantee the same.",
+        Standing.STRONGER: f"Whatever satisfies the guarantee of {one} satisfies that of {other}.",
+        Standing.WEAKER: f"Whatever satisfies the guarantee of {other} satisfies that of {one}.",
+        Standing.INCOMPARABLE: f"Neither guarantee implies the other: {one} and {other} cannot be ranked.",
         Standing.UNKNOWN: f"What is known does not rank {one} and {other}.",
     }
     console.print(Text(f"\nOverall {found.overall}. {words[found.overall]}"))
@@ -91,7 +91,7 @@ def beside_document(guarantees: Sequence[Guarantee], delta: float) -> Document:
     """The document of `guarantee beside --json`."""
     return {
         "schema": SCHEMA,
-        "promises": [
+        "guarantees": [
             {
                 **dict(zip(COLUMNS, row, strict=True)),
                 "remarks": list(each.remarks),
@@ -106,16 +106,16 @@ def beside_document(guarantees: Sequence[Guarantee], delta: float) -> Document:
 
 
 def show_beside(console: Console, guarantees: Sequence[Guarantee], delta: float) -> None:
-    """Promises side by side, how each stands to each, and what they leave out."""
+    """Guarantees side by side, how each stands to each, and what they leave out."""
     console.print(grid(("", *COLUMNS), [[str(n), *row] for n, row in enumerate(side_by_side(guarantees, delta), 1)]))
-    console.print(Text("\nThe promise of the row, to that of the column"))
+    console.print(Text("\nThe guarantee of the row, to that of the column"))
     console.print(grid(["", *map(str, range(1, len(guarantees) + 1))], standings(guarantees)))
     for line in (*implications(guarantees), *leftovers(guarantees)):
         console.print(Text(line))
 
 
 def standings(guarantees: Sequence[Guarantee]) -> list[list[str]]:
-    """How every promise stands to every other; rows and columns are numbered from one."""
+    """How every guarantee stands to every other; rows and columns are numbered from one."""
     return [
         [str(n), *("-" if one is other else str(contrast(one, other).overall) for other in guarantees)]
         for n, one in enumerate(guarantees, 1)
@@ -123,7 +123,7 @@ def standings(guarantees: Sequence[Guarantee]) -> list[list[str]]:
 
 
 def implications(guarantees: Sequence[Guarantee]) -> list[str]:
-    """Which promise implies which, and why or why not."""
+    """Which guarantee implies which, and why or why not."""
     numbered = list(enumerate(guarantees, 1))
     return [
         f"{n} implies {m}: {ANSWERS[found.answer]}; {found.why}."
@@ -134,7 +134,7 @@ def implications(guarantees: Sequence[Guarantee]) -> list[str]:
 
 
 def leftovers(guarantees: Sequence[Guarantee]) -> list[str]:
-    """What readers of a table of promises have to know: budgets on other scales, remarks, promises of nothing."""
+    """What readers of a table of guarantees have to know: budgets on other scales, remarks, guarantees of nothing."""
     found = [SCALES] if len({each.flavour for each in guarantees}) > 1 else []
     found += [words for each in guarantees for words in empty(each)]
     found += [
@@ -145,34 +145,34 @@ def leftovers(guarantees: Sequence[Guarantee]) -> list[str]:
 
 
 def beside_page(guarantees: Sequence[Guarantee], delta: float) -> str:
-    """Promises side by side as a page."""
-    title = "Promises side by side"
+    """Guarantees side by side as a page."""
+    title = "Guarantees side by side"
     numbered = [[n, *row] for n, row in enumerate(side_by_side(guarantees, delta), 1)]
     names = [str(n) for n in range(1, len(guarantees) + 1)]
     body = joined(
         [
-            section("What is promised", table(["no.", *COLUMNS], numbered), points(leftovers(guarantees))),
+            section("What is guaranteed", table(["no.", *COLUMNS], numbered), points(leftovers(guarantees))),
             section(
                 "Which implies which",
-                paragraphs("How the promise of the row stands to that of the column."),
+                paragraphs("How the guarantee of the row stands to that of the column."),
                 table(["no.", *names], standings(guarantees)),
                 points(implications(guarantees)),
             ),
             section("Why", *(derived_list(each) for each in guarantees)),
         ]
     )
-    head = element("header", element("h1", title), paragraphs(f"{len(guarantees)} promises about odds."))
+    head = element("header", element("h1", title), paragraphs(f"{len(guarantees)} guarantees about odds."))
     return whole_page(title, head, body)
 
 
 def derived_list(guarantee: Guarantee) -> Html:
-    """The tree of rules behind a promise, folded."""
+    """The tree of rules behind a guarantee, folded."""
     lines = "\n".join(derivation(guarantee, indent=0))
     return element("details", element("summary", guarantee.mechanism), element("pre", lines))
 
 
 def show_guarantee(console: Console, guarantee: Guarantee, depth: int | None = None) -> None:
-    """One promise in words, and the tree of what it rests on."""
+    """One guarantee in words, and the tree of what it rests on."""
     per = "" if guarantee.budget is None else f" per {guarantee.change}"
     console.print(Text(f"{guarantee.mechanism}: {guarantee.amount}{per}"))
     if guarantee.statement:
@@ -197,7 +197,7 @@ def derivation(guarantee: Guarantee, depth: int | None = None, indent: int = 1) 
 
 
 def side_by_side(guarantees: Sequence[Guarantee], delta: float = 1e-10) -> list[list[str]]:
-    """One row per promise with the columns in `COLUMNS`."""
+    """One row per guarantee with the columns in `COLUMNS`."""
     return [
         [
             each.mechanism,
@@ -334,11 +334,11 @@ def show_checked(console: Console, found: Checked[object, object], claimed: floa
     """What the verifier found, with the pair of data sets that loses most."""
     size = sum(each.size for each in found.losses.values())
     verb = {"holds": "holds", "tight": "holds and is tight", "violated": "is violated"}[str(found.verdict)]
-    console.print(Text(f"{plural(size, 'data set')} to be told apart. Exact loss {_epsilon(exact)}."))
+    console.print(Text(f"{plural(size, 'data set')} to distinguish. Exact loss {_epsilon(exact)}."))
     if claimed is None:
-        console.print(Text("Theorem 1 promises nothing where rates differ."))
+        console.print(Text("Theorem 1 guarantees nothing where rates differ."))
     else:
-        console.print(Text(f"The promise of epsilon {_epsilon(claimed)} {verb}."))
+        console.print(Text(f"The guarantee of epsilon {_epsilon(claimed)} {verb}."))
     if size < 2:
         console.print(Text("The margins leave one data set only: they tell everything, and nothing is protected."))
     elif not any(each.neighbours for each in found.losses.values()):

@@ -1,4 +1,4 @@
-"""Rules that make promises from promises: each answer names its rule and keeps what it came from."""
+"""Rules that make guarantees from guarantees: each answer names its rule and keeps what it came from."""
 
 import math
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[I
 
 
 def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
-    """The promise of publishing all of `parts`, about the same records.
+    """The guarantee of publishing all of `parts`, about the same records.
 
     Each part is first carried to the common refinement of their invariants. Parts that are about other data sets, other
     units or another measure are refused: say which conversion is meant.
@@ -66,14 +66,14 @@ def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
                     "convert one of them first"
                 )
         if part.measure is Measure.NONE:
-            raise InputError(f"{mechanism}: {part.mechanism} promises nothing that could be added")
+            raise InputError(f"{mechanism}: {part.mechanism} guarantees nothing that could be added")
         source = part.rule.removeprefix(DERIVED)
         if source != part.rule and source not in _mechanisms(parts):
             raise InputError(f"{mechanism}: {part.mechanism} is computed from {source}, which is not counted")
         if part.budget is None:
             raise InputError(f"{mechanism}: the budget of {part.mechanism} is not known, so it cannot be added")
     if (delta := math.fsum(part.delta for part in parts)) >= 1:
-        raise InputError(f"{mechanism}: the deltas add up to {delta:g}, which promises nothing")
+        raise InputError(f"{mechanism}: the deltas add up to {delta:g}, which guarantees nothing")
     together = tuple(dict.fromkeys(each for part in parts for each in part.invariants))
     carried = tuple(part if set(part.invariants) == set(together) else refine(part, together) for part in parts)
     return replace(
@@ -94,7 +94,7 @@ def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
 
 
 def post_process(source: Guarantee, mechanism: str) -> Guarantee:
-    """The same promise for whatever is computed from what `source` published, and from nothing else."""
+    """The same guarantee for whatever is computed from what `source` published, and from nothing else."""
     return replace(source, mechanism=mechanism, statement="", rule="post-processing", premises=(source,), remarks=())
 
 
@@ -118,21 +118,21 @@ def derive(source: Guarantee, mechanism: str) -> Guarantee:
 
 
 def chained(first: Guarantee, then: Guarantee) -> Guarantee:
-    """The promise of a protection on top of another of a different flavour, as noise on a table of swapped records.
+    """The guarantee of a protection on top of another of a different flavour, as noise on a table of swapped records.
 
-    The second one hides some of what the first one kept exact; what both promise without these invariants is an open
-    question. Among data that agree on them, the promise of the first is kept: the second looks at its output only.
+    The second one hides some of what the first one kept exact; what both guarantee without these invariants is an open
+    question. Among data that agree on them, the guarantee of the first is kept: the second looks at its output only.
     """
-    kept = f"What {first.mechanism} promised is kept ({first.amount}, among data that agree on its invariants)."
+    kept = f"What {first.mechanism} guaranteed is kept ({first.amount}, among data that agree on its invariants)."
     return replace(
         first,
         mechanism=f"{first.mechanism}, then {then.mechanism}",
         statement=f"{then.mechanism[:1].upper()}{then.mechanism[1:]} was applied to what {first.mechanism} gave. What "
-        "the two promise together is not known.",
+        "the two guarantee together is not known.",
         budget=None,
         invariants=(),
         varies="",
-        rule="none: what protections of different flavours promise one after the other is open",
+        rule="none: what protections of different flavours guarantee one after the other is open",
         premises=(first, then),
         remarks=() if first.budget is None or math.isinf(first.budget) else (kept,),
         rate=None,
@@ -140,7 +140,7 @@ def chained(first: Guarantee, then: Guarantee) -> Guarantee:
 
 
 def publish_invariants(like: Guarantee, invariants: Sequence[Invariant], mechanism: str) -> Guarantee:
-    """Publishing statistics that are fixed costs nothing; refused if the promise does not fix them."""
+    """Publishing statistics that are fixed costs nothing; refused if the guarantee does not fix them."""
     for each in invariants:
         if determined(each, like.invariants, like.population).answer is not True:
             raise InputError(f"{mechanism}: {each} is not fixed by {like.mechanism}, so it is not free")
@@ -161,7 +161,7 @@ def publish_invariants(like: Guarantee, invariants: Sequence[Invariant], mechani
 
 
 def refine(source: Guarantee, invariants: Sequence[Invariant]) -> Guarantee:
-    """The promise on finer universes: among data sets that agree on more, it still holds (Proposition 5)."""
+    """The guarantee on finer universes: among data sets that agree on more, it still holds (Proposition 5)."""
     wanted = tuple(dict.fromkeys(invariants))
     for each in source.invariants:
         if determined(each, wanted, source.population).answer is not True:
@@ -171,7 +171,7 @@ def refine(source: Guarantee, invariants: Sequence[Invariant]) -> Guarantee:
 
 
 def multiply(source: Guarantee, times: int, unit: str) -> Guarantee:
-    """The promise to a `unit` whose data stand in up to `times` records."""
+    """The guarantee to a `unit` whose data stand in up to `times` records."""
     if times < 1:
         raise InputError(f"{source.mechanism}: a unit stands in at least one record, not {times}")
     return replace(
@@ -187,7 +187,7 @@ def multiply(source: Guarantee, times: int, unit: str) -> Guarantee:
 
 
 def change_unit(source: Guarantee, unit: str) -> Guarantee:
-    """The promise for another unit of record, by what the population declares about how they hang together."""
+    """The guarantee for another unit of record, by what the population declares about how they hang together."""
     if unit == source.change.unit:
         return source
     factor = unit_factor(source.change, replace(source.change, unit=unit), source.population, source.invariants)
@@ -196,7 +196,7 @@ def change_unit(source: Guarantee, unit: str) -> Guarantee:
         rule = f"one {unit} record changes at most {most} of a {source.change.unit}"
         return replace(multiply(source, factor, unit), rule=rule)
     if source.change.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
-        raise InputError(f"{source.mechanism}: a promise per {source.change} says nothing about a {unit}")
+        raise InputError(f"{source.mechanism}: a guarantee per {source.change} says nothing about a {unit}")
     if any((fact.fine, fact.coarse) == (source.change.unit, unit) and fact.down for fact in source.population.nested):
         raise InputError(
             f"{source.mechanism}: the number of {source.change.unit}s is not among the invariants, and a {unit} that "
@@ -208,12 +208,12 @@ def change_unit(source: Guarantee, unit: str) -> Guarantee:
 
 
 def change_distance(source: Guarantee, distance: Distance) -> Guarantee:
-    """The promise for another way to count changes."""
+    """The guarantee for another way to count changes."""
     if distance is source.change.distance:
         return source
     factor = FACTORS.get((source.change.distance, distance))
     if factor is None:
-        raise InputError(f"{source.mechanism}: a {source.change.distance} promise says nothing for {distance}")
+        raise InputError(f"{source.mechanism}: a {source.change.distance} guarantee says nothing for {distance}")
     return replace(
         source,
         statement="",
@@ -227,11 +227,11 @@ def change_distance(source: Guarantee, distance: Distance) -> Guarantee:
 
 
 def to_zcdp(source: Guarantee) -> Guarantee:
-    """A pure promise as a zero-concentrated one."""
+    """A pure guarantee as a zero-concentrated one."""
     if source.measure is Measure.ZCDP:
         return source
     if source.measure is not Measure.PURE or source.budget is None:
-        raise InputError(f"{source.mechanism}: only a pure promise gives a zero-concentrated one")
+        raise InputError(f"{source.mechanism}: only a pure guarantee gives a zero-concentrated one")
     exact = isinstance(source.budget, Fraction)
     budget: Amount = source.budget * source.budget / 2 if exact else pure_to_zcdp(float(source.budget))
     measure, rule = Measure.ZCDP, "pure to zCDP"
@@ -241,9 +241,9 @@ def to_zcdp(source: Guarantee) -> Guarantee:
 
 
 def to_approximate(source: Guarantee, delta: float, tight: bool = True) -> Guarantee:
-    """A promise shown as epsilon at a delta; to be done last, as such epsilons do not add up well."""
+    """A guarantee shown as epsilon at a delta; to be done last, as such epsilons do not add up well."""
     if source.budget is None or source.measure not in (Measure.PURE, Measure.ZCDP):
-        raise InputError(f"{source.mechanism}: only pure and zero-concentrated promises are converted")
+        raise InputError(f"{source.mechanism}: only pure and zero-concentrated guarantees are converted")
     if not 0 < delta < 1:
         raise InputError(f"delta = {delta}: must lie between 0 and 1")
     budget, rule = float(source.budget), "pure to approximate"

@@ -15,7 +15,7 @@ Margin = Mapping[tuple[Hashable, Hashable], int]
 
 @dataclass(frozen=True)
 class SwapBudget:
-    """What swapping at `rate` promises in a universe, which its two margins name.
+    """What swapping at `rate` guarantees in a universe, which its two margins name.
 
     >>> budget = SwapBudget(Fraction(1, 2))
     >>> budget.factor({("north", "owned"): 2, ("north", "rented"): 1}, {("north", "east"): 3})
@@ -52,7 +52,7 @@ def margins_of(records: Iterable[Sequence[Hashable]]) -> tuple[Margin, Margin]:
 
 @dataclass(frozen=True)
 class Swapping:
-    """A promise of swapping: its rate, the variables that part the strata, and all variables of a record."""
+    """A guarantee of swapping: its rate, the variables that part the strata, and all variables of a record."""
 
     rate: Fraction
     match: frozenset[str]
@@ -65,7 +65,7 @@ class Swapping:
 
 
 def swapping_of(guarantee: Guarantee) -> Swapping | None:
-    """What a promise says about swapping, if it is one of swapping: two tables that share the strata."""
+    """What a guarantee says about swapping, if it is one of swapping: two tables that share the strata."""
     tables = [each for each in guarantee.invariants if each.fixes is Fixes.COUNTS]
     if guarantee.rate is None or not 0 < guarantee.rate < 1 or guarantee.measure is not Measure.PURE:
         return None

@@ -85,7 +85,7 @@ class Curves:
 
     def __post_init__(self) -> None:
         if len(self.strata) > len(COLOURS):
-            raise InputError(f"largest stratum: at most {len(COLOURS)} can be told apart in one picture")
+            raise InputError(f"largest stratum: at most {len(COLOURS)} can be distinguished in one picture")
         for each in self.strata:
             best_rate(each.size)  # refuses sizes that a stratum cannot have
 
@@ -263,7 +263,7 @@ def _two_digits(epsilon: float) -> str:
 
 
 def rate_document(rate: Rate, largest: int, wanted: float | None = None) -> Document:
-    """What a swap rate promises; where it was found for a `wanted` epsilon, that one is told."""
+    """What a swap rate guarantees; where it was found for a `wanted` epsilon, that one is told."""
     epsilon = swap_epsilon(rate, largest) if wanted is None else wanted
     best, least = best_rate(largest) if largest else (None, 0.0)
     bounded = largest > 0 and 0 < rate < 1
@@ -283,7 +283,7 @@ def rate_document(rate: Rate, largest: int, wanted: float | None = None) -> Docu
 
 
 def show_rate(console: Console, rate: Rate, largest: int) -> None:
-    """What a swap rate promises, in words."""
+    """What a swap rate guarantees, in words."""
     epsilon = swap_epsilon(rate, largest)
     if largest == 0:
         console.print(Text("epsilon 0: no stratum holds two different records, so nothing is exchanged or protected."))
@@ -310,7 +310,7 @@ def hardest_words(rate: Rate, largest: int) -> str:
 
 
 def show_rates(console: Console, epsilon: float, largest: int) -> None:
-    """The two rates that promise an epsilon."""
+    """The two rates that guarantee an epsilon."""
     low, high = map(rate_words, rates_for(epsilon, largest))
     stratum = f"{largest:,} records in the largest stratum"
     console.print(Text(f"epsilon {epsilon:g} with {stratum}: rate {low} or {high}"))

@@ -1,4 +1,4 @@
-"""What permutation swapping promises: epsilon from the swap rate and the largest stratum, and back.
+"""What permutation swapping guarantees: epsilon from the swap rate and the largest stratum, and back.
 
 Bailie, Gong and Meng, "A Refreshment Stirred, Not Shaken", Theorems 1, 3 and 4. Where its text slips, what is computed
 here was checked by enumeration (see the tests).
@@ -144,7 +144,7 @@ def log_derangements(items: int) -> float:
 
 @dataclass(frozen=True)
 class Tightness:
-    """What the theorem promises, and what no analysis can undercut for some data: `lower` is reached."""
+    """What the theorem guarantees, and what no analysis can undercut for some data: `lower` is reached."""
 
     epsilon: float
     lower: float

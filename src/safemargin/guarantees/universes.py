@@ -1,4 +1,4 @@
-"""Which data sets a promise compares, on domains that can be listed: universes made, moved and held against laws.
+"""Which data sets a guarantee compares, on domains that can be listed: universes made, moved and held against laws.
 
 Universes are named lists of data sets. They may overlap, and need not hold every data set.
 """
@@ -63,7 +63,7 @@ def carried(
     budgets: Callable[[Hashable], Budget],
     finer: Mapping[Hashable, Iterable[Data]],
 ) -> dict[Hashable, Budget]:
-    """What budgets on universes promise on finer ones: the least of those that hold all of one (Proposition 5).
+    """What budgets on universes guarantee on finer ones: the least of those that hold all of one (Proposition 5).
 
     >>> carried({"all": [1, 2, 3], "few": [1, 2]}, {"all": 2.0, "few": 1.0}.__getitem__, {"a": [1, 2], "b": [3]})
     {'a': 1.0, 'b': 2.0}

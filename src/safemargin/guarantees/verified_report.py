@@ -10,9 +10,9 @@ from safemargin.guarantees.mechanism_check import Verified
 from safemargin.ui import SCHEMA, Document, finite, grid
 
 VERBS = {
-    Holds.HOLDS: "The promise holds",
-    Holds.TIGHT: "The promise holds and is tight",
-    Holds.VIOLATED: "The promise is violated",
+    Holds.HOLDS: "The guarantee holds",
+    Holds.TIGHT: "The guarantee holds and is tight",
+    Holds.VIOLATED: "The guarantee is violated",
     None: "No budget is claimed",
 }
 
@@ -23,8 +23,10 @@ def verified_document(found: Verified) -> Document:
     return {
         "schema": SCHEMA,
         "verdict": None if found.verdict is None else str(found.verdict),
-        "measure": str(found.mechanism.promise.measure),
-        "claimed": None if found.mechanism.promise.budget is None else finite(float(found.mechanism.promise.budget)),
+        "measure": str(found.mechanism.guarantee.measure),
+        "claimed": None
+        if found.mechanism.guarantee.budget is None
+        else finite(float(found.mechanism.guarantee.budget)),
         "loss": finite(found.loss),
         "universes": {
             name: {"data_sets": loss.size, "neighbours": loss.neighbours, "loss": finite(found.in_measure(name))}
@@ -47,9 +49,9 @@ def verified_document(found: Verified) -> Document:
 
 def show_verified(console: Console, found: Verified) -> None:
     """The verdict, the loss of every universe, and the pair that loses most."""
-    promise = found.mechanism.promise
+    guarantee = found.mechanism.guarantee
     name = "rho²" if found.rho_squared else "epsilon"
-    console.print(Text(f"{VERBS[found.verdict]}: {promise.amount} claimed, {name} = {_shown(found.loss)} found."))
+    console.print(Text(f"{VERBS[found.verdict]}: {guarantee.amount} claimed, {name} = {_shown(found.loss)} found."))
     rows = [
         [each, f"{loss.size:,}", f"{loss.neighbours:,}", _shown(found.in_measure(each))]
         for each, loss in found.losses.items()

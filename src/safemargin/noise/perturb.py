@@ -34,7 +34,7 @@ def perturb(
     """Count the records in `path` by the axes, and add the noise that their keys pick in `table`.
 
     Keys are those in a column (decimals from 0 to 1, or whole numbers below `whole`), or hashes of ids with the secret.
-    With `after`, the records are the output of a mechanism that promised this: what both promise together is not known.
+    With `after`, the records are the output of a mechanism with this guarantee; their joint guarantee is unknown.
     """
     _check_call(columns, secret)
     if after is not None:
@@ -81,13 +81,13 @@ def _check_call(columns: Columns, secret: Path | None) -> None:
 
 
 def _check_after(path: Path, columns: Columns, after: Guarantee) -> None:
-    """Columns that the first mechanism did not have were joined to its output later: its promise is not about them."""
+    """Reject columns that were joined to the output of the first mechanism: its guarantee is not about them."""
     about = after.population
     known = about.closure(tuple(name for each in about.records for name in each.variables))
     for name in (*columns.axes, columns.key, columns.id, columns.weight):
         if known and name is not None and name not in known:
             raise InputError(
-                f"{path}: column {name!r} is not among those that the promise of {after.mechanism} is about "
+                f"{path}: column {name!r} is not among those that the guarantee of {after.mechanism} is about "
                 f"({', '.join(sorted(known))}); swap the file with it, or leave --after out"
             )
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.core import InputError, OutputError, write_secret
-from safemargin.guarantees.guarantee_file import PROMISE, promise_text, read_guarantee
+from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text, read_guarantee
 from safemargin.io import axes, check_folder, hierarchies, write_folder
 from safemargin.noise.belief_report import beliefs_document, beliefs_page, show_beliefs
 from safemargin.noise.keyed_records import Columns
@@ -124,7 +124,7 @@ def perturb(
     if folder is not None:
         written = {"published/table.csv": perturbed_csv(found), "inside/table.csv": perturbed_csv(found, inside=True)}
         if after is not None:
-            written[f"published/{PROMISE}"] = promise_text(found.guarantee)
+            written[f"published/{GUARANTEE_FILE}"] = guarantee_text(found.guarantee)
         write_folder(folder, {name: text.encode() for name, text in written.items()})
         files = [str(folder / name) for name in written]
     if as_json:

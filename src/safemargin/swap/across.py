@@ -68,7 +68,7 @@ def swap_across_file(
         selected,
         changed,
         {"exchanged": {"within strata": selected - crossing.across, "across strata": crossing.across}},
-        promise(roles, tuple(loose), what, rate, alpha),
+        guarantee(roles, tuple(loose), what, rate, alpha),
         errors,
         other,
         out.name,
@@ -83,7 +83,7 @@ def _check_options(match: Sequence[str], loose: Sequence[str]) -> None:
             raise InputError(f"loose column {name!r}: must be one of those matched on ({', '.join(match) or 'none'})")
 
 
-def promise(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alpha: Fraction) -> Guarantee:
+def guarantee(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alpha: Fraction) -> Guarantee:
     """What stays exact; how much the rest is protected is not known."""
     kind = f"{unit}s"
     return Guarantee(

@@ -1,4 +1,4 @@
-"""Swapping on a small stratum held against what Theorem 1 promises for it."""
+"""Swapping on a small stratum held against what Theorem 1 guarantees for it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -50,13 +50,13 @@ def check_swapping(
     imputed: Sequence[int] = (),
     without: str = "",
 ) -> tuple[Checked[Any, Any], float | None, float]:
-    """What is found for the universe with these margins, what Theorem 1 promises, and the exact loss.
+    """What is found for the universe with these margins, what Theorem 1 guarantees, and the exact loss.
 
-    Rates can be given by held value; Theorem 1 promises nothing then, which is None. Records with held values that are
-    `imputed` are never selected, and data sets that differ in them are not compared. `without` leaves one margin out of
-    the invariants.
+    Rates can be given by held value; Theorem 1 guarantees nothing then, which is None. Records with held values
+    that are `imputed` are never selected, and data sets that differ in them are not compared. `without` leaves one
+    margin out of the invariants.
 
-    >>> found, promised, exact = check_swapping((1, 1, 1), (1, 1, 1), Fraction(1, 10), "one-swap")
+    >>> found, guaranteed, exact = check_swapping((1, 1, 1), (1, 1, 1), Fraction(1, 10), "one-swap")
     >>> str(found.verdict), exact
     ('violated', inf)
     """
@@ -69,14 +69,14 @@ def check_swapping(
     check_work(data)
     laws = _laws(variant, data, rates)
     chosen = [each for each in start if each[0] not in imputed]
-    factor, promised = _promise(rate, chosen)
+    factor, guaranteed = _guarantee(rate, chosen)
     apart = frozen_hamming(lambda record: isinstance(record, tuple) and record[0] in imputed) if imputed else hamming
     found = check(laws, {"stratum": data}, apart, lambda _: factor)
-    return found, promised, found.losses["stratum"].value
+    return found, guaranteed, found.losses["stratum"].value
 
 
-def _promise(rate: Fraction | Sequence[Fraction], records: Sequence[object]) -> tuple[Fraction | None, float | None]:
-    """What Theorem 1 promises for these records, as a factor and as epsilon; nothing where rates differ."""
+def _guarantee(rate: Fraction | Sequence[Fraction], records: Sequence[object]) -> tuple[Fraction | None, float | None]:
+    """What Theorem 1 guarantees for these records, as a factor and as epsilon; nothing where rates differ."""
     if not isinstance(rate, Fraction):
         return None, None
     largest = len(records) if len(set(records)) > 1 else 0

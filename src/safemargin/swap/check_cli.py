@@ -22,7 +22,7 @@ def check(
     without: Annotated[str, typer.Option(help="Invariant that is dropped: held or swapped.")] = "",
     as_json: Json = False,
 ) -> None:
-    """The exact loss of swapping on a small stratum, and whether the promise of Theorem 1 holds there.
+    """The exact loss of swapping on a small stratum, and whether the guarantee of Theorem 1 holds there.
 
     Example: safemargin guarantee check --held 1,1,1 --swapped 1,1,1 --rate 0.1 --variant pairs
     """

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.core import InputError
-from safemargin.guarantees.guarantee_file import PROMISE, promise_text
+from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text
 from safemargin.guarantees.swap_loss import rate_of
 from safemargin.io import axes
 from safemargin.swap.report import show_swapped, swap_page, swapped_document
@@ -22,7 +22,7 @@ def swap(
     match: Annotated[str | None, typer.Option(help="Columns that records must agree on to exchange.")] = None,
     hold: Annotated[str | None, typer.Option(help="Columns that stay; others are left out. Default: all.")] = None,
     rate: Annotated[str | None, typer.Option(help="Swap rate, e.g. 0.05.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="In place of the rate: what is to be promised.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="In place of the rate: what is to be guaranteed.")] = None,
     higher: Annotated[bool, typer.Option("--higher", help="Of the two rates for an epsilon, the higher one.")] = False,
     unit: Annotated[str, typer.Option(help="What a record is: person, household, ...")] = "person",
     household: Annotated[
@@ -33,7 +33,7 @@ def swap(
     file_format: Annotated[str, typer.Option("--format", help=f"{' or '.join(FORMATS)}.")] = "parquet",
     as_json: Json = False,
 ) -> None:
-    """Exchange values between records at random: two tables stay exact, the rest gets a promise.
+    """Exchange values between records at random: two tables stay exact, the rest gets a guarantee.
 
     Example: safemargin swap people.parquet --swap county --match state,size --rate 0.05 --out swapped
     """
@@ -43,7 +43,7 @@ def swap(
         raise InputError("--higher: goes with --epsilon, which has two rates")
 
     def tell(found: Swapped, draft: Path) -> None:
-        write(draft / "published" / PROMISE, promise_text(found.guarantee))
+        write(draft / "published" / GUARANTEE_FILE, guarantee_text(found.guarantee))
         write(draft / "inside" / "report.html", swap_page(f"{file.stem}, swapped", found))
 
     with progress_bar("swapping") as progress:

@@ -1,7 +1,7 @@
 """Permutation swapping that at times leaves the stratum: probabilistic unit matching.
 
 A selected record exchanges within its stratum, but with probability `alpha` among all records of the wide stratum that
-were selected to do so: usually with one of another stratum. What is promised is not known: Theorem 1 is about
+were selected to do so: usually with one of another stratum. What is guaranteed is not known: Theorem 1 is about
 permutations within strata only.
 """
 

@@ -2,8 +2,8 @@
 
 Each selected household changes places with one that agrees on everything matched and lives in another block: with one
 that is selected too if there is one, near before far, and else with the one most at risk. Pairs do not overlap, so many
-tables cannot be reached, and nothing is promised; this is for comparison. How likely a household was to be selected in
-2010 is not public: the rule in `chance` is ours, and has the direction that is public.
+tables cannot be reached, and nothing is guaranteed; this is for comparison. How likely a household was to be selected
+in 2010 is not public: the rule in `chance` is ours, and has the direction that is public.
 
 Which pairs are formed follows from one random order of all households. The law of a small stratum (`pair_law`) goes
 through all orders with this same code.

@@ -62,7 +62,7 @@ class Exchange:
 
 
 def strata(cells: Cells, varies: Callable[[IntArray], bool] | None = None) -> Strata:
-    """The sizes that decide what swapping promises. They follow from the invariants, so they may be published.
+    """The sizes that decide what swapping guarantees. They follow from the invariants, so they may be published.
 
     `varies` tells whether two of some cells, which make a stratum, differ; without it, different cells do.
     """

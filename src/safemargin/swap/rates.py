@@ -1,4 +1,4 @@
-"""Swapping tried at several rates: what each promises, and what it does to the tables. Nothing is published."""
+"""Swapping tried at several rates: what each guarantees, and what it does to the tables. Nothing is published."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

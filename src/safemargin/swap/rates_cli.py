@@ -29,7 +29,7 @@ def swap_rates(
     page: Annotated[Path | None, typer.Option("--out", help="Also write a page with pictures (HTML).")] = None,
     as_json: Json = False,
 ) -> None:
-    """What swapping would do to the tables at several rates, and what each promises; nothing is published.
+    """What swapping would do to the tables at several rates, and what each guarantees; nothing is published.
 
     Example: safemargin swap-rates people.parquet --swap county --match state,size --out rates.html
     """

@@ -1,4 +1,4 @@
-"""Swapping for readers: what a rate promises, and what one run did."""
+"""Swapping for readers: what a rate guarantees, and what one run did."""
 
 from collections.abc import Callable
 
@@ -92,7 +92,7 @@ def swap_page(title: str, found: Swapped, draw: Callable[[Spec], str] = to_svg) 
         "epsilon": f"{found.guarantee.epsilon:.4g}",
         "largest stratum": found.strata.largest,
     }
-    promise = [
+    guarantee = [
         found.guarantee.statement,
         *(f"Unchanged: {each}" for each in found.guarantee.invariants),
         f"Depends on: {found.guarantee.varies}",
@@ -104,7 +104,7 @@ def swap_page(title: str, found: Swapped, draw: Callable[[Spec], str] = to_svg) 
     body = joined(
         [
             section("This run", tiles(figures)),
-            section("What is promised", points(promise)),
+            section("What is guaranteed", points(guarantee)),
             section("Epsilon against the swap rate", picture, paragraphs(CURVE_WORDS)),
             section(f"What happened to {', '.join(found.roles.swap)}", table(columns, rows, columns[1:])),
         ]

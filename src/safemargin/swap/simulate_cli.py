@@ -1,11 +1,11 @@
-"""The commands that swap in ways without a promise, for comparison."""
+"""The commands that swap in ways without a guarantee, for comparison."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from safemargin.guarantees.guarantee_file import PROMISE, promise_text
+from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text
 from safemargin.guarantees.swap_loss import rate_of
 from safemargin.io import axes
 from safemargin.swap.across import swap_across_file
@@ -18,7 +18,7 @@ from safemargin.swap.targeted import Targeting, swap_targeted
 from safemargin.ui import Json, note, out, print_json, progress_bar, write
 
 simulate = typer.Typer(
-    help="Swap records in ways that promise nothing known, to compare them with those that do.",
+    help="Swap records in ways that guarantee nothing known, to compare them with those that do.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -123,7 +123,7 @@ def across(
 
 def _folder(file: Path, folder: Path, file_format: str, run: Simulate) -> Simulated:
     def tell(found: Simulated, inside: Path) -> None:
-        write(inside / PROMISE, promise_text(found.guarantee))
+        write(inside / GUARANTEE_FILE, guarantee_text(found.guarantee))
         write(inside / "report.html", simulated_page(f"{file.stem}: {found.method}, simulated", found))
 
     return run_simulation(folder, file_format, run, tell)

@@ -1,4 +1,4 @@
-"""Swapping without a promise for readers: what one run did, and that it is for comparison only."""
+"""Swapping without a guarantee for readers: what one run did, and that it is for comparison only."""
 
 from collections.abc import Callable, Mapping
 
@@ -31,7 +31,7 @@ from safemargin.ui import (
 
 COLOURS = ("#0072b2", "#e69f00")
 PERMUTATION = "permutation swapping"
-BANNER = "This is a simulation for comparison, not a protection with a promise. It looks at data: keep it inside."
+BANNER = "This is a simulation for comparison, not a protection with a guarantee. It looks at data: keep it inside."
 
 
 def simulated_document(found: Simulated) -> Document:
@@ -97,7 +97,7 @@ def _compared(other: Beside, mine: Guarantee) -> str:
     kept = "the same tables" if same else " and ".join(map(str, other.guarantee.invariants))
     return (
         f"Permutation swapping at a rate of {float(other.rate):.3g} gave {other.changed:,} records another value, "
-        f"keeps {kept} and promises {other.guarantee.amount} per {other.guarantee.change}."
+        f"keeps {kept} and guarantees {other.guarantee.amount} per {other.guarantee.change}."
     )
 
 
@@ -105,7 +105,7 @@ def simulated_page(title: str, found: Simulated, draw: Callable[[Spec], str] = t
     """One page with the picture, for the office."""
     head = element(
         "header",
-        element("p", element("strong", "Nothing is promised. "), BANNER, class_="banner"),
+        element("p", element("strong", "Nothing is guaranteed. "), BANNER, class_="banner"),
         element("h1", title),
         paragraphs(*(line for line in _lines(found) if not line.endswith(" ".join(found.guarantee.remarks)))),
     )
@@ -113,9 +113,9 @@ def simulated_page(title: str, found: Simulated, draw: Callable[[Spec], str] = t
         "records": found.records,
         "selected": found.selected,
         "got another place": found.changed,
-        "promise": found.guarantee.amount,
+        "guarantee": found.guarantee.amount,
     }
-    promise = [
+    guarantee = [
         found.guarantee.statement,
         *found.guarantee.remarks,
         *(f"Unchanged: {each}" for each in found.guarantee.invariants),
@@ -137,7 +137,7 @@ def simulated_page(title: str, found: Simulated, draw: Callable[[Spec], str] = t
     body = joined(
         [
             section("This run", tiles(figures)),
-            section("What is promised", points(promise)),
+            section("What is guaranteed", points(guarantee)),
             section("What happened", figure(draw(counts_chart(found.counts)), CAPTION, fits=True)),
             section(
                 "What it did to tables",

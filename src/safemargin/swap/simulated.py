@@ -1,4 +1,4 @@
-"""Ways to swap that have no promise, for comparison: what one run gives, and the folder it is written to."""
+"""Ways to swap that have no guarantee, for comparison: what one run gives, and the folder it is written to."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from pathlib import Path
 from safemargin.core import Guarantee, IntArray
 from safemargin.io import new_folder
 from safemargin.swap.permutation import Cells, swap
-from safemargin.swap.swap import promise
+from safemargin.swap.swap import guarantee
 from safemargin.swap.tables import Roles, Run, TableError
 
 Simulate = Callable[[Path], "Simulated"]
@@ -17,7 +17,7 @@ Tell = Callable[["Simulated", Path], None]
 
 @dataclass(frozen=True)
 class Beside:
-    """Permutation swapping of the same records, once, at the rate of those that changed: what it promises and does.
+    """Permutation swapping of the same records, once, at the rate of those that changed: what it guarantees and does.
 
     In small strata it changes fewer: nobody is exchanged alone.
     """
@@ -30,7 +30,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Simulated:
-    """One run. It looks at data, and has no promise that would let the result leave.
+    """One run. It looks at data, and has no guarantee that would let the result leave.
 
     `counts` are what happened to records, under a heading each; `errors` are those of tables by area.
     """
@@ -59,7 +59,7 @@ def beside(run: Run, cells: Cells, ids: IntArray, roles: Roles, unit: str, rate:
     run.forget()
     changed = run.apply(cells, ids, swap(cells, rate))
     run.check()
-    return Beside(promise(roles, unit, rate, run.strata(cells, ids)), rate, changed, run.errors_by_area())
+    return Beside(guarantee(roles, unit, rate, run.strata(cells, ids)), rate, changed, run.errors_by_area())
 
 
 def simulate(folder: Path, file_format: str, run: Simulate, tell: Tell) -> Simulated:

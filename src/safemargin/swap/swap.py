@@ -1,4 +1,4 @@
-"""Permutation swapping of a file of records: what is held, what is exchanged, and what that promises.
+"""Permutation swapping of a file of records: what is held, what is exchanged, and what that guarantees.
 
 The database counts equal records, `mechanisms.swapping` draws, and the database applies the exchange. What leaves is a
 table, or records in the order of their values: the order of the input would tell who is who.
@@ -19,12 +19,12 @@ from safemargin.swap.tables import Roles, TableError
 
 FORMS = ("table", "records")
 DIGITS = (9, 12, 15, 18)
-"""Rates found for an epsilon are rounded to as many, to the side that promises more, or more where needed."""
+"""Rates found for an epsilon are rounded to as many, to the side that guarantees more, or more where needed."""
 
 
 @dataclass(frozen=True)
 class Swapped:
-    """One run of swapping. It looks at data, so only the promise and the file leave."""
+    """One run of swapping. It looks at data, so only the guarantee and the file leave."""
 
     roles: Roles
     unit: str
@@ -62,7 +62,7 @@ def swap_file(
 ) -> Swapped:
     """Swap the records of a file, and write the result to the new file `out`, or nothing.
 
-    Give the swap `rate`, or the `epsilon` to be promised: of the two rates that have it, the lower or the `higher` one.
+    Give the swap `rate`, or the `epsilon` to be guaranteed: of its two rates, the lower or the `higher` one.
     With `household`, records are the households that this column numbers: the people in them stay together. Records
     that the column `imputed` marks are never moved.
     """
@@ -89,7 +89,7 @@ def swap_file(
         len(exchange.cell),
         changed,
         exchange.redrawn,
-        promise(roles, what, chosen, data.strata, frozen),
+        guarantee(roles, what, chosen, data.strata, frozen),
         errors,
         out.name,
         frozen,
@@ -121,8 +121,8 @@ def swap_folder(path: Path, folder: Path, write: Callable[[Swapped, Path], None]
     return found
 
 
-def promise(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int | None = None) -> Guarantee:
-    """What one run promises: Theorem 1 of Bailie, Gong and Meng.
+def guarantee(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int | None = None) -> Guarantee:
+    """What one run guarantees: Theorem 1 of Bailie, Gong and Meng.
 
     If some records are `imputed` and never moved, it is about the others: `found` is how these divide.
     """
@@ -149,9 +149,10 @@ def promise(roles: Roles, unit: str, rate: Fraction, found: Strata, imputed: int
 
 
 def _remarks(rate: Fraction, found: Strata, imputed: int | None) -> Iterator[str]:
-    """What a reader of the promise should know besides."""
+    """What a reader of the guarantee should know besides."""
     if imputed is not None:
-        yield f"{imputed:,} imputed {'record was' if imputed == 1 else 'records were'} not moved, and have no promise."
+        moved = "record was" if imputed == 1 else "records were"
+        yield f"{imputed:,} imputed {moved} not moved, and have no guarantee."
     if found.single:
         alone = "records are alone in their strata: the invariants tell them as they are."
         if found.single == 1:
@@ -179,7 +180,7 @@ def _check_names(path: Path, roles: Roles, form: str) -> None:
 
 
 def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, found: Strata) -> Fraction:
-    """The rate that was asked for; one found for an epsilon never promises less than that, but for rounding."""
+    """The rate that was asked for; one found for an epsilon never guarantees less than that, but for rounding."""
     if rate is not None:
         if rate in (0, 1) and found.largest:
             raise InputError(f"rate = {rate}: has no finite epsilon; choose one between 0 and 1")

@@ -48,7 +48,7 @@ class Roles:
             if other == name:
                 raise InputError(f"column {name!r} has two roles; a column is swapped, matched or held")
             if other is not None:
-                raise InputError(f"columns {other!r} and {name!r} are told apart by case only; rename one of them")
+                raise InputError(f"columns {other!r} and {name!r} differ in case only; rename one of them")
             seen[name.casefold()] = name
 
     def population(self, unit: str) -> Population:

@@ -1,4 +1,4 @@
-"""Targeted swapping of households in pairs, as in the 2010 census, on a file: a simulation, with no promise."""
+"""Targeted swapping of households in pairs, as in the 2010 census, on a file: a simulation, with no guarantee."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -107,22 +107,22 @@ def swap_targeted(
         int(selection.selected.sum()),
         changed,
         _counted(wish, traits, selection, pairs),
-        promise(roles, wish),
+        guarantee(roles, wish),
         errors,
         other,
         out.name,
     )
 
 
-def promise(roles: Roles, wish: Targeting) -> Guarantee:
-    """That nothing is promised, why, and a witness: two small data sets that one output tells apart."""
+def guarantee(roles: Roles, wish: Targeting) -> Guarantee:
+    """That nothing is guaranteed, why, and a witness: two small data sets that one output distinguishes."""
     unit, rate, unique = wish.counted, wish.risk.rate, bool(wish.unique)
     kind, place = f"{unit}s", roles.swap[-1]
     first = "always selected" if wish.most == 1 else "selected first"
     small = universe(stratum((1, 1, 1), (1, 1, 1)))
     pair = universe_loss({each: targeted_law(each, rate, unique) for each in small}, hamming).pair
     remarks = [
-        "This is a simulation for comparison, not a protection with a promise: keep the result inside.",
+        "This is a simulation for comparison, not a protection with a guarantee: keep the result inside.",
         f"Pairs do not overlap{f', and unique {kind} are {first}' if unique else ''}: data with the same "
         "invariants do not all lead to the same outputs.",
     ]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError
-from safemargin.guarantees.guarantee_file import PROMISE, promise_text, read_guarantee
+from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text, read_guarantee
 from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE, accuracy
 from safemargin.topdown.design import Design
 from safemargin.topdown.error_values import Accuracy, Expected
@@ -95,7 +95,7 @@ def run(
         write_text(folder / STATE, json.dumps({"schema": 1, "inputs": inputs}, indent=1) + "\n")
         publish_measurements(public, design, counts, progress)
         estimate(public, progress)
-        write_text(public.path / PROMISE, promise_text(whole or promised(design, from_data)))
+        write_text(public.path / GUARANTEE_FILE, guarantee_text(whole or promised(design, from_data)))
         _write_manifest(public.path, project, promise)
     spine = design.spine
     methods: dict[str, list[IntArray | FloatArray]] = {
@@ -223,7 +223,7 @@ def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[s
     path = published / MANIFEST
     names = [str(file.relative_to(published)) for file in public_files(published) if file != path]
     sources = [name for name in names if name.split("/")[0] in SOURCES]
-    made = [name for name in names if name not in sources and name != PROMISE]
+    made = [name for name in names if name not in sources and name != GUARANTEE_FILE]
     document = {
         "schema": 1,
         "title": project.title,

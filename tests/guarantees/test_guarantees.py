@@ -1,4 +1,4 @@
-"""Promises as values: read and written, composed, converted, compared."""
+"""Guarantees as values: read and written, composed, converted, compared."""
 
 import json
 import math
@@ -26,7 +26,7 @@ from safemargin.guarantees.census import (
 from safemargin.guarantees.comparing import contrast
 from safemargin.guarantees.contrast import Standing
 from safemargin.guarantees.conversion import published_epsilon, rho_squared_for, tight_epsilon
-from safemargin.guarantees.exact import Holds, check, hamming, telling_pair
+from safemargin.guarantees.exact import Holds, check, distinguished_pair, hamming
 from safemargin.guarantees.guarantee_file import document, guarantee_from, read_guarantee
 from safemargin.guarantees.implication import is_injective, least_epsilon
 from safemargin.guarantees.refinement import classes, determined, invariants_fixed, split_pair
@@ -66,7 +66,7 @@ def test_table_4_is_read_as_it_is_written() -> None:
         ({"measure": "secret"}, "x: measure = 'secret': must be one of pure, zcdp"),
         ({"budget": {"epsilon": -1}}, "x: budget.epsilon = -1: must not be negative"),
         ({"budget": {"epsilon": "many"}}, "x: budget.epsilon = 'many': is not a number"),
-        ({"measure": "zcdp", "budget": {"epsilon": 1}}, "x: budget: a zcdp promise needs 'rho_squared'"),
+        ({"measure": "zcdp", "budget": {"epsilon": 1}}, "x: budget: a zcdp guarantee needs 'rho_squared'"),
         ({"measure": "approximate", "budget": {"epsilon": 1}}, "x: budget.delta = 0"),
         ({"invariants": [3]}, r"x: invariants\[0\]: must be an object"),
         ({"invariants": [{"counts": "people", "at_least": 0}]}, r"invariants\[0\].at_least = 0"),
@@ -95,7 +95,7 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not JSON"):
         read_guarantee(path)
     path.write_text(json.dumps({"guarantees": []}))
-    with pytest.raises(InputError, match="holds 0 promises"):
+    with pytest.raises(InputError, match="holds 0 guarantees"):
         read_guarantee(path)
     path.write_text(json.dumps({"guarantees": [{"mechanism": "noise", "epsilon": 0.5, "invariants": ["tier 0"]}]}))
     assert read_guarantee(path) == Guarantee("noise", "", 0.5, (named("tier 0"),))
@@ -141,7 +141,7 @@ def test_rules_refuse_what_they_do_not_cover() -> None:
         compose([persons, replace(persons, measure=Measure.PURE)], "both")
     with pytest.raises(InputError, match="nothing to compose"):
         compose([], "none")
-    with pytest.raises(InputError, match="persons promises nothing"):
+    with pytest.raises(InputError, match="persons guarantees nothing"):
         compose([replace(persons, budget=None, measure=Measure.NONE)], "none")
     with pytest.raises(InputError, match="the budget of persons is not known"):
         compose([replace(persons, budget=None)], "none")
@@ -258,9 +258,9 @@ def test_swapping_against_the_2020_census() -> None:
 
 def test_budgets_alone_are_not_ranked() -> None:
     """State at 50 % has 16.42, block group by size at 5 % has 11.37, because it fixes more."""
-    promises = {each.mechanism: each for each in counterfactual()}
-    state = promises["swapping county within state at 50%"]
-    group = promises["swapping block within block group x household size at 5%"]
+    guarantees = {each.mechanism: each for each in counterfactual()}
+    state = guarantees["swapping county within state at 50%"]
+    group = guarantees["swapping block within block group x household size at 5%"]
     assert (round(state.epsilon or 0, 2), round(group.epsilon or 0, 2)) == (16.42, 11.37)
     found = contrast(state, group)
     assert found.block("invariants").standing is Standing.STRONGER
@@ -268,7 +268,7 @@ def test_budgets_alone_are_not_ranked() -> None:
     assert found.overall is Standing.INCOMPARABLE and "Do not rank" in found.warnings[0]
 
 
-def test_one_promise_implies_another() -> None:
+def test_one_guarantee_implies_another() -> None:
     strong = Guarantee("a", "", 1.0, (), CEF, Change(Distance.HAMMING, "household"))
     weak = Guarantee("b", "", Fraction(1, 2), CENSUS_INVARIANTS, CEF, Change(Distance.HAMMING, "person"), Measure.ZCDP)
     found = contrast(strong, weak)
@@ -291,7 +291,7 @@ def test_nothing_left_to_protect_is_said() -> None:
     assert is_injective(fixed.invariants, people) and not is_injective((counts("people", "sex"),), people)
     assert any("nothing is protected" in words for words in contrast(fixed, fixed).warnings)
     loose = replace(fixed, budget=math.inf, invariants=())
-    assert any("no promise at all" in words for words in contrast(loose, fixed).warnings)
+    assert any("no guarantee at all" in words for words in contrast(loose, fixed).warnings)
 
 
 PEOPLE = Population(
@@ -330,7 +330,7 @@ def test_units_of_changes() -> None:
     assert overall(replace(small, budget=0.34), whole) is Standing.UNKNOWN
 
 
-def test_promises_of_nothing() -> None:
+def test_guarantees_of_nothing() -> None:
     """An infinite budget, none at all, and invariants that tell everything are implied by whatever there is."""
     empty = [
         replace(PLAIN, budget=math.inf),
@@ -394,7 +394,7 @@ def test_populations_without_a_name_are_not_taken_for_the_same() -> None:
 
 
 def test_budgets_of_swapping_are_compared_as_functions() -> None:
-    """Not by the data at hand: the same rate promises the same, whatever the largest stratum was."""
+    """Not by the data at hand: the same rate guarantees the same, whatever the largest stratum was."""
     fixed = counts("persons", "area", "age"), counts("persons", "area", "street")
 
     def swapping(rate: str, largest: int) -> Guarantee:
@@ -486,7 +486,7 @@ def test_a_dropped_invariant_costs_everything() -> None:
     for dropped in statistics:
         rest = [each for each in statistics if each is not dropped]
         universes = classes(data, lambda x, rest=rest: tuple(each(x) for each in rest))
-        pair = telling_pair(universes, persons, dropped)
+        pair = distinguished_pair(universes, persons, dropped)
         assert pair is not None and dropped(pair[0]) != dropped(pair[1])
         found = check(laws, universes, persons, lambda _: 1e6)
         assert found.verdict is Holds.VIOLATED and found.worst is not None and found.worst.value == math.inf
@@ -495,8 +495,8 @@ def test_a_dropped_invariant_costs_everything() -> None:
 MIRRORED = {Standing.STRONGER: Standing.WEAKER, Standing.WEAKER: Standing.STRONGER}
 
 
-def some_promise(draw: random.Random) -> Guarantee:
-    """Any promise about homes, a part of them, or something else."""
+def some_guarantee(draw: random.Random) -> Guarantee:
+    """Any guarantee about homes, a part of them, or something else."""
     places = {"determines": [["block", "county"], ["county", "state"]]}
     homes = {"kind": "households", "variables": ["state", "county", "block", "tenure"], "free": True}
     nested = [{"fine": "person", "coarse": "household", "up": 1, "down": 9}]
@@ -532,19 +532,19 @@ def some_promise(draw: random.Random) -> Guarantee:
         "measure": measure,
         "budget": {**budget, **({"delta": draw.choice([1e-10, 1e-6])} if measure == "approximate" else {})},
     }
-    return guarantee_from(entry, "promise")
+    return guarantee_from(entry, "guarantee")
 
 
 def test_the_other_way_round_everything_is_mirrored() -> None:
-    """Random promises: both orders say the same, each equals itself, and every document is JSON and read again."""
+    """Random guarantees: both orders say the same, each equals itself, and every document is JSON and read again."""
     draw = random.Random(6)
-    promises = [some_promise(draw) for _ in range(300)]
-    for one in promises:
+    guarantees = [some_guarantee(draw) for _ in range(300)]
+    for one in guarantees:
         assert contrast(one, one).overall is Standing.EQUAL
-        assert guarantee_from(json.loads(json.dumps(document(one), allow_nan=False)), "promise") == one
+        assert guarantee_from(json.loads(json.dumps(document(one), allow_nan=False)), "guarantee") == one
     seen: Counter[Standing] = Counter()
     for _ in range(3_000):
-        one, other = draw.sample(promises, 2)
+        one, other = draw.sample(guarantees, 2)
         there, back = contrast(one, other), contrast(other, one)
         ours, theirs = ([each.overall, *(block.standing for block in each.blocks)] for each in (there, back))
         assert theirs == [MIRRORED.get(standing, standing) for standing in ours]
@@ -552,12 +552,12 @@ def test_the_other_way_round_everything_is_mirrored() -> None:
     assert min(seen[each] for each in (Standing.STRONGER, Standing.WEAKER, Standing.INCOMPARABLE)) > 30, seen
 
 
-def test_any_promises_stand_side_by_side() -> None:
+def test_any_guarantees_stand_side_by_side() -> None:
     draw = random.Random(8)
-    promises = [some_promise(draw) for _ in range(40)]
-    assert any(each.measure is Measure.ZCDP and each.budget == math.inf for each in promises)
-    json.dumps(beside_document(promises, 1e-10), allow_nan=False)
-    for each in promises:
+    guarantees = [some_guarantee(draw) for _ in range(40)]
+    assert any(each.measure is Measure.ZCDP and each.budget == math.inf for each in guarantees)
+    json.dumps(beside_document(guarantees, 1e-10), allow_nan=False)
+    for each in guarantees:
         if each.measure is not Measure.APPROXIMATE:
             assert (to_approximate(each, 1e-10).budget == math.inf) is (each.budget == math.inf)
 
@@ -565,11 +565,11 @@ def test_any_promises_stand_side_by_side() -> None:
 def test_implications_chain() -> None:
     """If one implies another and that a third, it is never said that the first does not imply the third."""
     draw = random.Random(7)
-    promises = [some_promise(draw) for _ in range(70)]
-    standing = [[contrast(one, other).overall for other in promises] for one in promises]
+    guarantees = [some_guarantee(draw) for _ in range(70)]
+    standing = [[contrast(one, other).overall for other in guarantees] for one in guarantees]
     implied = [[each in (Standing.EQUAL, Standing.STRONGER) for each in row] for row in standing]
     refuted = sum(each in (Standing.WEAKER, Standing.INCOMPARABLE) for row in standing for each in row)
-    assert sum(map(sum, implied)) > 2 * len(promises) and refuted > 2 * len(promises)
+    assert sum(map(sum, implied)) > 2 * len(guarantees) and refuted > 2 * len(guarantees)
     for one, another in ((i, j) for i, row in enumerate(implied) for j, yes in enumerate(row) if yes):
         for third in (k for k, yes in enumerate(implied[another]) if yes):
             assert standing[one][third] not in (Standing.WEAKER, Standing.INCOMPARABLE)
