@@ -148,7 +148,7 @@ def test_interrupted_proofs_are_valid() -> None:
 
     for most in (1, 20, 80):
 
-        def stop(done: int, total: int, most: int = most) -> None:
+        def stop(step: str, done: int, total: int, most: int = most) -> None:
             if done >= most:
                 raise KeyboardInterrupt
 

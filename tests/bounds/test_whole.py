@@ -6,7 +6,7 @@ import pytest
 from peer import Peer, differences, margin_of, names_of
 from safemargin.bounds.bound import bound
 from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.sharp import Progress
+from safemargin.core import Progress
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.published import PublishedTable
 
@@ -58,8 +58,8 @@ def stopped_after(calls: int) -> Progress:
     """Somebody who presses ctrl-C once the bar has moved that often."""
     seen = [0]
 
-    def progress(done: int, total: int) -> None:
-        assert 0 <= done <= total
+    def progress(step: str, done: int = 0, total: int | None = None, /) -> None:
+        assert total is not None and 0 <= done <= total
         seen[0] += 1
         if seen[0] == calls:
             raise KeyboardInterrupt

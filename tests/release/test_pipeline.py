@@ -293,11 +293,11 @@ def test_a_folder_that_fills_up_meanwhile_is_left_alone(tmp_path: Path, monkeypa
     write(tmp_path, WORKFORCE)
     folder = tmp_path / "release"
 
-    def step(words: str) -> None:
-        if words == "writing":
+    def progress(step: str, done: int = 0, total: int | None = None, /) -> None:
+        if step == "writing":
             folder.mkdir()
             (folder / "letter.txt").write_text("dear all")
 
     with pytest.raises(OutputError, match="not empty"):
-        pipeline.run(Project.load(tmp_path / "data.toml"), folder, step)
+        pipeline.run(Project.load(tmp_path / "data.toml"), folder, progress)
     assert set(files(folder)) == {"letter.txt"}

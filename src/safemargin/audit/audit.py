@@ -14,8 +14,7 @@ from safemargin.audit.slices import slices
 from safemargin.audit.subtraction import subtraction
 from safemargin.audit.suppressed import suppressed
 from safemargin.bounds.bound import bound
-from safemargin.bounds.sharp import Progress
-from safemargin.core import Onlooker, Publication
+from safemargin.core import Onlooker, Progress, Publication, no_progress
 
 __all__ = ["ATTACKS", "Rerun", "audit"]
 
@@ -41,7 +40,7 @@ def audit(
     fiber: bool = False,
     judged: Mapping[str, int] | None = None,
     rerun: Rerun | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Findings:
     """Run every attack as `onlooker`; `target`, `sharp`, `enough` and `fiber` say which cells are bounded and how well,
     as in `bound`.

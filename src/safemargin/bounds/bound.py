@@ -15,7 +15,7 @@ from safemargin.bounds.possible import MOST_TO_GLANCE, glance
 from safemargin.bounds.profiles import MOST_PROFILES
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
-from safemargin.bounds.sharp import Progress, settle
+from safemargin.bounds.sharp import settle
 from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
 from safemargin.bounds.witness import Family
 from safemargin.core import (
@@ -23,11 +23,13 @@ from safemargin.core import (
     FloatArray,
     IntArray,
     Onlooker,
+    Progress,
     PublishedTable,
     Table,
     TooLargeError,
     exact_margins,
     knowing,
+    no_progress,
 )
 
 __all__ = ["bound"]
@@ -50,7 +52,7 @@ def bound(
     enough: int | None = None,
     fiber: bool = False,
     whole: bool = True,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Exposure:
     """What `onlooker` can infer about every cell once `public` is out.
 
@@ -85,7 +87,7 @@ def _bound(
     enough: int | None,
     fiber: bool,
     whole: bool,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Exposure:
     known = system(public, onlooker, slack)
     sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp

@@ -19,10 +19,10 @@ from safemargin.bounds.linear import Program
 from safemargin.bounds.nearby import MOST_VARIABLES, nearby
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.sharp import SEED, Progress
+from safemargin.bounds.sharp import SEED
 from safemargin.bounds.system import System
 from safemargin.bounds.witness import STEPS, Family, Fit
-from safemargin.core import BoolArray, FloatArray, IntArray, Limits, numpy_generator
+from safemargin.core import BoolArray, FloatArray, IntArray, Limits, Progress, no_progress, numpy_generator
 
 ROUNDS = 30
 SHUFFLES = 4
@@ -73,7 +73,7 @@ class Proof:
 def certify(
     known: System,
     limits: Limits,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
     quick: bool = False,
     given: Sequence[IntArray] = (),
     told: Sequence[tuple[BoolArray, BoolArray]] = (),
@@ -153,7 +153,7 @@ def _listed_ends(known: System, low: IntArray, high: IntArray) -> tuple[IntArray
 
 
 def _shuffled(
-    checked: list[Level], known: System, rounder: Rounder, near: FloatArray | None, progress: Progress | None
+    checked: list[Level], known: System, rounder: Rounder, near: FloatArray | None, progress: Progress
 ) -> list[IntArray]:
     """Integer tables from one `near` these values by exchanging votes, each time towards what is still open."""
     generator = numpy_generator(SEED + 2)
@@ -172,8 +172,7 @@ def _shuffled(
             break
         want = with_rest(known, wanted(known, checked, generator))
         counts = rounder.exchanges.shuffle(counts, want, generator)
-        if progress is not None:
-            progress((turn + 1) * PARTS, (SHUFFLES + ROUNDS) * PARTS)
+        progress("certifying", (turn + 1) * PARTS, (SHUFFLES + ROUNDS) * PARTS)
     return tables
 
 
@@ -190,7 +189,7 @@ def _pulled(
     box: tuple[IntArray, IntArray],
     rounder: Rounder,
     tables: list[IntArray],
-    progress: Progress | None,
+    progress: Progress,
 ) -> None:
     """Add integer tables near fits that are pulled towards what is still open."""
     known = family.known
@@ -224,16 +223,14 @@ def _pulled(
             show(checked, known, counts)
             few = left < FEW and turn % 4 == 2
             show_reach(checked, rounder, tables if few else [counts])
-        if progress is not None:
-            progress((SHUFFLES + turn + 1) * PARTS, (SHUFFLES + ROUNDS) * PARTS)
+        progress("certifying", (SHUFFLES + turn + 1) * PARTS, (SHUFFLES + ROUNDS) * PARTS)
         before, left = left, open_cells(checked)
         stuck = stuck + 1 if left > 0.9 * before else 0
 
 
-def _between(progress: Progress | None, turn: int, share: float) -> None:
+def _between(progress: Progress, turn: int, share: float) -> None:
     """Tell how much of a round is done."""
-    if progress is not None:
-        progress((SHUFFLES + turn) * PARTS + int(share * (PARTS - 1)), (SHUFFLES + ROUNDS) * PARTS)
+    progress("certifying", (SHUFFLES + turn) * PARTS + int(share * (PARTS - 1)), (SHUFFLES + ROUNDS) * PARTS)
 
 
 def _cleared_by_fits(checked: list[Level], family: Family, limits: Limits) -> int:

@@ -14,9 +14,18 @@ from safemargin.bounds.certify import Proof, certify
 from safemargin.bounds.differences import given_away
 from safemargin.bounds.linear import Program
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.core import BoolArray, ContradictionError, Larger, Limits, Onlooker, Past, PublishedTable
+from safemargin.core import (
+    BoolArray,
+    ContradictionError,
+    Larger,
+    Limits,
+    Onlooker,
+    Past,
+    Progress,
+    PublishedTable,
+    no_progress,
+)
 
 MOST_TOGETHER = 12_000
 """Unknown counts of all cycles up to which combinations of groups are cleared; beyond it, only looked at closely enough
@@ -32,7 +41,7 @@ def certify_with_earlier(
     limits: Limits,
     slack: int = 0,
     quick: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Proof:
     """Decide whether `tables` and the earlier releases together give anybody away."""
     slack = max(slack, past.slack)
@@ -60,7 +69,7 @@ def _together(
     limits: Limits,
     slack: int,
     quick: bool,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Proof | None:
     """The certificate of the larger population; none if it is too large, or somebody must have changed their answer."""
     placed = [larger.placed(table) for table in tables]

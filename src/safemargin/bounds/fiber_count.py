@@ -9,7 +9,7 @@ from safemargin.bounds.fiber_search import Search
 from safemargin.bounds.fiber_states import count_by_grid, count_by_states
 from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.system import System
-from safemargin.core import ContradictionError, TooLargeError
+from safemargin.core import ContradictionError, Progress, TooLargeError, no_progress
 
 LITTLE_SEARCH, LONG_SEARCH, SEARCH_PER_TABLE = 20_000_000, 400_000_000, 1_000
 FEW_SUMS, MANY_SUMS = 4_000_000, 60_000_000
@@ -23,7 +23,6 @@ MOST_FOR_QUICK = 500
 STEPS = 1_000
 """Parts in which progress within a piece is told."""
 
-Progress = Callable[[int, int], None]
 Report = Callable[[float], None]
 Way = tuple[str, Callable[[], int | None]]
 """A method in words, and what it finds."""
@@ -48,7 +47,7 @@ class Count:
 
 
 def count_tables(
-    known: System, limit: int = 2_000_000, *, quick: bool = False, progress: Progress | None = None
+    known: System, limit: int = 2_000_000, *, quick: bool = False, progress: Progress = no_progress
 ) -> Count:
     """The number of integer tables; tables are listed one by one only up to `limit`.
 
@@ -75,12 +74,11 @@ def count_tables(
     return Count(value, exact, "; ".join(methods) or FIXED)
 
 
-def _portion(progress: Progress | None, place: int, pieces: int) -> Report:
+def _portion(progress: Progress, place: int, pieces: int) -> Report:
     """Report a share of one piece as part of all of them."""
 
     def report(done: float) -> None:
-        if progress is not None:
-            progress(int(STEPS * (place + min(done, 1.0))), STEPS * pieces)
+        progress("counting", int(STEPS * (place + min(done, 1.0))), STEPS * pieces)
 
     return report
 

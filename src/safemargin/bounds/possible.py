@@ -1,6 +1,6 @@
 """What is possible once tables are public: the fiber, seen through the cells that are asked about."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -23,14 +23,15 @@ from safemargin.core import (
     InputError,
     IntArray,
     Onlooker,
+    Progress,
     PublishedTable,
     TooLargeError,
+    no_progress,
     numpy_generator,
 )
 
-__all__ = ["Progress", "draw", "glance", "possible"]
+__all__ = ["draw", "glance", "possible"]
 
-Progress = Callable[[int, int], None]
 
 MOST_VALUES, MOST_TABLES = 50_000_000, 2_000_000
 """Counts in all listed tables, and tables, up to which they are looked at one by one."""
@@ -53,7 +54,7 @@ def possible(
     *,
     target: tuple[str, ...] | None = None,
     slack: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Possible:
     """The tables that `onlooker` cannot rule out; `target` asks for the cells of some axes. Ctrl-C ends counting."""
     onlooker = onlooker or Onlooker()
@@ -96,7 +97,7 @@ def draw(
     seed: int = 0,
     target: tuple[str, ...] | None = None,
     slack: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Drawn:
     """Means and quantiles of every cell over `count` random tables; Ctrl-C ends with those drawn so far.
 
@@ -114,8 +115,7 @@ def draw(
             if turn >= warm:
                 drawn[done] = targets.of(table)
                 done += 1
-            if progress is not None:
-                progress(turn + 1, count + warm)
+            progress("drawing", turn + 1, count + warm)
             if done == count:
                 break
     except KeyboardInterrupt:

@@ -11,9 +11,8 @@ from safemargin.bounds.certificate import DUAL, SEARCH, UNLIMITED, VERDICT_RULE,
 from safemargin.bounds.duals import DualProgram, Facts, Limit, Shortcuts, goal_of
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.search import Targets
-from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.core import UNBOUNDED, BoolArray, IntArray, Onlooker, PublishedTable, Target
+from safemargin.core import UNBOUNDED, BoolArray, IntArray, Onlooker, Progress, PublishedTable, Target, no_progress
 
 __all__ = ["Proofs", "certificate", "prove"]
 
@@ -35,7 +34,7 @@ def prove(
     *,
     given: Sequence[IntArray] = (),
     attained: BoolArray | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Proofs:
     """Prove what can be proved of the intervals `[lower, upper]` of all targets.
 
@@ -47,8 +46,7 @@ def prove(
     limits: dict[tuple[int, bool], Limit | None] = {}
 
     def report() -> None:
-        if progress is not None:
-            progress(len(limits) + 2 * len(lower) - found.left(), 4 * len(lower))
+        progress("proving", len(limits) + 2 * len(lower) - found.left(), 4 * len(lower))
 
     try:
         _limit_all(found, limits, report)
@@ -105,7 +103,7 @@ def certificate(
     *,
     slack: int = 0,
     target: Target | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Certificate:
     """The intervals of `exposure`, as they follow from `tables` and what `onlooker` holds, with all proofs.
 

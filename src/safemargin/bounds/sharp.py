@@ -16,9 +16,9 @@ from safemargin.bounds.system import System
 from safemargin.bounds.walk import Walk
 from safemargin.bounds.whole import Attainment, cost_of
 from safemargin.bounds.witness import Family
-from safemargin.core import BoolArray, FloatArray, IntArray, numpy_generator
+from safemargin.core import BoolArray, FloatArray, IntArray, Progress, no_progress, numpy_generator
 
-__all__ = ["SEED", "Progress", "Settled", "Targets", "settle"]
+__all__ = ["SEED", "Settled", "Targets", "settle"]
 
 MOST_ROWS_TO_FIT = 2_500
 TILTS = (8.0, 5.0, 12.0, 3.0, 16.0)
@@ -35,7 +35,6 @@ SHARE = 0.1
 """Of the open targets, how many a program is about: few change little in its basis, and the rest comes along."""
 SEED = 20_000
 
-Progress = Callable[[int, int], None]
 """Called with how many ends of intervals are settled, of how many."""
 
 
@@ -53,7 +52,7 @@ class Settled:
 def settle(
     known: System,
     targets: Targets,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
     programs: bool = True,
     given: Sequence[IntArray] = (),
     enough: int | None = None,
@@ -70,9 +69,9 @@ def settle(
     complete = True
 
     def report() -> None:
-        if progress is not None:  # an end that a linear program reached is half the way
+        if progress is not no_progress:  # an end that a linear program reached is half the way
             unseen = int(search.unseen_above.sum() + search.unseen_below.sum())
-            progress(total - (search.unsettled() + min(unseen, search.unsettled()) + 1) // 2, total)
+            progress("bounding", total - (search.unsettled() + min(unseen, search.unsettled()) + 1) // 2, total)
 
     try:
         for counts in (search.low, *given):  # the floors are a table where propagation settles everything

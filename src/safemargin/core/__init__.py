@@ -35,6 +35,7 @@ from safemargin.core.margins import (
 )
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.parsed import parsed
+from safemargin.core.progress import Progress, no_progress
 from safemargin.core.publication import Publication
 from safemargin.core.published import JOINER, SIGN, STATUSES, UNBOUNDED, Group, PublishedTable, label
 from safemargin.core.randomness import Generator, numpy_generator, system_choices, system_words, write_secret
@@ -75,6 +76,7 @@ __all__ = [
     "Past",
     "Population",
     "Profile",
+    "Progress",
     "Publication",
     "PublishedTable",
     "RESERVED",
@@ -110,6 +112,7 @@ __all__ = [
     "merged_margin",
     "named",
     "net_histories",
+    "no_progress",
     "numpy_generator",
     "parsed",
     "printed",

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core import InputError, IntArray, frozen
+from safemargin.core import InputError, IntArray, Progress, frozen, no_progress
 from safemargin.io import DuckSource, check_columns, check_labels, connected, open_source
 from safemargin.samplers.keys import DECIMAL, HASHED, KeyForm
 
@@ -49,7 +49,7 @@ def read_cells(
     columns: Columns,
     form: KeyForm = DECIMAL,
     hashed: Hash | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Cells:
     """The cells of a file of records: keys are in a column, written as `form` says, or `hashed` makes them from ids."""
     source = open_source(path)
@@ -164,7 +164,7 @@ def _hashed(
     columns: Columns,
     hashed: Hash,
     cells: int,
-    progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> IntArray:
     """Sums of the hashes of ids in every cell."""
     assert columns.id is not None
@@ -180,7 +180,7 @@ def _hashed(
         places, ids = zip(*rows, strict=True)
         more_high, more_low = key_sums(np.array(places), hashed(list(ids)), cells, HASHED)
         high, low, done = high + more_high, low + more_low, done + len(rows)
-        progress(done, total)
+        progress("hashing ids", done, total)
     return HASHED.sums(high, low)
 
 

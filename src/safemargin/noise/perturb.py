@@ -1,14 +1,13 @@
 """The cell key method on a file of records: a table with its margins and hierarchies, noised by who is in each cell."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import FloatArray, Guarantee, InputError, IntArray, Tree, lattice
+from safemargin.core import FloatArray, Guarantee, InputError, IntArray, Progress, Tree, lattice, no_progress
 from safemargin.guarantees.rules import chained
 from safemargin.io import Hierarchies, tree
 from safemargin.noise.keyed_records import MILLIONTHS, Cells, Columns, read_cells
@@ -29,7 +28,7 @@ def perturb(
     secret: Path | None = None,
     whole: int | None = None,
     after: Guarantee | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Perturbed:
     """Count the records in `path` by the axes, and add the noise that their keys pick in `table`.
 

@@ -8,7 +8,7 @@ import typer
 from safemargin.release.project import Project
 from safemargin.release.release import Outcome, run
 from safemargin.release.report.text import show_release
-from safemargin.ui import Json, notes, out, print_json
+from safemargin.ui import Json, out, print_json, progress_bar
 
 
 def release(
@@ -26,8 +26,8 @@ def release(
 
 def finish_release(project: Path, folder: Path, as_json: bool, explain: bool = False) -> None:
     """Run a project, print what came of it, and exit with 1 if it is not safe."""
-    with notes.status("starting") as status:
-        outcome: Outcome = run(Project.load(project), folder, lambda words: status.update(words))
+    with progress_bar("starting") as progress:
+        outcome: Outcome = run(Project.load(project), folder, progress)
     if as_json:
         print_json(outcome.document)
     else:

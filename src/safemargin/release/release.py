@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,12 +16,14 @@ from safemargin.core import (
     IntArray,
     Onlooker,
     Profile,
+    Progress,
     PublishedTable,
     Table,
     Tally,
     Target,
     frozen,
     knowing,
+    no_progress,
 )
 from safemargin.io import check_folder, check_project_facts, read_many, write_folder
 from safemargin.release.decide.decide import decide
@@ -48,9 +50,6 @@ from safemargin.voting.result_report import result_document
 
 REFUSED = "inside/refused"
 """Where it is proved what tables that were refused would give away."""
-
-Step = Callable[[str], None]
-"""Told in words what begins."""
 
 
 @dataclass(frozen=True)
@@ -126,14 +125,14 @@ def rule_of(
     return rerun
 
 
-def run(project: Project, folder: Path, step: Step = lambda words: None) -> Outcome:
+def run(project: Project, folder: Path, progress: Progress = no_progress) -> Outcome:
     """Draft a project into `folder`. A release that is not certified is refused: only the report is written."""
     check_folder(folder)
-    step("reading")
+    progress("reading")
     table = tabulate(project)
     book = open_book(project, table)
     with Painter() as painter:
-        return _release(project, table, book, folder, painter, step)
+        return _release(project, table, book, folder, painter, progress)
 
 
 def privacy_of(project: Project, table: Table) -> ResultPrivacy | None:
@@ -141,34 +140,34 @@ def privacy_of(project: Project, table: Table) -> ResultPrivacy | None:
     return result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief)
 
 
-def _release(project: Project, table: Table, book: Book | None, folder: Path, painter: Painter, step: Step) -> Outcome:
+def _release(
+    project: Project, table: Table, book: Book | None, folder: Path, painter: Painter, progress: Progress
+) -> Outcome:
     title = project.title or "Release"
     watching = onlookers_of(project, table, book)
-    step("deciding")
+    progress("deciding")
     with ThreadPoolExecutor(1) as beside:
         asked = beside.submit(privacy_of, project, table)
-        plan = decide(table, project.target, watching, protect=project.protect)
+        plan = decide(table, project.target, watching, protect=project.protect, progress=progress)
         privacy = asked.result()
     if book is not None:
         plan = replace(plan, notes=(*plan.notes, *_floor_notes(book.entries, table, plan)))
     single = plan
     if project.wanted:
-        step("choosing tables of several axes")
-        plan = maximise(
-            plan, table, project.wanted, watching, tell=lambda words: step(f"choosing tables of several axes: {words}")
-        )
+        progress("choosing tables of several axes")
+        plan = maximise(plan, table, project.wanted, watching, progress=progress)
     release = publish(plan, table, [onlooker.name for onlooker in watching])
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     # pictures that no finding changes
     html_report(title, plan, release, (), orders=orders, draw=painter.order, privacy=privacy)
-    step("attacking")
+    progress("attacking")
     rerun = rule_of(table, project.target, watching, project.protect, project.wanted)
     findings = _attacked(release, table, watching, rerun)
     if plan.maximum is not None and not all(each.is_safe for each in findings):
         plan = withdrawn(single, plan, "an attack on the release with it succeeded")
         release = publish(plan, table, release.onlookers)
         findings = _attacked(release, table, watching, rerun)
-    step("writing")
+    progress("writing")
     facts = [fact for onlooker in watching for fact in onlooker.facts]
     explained = explain(plan, release, table, facts) if plan.rejected else Explained()
     certificates = {name: f"{REFUSED}/{file}" for name, file in explained.certificates.items()}

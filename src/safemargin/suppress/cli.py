@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from safemargin.core import InputError, RefusedError
+from safemargin.core import InputError, Progress, RefusedError
 from safemargin.io import axes, check_folder, hierarchies, write_folder
 from safemargin.suppress.frequency import read_linked
 from safemargin.suppress.pattern import Pattern
@@ -82,11 +82,11 @@ def suppress(
 
 
 @contextmanager
-def _searching() -> Iterator[Callable[[int, int], None]]:
+def _searching() -> Iterator[Progress]:
     """Shows how far the search is; a refusal is told and ends the command."""
     with notes.status("suppressing") as status:
         try:
-            yield lambda least, size: status.update(f"suppressing: {size:,} cells, at least {least:,} needed")
+            yield lambda step, done=0, total=None: status.update(step)
         except RefusedError as error:
             note(str(error))
             raise typer.Exit(1) from None

@@ -6,13 +6,12 @@ are a pattern, and the best one. If not, the cells that stay known yield new bar
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
-from safemargin.core import BoolArray, IntArray, RefusedError
+from safemargin.core import BoolArray, IntArray, Progress, RefusedError, no_progress
 from safemargin.suppress.barriers import Barrier, Reasons, alone
 from safemargin.suppress.coalition import PUBLIC, View
 from safemargin.suppress.cover import Covering
@@ -32,7 +31,6 @@ MOST_SECONDS_TO_REFINE = 30.0
 MOST_TO_GROW = 400
 """Cells up to which a barrier that only whole numbers make is grown cell by cell."""
 
-Progress = Callable[[int, int], None]
 """Called with the lower bound and the size of the best pattern."""
 
 
@@ -51,7 +49,7 @@ class Found:
 class Search:
     """One run; `seconds` limits how long it looks for fewer cells once it has a pattern."""
 
-    def __init__(self, asked: Problem, seconds: float, progress: Progress | None = None) -> None:
+    def __init__(self, asked: Problem, seconds: float, progress: Progress = no_progress) -> None:
         self.asked, self.progress = asked, progress
         self.pool = Pool(asked.counts)
         self.repair = Repair(asked, self.pool)
@@ -127,8 +125,9 @@ class Search:
             self._report()
 
     def _report(self) -> None:
-        if self.progress is not None and self.best is not None:
-            self.progress(self.bound - self.elsewhere, int(self.best.sum()) - self.elsewhere)
+        if self.best is not None:
+            least, size = self.bound - self.elsewhere, int(self.best.sum()) - self.elsewhere
+            self.progress(f"suppressing: {size:,} cells, at least {least:,} needed", least, size)
 
     def _improve(self, trial: BoolArray, patient: bool = False) -> bool:
         """Complete and thin a trial; True if it was a pattern already."""

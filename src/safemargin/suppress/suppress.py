@@ -3,12 +3,12 @@
 import numpy as np
 from scipy import sparse
 
-from safemargin.core import InputError, IntArray, Lattice, RefusedError
+from safemargin.core import InputError, IntArray, Lattice, Progress, RefusedError, no_progress
 from safemargin.suppress.evidence import evidence
 from safemargin.suppress.linked import Linked, alone
 from safemargin.suppress.pattern import Move, Pattern
 from safemargin.suppress.problem import Problem, problem
-from safemargin.suppress.search import Found, Progress, Search, Unprotectable
+from safemargin.suppress.search import Found, Search, Unprotectable
 
 __all__ = ["SECONDS", "suppress"]
 
@@ -24,7 +24,7 @@ def suppress(
     insiders: int = 0,
     extra: int | None = None,
     seconds: float = SECONDS,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Pattern:
     """Protect the counts from `primary[0]` to `primary[1]`, of inner cells and margins alike.
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, counts
+from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, Progress, counts, no_progress
 from safemargin.swap.crossing import rates, swap_across
 from safemargin.swap.permutation import Cells
-from safemargin.swap.reading import Progress, opened, steps
+from safemargin.swap.reading import opened, steps
 from safemargin.swap.simulated import Simulated, beside
 from safemargin.swap.tables import Roles, Run
 
@@ -30,7 +30,7 @@ def swap_across_file(
     unit: str = "household",
     household: str | None = None,
     file_format: str = "parquet",
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Simulated:
     """Swap the records of a file, and write the result to the new file `out`, or nothing.
 

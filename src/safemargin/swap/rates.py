@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.core import InputError
+from safemargin.core import InputError, Progress, no_progress
 from safemargin.guarantees.swap_loss import swap_epsilon
 from safemargin.swap.held import HeldTable, held_tables
 from safemargin.swap.permutation import Strata
-from safemargin.swap.reading import Counted, Progress, counted
+from safemargin.swap.reading import Counted, counted
 from safemargin.swap.tables import Roles
 
 RATES = tuple(Fraction(percent, 100) for percent in (1, 2, 5, 10, 20, 30, 40, 50))
@@ -69,7 +69,7 @@ def try_rates(
     unit: str = "person",
     household: str | None = None,
     imputed: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Trials:
     """Swap the records of a file `runs` times at each of the `rates`, and measure the tables of what is swapped.
 
@@ -90,8 +90,7 @@ def try_rates(
         for _ in range(runs):
             several.append(_run(data, rate, tables))
             done += 1
-            if progress is not None:
-                progress(done, runs * len(chosen))
+            progress("swapping", done, runs * len(chosen))
         found.append(_trial(rate, swap_epsilon(rate, data.strata.largest), tables, several))
     return Trials(
         data.run.roles,

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core import InputError, IntArray
+from safemargin.core import InputError, IntArray, Progress
 from safemargin.io import DuckSource, check_columns, connected, open_source, quoted
 from safemargin.swap.permutation import Cells, Exchange, Strata, swap
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
@@ -18,7 +18,6 @@ SIZE = "household_size"
 STEPS = 5
 """Of one run."""
 
-Progress = Callable[[int, int], None]
 More = Callable[[DuckSource, duckdb.DuckDBPyConnection], Mapping[str, str]]
 """Columns that a file does not have, in SQL: of one record, or aggregates over the people of a household."""
 
@@ -150,15 +149,14 @@ def _roles_of(
     return Roles(swapped, match, (PEOPLE,), held), query
 
 
-def steps(progress: Progress | None) -> Callable[[], None]:
+def steps(progress: Progress) -> Callable[[], None]:
     """What is to be called after each step of a run."""
     done = 0
 
     def say() -> None:
         nonlocal done
         done += 1
-        if progress is not None:
-            progress(done, STEPS)
+        progress("swapping", done, STEPS)
 
     return say
 

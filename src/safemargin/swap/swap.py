@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from safemargin.core import Change, Distance, Guarantee, InputError, counts
+from safemargin.core import Change, Distance, Guarantee, InputError, Progress, counts, no_progress
 from safemargin.guarantees.swap_loss import rates_for, short_rate, swap_epsilon
 from safemargin.io import new_folder
 from safemargin.swap.permutation import Exchange, Strata
-from safemargin.swap.reading import Counted, Progress, counted, steps
+from safemargin.swap.reading import Counted, counted, steps
 from safemargin.swap.tables import Roles, TableError
 
 FORMS = ("table", "records")
@@ -58,7 +58,7 @@ def swap_file(
     form: str = "table",
     file_format: str = "parquet",
     with_errors: bool = True,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Swapped:
     """Swap the records of a file, and write the result to the new file `out`, or nothing.
 

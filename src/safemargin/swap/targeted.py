@@ -10,14 +10,14 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, counts
+from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, Progress, counts, no_progress
 from safemargin.guarantees.exact import hamming, universe_loss
 from safemargin.guarantees.swap_law import stratum, universe
 from safemargin.io import DuckSource, check_columns, quoted
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import Pairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
 from safemargin.swap.permutation import Cells, Exchange
-from safemargin.swap.reading import Progress, opened, steps
+from safemargin.swap.reading import opened, steps
 from safemargin.swap.simulated import Simulated, beside
 from safemargin.swap.tables import Roles, Run, imputed_share
 
@@ -72,7 +72,7 @@ class Targeting:
 
 
 def swap_targeted(
-    path: Path, out: Path, wish: Targeting, *, file_format: str = "parquet", progress: Progress | None = None
+    path: Path, out: Path, wish: Targeting, *, file_format: str = "parquet", progress: Progress = no_progress
 ) -> Simulated:
     """Swap the households of a file in pairs, and write them to the new file `out`, or nothing."""
     say = steps(progress)

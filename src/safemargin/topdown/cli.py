@@ -1,20 +1,16 @@
 """The command for tables of areas with differential privacy."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from safemargin.core import InputError
 from safemargin.topdown.country import write_country
 from safemargin.topdown.folder import write_text
 from safemargin.topdown.report import areas_document, areas_page, plan_document, show_areas, show_plan
-from safemargin.topdown.steps import Progress as Report
 from safemargin.topdown.topdown import plan, recompute, run
-from safemargin.ui import Json, notes, out, print_json
+from safemargin.ui import Json, out, print_json, progress_bar
 
 PAGE = "inside/report.html"
 
@@ -63,7 +59,7 @@ def topdown(
             show_plan(out, expected.promise, expected.queries)
         return
     folder = folder or source.parent / f"{source.stem}-release"
-    with _bar() as progress:
+    with progress_bar("starting") as progress:
         found = run(source, folder, beside=_files(beside), progress=progress)
     values = found.design, found.promise, found.accuracy
     write_text(folder / PAGE, areas_page(found.title, *values))
@@ -74,7 +70,7 @@ def topdown(
 
 
 def _again(published: Path, as_json: bool) -> None:
-    with _bar() as progress:
+    with progress_bar("starting") as progress:
         found = recompute(published, progress)
     agrees = not found.different and not found.changed_files
     if as_json:
@@ -98,16 +94,3 @@ def _files(texts: list[str] | None) -> dict[str, Path]:
             raise InputError(f"--beside {text!r}: {name!r} is named twice")
         found[name] = Path(file)
     return found
-
-
-@contextmanager
-def _bar() -> Iterator[Report]:
-    """A bar whose words change with the step, on standard error, gone when done."""
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %")
-    with Progress(*columns, TimeRemainingColumn(), console=notes, transient=True, disable=not notes.is_terminal) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def step(words: str, done: int, total: int) -> None:
-            bar.update(task, description=words, completed=done, total=total)
-
-        yield step

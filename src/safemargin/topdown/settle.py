@@ -17,9 +17,6 @@ from safemargin.topdown.least_squares import Fit
 from safemargin.topdown.nonnegative import Infeasible
 from safemargin.topdown.tidy import Level, all_reach
 
-Progress = Callable[[int, int], None]
-"""A level, and how many families of areas are settled."""
-
 
 @dataclass(frozen=True)
 class Settled:
@@ -38,7 +35,7 @@ def settle(
     limits: Limits,
     fit: Fit,
     found: Sequence[IntArray] = (),
-    progress: Progress = lambda level, families: None,
+    advance: Callable[[int, int], None] = lambda level, families: None,
     keep: Callable[[int, IntArray], None] = lambda level, table: None,
     drop: Callable[[], None] = lambda: None,
 ) -> list[IntArray]:
@@ -56,7 +53,7 @@ def settle(
     at, first = len(found), ""
     while at < len(levels):
         here = Level(design, limits, reachable[at], fit, at, _table(levels[at - 1]) if at else None)
-        settled = levels[at] = _settled(here, levels[at], marks, progress)
+        settled = levels[at] = _settled(here, levels[at], marks, advance)
         failed = {(at - 1, family) for family, ahead in enumerate(settled.ahead) if ahead is None}
         if not failed:
             if not marks:
@@ -85,7 +82,9 @@ def _table(settled: Settled | None) -> IntArray:
     return settled.table
 
 
-def _settled(here: Level, before: Settled | None, marks: frozenset[Area], progress: Progress) -> Settled:
+def _settled(
+    here: Level, before: Settled | None, marks: frozenset[Area], advance: Callable[[int, int], None]
+) -> Settled:
     """All families of a level; those about which nothing has changed stay."""
     spine, kinds = here.design.spine, here.design.attributes
     table = np.zeros((len(spine.names[here.level]), kinds.cells(kinds.detailed)), dtype=np.int64)
@@ -109,7 +108,7 @@ def _settled(here: Level, before: Settled | None, marks: frozenset[Area], progre
             looked.append(None)
         except TooLargeError as error:
             raise TooLargeError(f"{here.words(family)}: {error}; drop an exact count or a bound that crosses") from None
-        progress(here.level, 1)
+        advance(here.level, 1)
     return Settled(table, here.above, looked)
 
 

@@ -1,11 +1,11 @@
 """The two steps of TopDown on files. Only the first is given counts of people; the second reads public files alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import InputError, IntArray
+from safemargin.core import InputError, IntArray, Progress, no_progress
 from safemargin.topdown.attributes import Query
 from safemargin.topdown.design import Design, Measured, check_truth, limits
 from safemargin.topdown.folder import Folder, write_cells
@@ -13,16 +13,9 @@ from safemargin.topdown.least_squares import check_size, fit
 from safemargin.topdown.measure import measure, noise_variance
 from safemargin.topdown.settle import settle
 
-Progress = Callable[[str, int, int], None]
-"""What is done, how much of it, and of how much."""
-
-
-def silent(words: str, done: int, total: int) -> None:
-    """For callers who do not wait."""
-
 
 def publish_measurements(
-    folder: Folder, design: Design, counts: Sequence[IntArray], progress: Progress = silent
+    folder: Folder, design: Design, counts: Sequence[IntArray], progress: Progress = no_progress
 ) -> None:
     """Write the design, exact counts and noisy ones. A level that has its files keeps them: noise is drawn once."""
     spine, kinds = design.spine, design.attributes
@@ -86,7 +79,7 @@ def _check_names(folder: Folder, design: Design) -> None:
         seen.add(path)
 
 
-def estimate(folder: Folder, progress: Progress = silent) -> None:
+def estimate(folder: Folder, progress: Progress = no_progress) -> None:
     """Unbiased estimates and whole tables of every level from the public files; levels that are there are kept."""
     design = folder.read_design()
     measured = folder.read_measured(design)

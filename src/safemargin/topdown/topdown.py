@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError
+from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError, Progress, no_progress
 from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text, read_guarantee
 from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE, accuracy
 from safemargin.topdown.design import Design
@@ -24,7 +24,7 @@ from safemargin.topdown.guarantee import promised, summary, with_earlier
 from safemargin.topdown.least_squares import expected_errors
 from safemargin.topdown.measure import noise_variance
 from safemargin.topdown.project import TopDownProject
-from safemargin.topdown.steps import Progress, check, estimate, public_files, publish_measurements, silent
+from safemargin.topdown.steps import check, estimate, public_files, publish_measurements
 from safemargin.topdown.tabulate import count_people, read_design
 
 STATE, LOCK = "inside/state.json", "inside/.lock"
@@ -62,7 +62,7 @@ class Recomputed:
 
 
 def run(
-    config: Path, folder: Path, *, beside: Mapping[str, Path] | None = None, progress: Progress = silent
+    config: Path, folder: Path, *, beside: Mapping[str, Path] | None = None, progress: Progress = no_progress
 ) -> Outcome:
     """Measure, estimate and settle; a run that was interrupted goes on where it stopped, with the noise it drew.
 
@@ -143,7 +143,7 @@ def _with_earlier(project: TopDownProject, design: Design) -> Guarantee | None:
     return with_earlier(design, project.spine.file is None, earlier) if earlier else None
 
 
-def recompute(published: Path, progress: Progress = silent) -> Recomputed:
+def recompute(published: Path, progress: Progress = no_progress) -> Recomputed:
     """The second step once more, from copies of nothing but its public sources, held against what was published."""
     public = Folder(published)
     design = public.read_design()

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count as numbers
 from pathlib import Path
@@ -10,9 +10,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
-from safemargin.core import OutputError
+from safemargin.core import OutputError, Progress
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
@@ -47,14 +48,18 @@ def free_folder(folder: Path) -> Path:
 
 
 @contextmanager
-def progress_bar(words: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar with the time left, on standard error, gone when done."""
+def progress_bar(step: str) -> Iterator[Progress]:
+    """A bar on standard error that shows the step at work and, where its size is known, the time left."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
+        TaskProgressColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
-        task = bar.add_task(words, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with Bar(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
+        task = bar.add_task(step, total=None)
+
+        def report(step: str, done: int = 0, total: int | None = None, /) -> None:
+            bar.update(task, description=step, completed=done, total=total)
+
+        yield report

@@ -6,10 +6,9 @@ from math import comb
 import numpy as np
 from scipy.special import gammaln
 
-from safemargin.core import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray, Progress
 from safemargin.voting.chances import Chances, from_patterns, gather
 from safemargin.voting.election import Kinds
-from safemargin.voting.lattice import Progress
 
 BLOCK = 100_000
 
@@ -57,5 +56,5 @@ def enumerated(kinds: Kinds, progress: Progress) -> Chances:
         logs = log_multinomial(counts, kinds.weights)
         gather(found, results, np.exp(logs))
         done += len(counts)
-        progress(done, total)
+        progress("computing", done, total)
     return from_patterns(found, kinds.rule.outcomes)

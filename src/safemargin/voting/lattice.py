@@ -6,7 +6,7 @@ transform, in a window around each place that matters, with votes tilted so that
 chance of a close race keeps its digits, however small it is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lcm, log, prod, sqrt
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from safemargin.core import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray, Progress, no_progress
 from safemargin.voting.chances import Chances, from_patterns, gather
 from safemargin.voting.crossings import crossings
 from safemargin.voting.election import Kinds
@@ -25,12 +25,6 @@ LEFT_OUT = 1e-20
 """Chance of all that lies outside a window, if votes are tilted to its middle."""
 NEGLIGIBLE = 41.0
 """Crossings less likely than the nearest by exp of this are left out."""
-
-Progress = Callable[[int, int], None]
-
-
-def nothing(done: int, total: int) -> None:
-    """No progress is shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +104,7 @@ def exact_law(kinds: Kinds, grid: Grid) -> tuple[Any, int]:
     """The same in whole numbers, to be divided by the second value."""
     whole = lcm(*(share.denominator for share in kinds.shares))
     weights = [int(share * whole) for share in kinds.shares]
-    return _added(kinds.others, grid.steps, weights, np.object_, nothing), whole**kinds.others
+    return _added(kinds.others, grid.steps, weights, np.object_, no_progress), whole**kinds.others
 
 
 def _added(others: int, steps: IntArray, weights: Sequence[float], kind: type, progress: Progress) -> Any:
@@ -125,7 +119,7 @@ def _added(others: int, steps: IntArray, weights: Sequence[float], kind: type, p
         for step, weight in zip(steps, weights, strict=True):
             law[tuple(slice(at, at + size) for at, size in zip(step, reach, strict=True))] += weight * old
         reach += most
-        progress(done, others)
+        progress("computing", done, others)
     return law
 
 
@@ -236,5 +230,5 @@ def transformed(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
             weights = np.exp(np.minimum(logs - shift, 700.0))
             pivotal = gather(found, results, weights)
             slack += float(np.exp(np.minimum(error[pivotal] - shift, 700.0)).sum())
-            progress(start + len(cells), len(held))
+            progress("computing", start + len(cells), len(held))
     return from_patterns(found, kinds.rule.outcomes, shift, slack)

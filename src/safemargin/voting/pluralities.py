@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from safemargin.core import FloatArray, IntArray
+from safemargin.core import FloatArray, IntArray, Progress
 from safemargin.voting.binomial import log_poisson, log_upper_tail
 from safemargin.voting.chances import Chances
 from safemargin.voting.election import Kinds
-from safemargin.voting.lattice import Progress
 from safemargin.voting.rules.plurality import Plurality
 
 FAR = 46.0
@@ -283,13 +282,13 @@ def overtaken(kinds: Kinds, progress: Progress, full: bool = True) -> Chances:
     steps = size + size * size
     order = np.argsort(-shares, kind="stable")
     for done, r in enumerate(order.tolist()):
-        progress(done, steps)
+        progress("computing", done, steps)
         wins[r] = race.log_chance(r) if full else 0.0
     best = -inf
     races = [(int(r), x) for r in order for x in tops if x != r]
     races.sort(key=lambda race: -min(shares[race[0]], shares[race[1]]))
     for done, (r, x) in enumerate(races):
-        progress(size + done, steps)
+        progress("computing", size + done, steps)
         least = wins[r] - FAR if full else best - FAR
         short[r, x] = race.log_chance(r, x, least)
         best = max(best, short[r, x])

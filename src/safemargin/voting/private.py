@@ -7,14 +7,14 @@ from math import inf, log
 
 import numpy as np
 
-from safemargin.core import InputError, TooLargeError
+from safemargin.core import InputError, Progress, TooLargeError, no_progress
 from safemargin.voting import closed, pluralities, transfers
 from safemargin.voting.ballots import ranking_text
 from safemargin.voting.chances import Chances, Worst
 from safemargin.voting.counts import counts_fraction, counts_worst
 from safemargin.voting.election import Election, Kinds
 from safemargin.voting.enumeration import enumerated, ways
-from safemargin.voting.lattice import Grid, Progress, convolved, grid_of, nothing, transformed
+from safemargin.voting.lattice import Grid, convolved, grid_of, transformed
 from safemargin.voting.rational import exact_delta, is_small
 from safemargin.voting.sampling import DRAWS, MOST_VOTES, sampled
 from safemargin.voting.sums import sums_worst
@@ -68,7 +68,7 @@ def private(
     rational: bool = False,
     draws: int = DRAWS,
     seed: int = 0,
-    progress: Progress = nothing,
+    progress: Progress = no_progress,
 ) -> Answer:
     """How private publishing the result of an election is, against somebody who believes what it says."""
     if not 0 <= epsilon <= LARGEST_EPSILON:
@@ -154,7 +154,7 @@ def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> Answe
     return replace(answer, curve=tuple((each, found.delta) for each, found in zip(curve, law[1:], strict=True)))
 
 
-def chances_of(election: Election, progress: Progress = nothing) -> Chances:
+def chances_of(election: Election, progress: Progress = no_progress) -> Chances:
     """Chances of every winner for every vote, by the first engine that computes them."""
     kinds = election.kinds
     grid = _grid(kinds)

@@ -6,13 +6,12 @@ from itertools import combinations_with_replacement
 from math import inf
 from pathlib import Path
 
-from safemargin.core import InputError
+from safemargin.core import InputError, Progress, no_progress
 from safemargin.voting.ballots import letters
 from safemargin.voting.belief import Belief, Box, from_counts, uniform
 from safemargin.voting.boxes import worst_in
 from safemargin.voting.election import Election
 from safemargin.voting.enumeration import ways
-from safemargin.voting.lattice import Progress, nothing
 from safemargin.voting.private import Answer, least_epsilon, private, worst_of
 from safemargin.voting.reading import Ballots, names_in, read_ballots, read_belief
 from safemargin.voting.rules import rule_named
@@ -57,7 +56,7 @@ class Setting:
     boxes: tuple[Box, ...]
     winner: str | None = None
 
-    def answer(self, progress: Progress = nothing) -> Answer:
+    def answer(self, progress: Progress = no_progress) -> Answer:
         """The largest delta over all beliefs."""
         asked = self.question
         how = {"engine": asked.engine, "draws": asked.draws, "seed": asked.seed, "rational": asked.rational}

@@ -7,11 +7,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.core import FloatArray, Generator, IntArray, numpy_generator
+from safemargin.core import FloatArray, Generator, IntArray, Progress, numpy_generator
 from safemargin.voting.crossings import crossings, results_at
 from safemargin.voting.election import Kinds
 from safemargin.voting.extremes import FEWEST_DRAWS, Extremes
-from safemargin.voting.lattice import Progress
 from safemargin.voting.rules.positional import Positional
 
 DRAWS = 200_000
@@ -99,7 +98,7 @@ def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progr
     for half in range(2):
         moments = Moments.empty(kinds.rule.outcomes, len(votes))
         for start in range(0, draws // 2, BLOCK):
-            progress(half * (draws // 2) + start, draws)
+            progress("computing", half * (draws // 2) + start, draws)
             count = min(BLOCK, draws // 2 - start)
             counts, ratio = _drawn(places, kinds.others + many, count, generator)
             sums = _sums(kinds, counts)

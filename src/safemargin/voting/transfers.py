@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray, Progress
 from safemargin.voting.binomial import log_binomial
 from safemargin.voting.chances import Chances
 from safemargin.voting.election import Kinds
-from safemargin.voting.lattice import Progress
 from safemargin.voting.rules.stv import Stv
 
 
@@ -61,7 +60,7 @@ def transferred(kinds: Kinds, progress: Progress) -> Chances:
     only = np.zeros((size, size, 3))
     log_pairs = log_binomial(np.arange(others + 1), others, firsts[0])
     for a in range(others + 1):
-        progress(a, others + 1)
+        progress("computing", a, others + 1)
         rest = others - a
         b = np.arange(rest + 1)
         share = firsts[1] / (firsts[1] + firsts[2]) if firsts[1] + firsts[2] > 0 else 0.0

@@ -10,7 +10,7 @@ from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.measure import measure
 from safemargin.release.compare.report import comparison_document, comparison_page, show_comparison
 from safemargin.release.project import Project
-from safemargin.ui import Json, notes, out, print_json, write
+from safemargin.ui import Json, out, print_json, progress_bar, write
 
 
 def compare(
@@ -33,14 +33,14 @@ def compare(
     if page is not None and (page.is_dir() or not page.parent.is_dir()):
         raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
     described = Project.load(project)
-    with notes.status("starting") as status:
+    with progress_bar("starting") as progress:
         comparison = measure(
             described,
             epsilons=epsilon or EPSILONS,
             threshold=threshold,
             draws=draws,
             seed=None if seed_free else 0,
-            step=lambda words: status.update(words),
+            progress=progress,
         )
     if page is not None:
         title = f"{described.title or project.stem}: ways to publish"

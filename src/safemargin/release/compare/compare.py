@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.core import InputError, Onlooker, Table, Target, knowing
+from safemargin.core import InputError, Onlooker, Progress, Table, Target, knowing, no_progress
 from safemargin.release.compare.cell_key import cell_key
 from safemargin.release.compare.coarsening import coarsening
 from safemargin.release.compare.comparison import Binding, Comparison, Learnt, Measured
@@ -39,7 +39,7 @@ def compare(
     threshold: int = THRESHOLD,
     draws: int = DRAWS,
     seed: int | None = 0,
-    step: Callable[[str], None] = lambda words: None,
+    progress: Progress = no_progress,
 ) -> Comparison:
     """Publish the total and every axis of `table` by every method, and measure what that costs and gives away.
 
@@ -59,7 +59,7 @@ def compare(
     case = Case(table, target, watching, protect, tuple(dict.fromkeys(epsilons)), threshold, seed)
     measured, found = [], []
     for build in METHODS:
-        step(f"measuring {build.__name__.replace('_', ' ')}")
+        progress(f"measuring {build.__name__.replace('_', ' ')}")
         for method in build(case):
             facts = _measure(case, method, draws if method.is_random else 1)
             measured.append(facts.measured)

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from safemargin.core import Progress, no_progress
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD, compare
 from safemargin.release.compare.comparison import Comparison
 from safemargin.release.project import Project
-from safemargin.release.release import Step, onlookers_of
+from safemargin.release.release import onlookers_of
 from safemargin.release.tabulate import tabulate
 
 
@@ -16,10 +17,10 @@ def measure(
     threshold: int = THRESHOLD,
     draws: int = DRAWS,
     seed: int | None = 0,
-    step: Step = lambda words: None,
+    progress: Progress = no_progress,
 ) -> Comparison:
     """Every way to publish a project, side by side; nothing is published."""
-    step("reading")
+    progress("reading")
     table = tabulate(project)
     return compare(
         table,
@@ -30,5 +31,5 @@ def measure(
         threshold=threshold,
         draws=draws,
         seed=seed,
-        step=step,
+        progress=progress,
     )

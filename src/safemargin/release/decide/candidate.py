@@ -8,9 +8,19 @@ import numpy as np
 
 from safemargin.bounds.certify import Exposed, Proof, certify
 from safemargin.bounds.earlier import certify_with_earlier
-from safemargin.bounds.sharp import Progress
 from safemargin.bounds.system import System, system
-from safemargin.core import Group, IntArray, Limits, Onlooker, PublishedTable, Table, as_published, protected_margin
+from safemargin.core import (
+    Group,
+    IntArray,
+    Limits,
+    Onlooker,
+    Progress,
+    PublishedTable,
+    Table,
+    as_published,
+    no_progress,
+    protected_margin,
+)
 from safemargin.release.decide.split import Split
 
 
@@ -47,7 +57,7 @@ def prove(
     onlookers: Sequence[Onlooker],
     limits: Limits,
     quick: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Proof:
     """Whether the candidate is safe against every onlooker: the first proof that fails, or the one that says most."""
     slack = table.inconsistency.slack(int(table.totals.sum()))

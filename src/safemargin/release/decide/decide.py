@@ -10,8 +10,7 @@ import numpy as np
 
 from safemargin.bounds.certify import Exposed, Proof
 from safemargin.bounds.earlier import TOGETHER
-from safemargin.bounds.sharp import Progress
-from safemargin.core import InputError, Limits, Onlooker, Past, Table, Target, knowing
+from safemargin.core import InputError, Limits, Onlooker, Past, Progress, Table, Target, knowing, no_progress
 from safemargin.guarantees.noise import NoiseBudget, check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.candidate import Candidate, prove
 from safemargin.release.decide.difference import by_difference, earlier_words
@@ -39,7 +38,7 @@ def decide(
     onlookers: Sequence[Onlooker] = (),
     *,
     protect: str = "merge",
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Plan:
     """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does."""
     if protect not in PROTECTIONS:
@@ -113,7 +112,7 @@ def _search(
     onlookers: Sequence[Onlooker],
     limits: Limits,
     finish: Finish,
-    progress: Progress | None,
+    progress: Progress,
 ) -> tuple[Candidate, Proof, list[Refusal]]:
     """Merge on until the certificate holds or nothing is left to merge."""
     refused: list[Refusal] = []

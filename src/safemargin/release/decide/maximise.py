@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from safemargin.bounds.certify import Exposed, Proof
-from safemargin.core import InputError, Limits, Onlooker, Table, knowing
+from safemargin.core import InputError, Limits, Onlooker, Progress, Table, knowing, no_progress
 from safemargin.release.decide.candidate import Candidate
 from safemargin.release.decide.decide import certificate_of
 from safemargin.release.decide.difference import earlier_words
@@ -56,12 +56,11 @@ def maximise(
     wanted: Sequence[Wanted],
     onlookers: Sequence[Onlooker] = (),
     *,
-    progress: Callable[[int, int], None] | None = None,
-    tell: Callable[[str], None] = lambda words: None,
+    progress: Progress = no_progress,
 ) -> Plan:
     """Add to a certified plan the tables of several axes, of those that are `wanted`, that are worth most together.
 
-    A single axis is kept, unless it is wanted by itself and other tables count for more. `tell` hears of every test.
+    A single axis is kept, unless it is wanted by itself and other tables count for more. `progress` is told each test.
     """
     if not wanted or not plan.certificate.certified:
         return plan
@@ -76,7 +75,13 @@ def maximise(
     kept = Candidate(tuple(one for name, one in splits.items() if name not in traded))
     margins = [_margin(entry, traded) for entry in open_entries]
     judge = Judge(
-        table, kept.tables(table), margins, watching, limits, plan.certificate.linear, _teller(open_entries, tell)
+        table,
+        kept.tables(table),
+        margins,
+        watching,
+        limits,
+        plan.certificate.linear,
+        _report_tests(open_entries, progress),
     )
     start = tuple(int(len(entry.wanted.axes) == 1) for entry in open_entries)
     judge.safe.append(start)
@@ -159,10 +164,10 @@ def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
     return Margin(entry.versions, values, needs)
 
 
-def _teller(entries: Sequence[_Entry], tell: Callable[[str], None]) -> Callable[[Choice], None]:
+def _report_tests(entries: Sequence[_Entry], progress: Progress) -> Callable[[Choice], None]:
     def told(choice: Choice) -> None:
         names = [entry.wanted.name for entry, level in zip(entries, choice, strict=True) if level]
-        tell("testing " + ", ".join(names))
+        progress("choosing tables of several axes: testing " + ", ".join(names))
 
     return told
 

@@ -6,21 +6,21 @@ conflict. When tests run out, the value of the best choice without a proved conf
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from safemargin.core import Progress, no_progress
 from safemargin.release.decide.judge import Choice, Judge, Margin, within
 
-Report = Callable[[int, int], None]
 TINY = 1e-6
 UNDECIDED = 5
 """Choices from a large population that may stay undecided before no better one is looked for."""
 
 
-def maximal(judge: Judge, start: Choice, most: int, report: Report | None = None) -> tuple[Choice, float]:
+def maximal(judge: Judge, start: Choice, most: int, progress: Progress = no_progress) -> tuple[Choice, float]:
     """The best choice found with about `most` tests, and the bound. `start` is a choice known to be safe."""
-    search = _Search(judge, start, most, report)
+    search = _Search(judge, start, most, progress)
     if 2 * sum(len(margin.versions) for margin in judge.margins) <= most:
         search.alone()
     else:
@@ -32,8 +32,8 @@ def maximal(judge: Judge, start: Choice, most: int, report: Report | None = None
 
 
 class _Search:
-    def __init__(self, judge: Judge, start: Choice, most: int, report: Report | None) -> None:
-        self.judge, self.best, self.most, self.report = judge, start, most, report
+    def __init__(self, judge: Judge, start: Choice, most: int, progress: Progress) -> None:
+        self.judge, self.best, self.most, self.progress = judge, start, most, progress
         self.margins = judge.margins
 
     def value(self, choice: Choice) -> float:
@@ -50,8 +50,7 @@ class _Search:
         safe = self.judge.is_safe(choice)
         if safe and self.is_complete(choice) and self.value(choice) > self.value(self.best) + TINY:
             self.best = choice
-        if self.report is not None:
-            self.report(min(int(self.judge.spent), self.most), self.most)
+        self.progress("choosing tables of several axes", min(int(self.judge.spent), self.most), self.most)
         return safe
 
     def is_complete(self, choice: Choice) -> bool:
