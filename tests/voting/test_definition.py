@@ -7,10 +7,10 @@ from math import log
 import pytest
 
 from plain_voting import by_definition, plain_rules
+from safemargin.core import no_progress
 from safemargin.voting.belief import Belief
 from safemargin.voting.election import Election
 from safemargin.voting.enumeration import enumerated
-from safemargin.voting.lattice import nothing
 from safemargin.voting.private import private
 from safemargin.voting.rational import exact_delta
 from safemargin.voting.rules import rule_named
@@ -42,7 +42,7 @@ def test_three_candidates(rule: str, shares: dict[tuple[int, ...], Fraction]) ->
             above = float(by_definition(plain_rules(3)[rule], 3, n, shares, factor))
             assert exact_delta(election.kinds, factor) == pytest.approx(above)
             assert private(election, epsilon=log(1.5)).delta == pytest.approx(above, abs=1e-12)
-            assert enumerated(election.kinds, nothing).worst(log(1.5)).delta == pytest.approx(above, abs=1e-12)
+            assert enumerated(election.kinds, no_progress).worst(log(1.5)).delta == pytest.approx(above, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -53,5 +53,5 @@ def test_four_candidates(rule: str) -> None:
     for n in (1, 2, 3, 4):
         expected = by_definition(plain_rules(4)[rule], 4, n, shares)
         election = Election(rule_named(rule, 4), n, belief)
-        assert enumerated(election.kinds, nothing).worst().delta == pytest.approx(float(expected), abs=1e-12)
+        assert enumerated(election.kinds, no_progress).worst().delta == pytest.approx(float(expected), abs=1e-12)
         assert private(election).delta == pytest.approx(float(expected), abs=1e-12)

@@ -5,13 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from safemargin.core import no_progress
 from safemargin.core.errors import InputError
 from safemargin.core.randomness import numpy_generator
 from safemargin.voting.ballots import favourites, rankings
 from safemargin.voting.belief import Belief, uniform
 from safemargin.voting.election import Election
 from safemargin.voting.enumeration import enumerated
-from safemargin.voting.lattice import grid_of, nothing, transformed
+from safemargin.voting.lattice import grid_of, transformed
 from safemargin.voting.pluralities import overtaken
 from safemargin.voting.private import private, worst_of
 from safemargin.voting.rules import rule_named
@@ -31,7 +32,7 @@ def same(first: object, second: object) -> None:
 @pytest.mark.parametrize("rule", ["borda", "maximin", "copeland", "veto", "positional:5,2,0"])
 def test_transforms(rule: str) -> None:
     kinds = Election(rule_named(rule, 3), 14, BIASED).kinds
-    same(enumerated(kinds, nothing), transformed(kinds, grid_of(kinds), nothing))
+    same(enumerated(kinds, no_progress), transformed(kinds, grid_of(kinds), no_progress))
 
 
 def test_transforms_keep_their_digits_where_delta_is_tiny() -> None:
@@ -48,20 +49,20 @@ def test_plurality_by_trails(size: int, voters: int) -> None:
     for known in ({}, {(0,): 1, (size - 1,): 2}):
         belief = Belief(favourites(size), shares)
         kinds = Election(rule_named("plurality", size), voters + sum(known.values()), belief, known).kinds
-        same(enumerated(kinds, nothing), overtaken(kinds, nothing))
+        same(enumerated(kinds, no_progress), overtaken(kinds, no_progress))
 
 
 def test_plurality_with_candidates_nobody_votes_for() -> None:
     belief = Belief(((0, 1, 2), (1, 0, 2)), (Fraction(1, 2), Fraction(1, 2)))
     kinds = Election(rule_named("plurality", 3), 9, belief, {(2,): 4}).kinds
-    same(enumerated(kinds, nothing), overtaken(kinds, nothing))
+    same(enumerated(kinds, no_progress), overtaken(kinds, no_progress))
 
 
 @pytest.mark.parametrize("rule", ["stv", "stv-drop-first"])
 @pytest.mark.parametrize("known", [{}, {(0, 1, 2): 2, (2, 1, 0): 1}], ids=["none known", "some known"])
 def test_transfers(rule: str, known: dict[tuple[int, ...], int]) -> None:
     kinds = Election(rule_named(rule, 3), 10, BIASED, known).kinds
-    same(enumerated(kinds, nothing), transferred(kinds, nothing))
+    same(enumerated(kinds, no_progress), transferred(kinds, no_progress))
 
 
 def test_trails_differ_by_their_ends() -> None:
@@ -140,7 +141,7 @@ def test_intervals_hold() -> None:
     rule = rule_named("plurality", 3)
     election = Election(rule, 101, uniform(rule))
     exact = private(election).delta
-    found = [sampled(election.kinds, 0.0, 10_000, seed, nothing) for seed in range(100)]
+    found = [sampled(election.kinds, 0.0, 10_000, seed, no_progress) for seed in range(100)]
     assert sum(each.low <= exact <= each.high for each in found) >= 80
     assert np.mean([each.delta for each in found]) == pytest.approx(exact, rel=0.02)
 
@@ -151,9 +152,9 @@ def test_intervals_hold() -> None:
 def test_plurality_by_steps_of_heights(weights: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     shares = tuple(Fraction(weight, sum(weights)) for weight in weights)
     kinds = Election(rule_named("plurality", len(weights)), 30_000, Belief(favourites(len(weights)), shares)).kinds
-    few = overtaken(kinds, nothing, full=False)
+    few = overtaken(kinds, no_progress, full=False)
     monkeypatch.setattr("safemargin.voting.pluralities.STEPS", np.inf)  # every height
-    every = overtaken(kinds, nothing, full=False)
+    every = overtaken(kinds, no_progress, full=False)
     assert few.worst().log_delta == pytest.approx(every.worst().log_delta, abs=2e-12)
 
 
@@ -173,7 +174,7 @@ def test_intervals_hold_for_votes_that_were_not_measured(
     monkeypatch.setattr("safemargin.voting.sampling.MOST_VOTES", 3)
     election = Election(rule_named(rule, 3), voters, BIASED)
     exact = private(election, "winner", epsilon).delta
-    found = [sampled(election.kinds, epsilon, 10_000, seed, nothing) for seed in range(40)]
+    found = [sampled(election.kinds, epsilon, 10_000, seed, no_progress) for seed in range(40)]
     assert sum(each.low <= exact <= each.high for each in found) >= 34
     assert np.mean([each.high for each in found]) < 2.5 * exact
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import outcome_truth as truth
+from safemargin.core import no_progress
 from safemargin.core.errors import InputError
 from safemargin.voting.ballots import favourites, rankings
 from safemargin.voting.belief import Belief, uniform
@@ -15,7 +16,6 @@ from safemargin.voting.closed import closed, closed_fraction, decline, worst_sha
 from safemargin.voting.counts import chernoff_bound, counts_fraction, counts_worst, log_pair, tail_bound
 from safemargin.voting.election import Election
 from safemargin.voting.enumeration import enumerated
-from safemargin.voting.lattice import nothing
 from safemargin.voting.limits import limiting_slope
 from safemargin.voting.paper import PRINTED, table
 from safemargin.voting.private import chances_of, private
@@ -134,7 +134,7 @@ def test_worst_share_of_a_majority() -> None:
 
 def test_majority_above_epsilon_zero() -> None:
     chances = closed(of_two("2/3", Fraction(3, 5), 9).kinds)
-    by_law = enumerated(of_two("2/3", Fraction(3, 5), 9).kinds, nothing)
+    by_law = enumerated(of_two("2/3", Fraction(3, 5), 9).kinds, no_progress)
     for epsilon in (0.0, 0.1, 0.3, 1.0):
         assert chances.worst(epsilon).delta == pytest.approx(by_law.worst(epsilon).delta, abs=1e-14)
 
