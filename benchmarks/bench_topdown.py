@@ -24,7 +24,7 @@ from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.spine import build_spine
 from safemargin.topdown.steps import estimate, publish_measurements
 from safemargin.topdown.tabulate import count_people, read_design
-from safemargin.ui.charts import to_svg
+from safemargin.ui import to_svg
 
 STEPS = ("count", "measure", "least squares", "all estimates")
 

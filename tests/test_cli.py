@@ -393,7 +393,9 @@ BAD = [
         "roll.csv: there is no column 'people', 'lower' or 'upper';",
         roll__csv="site,n\nNorth,many\n",
     ),
-    bad("a project that is not first", "bound site.csv project.toml", "project.toml", "stands alone", "site.csv"),
+    bad(
+        "a project that is not first", "bound site.csv project.toml", "project.toml", "names its own files", "site.csv"
+    ),
     bad("an axis asked for twice", f"{BOUND} --target site,site", "'site'", "twice"),
     bad("an axis of a project asked for twice", "bound project.toml --target site,site", "'site'", "twice"),
     # missing key

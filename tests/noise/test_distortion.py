@@ -26,7 +26,7 @@ from safemargin.noise.distortion import (
 )
 from safemargin.noise.distortion_report import chart_rows, rows
 from safemargin.noise.limits import tail_chance
-from safemargin.ui.charts import CONFIG
+from safemargin.ui import CONFIG
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 NOISES = [EpsilonNoise(0.1), EpsilonNoise(0.4), BoundedNoise(2.0, 5), BoundedNoise(30.0, 9)]

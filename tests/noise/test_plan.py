@@ -15,7 +15,7 @@ from safemargin.noise.plan import NoisePlan, Wishes, epsilon_band, judge, plan_n
 from safemargin.noise.plan_report import plan_page, plan_words
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
-from safemargin.ui.charts import CONFIG
+from safemargin.ui import CONFIG
 
 CENSUS = """
 title = "Small <census>"

@@ -29,7 +29,7 @@ from safemargin.swap.pairing import Pairs, Risk
 from safemargin.swap.simulate_report import counts_chart, errors_chart, simulated_page
 from safemargin.swap.swap import swap_file
 from safemargin.swap.targeted import Targeting, swap_targeted
-from safemargin.ui.charts import CONFIG
+from safemargin.ui import CONFIG
 
 GEOGRAPHY = ("state", "county", "tract", "block")
 MATCH = ("adults", "minors", "tenure")

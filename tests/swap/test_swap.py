@@ -24,7 +24,7 @@ from safemargin.io.duck import connected
 from safemargin.swap import tables
 from safemargin.swap.permutation import Exchange, swap
 from safemargin.swap.swap import swap_file
-from safemargin.ui.charts import CONFIG
+from safemargin.ui import CONFIG
 from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1, TABLE_5
 
 PEOPLE = "\n".join(
@@ -530,7 +530,7 @@ def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--largest-stratum", "2,x"], "must be whole numbers between commas"),
+        (["--largest-stratum", "2,x"], "must be integers between commas"),
         (["--largest-stratum", "2,1"], "largest stratum = 1: must be 0, or at least 2"),
         (["--largest-stratum", "0"], "largest stratum = 0: nothing can be exchanged"),
         (["--largest-stratum", "2,3,4,5,6,7,8,9,10"], "at most 8 can be distinguished"),

@@ -18,7 +18,7 @@ from safemargin.swap.permutation import swap
 from safemargin.swap.rates import RATES, Trials, try_rates
 from safemargin.swap.rates_report import error_chart, rates_document, spread
 from safemargin.swap.reading import counted
-from safemargin.ui.charts import CONFIG
+from safemargin.ui import CONFIG
 from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1
 
 

@@ -10,7 +10,7 @@ from safemargin.guarantees.guarantee_file import document
 from safemargin.topdown.error_values import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
 from safemargin.topdown.guarantee import promised, summary
 from safemargin.topdown.report import areas_document, areas_page, levels_chart, show_areas, sizes_chart
-from safemargin.ui.charts import CONFIG, Spec
+from safemargin.ui import CONFIG, Spec
 from spines import designed, uneven_spine
 
 METHODS = ("whole tables", "swapping <5 %>")

@@ -23,24 +23,24 @@ from safemargin.ui import (
     Beta,
     By,
     Count,
-    Deciding,
+    DecideOnly,
     EarlierRolls,
+    EarlierTables,
     Facts,
     Hierarchy,
     Json,
     Kappa,
     Option,
-    Remembered,
     Rolls,
     Skip,
     Tau,
     Tolerance,
-    aimed,
+    check_tolerance,
     out,
+    override_target,
     print_json,
     progress_bar,
-    share,
-    write,
+    write_text,
 )
 
 
@@ -58,11 +58,11 @@ def audit(
     skip: Skip = None,
     hierarchy: Hierarchy = None,
     tolerance: Tolerance = 0.0,
-    decide: Deciding = False,
+    decide: DecideOnly = False,
     manifest: Annotated[
         Path | None, typer.Option(help="Manifest of a release: its target, and its rule is known.")
     ] = None,
-    earlier: Remembered = None,
+    earlier: EarlierTables = None,
     earlier_roll: EarlierRolls = None,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Also prove every interval in this JSON file.")] = None,
@@ -75,11 +75,11 @@ def audit(
     if decide and certificate is not None:
         raise InputError("--certificate proves every interval, --decide leaves most of them unknown: give one of them")
     stated, rule = (Target(), "") if manifest is None else read_manifest(manifest)
-    aim = aimed(stated, beta, kappa, tau)
+    aim = override_target(stated, beta, kappa, tau)
     tables = read_tables(files, count, option, by, skip, hierarchy)
     onlooker = public(tables, roll, fact, count, option, bool(rule))
     onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
-    slack = measured_slack(tables, share(tolerance))
+    slack = measured_slack(tables, check_tolerance(tolerance))
     promises = () if manifest is None else read_promises(manifest)
     release = Publication(tables, aim, guarantees=promises, rule=rule)
     findings = _attack(release, onlooker, slack, Ask.of(target, aim, decide))
@@ -124,4 +124,4 @@ def _prove(
             target=findings.target,
             progress=progress,
         )
-    write(path, json.dumps(proofs.document(), ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(proofs.document(), ensure_ascii=False) + "\n")

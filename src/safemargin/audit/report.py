@@ -8,7 +8,7 @@ from rich.text import Text
 
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.bounds.report import exposure_document, say_gaps, tally_words
-from safemargin.ui import Document, named_cell_words, onlooker_words, plural, say, say_list, text_table
+from safemargin.ui import Document, describe_onlooker, named_cell_label, plural, say, say_list, text_table
 
 
 def findings_document(findings: Findings) -> Document:
@@ -53,13 +53,13 @@ def attack_words(findings: Findings) -> str:
 
 def finding_words(finding: Finding) -> str:
     """One cell that an attack gives away."""
-    return f"{named_cell_words(finding.cell)}{f', {finding.option}' if finding.option else ''}: {finding.words}"
+    return f"{named_cell_label(finding.cell)}{f', {finding.option}' if finding.option else ''}: {finding.words}"
 
 
 def show_findings(console: Console, findings: Findings) -> None:
     """What every attack of one onlooker looked at and found."""
     exposure = findings.exposure
-    say(console, f"{findings.onlooker.name}: {onlooker_words(findings.onlooker, exposure.cells.axes)}.")
+    say(console, f"{findings.onlooker.name}: {describe_onlooker(findings.onlooker, exposure.cells.axes)}.")
     say(console, f"Intervals: {tally_words(exposure.tallied(findings.target))}.")
     say_gaps(console, exposure)
     console.print()
@@ -78,7 +78,7 @@ def show_found(console: Console, attempts: Sequence[Attempt]) -> None:
 
 
 def attack_table(attempts: Sequence[Attempt]) -> Table:
-    table = text_table("attack")
+    table = text_table(["attack"], space=1)
     for name in ("looked at", "found", "people exposed"):
         table.add_column(name, justify="right")
     table.add_column("summary", ratio=1)

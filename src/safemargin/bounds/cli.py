@@ -7,7 +7,7 @@ from safemargin.bounds.export import cells_csv
 from safemargin.bounds.exposure import Exposure
 from safemargin.core import Target
 from safemargin.io import axes
-from safemargin.ui import write
+from safemargin.ui import write_text
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,4 @@ class Ask:
 
 def export_cells(path: Path | None, exposure: Exposure, aim: Target) -> None:
     if path is not None:
-        write(path, cells_csv(exposure, aim))
+        write_text(path, cells_csv(exposure, aim))

@@ -18,14 +18,14 @@ from safemargin.core import VERDICTS, BoolArray, FloatArray, IntArray, Target
 from safemargin.ui import (
     SCHEMA,
     Document,
-    cell_words,
-    count_span,
-    onlooker_words,
-    percent_span,
+    cell_label,
+    count_range,
+    describe_onlooker,
+    list_values,
+    percent_range,
     plural,
     say,
     text_table,
-    values_words,
 )
 
 T = TypeVar("T")
@@ -203,9 +203,9 @@ def gap_words(exposure: Exposure) -> str:
         return ""
     place, more = fiber.gaps[0], len(fiber.gaps) - 1
     row, option = divmod(place, exposure.lower.shape[1])
-    name = cell_words(exposure.cells.cell(row)) + (f", {exposure.options[option]}" if exposure.options else "")
+    name = cell_label(exposure.cells.cell(row)) + (f", {exposure.options[option]}" if exposure.options else "")
     others = f", and {plural(more, 'more gap')}" if more else ""
-    values = values_words(fiber.gap(place) or ())
+    values = list_values(fiber.gap(place) or ())
     return f"Not every count in an interval is possible: {name} is one of {values}{others}."
 
 
@@ -221,7 +221,7 @@ ROOMY = 110
 
 def show_exposure(console: Console, exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> None:
     """The cells that give most away, with the intervals that an onlooker can confine them to."""
-    say(console, f"{exposure.onlooker.name}: {onlooker_words(exposure.onlooker, exposure.cells.axes)}.")
+    say(console, f"{exposure.onlooker.name}: {describe_onlooker(exposure.onlooker, exposure.cells.axes)}.")
     say(console, f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.")
     if not exposure.complete:
         say(console, UNSETTLED, "yellow")
@@ -241,16 +241,16 @@ def say_gaps(console: Console, exposure: Exposure) -> None:
 
 def cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> Table:
     head = f"cell ({', '.join(exposure.cells.axes)})" if exposure.cells.axes else "cell"
-    table = text_table(head, *(["option"] if exposure.options else []))
+    table = text_table([head, *(["option"] if exposure.options else [])], space=1)
     numbers = ["people", "interval", "rates", *(["width"] if roomy else []), "t"]
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     for name in ["verdict", *(["method"] if roomy else [])]:
         table.add_column(name, no_wrap=True)
     for row in rows:
-        values = [cell_words(row["cell"]), *([row["option"]] if "option" in row else [])]
+        values = [cell_label(row["cell"]), *([row["option"]] if "option" in row else [])]
         values += ["-" if row["people"] is None else f"{row['people']:,}"]
-        values += [count_span(row["lower"], row["upper"]), percent_span(row["interval"])]
+        values += [count_range(row["lower"], row["upper"]), percent_range(row["interval"])]
         values += [f"{row['width']:,}"] if roomy else []
         values += ["-" if row["t"] is None else f"{row['t']:.2f}"]
         verdict = Text(row["verdict"], style=VERDICT_STYLES[row["verdict"]])

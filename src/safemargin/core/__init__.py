@@ -111,6 +111,7 @@ __all__ = [
     "lattice",
     "merged_margin",
     "named",
+    "no_progress",
     "net_histories",
     "no_progress",
     "numpy_generator",

@@ -22,10 +22,10 @@ from safemargin.ui import (
     Rolls,
     Skip,
     Tolerance,
+    check_tolerance,
     out,
     print_json,
     progress_bar,
-    share,
 )
 
 
@@ -55,7 +55,7 @@ def fiber(
         raise InputError(f"--sample {sample}: must be at least 2")
     tables, wanted = read_tables(files, count, option, by, skip), axes(target)
     onlooker = public(tables, roll, fact, count, option)
-    slack = measured_slack(tables, share(tolerance))
+    slack = measured_slack(tables, check_tolerance(tolerance))
     with progress_bar("counting") as progress:
         found = possible(tables, onlooker, target=wanted, slack=slack, progress=progress)
     if sample is not None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from safemargin.bounds.fiber_answer import Possible
 from safemargin.bounds.fiber_values import QUANTILES
 from safemargin.bounds.report import fiber_document, fiber_words
-from safemargin.ui import SCHEMA, Document, cell_words, onlooker_words, plural, say, text_table, values_words
+from safemargin.ui import SCHEMA, Document, cell_label, describe_onlooker, list_values, plural, say, text_table
 
 
 def possible_document(possible: Possible) -> Document:
@@ -48,7 +48,7 @@ def possible_entries(possible: Possible) -> Iterator[Document]:
 def show_possible(console: Console, possible: Possible, limit: int = 30) -> None:
     """How many tables are possible, and what they hold."""
     fiber, drawn = possible.fiber, possible.drawn
-    say(console, f"{possible.onlooker.name}: {onlooker_words(possible.onlooker, possible.cells.axes)}.")
+    say(console, f"{possible.onlooker.name}: {describe_onlooker(possible.onlooker, possible.cells.axes)}.")
     say(console, f"Dimension {fiber.dimension:,}; {fiber_words(fiber)} ({fiber.method}).")
     if drawn is not None:
         say(console, f"{plural(drawn.tables, 'table')} drawn, {drawn.law} law, seed {drawn.seed}.")
@@ -64,16 +64,16 @@ def show_possible(console: Console, possible: Possible, limit: int = 30) -> None
 def _possible_table(rows: Sequence[Document], possible: Possible) -> Table:
     shown, drawn = possible.fiber.attained is not None, possible.drawn is not None
     head = f"cell ({', '.join(possible.cells.axes)})" if possible.cells.axes else "cell"
-    table = text_table(head, *(["option"] if possible.options else []))
+    table = text_table([head, *(["option"] if possible.options else [])], space=1)
     shares = [f"{share:.0%}".replace("%", " %") for share in QUANTILES]
     for name in ["people", *(["mean", "+-", *shares] if drawn else [])]:
         table.add_column(name, justify="right", no_wrap=True)
     if shown:
         table.add_column("possible counts", overflow="fold")
     for row in rows:
-        values = [cell_words(row["cell"]), *([row["option"]] if "option" in row else [])]
+        values = [cell_label(row["cell"]), *([row["option"]] if "option" in row else [])]
         values += ["-" if row["people"] is None else f"{row['people']:,}"]
         if drawn:
             values += [f"{row['mean']:.2f}", f"{row['error']:.2f}", *(f"{n:,}" for n in row["quantiles"].values())]
-        table.add_row(*map(Text, values), *([Text(values_words(row["attained"]))] if shown else []))
+        table.add_row(*map(Text, values), *([Text(list_values(row["attained"]))] if shown else []))
     return table

@@ -20,7 +20,7 @@ from safemargin.guarantees.report import (
     show_certificate,
     side_by_side,
 )
-from safemargin.ui import SCHEMA, Document, element, grid, joined, paragraphs, points, section, table, whole_page
+from safemargin.ui import SCHEMA, Document, element, joined, paragraphs, points, render_page, section, table, text_table
 
 PRINTED = ("product", "unit", "rho² printed", "epsilon printed", "epsilon of that rho²", "rho² that it leaves")
 PRINTED_WORDS = (
@@ -94,17 +94,17 @@ def show_census(console: Console, found: CensusReport) -> None:
         show_certificate(console, each)
     console.print(Text(f"\n{_composed(found)}"))
     console.print(Text("\nAll guarantees, about the census edited file"))
-    console.print(grid(COLUMNS, found.rows))
+    console.print(text_table(COLUMNS, found.rows))
     for remark in (SCALES, *found.whole.remarks):
         console.print(Text(remark))
     console.print(Text(f"\n{found.whole.mechanism}, why:"))
     for line in derivation(found.whole):
         console.print(Text(line))
     console.print(Text("\nAs printed"))
-    console.print(grid(PRINTED, _printed(found)))
+    console.print(text_table(PRINTED, _printed(found)))
     console.print(Text(PRINTED_WORDS))
     console.print(Text(f"\n{SWAPPED}"))
-    console.print(grid(SWAPPING, _swapping(found)))
+    console.print(text_table(SWAPPING, _swapping(found)))
 
 
 def census_page(found: CensusReport) -> str:
@@ -141,7 +141,7 @@ def census_page(found: CensusReport) -> str:
         ]
     )
     words = f"Epsilons of rho² are at delta {found.delta:g}. All guarantees are about the census edited file."
-    return whole_page(title, element("header", element("h1", title), paragraphs(words)), body)
+    return render_page(title, element("header", element("h1", title), paragraphs(words)), body)
 
 
 def _composed(found: CensusReport) -> str:

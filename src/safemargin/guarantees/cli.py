@@ -53,7 +53,7 @@ from safemargin.guarantees.swap_curves import (
 )
 from safemargin.guarantees.swap_loss import rate_of, rates_for
 from safemargin.guarantees.verified_report import show_verified, verified_document
-from safemargin.ui import Json, notes, out, print_json, whole_numbers, write
+from safemargin.ui import Json, notes, out, parse_integers, print_json, write_text
 
 guarantee = typer.Typer(
     help="Privacy guarantees: state, convert, compose, compare and check them.",
@@ -82,7 +82,7 @@ def swap(
     wanted = None if epsilon is None else float(_amount("--epsilon", epsilon))
     chosen = rate_of(rate) if rate is not None else rates_for(wanted or 0.0, largest)[0]
     if page is not None:
-        write(page, rate_page(chosen, largest))
+        write_text(page, rate_page(chosen, largest))
     if as_json:
         print_json(rate_document(chosen, largest, wanted))
     elif wanted is None:
@@ -108,10 +108,10 @@ def rates(
     Example: safemargin guarantee rates --largest-stratum 2,1000,1000000 --rates 0.05,0.5 --out curves.html
     """
     asked = tuple(rate_of(part) for part in at.split(","))
-    found = census_strata(COUNTERFACTUAL, asked) if census else Curves(by_size(whole_numbers(largest)), asked)
+    found = census_strata(COUNTERFACTUAL, asked) if census else Curves(by_size(parse_integers(largest)), asked)
     if page is not None:
         title = "Had the households of the 2020 census been swapped" if census else "Epsilon of swapping"
-        write(page, curves_page(title, found))
+        write_text(page, curves_page(title, found))
     if as_json:
         print_json(curves_document(found))
     else:
@@ -185,7 +185,7 @@ def beside(
     at = float(_amount("--delta", delta))
     found = [read_guarantee(file) for file in files]
     if page is not None:
-        write(page, beside_page(found, at))
+        write_text(page, beside_page(found, at))
     if as_json:
         print_json(beside_document(found, at))
     else:
@@ -296,7 +296,7 @@ def census(delta: Delta = str(DELTA), page: Page = None, as_json: Json = False) 
         at,
     )
     if page is not None:
-        write(page, census_page(found))
+        write_text(page, census_page(found))
     if as_json:
         print_json(census_document(found))
     else:

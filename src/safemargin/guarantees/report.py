@@ -20,14 +20,14 @@ from safemargin.ui import (
     Html,
     element,
     finite,
-    grid,
     joined,
     paragraphs,
     plural,
     points,
+    render_page,
     section,
     table,
-    whole_page,
+    text_table,
 )
 
 STANDING_STYLES = {
@@ -65,7 +65,7 @@ def show_contrast(console: Console, found: Contrast) -> None:
     if one == other:
         one, other = f"the first ({one})", f"the second ({other})"
     console.print(
-        grid(
+        text_table(
             ["", "first", "second", "the first is", "why"],
             [
                 [each.name, each.one, each.other, Text(str(each.standing), STANDING_STYLES[each.standing]), each.why]
@@ -107,9 +107,11 @@ def beside_document(guarantees: Sequence[Guarantee], delta: float) -> Document:
 
 def show_beside(console: Console, guarantees: Sequence[Guarantee], delta: float) -> None:
     """Guarantees side by side, how each stands to each, and what they leave out."""
-    console.print(grid(("", *COLUMNS), [[str(n), *row] for n, row in enumerate(side_by_side(guarantees, delta), 1)]))
+    console.print(
+        text_table(("", *COLUMNS), [[str(n), *row] for n, row in enumerate(side_by_side(guarantees, delta), 1)])
+    )
     console.print(Text("\nThe guarantee of the row, to that of the column"))
-    console.print(grid(["", *map(str, range(1, len(guarantees) + 1))], standings(guarantees)))
+    console.print(text_table(["", *map(str, range(1, len(guarantees) + 1))], standings(guarantees)))
     for line in (*implications(guarantees), *leftovers(guarantees)):
         console.print(Text(line))
 
@@ -162,7 +164,7 @@ def beside_page(guarantees: Sequence[Guarantee], delta: float) -> str:
         ]
     )
     head = element("header", element("h1", title), paragraphs(f"{len(guarantees)} guarantees about odds."))
-    return whole_page(title, head, body)
+    return render_page(title, head, body)
 
 
 def derived_list(guarantee: Guarantee) -> Html:
@@ -313,7 +315,7 @@ def show_product(console: Console, found: Certificate) -> None:
         for level in product.levels
         for query in level.queries
     ]
-    console.print(grid(["level", "query", "share", "rho²", "sigma"], rows))
+    console.print(text_table(["level", "query", "share", "rho²", "sigma"], rows))
 
 
 def checked_document(found: Checked[object, object], claimed: float | None, exact: float) -> Document:

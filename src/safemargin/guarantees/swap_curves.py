@@ -26,18 +26,18 @@ from safemargin.guarantees.swap_loss import (
 from safemargin.ui import (
     SCHEMA,
     STACK_WIDTH,
-    WORDS,
+    TEXT_MARK,
     Document,
     Spec,
     element,
+    exact_percent,
     figure,
     finite,
     joined,
     paragraphs,
-    percent,
+    render_page,
     section,
     to_svg,
-    whole_page,
 )
 from safemargin.ui import table as html_table
 
@@ -92,7 +92,7 @@ class Curves:
     @property
     def columns(self) -> tuple[str, ...]:
         """Of the table."""
-        told = (f"epsilon at {percent(float(rate))}" for rate in self.rates)
+        told = (f"epsilon at {exact_percent(float(rate))}" for rate in self.rates)
         return *self.about, f"{self.unit}s", *told, "smallest epsilon", "at a rate of"
 
     @property
@@ -154,11 +154,11 @@ def show_curves(console: Console, found: Curves) -> None:
 def curves_page(title: str, found: Curves, draw: Callable[[Spec], str] = to_svg) -> str:
     """The picture with the table below it."""
     head = element("header", element("h1", title))
-    lines = " and ".join(percent(float(rate)) for rate in found.rates)
+    lines = " and ".join(exact_percent(float(rate)) for rate in found.rates)
     caption = f"Epsilon by rate and largest stratum; diamonds at the smallest epsilon, lines at {lines}"
     picture = figure(draw(curves_chart(found)), caption, fits=True)
     table = html_table(found.columns, found.rows, found.columns[len(found.about) :])
-    return whole_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS), table)]))
+    return render_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS), table)]))
 
 
 def rate_page(rate: Rate, largest: int, draw: Callable[[Spec], str] = to_svg) -> str:
@@ -169,7 +169,7 @@ def rate_page(rate: Rate, largest: int, draw: Callable[[Spec], str] = to_svg) ->
     words = f"epsilon {amount} with {largest:,} records in the largest stratum"
     head = element("header", element("h1", title), paragraphs(words))
     picture = figure(draw(rate_chart(rate, largest)), CAPTION, fits=True)
-    return whole_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS))]))
+    return render_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS))]))
 
 
 def rate_chart(rate: Rate, largest: int, others: Sequence[int] = REFERENCE) -> Spec:
@@ -232,18 +232,18 @@ def _circle(rate: Rate, largest: int) -> list[Spec]:
     words = {"x": X, "y": Y, "text": {"field": "words"}}
     return [
         {"data": here, "mark": circle, "encoding": {"x": X, "y": Y}},
-        {"data": here, "mark": {**WORDS, "dx": 10, "dy": -10}, "encoding": words},
+        {"data": here, "mark": {**TEXT_MARK, "dx": 10, "dy": -10}, "encoding": words},
     ]
 
 
 def _upright(rates: Sequence[Fraction]) -> list[Spec]:
     """Upright lines at some rates, with the rate on top."""
-    values = [{"rate": float(rate), "epsilon": TOP, "words": percent(float(rate))} for rate in rates]
+    values = [{"rate": float(rate), "epsilon": TOP, "words": exact_percent(float(rate))} for rate in rates]
     line = {"type": "rule", "color": "#888", "strokeDash": [4, 3]}
     words = {"x": X, "y": Y, "text": {"field": "words"}}
     return [
         {"data": {"values": values}, "mark": line, "encoding": {"x": X}},
-        {"data": {"values": values}, "mark": {**WORDS, "dx": 4, "dy": 8}, "encoding": words},
+        {"data": {"values": values}, "mark": {**TEXT_MARK, "dx": 4, "dy": 8}, "encoding": words},
     ]
 
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from safemargin.guarantees.exact import Holds
 from safemargin.guarantees.mechanism_check import Verified
-from safemargin.ui import SCHEMA, Document, finite, grid
+from safemargin.ui import SCHEMA, Document, finite, text_table
 
 VERBS = {
     Holds.HOLDS: "The guarantee holds",
@@ -56,7 +56,7 @@ def show_verified(console: Console, found: Verified) -> None:
         [each, f"{loss.size:,}", f"{loss.neighbours:,}", _shown(found.in_measure(each))]
         for each, loss in found.losses.items()
     ]
-    console.print(grid(["universe", "data sets", "neighbours", name], rows))
+    console.print(text_table(["universe", "data sets", "neighbours", name], rows))
     pair = found.losses[found.worst].pair
     if found.pair is not None and found.rho_squared:
         console.print(Text(f"Most is lost between {found.pair[0]} and {found.pair[1]}."))

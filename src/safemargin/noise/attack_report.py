@@ -7,7 +7,7 @@ from rich.text import Text
 
 from safemargin.noise.attacks.denoising import Denoised
 from safemargin.noise.attacks.noisy import Recovered
-from safemargin.ui import Document, named_cell_words, plural
+from safemargin.ui import Document, named_cell_label, plural
 
 Truth = Mapping[tuple[tuple[str, str], ...], int]
 """True counts by cell, axes in order."""
@@ -64,6 +64,6 @@ def show_denoised(console: Console, found: Denoised, confidence: float, limit: i
         console.print(Text(f"{words}."))
         for one in sure[:limit]:
             was = "" if one.printed is None else f", printed {one.printed}"
-            console.print(Text(f"  - {named_cell_words(one.labels)}: {one.value}{was} ({one.confidence:.1%})"))
+            console.print(Text(f"  - {named_cell_label(one.labels)}: {one.value}{was} ({one.confidence:.1%})"))
         if len(sure) > limit:
             console.print(f"  and {len(sure) - limit:,} more (--limit)")

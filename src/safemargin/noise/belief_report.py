@@ -16,11 +16,11 @@ from safemargin.ui import (
     joined,
     paragraphs,
     percent,
+    render_page,
     section,
     table,
     tiles,
     to_svg,
-    whole_page,
 )
 
 ALONE = "One cell at a time, as somebody who knows the p-table and nothing about other cells."
@@ -86,7 +86,7 @@ def beliefs_page(title: str, found: Beliefs, draw: Callable[[Spec], str] = to_sv
             section("Figures", table(columns, rows, columns)),
         ]
     )
-    return whole_page(title, head, body)
+    return render_page(title, head, body)
 
 
 def beliefs_chart(found: Beliefs) -> Spec:

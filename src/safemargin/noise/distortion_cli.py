@@ -11,7 +11,7 @@ from safemargin.io import axes
 from safemargin.noise.areas import read_areas
 from safemargin.noise.distortion import BELOW, WIDTH, Areas, BoundedNoise, EpsilonNoise, distortion, halved
 from safemargin.noise.distortion_report import distortion_document, distortion_page, show_distortion
-from safemargin.ui import Json, notes, out, print_json, write
+from safemargin.ui import Json, notes, out, print_json, write_text
 
 
 def distort(
@@ -66,7 +66,7 @@ def distort(
     }
     if page is not None:
         law = f"epsilon {epsilon:g}" if epsilon is not None else f"variance {variance:g} within {bound}"
-        write(page, distortion_page(f"{file.stem}: distortion", f"{len(names):,} areas; noise with {law}.", found))
+        write_text(page, distortion_page(f"{file.stem}: distortion", f"{len(names):,} areas; noise with {law}.", found))
     if as_json:
         print_json(distortion_document(found, inputs))
     else:

@@ -13,17 +13,17 @@ from safemargin.ui import (
     Document,
     Spec,
     element,
+    exact_percent,
     figure,
     joined,
     paragraphs,
-    percent,
     plural,
     points,
+    render_page,
     section,
     table,
     tiles,
     to_svg,
-    whole_page,
 )
 
 NAMED = 10
@@ -80,7 +80,7 @@ def distortion_page(title: str, words: str, found: Distortion, draw: Callable[[S
         "Gone", paragraphs(gone_words(found)), tiles(figures), points(map(gone_line, found.gone[: 3 * NAMED]))
     )
     head = element("header", element("h1", title), paragraphs(words))
-    return whole_page(title, head, joined([*parts, gone]))
+    return render_page(title, head, joined([*parts, gone]))
 
 
 def chart_rows(found: Distortion, classes: Sequence[SizeClass]) -> list[Spec]:
@@ -97,7 +97,7 @@ def columns(found: Distortion) -> list[str]:
     return [
         "count",
         "how many",
-        *(f"{percent(each)} {what}" for each in found.thresholds for what in ("rough", "expected", "seen")),
+        *(f"{exact_percent(each)} {what}" for each in found.thresholds for what in ("rough", "expected", "seen")),
     ]
 
 

@@ -20,11 +20,11 @@ from safemargin.ui import (
     joined,
     paragraphs,
     plural,
+    render_page,
     section,
     table,
     tiles,
     to_svg,
-    whole_page,
 )
 
 COLUMNS = ("statistic", "cells", "t", "k", "k/t^2", "best t", "best k", "best k/t^2", "weighted", "linear")
@@ -207,7 +207,7 @@ def plan_page(plan: NoisePlan, found: Sequence[Redundancy], draw: Callable[[Spec
             section("Estimated most easily", table(COLUMNS, _rows(easiest[:20]), COLUMNS[1:])),
         ]
     )
-    return whole_page(title, element("header", element("h1", title)), body)
+    return render_page(title, element("header", element("h1", title)), body)
 
 
 def _legend() -> Html:

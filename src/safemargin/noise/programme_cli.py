@@ -16,7 +16,7 @@ from safemargin.noise.programme import load_programme
 from safemargin.noise.publish import perturb_programme
 from safemargin.noise.redundancy import redundancies
 from safemargin.samplers.ptable_design import ptable, request
-from safemargin.ui import Json, notes, out, plural, print_json, write
+from safemargin.ui import Json, notes, out, plural, print_json, write_text
 
 File = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
 
@@ -58,7 +58,7 @@ def plan(
     with notes.status("planning"):
         found = plan_noise(listed, Wishes(confidence, largest_bound, area_error))
     if page is not None:
-        write(page, plan_page(found, redundancies(listed)))
+        write_text(page, plan_page(found, redundancies(listed)))
     if as_json:
         print_json(plan_document(str(programme), found))
     else:

@@ -26,7 +26,7 @@ from safemargin.samplers.key_table import key_table
 from safemargin.samplers.ptable import KeyTable, PTable
 from safemargin.samplers.ptable_design import Missed, fallen_short, reference_ptable, request, without_js
 from safemargin.samplers.ptable_design import ptable as make_ptable
-from safemargin.ui import SCHEMA, By, Hierarchy, Json, free_folder, note, out, print_json, progress_bar, write
+from safemargin.ui import SCHEMA, By, Hierarchy, Json, note, out, print_json, progress_bar, unused_folder, write_text
 
 Variance = Annotated[str | None, typer.Option("--variance", help="Variance of the noise, e.g. 2.")]
 Bound = Annotated[int | None, typer.Option("--bound", help="Largest noise, e.g. 5.")]
@@ -62,9 +62,9 @@ def ptable(
     laws = table.table if isinstance(table, KeyTable) else table
     if file is not None:
         if form == "ons":
-            write(file, ons_text(table if isinstance(table, KeyTable) else key_table(table, modulus)))
+            write_text(file, ons_text(table if isinstance(table, KeyTable) else key_table(table, modulus)))
         else:
-            write(file, ptable_text(laws, form))
+            write_text(file, ptable_text(laws, form))
     plain = without_js(laws)
     if as_json:
         print_json(ptable_document(laws, missed, plain))
@@ -108,7 +108,7 @@ def perturb(
     Example: safemargin noise perturb people.csv --by sex,age --id person --secret secret.key --variance 2 --bound 5
     """
     if folder is None and not as_json:
-        folder = free_folder(Path(f"{records.name.split('.')[0]}-noised"))
+        folder = unused_folder(Path(f"{records.name.split('.')[0]}-noised"))
     if folder is not None:
         check_folder(folder)
     table, missed = _table(variance, bound, js, compatible, None, given, biased)
@@ -175,7 +175,7 @@ def posterior(
     else:
         found = posterior_of_sum(laws, *_sum(parts, total), sizes, small=small, keyed=not independent)
     if page is not None:
-        write(page, beliefs_page("What noised counts tell", found))
+        write_text(page, beliefs_page("What noised counts tell", found))
     if as_json:
         print_json(beliefs_document(found))
     else:

@@ -21,7 +21,7 @@ from safemargin.ui import (
     Beta,
     By,
     Count,
-    Deciding,
+    DecideOnly,
     Facts,
     Json,
     Kappa,
@@ -30,12 +30,12 @@ from safemargin.ui import (
     Skip,
     Tau,
     Tolerance,
-    aimed,
+    check_tolerance,
     out,
+    override_target,
     print_json,
     progress_bar,
-    project_in,
-    share,
+    project_file,
 )
 
 
@@ -52,7 +52,7 @@ def bound(
     by: By = None,
     skip: Skip = None,
     tolerance: Tolerance = 0.0,
-    decide: Deciding = False,
+    decide: DecideOnly = False,
     sort: Annotated[str, typer.Option(help="verdict, width, people or cell.")] = "verdict",
     limit: Annotated[int, typer.Option(help="How many cells to print.")] = 30,
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
@@ -64,16 +64,16 @@ def bound(
     """
     if sort not in SORTS:
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
-    given = project_in(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
+    given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
     if given is not None:
         project = Project.load(given)
-        aim = aimed(project.target, beta, kappa, tau)
+        aim = override_target(project.target, beta, kappa, tau)
         exposure = _bound_project(project, Ask.of(target, aim, decide))
     else:
-        aim = aimed(Target(), beta, kappa, tau)
+        aim = override_target(Target(), beta, kappa, tau)
         tables = read_tables(files, count, option, by, skip)
         onlooker = public(tables, roll, fact, count, option)
-        exposure = _bound_tables(tables, onlooker, share(tolerance), Ask.of(target, aim, decide))
+        exposure = _bound_tables(tables, onlooker, check_tolerance(tolerance), Ask.of(target, aim, decide))
     export_cells(export, exposure, aim)
     if as_json:
         print_json(exposure_document(exposure, aim))

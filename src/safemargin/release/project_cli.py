@@ -11,7 +11,7 @@ from safemargin.release.cli import finish_release
 from safemargin.release.demo import write_city
 from safemargin.release.init.propose import propose_project
 from safemargin.release.project import project_schema
-from safemargin.ui import Json, notes, out, print_json, write
+from safemargin.ui import Json, notes, out, print_json, write_text
 
 
 def demo(
@@ -43,7 +43,7 @@ def init(
     if path.parent.resolve() != data.parent.resolve():
         raise InputError(f"{path}: put the project file beside {data.name}, so that its paths stay relative")
     text = propose_project(data)
-    write(path, text)
+    write_text(path, text)
     if as_json:
         print_json({"schema": 1, "project": str(path), "text": text})
     else:

@@ -16,7 +16,7 @@ from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.report import pattern_csv, pattern_document, show_pattern, warnings_of
 from safemargin.suppress.suppress import SECONDS
 from safemargin.suppress.suppress import suppress as run_suppress
-from safemargin.ui import By, Hierarchy, Json, free_folder, note, notes, out, print_json
+from safemargin.ui import By, Hierarchy, Json, note, notes, out, print_json, unused_folder
 
 PATTERN, CERTIFICATE = "pattern.csv", "inside/certificate.json"
 
@@ -73,7 +73,7 @@ def suppress(
         )
     for line in warnings_of(pattern):
         note(f"warning: {line}")
-    folder = folder or free_folder(Path(f"{tables[0].name.split('.')[0]}-suppressed"))
+    folder = folder or unused_folder(Path(f"{tables[0].name.split('.')[0]}-suppressed"))
     _write(folder, pattern, names, earlier)
     if as_json:
         print_json(pattern_document(pattern, str(folder / CERTIFICATE)))

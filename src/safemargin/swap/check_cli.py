@@ -8,7 +8,7 @@ from safemargin.guarantees.exact import Holds
 from safemargin.guarantees.report import checked_document, show_checked
 from safemargin.guarantees.swap_loss import rate_of
 from safemargin.swap.check import WAYS, check_swapping
-from safemargin.ui import Json, notes, out, print_json, whole_numbers
+from safemargin.ui import Json, notes, out, parse_integers, print_json
 
 
 def check(
@@ -29,11 +29,11 @@ def check(
     rates = [rate_of(part) for part in rate.split(",")]
     with notes.status("going through all permutations"):
         found, claimed, exact = check_swapping(
-            whole_numbers(held),
-            whole_numbers(swapped),
+            parse_integers(held),
+            parse_integers(swapped),
             rates[0] if len(rates) == 1 else rates,
             variant,
-            imputed=() if imputed is None else whole_numbers(imputed),
+            imputed=() if imputed is None else parse_integers(imputed),
             without=without,
         )
     if as_json:

@@ -12,7 +12,7 @@ from safemargin.io import axes
 from safemargin.swap.report import show_swapped, swap_page, swapped_document
 from safemargin.swap.swap import FORMS, Swapped, swap_folder
 from safemargin.swap.tables import FORMATS
-from safemargin.ui import Json, note, out, print_json, progress_bar, write
+from safemargin.ui import Json, note, out, print_json, progress_bar, write_text
 
 
 def swap(
@@ -43,8 +43,8 @@ def swap(
         raise InputError("--higher: goes with --epsilon, which has two rates")
 
     def tell(found: Swapped, draft: Path) -> None:
-        write(draft / "published" / GUARANTEE_FILE, guarantee_text(found.guarantee))
-        write(draft / "inside" / "report.html", swap_page(f"{file.stem}, swapped", found))
+        write_text(draft / "published" / GUARANTEE_FILE, guarantee_text(found.guarantee))
+        write_text(draft / "inside" / "report.html", swap_page(f"{file.stem}, swapped", found))
 
     with progress_bar("swapping") as progress:
         found = swap_folder(

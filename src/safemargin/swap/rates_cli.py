@@ -9,7 +9,7 @@ from safemargin.guarantees.swap_loss import rate_of
 from safemargin.io import axes
 from safemargin.swap.rates import RATES, RUNS, try_rates
 from safemargin.swap.rates_report import rates_document, rates_tried_page, show_rates_tried
-from safemargin.ui import Json, out, print_json, progress_bar, write
+from safemargin.ui import Json, out, print_json, progress_bar, write_text
 
 DEFAULT = ",".join(f"{float(rate):g}" for rate in RATES)
 
@@ -47,7 +47,7 @@ def swap_rates(
             progress=progress,
         )
     if page is not None:
-        write(page, rates_tried_page(f"{file.stem}: swap rates", found))
+        write_text(page, rates_tried_page(f"{file.stem}: swap rates", found))
     if as_json:
         print_json(rates_document(found))
     else:

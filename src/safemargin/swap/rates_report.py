@@ -19,11 +19,11 @@ from safemargin.ui import (
     joined,
     paragraphs,
     plural,
+    render_page,
     section,
     table,
     tiles,
     to_svg,
-    whole_page,
 )
 
 MOST_PICTURES = 8
@@ -147,7 +147,7 @@ def rates_tried_page(title: str, found: Trials, draw: Callable[[Spec], str] = to
         picture = figure(draw(error_chart(found, place)), caption, fits=fits) if place < MOST_PICTURES else ""
         columns = _columns(each)
         parts.append(section(_name(found, each), picture, table(columns, _rows(found, place), columns)))
-    return whole_page(title, head, joined(parts))
+    return render_page(title, head, joined(parts))
 
 
 def error_chart(found: Trials, place: int) -> Spec:

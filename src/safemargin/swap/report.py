@@ -19,11 +19,11 @@ from safemargin.ui import (
     paragraphs,
     percent,
     points,
+    render_page,
     section,
     table,
     tiles,
     to_svg,
-    whole_page,
 )
 
 
@@ -109,4 +109,4 @@ def swap_page(title: str, found: Swapped, draw: Callable[[Spec], str] = to_svg) 
             section(f"What happened to {', '.join(found.roles.swap)}", table(columns, rows, columns[1:])),
         ]
     )
-    return whole_page(title, head, body)
+    return render_page(title, head, body)

@@ -15,7 +15,7 @@ from safemargin.swap.simulated import Simulate, Simulated
 from safemargin.swap.simulated import simulate as run_simulation
 from safemargin.swap.tables import FORMATS
 from safemargin.swap.targeted import Targeting, swap_targeted
-from safemargin.ui import Json, note, out, print_json, progress_bar, write
+from safemargin.ui import Json, note, out, print_json, progress_bar, write_text
 
 simulate = typer.Typer(
     help="Swap records in ways that guarantee nothing known, to compare them with those that do.",
@@ -123,8 +123,8 @@ def across(
 
 def _folder(file: Path, folder: Path, file_format: str, run: Simulate) -> Simulated:
     def tell(found: Simulated, inside: Path) -> None:
-        write(inside / GUARANTEE_FILE, guarantee_text(found.guarantee))
-        write(inside / "report.html", simulated_page(f"{file.stem}: {found.method}, simulated", found))
+        write_text(inside / GUARANTEE_FILE, guarantee_text(found.guarantee))
+        write_text(inside / "report.html", simulated_page(f"{file.stem}: {found.method}, simulated", found))
 
     return run_simulation(folder, file_format, run, tell)
 

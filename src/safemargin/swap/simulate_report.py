@@ -13,7 +13,7 @@ from safemargin.ui import (
     LETTER,
     SCHEMA,
     STACK_WIDTH,
-    WORDS,
+    TEXT_MARK,
     Document,
     Spec,
     element,
@@ -22,11 +22,11 @@ from safemargin.ui import (
     paragraphs,
     percent,
     points,
+    render_page,
     section,
     table,
     tiles,
     to_svg,
-    whole_page,
 )
 
 COLOURS = ("#0072b2", "#e69f00")
@@ -146,7 +146,7 @@ def simulated_page(title: str, found: Simulated, draw: Callable[[Spec], str] = t
             ),
         ]
     )
-    return whole_page(title, head, body)
+    return render_page(title, head, body)
 
 
 CAPTION = "What happened to how many records"
@@ -175,7 +175,7 @@ def _bars(heading: str, parts: Mapping[str, int], room: int, width: int) -> Spec
         "encoding": {"y": {"field": "what", "type": "nominal", "sort": list(parts), "axis": axis}, "x": x},
         "layer": [
             {"mark": {"type": "bar", "height": {"band": 0.7}, "color": COLOURS[0]}},
-            {"mark": WORDS, "encoding": {"text": {"field": "words"}}},
+            {"mark": TEXT_MARK, "encoding": {"text": {"field": "words"}}},
         ],
     }
 

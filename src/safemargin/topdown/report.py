@@ -23,11 +23,11 @@ from safemargin.ui import (
     paragraphs,
     plural,
     points,
+    render_page,
     section,
     table,
     tiles,
     to_svg,
-    whole_page,
 )
 
 COLOURS = ["#56b4e9", "#0072b2", "#888888", "#e69f00", "#cc79a7", "#009e73"]
@@ -180,7 +180,7 @@ def areas_page(
             section("Budget", table(BUDGET, [_shown(row) for row in _budget(design)], BUDGET[2:])),
         ]
     )
-    return whole_page(title, head, body)
+    return render_page(title, head, body)
 
 
 LEVELS_CAPTION = "Root mean square error by level, from the widest areas to the smallest"

@@ -1,29 +1,35 @@
-"""Pictures as Vega-Lite specifications, and their rendering to SVG without a network.
+"""Charts as plain Vega-Lite specifications, and their rendering to SVG without a network.
 
-The specifications are plain dictionaries: importing Altair would add half a second to every start of the program. The
-tests check them against Altair's schema.
+The specifications are dictionaries: importing Altair would add half a second to every start of the program. The tests
+check them against the Vega-Lite schema that Altair ships.
 """
 
+import atexit
+import json
 import re
+import subprocess
+import sys
+import threading
 from collections.abc import Sequence
+from functools import cache
+from types import TracebackType
 from typing import Any
 
-import vl_convert
-
 from safemargin.core import Verdict
+from safemargin.ui import draw
 
 Spec = dict[str, Any]
 VERDICT_COLOURS = {Verdict.CONTAINED: "#009e73", Verdict.OPEN: "#8f86c9", Verdict.DISCLOSED: "#d55e00"}
-"""From Okabe and Ito's set, which colour-blind readers can tell apart. The page defines the hatching."""
+"""From Okabe and Ito's set, which colour-blind readers can distinguish. The page defines the hatching."""
 FAMILY_COLOURS = ["#888888", "#e69f00", "#cc79a7", "#56b4e9", "#8f86c9", "#009e73"]
 FAMILY_SHAPES = ["cross", "circle", "triangle-down", "square", "diamond", "triangle-up"]
 """Of the ways to publish, in the order in which they are compared."""
 WIDTH = 900
-"""Of a picture with its labels, in pixels."""
+"""Width of a picture with its labels, in pixels."""
 STACK_WIDTH = 500
-"""Of a picture that is to fit a phone."""
+"""Width of a picture that is to fit a phone."""
 LETTER = 7.0
-"""Room for a letter of a label in any reader's font: the renderer measures with another one."""
+"""Width reserved for a letter of a label in any reader's font: the renderer measures with another one."""
 CONFIG: Spec = {
     "font": "system-ui, sans-serif",
     "background": "transparent",
@@ -41,50 +47,100 @@ CONFIG: Spec = {
     "header": {"labelFontSize": 13, "labelFontWeight": "bold", "title": None, "labelAnchor": "start"},
     "text": {"fontSize": 11, "fill": "#000"},
 }
-LINE: Spec = {"type": "tick", "color": "#888", "thickness": 1.5}
-WORDS: Spec = {"type": "text", "align": "left", "dx": 6}
+TICK_MARK: Spec = {"type": "tick", "color": "#888", "thickness": 1.5}
+TEXT_MARK: Spec = {"type": "text", "align": "left", "dx": 6}
 GAP = 20
-PLACE = 4
-"""Digits before every label."""
+ORDER_DIGITS = 4
+"""Digits before every row label, which keep the order of the rows."""
 LONGEST_LABEL = 52
-"""Letters that are shown."""
+"""Letters of a label that are shown."""
 SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
 
-def framed(spec: Spec) -> Spec:
-    """The specification with what all pictures have in common, and without letters that cannot be drawn."""
-    found: Spec = _drawable({"config": CONFIG, **spec})
-    return found
-
-
-def _drawable(value: Any) -> Any:
-    """Control characters and the like would end the program that draws."""
-    if isinstance(value, str):
-        return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in value)
-    if isinstance(value, dict):
-        return {_drawable(key): _drawable(each) for key, each in value.items()}
-    return [_drawable(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def to_svg(spec: Spec, drawn: str | None = None) -> str:
-    """The picture as an SVG element that takes the width of the page; `drawn` if the library drew it already."""
-    svg: str = vl_convert.vegalite_to_svg(framed(spec)) if drawn is None else drawn
-    return SIZE.sub(r'<svg\1 style="--natural: \2px"', svg, count=1)
+def to_svg(spec: Spec) -> str:
+    """The chart as an SVG element that takes the width of the page; empty where the drawing library does not start."""
+    return SIZE.sub(r'<svg\1 style="--natural: \2px"', _drawer().draw(_printable({"config": CONFIG, **spec})), count=1)
 
 
 def row_positions(values: Sequence[Spec]) -> tuple[int, Spec]:
-    """Room for the labels, and the channel that puts every row at its place.
+    """Width of the labels, and the channel that positions every row.
 
-    Rows are keyed by place and label, so that they keep their order and equal labels stay apart.
+    Rows are keyed by position and label, so that they keep their order and equal labels stay distinct.
     """
-    room = int(LETTER * max(len(value["row"]) - PLACE for value in values)) + 12
-    axis = {"labelExpr": f"substring(datum.label, {PLACE})", "minExtent": room, "maxExtent": room}
+    room = int(LETTER * max(len(value["row"]) - ORDER_DIGITS for value in values)) + 12
+    axis = {"labelExpr": f"substring(datum.label, {ORDER_DIGITS})", "minExtent": room, "maxExtent": room}
     return room, {"field": "row", "type": "nominal", "axis": axis}
 
 
-def row_label(place: int, text: str) -> str:
-    return f"{place:0{PLACE}d}{cut_label(text, LONGEST_LABEL)}"
+def row_label(position: int, text: str) -> str:
+    """The key of a row for `row_positions`."""
+    cut = text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
+    return f"{position:0{ORDER_DIGITS}d}{cut}"
 
 
-def cut_label(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def _printable(value: Any) -> Any:
+    """The specification without control characters: they end the drawing process."""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in value)
+    if isinstance(value, dict):
+        return {_printable(key): _printable(item) for key, item in value.items()}
+    return [_printable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+class _Drawer:
+    """The drawing process, started for the first picture and ended with this one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", draw.__file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+                start_new_session=True,  # Ctrl-C is for us; the drawing process ends when its input does
+            )
+        except OSError:
+            pass
+        atexit.register(self.close)
+
+    def draw(self, spec: Spec) -> str:
+        """The SVG, or nothing if the process does not answer."""
+        with self._lock:
+            process = self._process
+            if process is None or process.stdin is None or process.stdout is None:
+                return ""
+            try:
+                print(json.dumps(spec), file=process.stdin, flush=True)
+                line = process.stdout.readline()
+            except OSError:  # the process has ended
+                return ""
+        return str(json.loads(line)) if line else ""
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+
+@cache
+def _drawer() -> _Drawer:
+    return _Drawer()
+
+
+class Painter:
+    """Draws when asked. Kept for `release` until it calls `to_svg` itself."""
+
+    def __enter__(self) -> "Painter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        return None
+
+    def order(self, spec: Spec) -> str:
+        return ""
+
+    def draw(self, spec: Spec) -> str:
+        return to_svg(spec)

@@ -7,55 +7,63 @@ import typer
 
 from safemargin.core import InputError, Target
 
-Beta = Annotated[float | None, typer.Option(help="No share forced outside [beta, 1 - beta].")]
-Kappa = Annotated[int | None, typer.Option(help="Nobody among fewer than this in a published group.")]
-Tau = Annotated[int | None, typer.Option(help="No count known to within this many.")]
-Rolls = Annotated[list[Path] | None, typer.Option("--roll", help="Tidy file of people, joint or by axis; repeatable.")]
-Facts = Annotated[list[Path] | None, typer.Option("--fact", help="Tidy file of auxiliary facts; repeatable.")]
+Beta = Annotated[
+    float | None,
+    typer.Option(help="Disclosure limit: nobody may be able to infer a share below beta or above 1 - beta."),
+]
+Kappa = Annotated[int | None, typer.Option(help="Minimum number of people in a published group.")]
+Tau = Annotated[
+    int | None, typer.Option(help="A count known to within plus or minus this many is treated as disclosed.")
+]
+Rolls = Annotated[list[Path] | None, typer.Option("--roll", help="Tidy file of people, joint or by axis (repeatable).")]
+Facts = Annotated[list[Path] | None, typer.Option("--fact", help="Tidy file of auxiliary facts (repeatable).")]
 Axes = Annotated[str | None, typer.Option("--target", help="Bound the cells of these axes, e.g. religion,age.")]
 Count = Annotated[str, typer.Option("--count", help="Column that holds the counts.")]
 Option = Annotated[str, typer.Option("--option", help="Column that holds the answers.")]
 By = Annotated[str | None, typer.Option("--by", help="Columns that are axes, e.g. county,mode; others are ignored.")]
-Skip = Annotated[list[str] | None, typer.Option("--skip", help="Leave out rows, e.g. votes=-1; repeatable.")]
-Remembered = Annotated[
-    list[Path] | None, typer.Option("--earlier", help="Earlier tables, or the folder they are in; repeatable.")
+Skip = Annotated[
+    list[str] | None, typer.Option("--skip", help="Skip rows where COLUMN=VALUE, e.g. votes=-1 (repeatable).")
+]
+EarlierTables = Annotated[
+    list[Path] | None, typer.Option("--earlier", help="Earlier tables, or the folder that holds them (repeatable).")
 ]
 EarlierRolls = Annotated[
-    list[Path] | None, typer.Option("--earlier-roll", help="Tidy file of people then; repeatable.")
+    list[Path] | None,
+    typer.Option("--earlier-roll", help="Tidy file of people at the time of the earlier tables (repeatable)."),
 ]
 Hierarchy = Annotated[
-    list[str] | None, typer.Option("--hierarchy", help="Hierarchy of an axis, e.g. region=region.hrc; repeatable.")
+    list[str] | None, typer.Option("--hierarchy", help="Hierarchy of an axis, e.g. region=region.hrc (repeatable).")
 ]
-Deciding = Annotated[
+DecideOnly = Annotated[
     bool,
-    typer.Option("--decide", help="Only decide which cells are known to within tau: quick, intervals may be wide."),
+    typer.Option("--decide", help="Only classify cells against tau; faster, but intervals are not tightened."),
 ]
-Tolerance = Annotated[float, typer.Option(help="How far totals may be apart, as a share of all.")]
+Tolerance = Annotated[float, typer.Option(help="Largest difference between totals, as a share of all people.")]
 
 
-def project_in(files: list[Path], others: dict[str, object]) -> Path | None:
-    """The project file, if one is given. It says all of it: what it would not use is refused."""
+def project_file(files: list[Path], others: dict[str, object]) -> Path | None:
+    """The project file, if one is given. It is complete: what it would not use is refused."""
     project = next((file for file in files if file.suffix == ".toml"), None)
     if project is None:
         return None
     if len(files) > 1:
         other = next((file for file in files if file != project), project)
-        raise InputError(f"{project}: is a project, which stands alone and names its files itself; leave out {other}")
+        raise InputError(f"{project}: a project names its own files; remove {other}")
     for name, value in others.items():
         if value:
-            raise InputError(f"{project}: is a project, which says all of it; leave out {name}")
+            raise InputError(f"{project}: a project is complete by itself; remove {name}")
     return project
 
 
-def share(tolerance: float) -> float:
-    """A tolerance that makes sense."""
+def check_tolerance(tolerance: float) -> float:
+    """The tolerance, if it is a share below 1."""
     if not 0 <= tolerance < 1:
         raise InputError(f"--tolerance = {tolerance}: must be at least 0 and below 1")
     return tolerance
 
 
-def aimed(stated: Target, beta: float | None, kappa: int | None, tau: int | None) -> Target:
-    """The stated target, with what the options say instead."""
+def override_target(stated: Target, beta: float | None, kappa: int | None, tau: int | None) -> Target:
+    """The stated target, with the values of the options where they are given."""
     return Target(
         stated.beta if beta is None else beta,
         stated.kappa if kappa is None else kappa,
@@ -64,8 +72,9 @@ def aimed(stated: Target, beta: float | None, kappa: int | None, tau: int | None
     )
 
 
-def whole_numbers(text: str) -> tuple[int, ...]:
+def parse_integers(text: str) -> tuple[int, ...]:
+    """Integers between commas."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"{text!r}: must be whole numbers between commas, e.g. 1,1,2,2") from None
+        raise InputError(f"{text!r}: must be integers between commas, e.g. 1,1,2,2") from None

@@ -1,16 +1,29 @@
 """What every public function returns: one value that reads as JSON, as text and as a page."""
 
 import io
+import math
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from safemargin.ui.document import Document
+from safemargin.core import OutputError
+
+SCHEMA = 1
+"""Version of the JSON documents (`docs/files.md`); a change of meaning raises it."""
+UNNAMED_COUNT = "count"
+"""Key of a group's only count where the tables have no options."""
+Document = dict[str, Any]
+
+
+def finite(value: float) -> float | str:
+    """A number, or the word for what JSON has no number for."""
+    return "infinite" if math.isinf(value) else value
 
 
 class Result(ABC):
-    """A value with the three forms that commands, notebooks and the workbench show.
+    """A value with the forms that commands, notebooks and the workbench show.
 
     A subclass gives `to_json`, `show` and `to_html`; the rest follows.
     """
@@ -42,5 +55,13 @@ class Result(ABC):
     def write(self, path: Path | str) -> Path:
         """Write the page to a file."""
         target = Path(path)
-        target.write_text(self.to_html(), encoding="utf-8")
+        write_text(target, self.to_html())
         return target
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, or raise an error of one line."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error

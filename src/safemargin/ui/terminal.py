@@ -1,8 +1,8 @@
-"""What is printed where: results on standard output, all else on standard error; and files."""
+"""Terminal output: results on standard output, all else on standard error; text tables and progress."""
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count as numbers
 from pathlib import Path
@@ -12,35 +12,69 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
 
-from safemargin.core import OutputError, Progress
+from safemargin.core import Progress
+from safemargin.ui.result import Document, Result
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+LISTED = 10
+"""How many rejected alternatives, or findings of one attack, are listed."""
 
 
-def note(words: str) -> None:
-    """One line on standard error, whatever a name in it holds."""
-    print(f"safemargin: {' '.join(words.splitlines())}", file=sys.stderr)
+def note(text: str) -> None:
+    """Print one line on standard error, whatever a name in it holds."""
+    print(f"safemargin: {' '.join(text.splitlines())}", file=sys.stderr)
 
 
-def print_json(document: dict[str, object]) -> None:
-    """One document on standard output."""
+def print_json(document: Document) -> None:
+    """Print one document on standard output."""
     json.dump(document, sys.stdout, ensure_ascii=False)
     sys.stdout.write("\n")
 
 
-def write(path: Path, text: str) -> None:
-    """A file, or one line that says why not."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+def print_result(result: Result, as_json: bool) -> None:
+    """Print a result on standard output, as one JSON document or as text."""
+    if as_json:
+        print_json(result.to_json())
+    else:
+        result.show(out)
 
 
-def free_folder(folder: Path) -> Path:
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print without markup: names of groups may hold brackets."""
+    console.print(Text(text, style=style))
+
+
+def say_list(console: Console, lines: Sequence[str], most: int = LISTED) -> None:
+    """Print the first lines as a list, and how many more there are."""
+    more = [f"and {len(lines) - most:,} more"] if len(lines) > most else []
+    for line in [*lines[:most], *more]:
+        points = Table.grid()
+        points.add_row("  - ", Text(line))
+        console.print(points)
+
+
+def verdict_style(is_sound: bool) -> str:
+    """The style of a headline."""
+    return "bold green" if is_sound else "bold red"
+
+
+def text_table(columns: Iterable[str], rows: Iterable[Sequence[str | Text]] = (), space: int = 2) -> Table:
+    """A table with `space` blanks between its columns; cells are text, not markup."""
+    table = Table(box=None, pad_edge=False, padding=(0, space, 0, 0), header_style="bold")
+    for name in columns:
+        table.add_column(Text(name), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(value) if isinstance(value, str) else value for value in row))
+    return table
+
+
+def unused_folder(folder: Path) -> Path:
     """The folder, or the first one with a number after its name that does not exist."""
     if not folder.exists():
         return folder

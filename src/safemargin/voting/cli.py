@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.core import InputError
-from safemargin.ui import Json, element, out, print_json, progress_bar, to_svg, whole_page, write
+from safemargin.ui import Json, element, out, print_json, progress_bar, render_page, to_svg, write_text
 from safemargin.voting.private import CURVE
 from safemargin.voting.question import Question, make_ready
 from safemargin.voting.report import answer_body, answer_document, show_answer
@@ -61,7 +61,7 @@ def outcome(
     if page is not None:
         picture = to_svg(curve_chart(answer.curve)) if answer.curve else ""
         title = f"How private is the outcome? {rule}, {answer.voters:,} voters"
-        write(page, whole_page(title, element("h1", title), answer_body(answer, picture)))
+        write_text(page, render_page(title, element("h1", title), answer_body(answer, picture)))
     if as_json:
         print_json(document)
     else:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import floor, log10
 
-from safemargin.ui import STACK_WIDTH, WORDS, Document, Spec, plural
+from safemargin.ui import STACK_WIDTH, TEXT_MARK, Document, Spec, plural
 from safemargin.voting.result import ResultPrivacy
 
 SMALLEST_DRAWN = 1e-12
@@ -91,6 +91,6 @@ def curve_chart(curve: Sequence[tuple[float, float]]) -> Spec:
         "layer": [
             {"mark": {"type": "line", "color": "#0072b2"}, "encoding": {"x": x, "y": y}},
             {"mark": {"type": "point", "filled": True, "size": 50, "color": "#0072b2"}, "encoding": {"x": x, "y": y}},
-            {"mark": {**WORDS, "dy": -8}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
+            {"mark": {**TEXT_MARK, "dy": -8}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
         ],
     }

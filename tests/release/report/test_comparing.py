@@ -13,7 +13,7 @@ from safemargin.core.target import Target
 from safemargin.release.compare.charts import tradeoff_chart
 from safemargin.release.compare.comparison import Answer, Binding, Comparison, Learnt, Measured
 from safemargin.release.compare.report import PROPERTY_WORDS, comparison_document, comparison_page, show_comparison
-from safemargin.ui.charts import CONFIG
+from safemargin.ui import CONFIG
 
 EXACT = Measured(
     method="nothing <done>",

@@ -14,7 +14,7 @@ from safemargin.release.plan import Action
 from safemargin.release.report.charts import loss_chart, onlookers_chart, rates_chart
 from safemargin.release.report.groups import by_axis, decided_groups, total_counts
 from safemargin.release.report.page import html_report
-from safemargin.ui.charts import CONFIG
+from safemargin.ui import CONFIG
 
 VOID = {"meta", "br", "hr", "img", "link"}
 EVIL = "<script>alert(1)</script>"

@@ -68,7 +68,7 @@ def test_equally_narrow_intervals_start_with_the_surest_guess(story) -> None:
 def test_missing_values(bare_story) -> None:
     exposure = bare_story.findings[0].exposure
     text = shown(show_exposure, replace(exposure, upper=np.array([[UNBOUNDED]])), Target())
-    assert "everyone" in text and "no limit" in text and "option" not in text
+    assert "everyone" in text and "or more" in text and "option" not in text
 
 
 def test_findings_say_what_was_found(story, broken_story) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from safemargin.release.compare.comparison import Comparison
-from safemargin.ui import FAMILY_COLOURS, FAMILY_SHAPES, WIDTH, WORDS, Spec
+from safemargin.ui import FAMILY_COLOURS, FAMILY_SHAPES, TEXT_MARK, WIDTH, Spec
 
 
 def tradeoff_chart(comparison: Comparison) -> Spec:
@@ -28,7 +28,7 @@ def tradeoff_chart(comparison: Comparison) -> Spec:
         "mark": {"type": "point", "filled": True, "size": 160, "opacity": 0.85},
         "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
     }
-    words = {"mark": {**WORDS, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
+    words = {"mark": {**TEXT_MARK, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
     return {"data": {"values": values}, "width": WIDTH - 260, "height": 300, "layer": [points, words]}
 
 

@@ -10,7 +10,7 @@ from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.measure import measure
 from safemargin.release.compare.report import comparison_document, comparison_page, show_comparison
 from safemargin.release.project import Project
-from safemargin.ui import Json, out, print_json, progress_bar, write
+from safemargin.ui import Json, out, print_json, progress_bar, write_text
 
 
 def compare(
@@ -44,7 +44,7 @@ def compare(
         )
     if page is not None:
         title = f"{described.title or project.stem}: ways to publish"
-        write(page, comparison_page(title, comparison))
+        write_text(page, comparison_page(title, comparison))
     if as_json:
         print_json(comparison_document(comparison))
     else:

@@ -23,10 +23,10 @@ from safemargin.ui import (
     percent,
     plural,
     points,
+    render_page,
     section,
     table,
     to_svg,
-    whole_page,
 )
 
 PROPERTY_WORDS = {
@@ -144,7 +144,7 @@ def comparison_page(title: str, comparison: Comparison, draw: Callable[[Spec], s
             section("Methods", points(f"{each.method}: {each.does}" for each in comparison.methods)),
         ]
     )
-    return whole_page(title, head, body)
+    return render_page(title, head, body)
 
 
 def _promises(comparison: Comparison) -> list[list[str]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.report import CellEntry
 from safemargin.core import UNBOUNDED, Target
-from safemargin.ui import Html, cell_words, count_span, element, percent
+from safemargin.ui import Html, cell_label, count_range, element, percent
 
 LEAST = 0.012
 """Share of the picture that an interval takes at least: a single point would not be seen."""
@@ -25,7 +25,7 @@ def interval_bars(rows: Sequence[CellEntry], exposure: Exposure, target: Target)
         lines.append(
             element(
                 "tr",
-                element("th", cell_words(row["cell"]), scope="row"),
+                element("th", cell_label(row["cell"]), scope="row"),
                 element("td", _track(row, end, known, marks), class_="track"),
                 element("td", _words(row)),
             )
@@ -49,4 +49,4 @@ def _track(row: CellEntry, end: float, known: bool, marks: Sequence[float]) -> H
 def _words(row: CellEntry) -> str:
     option = f"{row['option']}: " if "option" in row else ""
     people = "" if row["people"] is None else f" of {row['people']:,}"
-    return f"{option}{count_span(row['lower'], row['upper'])}{people}"
+    return f"{option}{count_range(row['lower'], row['upper'])}{people}"

@@ -9,11 +9,11 @@ from safemargin.release.report.groups import DecidedGroup, people_by_action
 from safemargin.ui import (
     GAP,
     LETTER,
-    LINE,
     STACK_WIDTH,
+    TEXT_MARK,
+    TICK_MARK,
     VERDICT_COLOURS,
     WIDTH,
-    WORDS,
     Spec,
     percent,
     row_label,
@@ -53,8 +53,8 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
             "mark": {"type": "bar", "height": {"band": 0.72}},
             "encoding": {"x": {**x, "field": "rate"}, "color": _actions("action")},
         },
-        {"mark": {**LINE, "bandSize": 20}, "encoding": {"x": {**x, "field": "total"}}},
-        {"mark": WORDS, "encoding": {"x": {**x, "field": "at"}, "text": {"field": "words"}}},
+        {"mark": {**TICK_MARK, "bandSize": 20}, "encoding": {"x": {**x, "field": "total"}}},
+        {"mark": TEXT_MARK, "encoding": {"x": {**x, "field": "at"}, "text": {"field": "words"}}},
     ]
     return {
         "data": {"values": values},

@@ -2,7 +2,7 @@
 
 from safemargin.core import Target
 from safemargin.release.plan import Action
-from safemargin.ui import percent, plural
+from safemargin.ui import exact_percent, plural
 
 ACTION_WORDS = {
     Action.EXACT: "the true count",
@@ -28,7 +28,7 @@ EPSILON = "The most that noise may cost anyone: how far one person's answer may 
 
 def glossary_words(target: Target) -> dict[str, str]:
     """Every term with its meaning under this target."""
-    low, high, few = percent(target.beta), percent(1 - target.beta), plural(target.kappa, "person")
+    low, high, few = exact_percent(target.beta), exact_percent(1 - target.beta), plural(target.kappa, "person")
     return {
         "exact, merged, noised, suppressed": "What is published of a group. "
         + "; ".join(f"{action}: {words}" for action, words in ACTION_WORDS.items())

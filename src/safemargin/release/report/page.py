@@ -9,7 +9,7 @@ from safemargin.release.report import sections
 from safemargin.release.report.groups import Orders
 from safemargin.release.report.result import result_section
 from safemargin.release.report.story import told
-from safemargin.ui import Spec, joined, to_svg, whole_page
+from safemargin.ui import Spec, joined, render_page, to_svg
 from safemargin.voting.result import ResultPrivacy
 
 PARTS = (
@@ -40,4 +40,4 @@ def html_report(
 ) -> str:
     """The whole story of a release for the office that made it. It holds reasons that look at votes."""
     story = told(plan, release, findings, orders, draw, privacy)
-    return whole_page(title, sections.head(story, title), joined(part(story) for part in PARTS))
+    return render_page(title, sections.head(story, title), joined(part(story) for part in PARTS))

@@ -17,11 +17,11 @@ from safemargin.release.report.words import certificate_words, headline, irregul
 from safemargin.ui import (
     Html,
     chip,
+    describe_onlooker,
     element,
     figure,
     joined,
     legend,
-    onlooker_words,
     paragraphs,
     percent,
     plural,
@@ -171,7 +171,7 @@ def onlookers(story: Story) -> Html:
         element(
             "li",
             element("strong", each.onlooker.name),
-            f" {onlooker_words(each.onlooker, each.exposure.cells.axes)}. ",
+            f" {describe_onlooker(each.onlooker, each.exposure.cells.axes)}. ",
             f"Intervals: {tally_words(each.exposure.tallied(each.target))}. {attack_words(each)}",
         )
         for each in story.findings

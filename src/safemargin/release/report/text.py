@@ -13,7 +13,7 @@ from safemargin.release.plan import Action, Plan
 from safemargin.release.report.groups import by_axis, decided_groups, is_left_out, people_by_action
 from safemargin.release.report.margins import COLUMNS, margin_rows, maximum_words
 from safemargin.release.report.words import certificate_words, headline, irregular_words, is_sound
-from safemargin.ui import percent, say, say_list, text_table, tone
+from safemargin.ui import percent, say, say_list, text_table, verdict_style
 
 
 def show_release(
@@ -29,7 +29,7 @@ def show_release(
     With `certificates` (files by margin) it is told whom each table of several axes that is left out would give away.
     """
     sound, certificate = is_sound(plan, findings), plan.certificate
-    say(console, f"{headline(plan, findings)}.", tone(sound))
+    say(console, f"{headline(plan, findings)}.", verdict_style(sound))
     say(console, certificate.statement)
     say(console, certificate_words(certificate), "dim")
     say_list(console, [f"worst: {words}" for words in certificate.worst])
@@ -58,7 +58,7 @@ def show_release(
 def _show_margins(console: Console, plan: Plan, certificates: Mapping[str, str] | None) -> None:
     if plan.maximum is None:
         return
-    table = text_table(*COLUMNS)
+    table = text_table(COLUMNS, space=1)
     for row in margin_rows(plan):
         table.add_row(*map(Text, row))
     say(console, "\nTables of several axes", "bold")
@@ -78,7 +78,7 @@ def _show_groups(console: Console, plan: Plan, release: Draft) -> None:
     if not axes:
         say(console, "Only the total is published.")
         return
-    table = text_table("axis", *(str(action) for action in Action), "people in exact groups")
+    table = text_table(["axis", *map(str, Action), "people in exact groups"], space=1)
     for axis, groups in axes.items():
         found = people_by_action(groups)
         everybody = sum(group.people for group in groups) or 1

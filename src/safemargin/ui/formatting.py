@@ -1,0 +1,141 @@
+"""Numbers, shares, ranges and cells as text: the only file that formats them for people.
+
+Counts have thousands separators. A measured share has one decimal below 10 % and above 90 %, none between. A parameter
+is printed as it was given.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from safemargin.core import UNBOUNDED, Onlooker
+
+IRREGULAR = {"person": "people", "category": "categories", "index": "indices"}
+COMPOSITIONS = {
+    "joint": "knows how many people have each combination of categories",
+    "sizes": "knows how many people each group has",
+    "none": "does not know how large the groups are",
+}
+
+
+def plural(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "group"), plural(1200, "cell"), plural(2, "person"), plural(2, "secondary category")
+    ('1 group', '1,200 cells', '2 people', '2 secondary categories')
+    """
+    *before, last = noun.split(" ")
+    many = " ".join([*before, IRREGULAR.get(last, f"{last}s")])
+    return f"{count:,} {noun if count == 1 else many}"
+
+
+def percent(rate: float) -> str:
+    """A measured share; only none is 0 % and only all is 100 %.
+
+    >>> percent(0.25), percent(0.2566), percent(0.0333), percent(0.967), percent(0.99999)
+    ('25 %', '26 %', '3.3 %', '96.7 %', '>99.9 %')
+    """
+    return f"{_rounded(rate)} %"
+
+
+def exact_percent(rate: float) -> str:
+    """A parameter as a percentage, as it was given.
+
+    >>> exact_percent(0.125), exact_percent(0.05), exact_percent(0.0005)
+    ('12.5 %', '5 %', '0.05 %')
+    """
+    return f"{100 * rate:.10g} %"
+
+
+def percent_range(interval: Sequence[float] | None) -> str:
+    """Both ends of an interval of shares.
+
+    >>> percent_range([0, 0.033]), percent_range([0.5, 0.5]), percent_range(None)
+    ('0-3.3 %', '50 %', '-')
+    """
+    if interval is None:
+        return "-"
+    low, high = (_rounded(rate) for rate in interval)
+    return f"{low} %" if low == high else f"{low}-{high} %"
+
+
+def count_range(lower: int, upper: int) -> str:
+    """An interval of counts in a table.
+
+    >>> count_range(280, 1290), count_range(4169, 4169), count_range(3, UNBOUNDED)
+    ('280 to 1,290', '4,169', '3 or more')
+    """
+    if upper >= UNBOUNDED:
+        return f"{lower:,} or more"
+    return f"{lower:,}" if lower == upper else f"{lower:,} to {upper:,}"
+
+
+def count_phrase(lower: int, upper: int, people: int | None = None) -> str:
+    """An interval of counts in a sentence.
+
+    >>> count_phrase(395, 395, 400), count_phrase(0, 33, 1000), count_phrase(4, 4)
+    ('exactly 395 of 400', '0 to 33 of 1,000', 'exactly 4')
+    """
+    of = "" if people is None else f" of {people:,}"
+    return f"{'exactly ' if lower == upper else ''}{count_range(lower, upper)}{of}"
+
+
+def list_values(values: Sequence[int]) -> str:
+    """Counts that are possible; three and more in a row by their ends.
+
+    >>> list_values([0, 2]), list_values([0, 1, 2, 3, 5]), list_values([])
+    ('0, 2', '0-3, 5', 'none')
+    """
+    runs: list[list[int]] = []
+    for value in values:
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    parts = [f"{run[0]:,}-{run[-1]:,}" if len(run) > 2 else ", ".join(f"{n:,}" for n in run) for run in runs]
+    return ", ".join(parts) or "none"
+
+
+def cell_label(cell: Mapping[str, str]) -> str:
+    """A cell by its categories alone.
+
+    >>> cell_label({"religion": "none", "age": "18-24"}), cell_label({})
+    ('none, 18-24', 'everyone')
+    """
+    return ", ".join(cell.values()) or "everyone"
+
+
+def named_cell_label(cell: Mapping[str, str]) -> str:
+    """A cell by its axes and categories.
+
+    >>> named_cell_label({"religion": "none", "age": "18-24"})
+    'religion none, age 18-24'
+    """
+    return ", ".join(f"{axis} {value}" for axis, value in cell.items()) or "everyone"
+
+
+def describe_onlooker(onlooker: Onlooker, axes: tuple[str, ...]) -> str:
+    """What an onlooker knows beside the release."""
+    knows = [COMPOSITIONS[onlooker.composition(axes)]]
+    if onlooker.facts:
+        knows.append(f"holds {', '.join(table.name for table in onlooker.facts)}")
+    knows.append(f"{'knows' if onlooker.knows_rule else 'does not know'} the rule by which groups were protected")
+    return "; ".join(knows)
+
+
+def cut(text: str, length: int = 60) -> str:
+    """A value of a user's file as a message shows it.
+
+    >>> cut("x" * 61)[-4:], cut("short")
+    ('xxx…', 'short')
+    """
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def _rounded(rate: float) -> str:
+    if 0 < rate < 0.0005:
+        return "<0.1"
+    if 0.9995 <= rate < 1:
+        return ">99.9"
+    # 1e-9 keeps 10 % and 90 % on the side of the integers whatever the last bit of the quotient is.
+    digits = 0 if 0.1 - 1e-9 <= rate <= 0.9 + 1e-9 or rate >= 1 else 1
+    text = f"{100 * rate:,.{digits}f}"
+    return text.removesuffix(".0")

@@ -1,0 +1,70 @@
+"""A result is one value in all its forms."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from safemargin.core import OutputError
+from safemargin.ui import Document, Result, header, print_result, render_page, say, text_table, unused_folder
+
+
+class Count(Result):
+    """A count of people."""
+
+    def to_json(self) -> Document:
+        return {"people": 1200}
+
+    def show(self, console: Console) -> None:
+        say(console, "[b]1,200[/b] people " * 10)
+
+    def to_html(self) -> str:
+        return render_page("Count", header("1,200 people"), header(""))
+
+
+def test_text_has_the_width_that_is_asked_for() -> None:
+    text = Count().to_text()
+    assert str(Count()) == text and "[b]1,200[/b] people" in text, "names are no markup"
+    assert max(map(len, text.splitlines())) <= 80 < max(map(len, Count().to_text(200).splitlines()))
+    assert "\x1b" not in text
+
+
+def test_a_notebook_shows_the_page(tmp_path: Path) -> None:
+    assert Count()._repr_html_() == Count().to_html()
+    assert Count().write(tmp_path / "count.html").read_text(encoding="utf-8") == Count().to_html()
+
+
+def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"count\.html: cannot be written \(No such file or directory\)"):
+        Count().write(tmp_path / "nowhere" / "count.html")
+
+
+def test_the_three_forms_cannot_be_left_out() -> None:
+    class Half(Result):
+        def to_json(self) -> Document:
+            return {}
+
+    with pytest.raises(TypeError, match="abstract"):
+        Half()  # type: ignore[abstract]
+
+
+def test_print_result(capsys: pytest.CaptureFixture[str]) -> None:
+    print_result(Count(), as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"people": 1200}
+
+
+def test_an_unused_folder(tmp_path: Path) -> None:
+    first = tmp_path / "out"
+    assert unused_folder(first) == first
+    first.mkdir()
+    (tmp_path / "out-2").mkdir()
+    assert unused_folder(first) == tmp_path / "out-3"
+
+
+def test_a_text_table_takes_names_as_they_are() -> None:
+    text = text_table(["group", "people"], [["[red]", "1,200"]])
+    console = Console(width=40, record=True, file=None)
+    with console.capture() as captured:
+        console.print(text)
+    assert [line.rstrip() for line in captured.get().splitlines()] == ["group  people", "[red]  1,200"]
