@@ -13,6 +13,8 @@ settings.load_profile("steady")
 os.environ["COLUMNS"] = "120"  # whatever terminal there is, and in processes that run tests side by side too
 
 ROOT = Path(__file__).parent.parent
+# Programs that tests start find the code beside the tests, whichever checkout is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
 DATA = ROOT.parent / "shared" / "data"
 
 

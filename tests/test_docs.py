@@ -1,13 +1,18 @@
 """What the documentation shows is run, and what it links to is there."""
 
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from safemargin import cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -16,6 +21,9 @@ RUN = [page for page in PAGES if page.parent != ROOT or page.name == "README.md"
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 COMMAND = "$ safemargin"
+SHELL = set("|&;<>$*?~`(){}[]")
+"""Characters by which a command needs a shell."""
+WIDTH = "120"
 EXIT = re.compile(r"# exit (\d+)$")
 
 
@@ -72,22 +80,43 @@ def appears(shown: tuple[str, ...], output: str) -> bool:
 
 
 def run_console(text: str, folder: Path) -> None:
-    installed = Path(sys.executable).parent
-    assert (installed / "safemargin").exists(), "install the project first: pip install -e '.[dev]'"
-    environment = {**os.environ, "PATH": f"{installed}:{os.environ['PATH']}", "NO_COLOR": "1", "COLUMNS": "120"}
     for step in steps(text):
         command = step.command.removeprefix("$ ")
-        run = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == step.code, f"{command}\nexits with {run.returncode}:\n{run.stdout}"
-        assert appears(step.shown, run.stdout), f"{command}\nprints:\n{run.stdout}\nnot:\n{chr(10).join(step.shown)}"
+        code, output = run_in_shell(command, folder) if SHELL & set(command) else run_here(command)
+        assert code == step.code, f"{command}\nexits with {code}:\n{output}"
+        assert appears(step.shown, output), f"{command}\nprints:\n{output}\nnot:\n{chr(10).join(step.shown)}"
+
+
+def run_here(command: str) -> tuple[int, str]:
+    """Run a plain command in this process, which saves the start of a new one."""
+    output = io.StringIO()
+    arguments = shlex.split(command, comments=True)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(output), redirect_stderr(output):
+        patch.setenv("COLUMNS", WIDTH)
+        patch.setattr(sys, "argv", arguments)
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return code, output.getvalue()
+
+
+def run_in_shell(command: str, folder: Path) -> tuple[int, str]:
+    """Run a command with pipes and the like, as it is installed."""
+    installed = Path(sys.executable).parent
+    assert (installed / "safemargin").exists(), "install the project first: pip install -e '.[dev]'"
+    path = f"{installed}:{os.environ['PATH']}"
+    run = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": WIDTH},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return run.returncode, run.stdout
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
