@@ -17,13 +17,11 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.noise.keyed_records import Columns, key_sums, read_cells
+from safemargin.noise.keyed_records import Columns, read_cells
+from safemargin.samplers.cell_key import HASHED, noise_of, record_keys, secret_of
 from safemargin.samplers.gaussian import DiscreteGaussian
 from safemargin.samplers.geometric import Geometric
-from safemargin.samplers.keys import HASHED
-from safemargin.samplers.lookup import noise_of
 from safemargin.samplers.ptable_design import ptable, reference_ptable, request
-from safemargin.samplers.record_keys import record_keys, secret_of
 
 
 def timed(call: Callable[[], Any], runs: int = 3) -> tuple[float, Any]:
@@ -76,7 +74,7 @@ def records_of(generator: np.random.Generator, size: int) -> None:
     keys = generator.integers(0, 2**48, size)
     real = keys / 2**48
     baseline, theirs = timed(lambda: np.bincount(places, weights=real, minlength=cells) % 1)
-    ours, mine = timed(lambda: HASHED.sums(*key_sums(places, keys, cells, HASHED)))
+    ours, mine = timed(lambda: HASHED.cell_keys(places, keys, cells))
     apart = abs(mine / 2**48 - theirs)
     assert np.minimum(apart, 1 - apart).max() < 1e-6
     line(f"cell keys of {size:,} records in memory, {cells:,} cells", ours, baseline)

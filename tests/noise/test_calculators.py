@@ -23,7 +23,7 @@ from safemargin.noise.averaging import (
     variance_needed,
     variance_of,
 )
-from safemargin.noise.law import bounded_law, sum_law
+from safemargin.noise.law import sum_law
 from safemargin.noise.limits import (
     composed_noise,
     error_limit,
@@ -35,6 +35,7 @@ from safemargin.noise.limits import (
 )
 from safemargin.noise.margins import exploit
 from safemargin.noise.reveal import reveal_chance, reveal_risk, tuples_needed
+from safemargin.samplers.max_entropy import bounded_law
 
 
 @pytest.fixture
@@ -213,21 +214,21 @@ def test_exploit_command(run: Run) -> None:
     [
         ("reveal --bound 5 --variance 12", "the nearest is 10"),
         ("reveal --bound 0 --variance 1", "bound = 0: must be from 1 to 1000; the nearest is 1"),
-        ("reveal --bound 3 --variance 0", "variance = 0: must be above 0"),
-        ("reveal --bound 3 --variance nan", "variance = nan: must be above 0"),
+        ("reveal --bound 3 --variance 0", "variance = 0: must be positive and finite, e.g. 0.001"),
+        ("reveal --bound 3 --variance nan", "variance = nan: must be positive and finite, e.g. 0.001"),
         ("reveal --bound 3 --parts 1", "parts = 1: must be from 2 to 1000; the nearest is 2"),
         ("reveal --bound 3 --confidence 1", "confidence = 1: must be above 0 and below 1"),
         ("utility --areas 0", "areas = 0: must be at least 1"),
-        ("utility --areas 5 --error 0", "error = 0: must be above 0"),
-        ("tail --epsilon 0 --error 3", "epsilon = 0: must be above 0"),
+        ("utility --areas 5 --error 0", "error = 0: must be positive and finite, e.g. 0.001"),
+        ("tail --epsilon 0 --error 3", "epsilon = 0: must be positive and finite, e.g. 0.001"),
         ("tail --epsilon 1", "give --error, or --count with --relative"),
         ("tail --epsilon 1 --error 3 --count 4", "give --error alone"),
-        ("compose --outputs 3 --epsilon -1", "epsilon = -1: must be above 0"),
-        ("compose --outputs 3 --epsilon inf", "the nearest are large ones"),
+        ("compose --outputs 3 --epsilon -1", "epsilon = -1: must be positive and finite, e.g. 0.001"),
+        ("compose --outputs 3 --epsilon inf", "must be positive and finite, e.g. 1000000"),
         ("budget --epsilon 1 --share 0", "share = 0: must be above 0"),
         ("average --kt2 0.1", "give one of --variance and --epsilon"),
         ("average --variance 2", "give --kt2 alone, or --k with --t"),
-        ("average --kt2 0 --variance 2", "kt2 = 0: must be above 0"),
+        ("average --kt2 0 --variance 2", "kt2 = 0: must be positive and finite, e.g. 0.001"),
         ("average --k 3 --t 9 --variance 2", "adds up at least one count"),
         ("average --kt2 0.1 --variance 2 --bound 1", "the nearest is 0.666666"),
         ("average --k 100000000000000000000 --t 1000 --variance 2", "k = 100000000000000000000: must be from 1 to"),
@@ -236,7 +237,7 @@ def test_exploit_command(run: Run) -> None:
         ("reveal --bound 4 --variance 6.66667", "the nearest is 6.666666"),
         ("reveal --bound 4 --parts 1001", "the nearest is 1000"),
         ("tail --epsilon 1 --error 3 --counts -5", "counts = -5: must be at least 0; the nearest is 0"),
-        ("variance --kt2 -1", "kt2 = -1: must be above 0"),
+        ("variance --kt2 -1", "kt2 = -1: must be positive and finite, e.g. 0.001"),
         ("reidentify --reconstructed 2 --matched 0", "the nearest is 1"),
         ("reconstruct --people 1", "people = 1: must be at least 2"),
         ("exploit --counts 3,x --total 11 --bound 2", "give whole numbers"),

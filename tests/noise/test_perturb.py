@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from cell_key_truth import CELLS, PERTURBED, PTABLES, WEIGHTED
+from cell_key_vectors import CELLS, PERTURBED, PTABLES, WEIGHTED
 from commands import Run, in_process
 from safemargin.core.randomness import numpy_generator
 from safemargin.noise.keyed_records import Columns

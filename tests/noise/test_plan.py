@@ -10,11 +10,12 @@ import pytest
 from commands import Run, in_process
 from safemargin.core.errors import InputError
 from safemargin.noise.charts import band_chart, plane_chart
-from safemargin.noise.law import bounded_law, sum_law
+from safemargin.noise.law import sum_law
 from safemargin.noise.plan import NoisePlan, Wishes, epsilon_band, judge, plan_noise, told_risk
 from safemargin.noise.plan_report import plan_page, plan_words
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
+from safemargin.samplers.max_entropy import bounded_law
 from safemargin.ui import CONFIG
 
 CENSUS = """

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from safemargin.core.errors import InputError
 from safemargin.core.randomness import numpy_generator
 from safemargin.noise.posterior import posterior
-from safemargin.samplers.lookup import noise_of
+from safemargin.samplers.cell_key import noise_of
 from safemargin.samplers.ptable import Law, PTable
 from safemargin.samplers.ptable_design import ptable, request
 

@@ -10,7 +10,7 @@ from safemargin.core.errors import InputError
 from safemargin.core.randomness import numpy_generator
 from safemargin.noise.posterior import posterior
 from safemargin.noise.posterior_sum import UNIT, _keys, _volume, posterior_of_sum
-from safemargin.samplers.lookup import noise_of
+from safemargin.samplers.cell_key import noise_of
 from safemargin.samplers.ptable_design import ptable, request
 
 

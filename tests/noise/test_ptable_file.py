@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cell_key_truth import PTABLES
+from cell_key_vectors import PTABLES
 from safemargin.core.errors import InputError
 from safemargin.noise.ptable_file import ons_text, ptable_text, read_ptable
-from safemargin.samplers.key_table import key_table
-from safemargin.samplers.ptable import KeyTable, PTable
+from safemargin.samplers.ptable import KeyTable, PTable, key_table
 from safemargin.samplers.ptable_design import ptable, reference_ptable, request
 
 

@@ -1,4 +1,4 @@
-"""Two-sided geometric noise: its law, its promise, and what it refuses."""
+"""Two-sided geometric noise: its law, its guarantee, and what it refuses."""
 
 import inspect
 import math
@@ -51,13 +51,13 @@ def test_entries_are_independent() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.3, 0.7, 1.0, math.pi, 20.0])
-def test_opendp_proves_no_more_loss_than_promised(epsilon: float) -> None:
+def test_opendp_proves_no_more_loss_than_guaranteed(epsilon: float) -> None:
     mechanism = Geometric(epsilon)
     assert proved_loss(mechanism, 1) <= epsilon
     assert proved_loss(mechanism, 1) == pytest.approx(epsilon, rel=1e-12)
-    promised = mechanism.guarantee(sensitivity=4).epsilon
-    assert promised is not None
-    assert proved_loss(mechanism, 4) <= promised * (1 + 1e-12)
+    stated = mechanism.guarantee(sensitivity=4).epsilon
+    assert stated is not None
+    assert proved_loss(mechanism, 4) <= stated * (1 + 1e-12)
 
 
 def test_shape_is_kept_and_the_input_is_not_touched() -> None:

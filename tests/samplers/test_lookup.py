@@ -8,15 +8,20 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from cell_key_truth import CELLS, PERTURBED, PTABLES
+from cell_key_vectors import CELLS, PERTURBED, PTABLES
 from safemargin.core.errors import InputError
-from safemargin.noise.keyed_records import key_sums
-from safemargin.samplers.key_table import key_table
-from safemargin.samplers.keys import DECIMAL, HASHED, KeyForm, whole_keys
-from safemargin.samplers.lookup import noise_of
-from safemargin.samplers.ptable import Law, PTable
+from safemargin.samplers.cell_key import (
+    DECIMAL,
+    HASHED,
+    KeyForm,
+    integer_keys,
+    noise_of,
+    read_secret,
+    record_keys,
+    secret_of,
+)
+from safemargin.samplers.ptable import Law, PTable, key_table
 from safemargin.samplers.ptable_design import ptable, request
-from safemargin.samplers.record_keys import read_secret, record_keys, secret_of
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; the tests here make fewer than a hundred, so they alarm below 1e-6."""
@@ -64,19 +69,19 @@ def test_the_order_of_records_and_tables_does_not_matter() -> None:
     """Same participants, same noise: a group found twice, in other company and order, has the same key."""
     ids = [str(n) for n in range(1000)]
     keys = record_keys(ids, SECRET)
-    halves = key_sums(np.arange(1000) % 2, keys, 2, HASHED)
-    again = key_sums(np.zeros(500, dtype=np.int64), record_keys(ids[::2][::-1], SECRET), 1, HASHED)
-    assert HASHED.sums(*halves)[0] == HASHED.sums(*again)[0]
-    assert HASHED.sums(*halves).sum() % 2**48 == int(keys.sum()) % 2**48
+    halves = HASHED.cell_keys(np.arange(1000) % 2, keys, 2)
+    again = HASHED.cell_keys(np.zeros(500, dtype=np.int64), record_keys(ids[::2][::-1], SECRET), 1)
+    assert halves[0] == again[0]
+    assert halves.sum() % 2**48 == int(keys.sum()) % 2**48
 
 
-@pytest.mark.parametrize("form", [DECIMAL, HASHED, whole_keys(256)], ids=str)
+@pytest.mark.parametrize("form", [DECIMAL, HASHED, integer_keys(256)], ids=str)
 def test_sums_of_many_keys_are_exact(form: KeyForm) -> None:
     keys = np.array([form.modulus - 1 - n % min(97, form.modulus) for n in range(5000)])
     places = np.arange(5000) % 3
-    found = form.sums(*key_sums(places, keys, 3, form))
+    sums = form.cell_keys(places, keys, 3)
     for cell in range(3):
-        assert int(found[cell]) == sum(int(k) for k in keys[places == cell]) % form.modulus
+        assert int(sums[cell]) == sum(int(k) for k in keys[places == cell]) % form.modulus
 
 
 @pytest.mark.statistical
@@ -87,7 +92,7 @@ def test_noise_by_hashed_keys_follows_the_table(count: int, js: int) -> None:
     table, _ = ptable(request(4, 2, js))
     groups = 30_000
     keys = record_keys((str(n) for n in range(groups * count)), SECRET)
-    cells = HASHED.sums(*key_sums(np.arange(groups * count) % groups, keys, groups, HASHED))
+    cells = HASHED.cell_keys(np.arange(groups * count) % groups, keys, groups)
     noise = noise_of(table, np.full(groups, count), cells)
     law = table.law(count)
     seen = np.array([np.sum(noise == v) for v in law.noise])
@@ -101,21 +106,21 @@ def test_the_ends_of_keys() -> None:
     quarter = 10**15 // 4
     decimal = noise_of(table, ones, np.array([0, quarter, quarter + 1, 10**15 - 1]), DECIMAL)
     assert decimal.tolist() == [-1, -1, 0, 1], "as in the reference, an upper end belongs to its range"
-    whole = noise_of(table, ones, np.array([0, 63, 64, 255]), whole_keys(256))
+    whole = noise_of(table, ones, np.array([0, 63, 64, 255]), integer_keys(256))
     assert whole.tolist() == [-1, -1, 0, 1]
-    every = noise_of(table, np.ones(256, dtype=np.int64), np.arange(256), whole_keys(256))
+    every = noise_of(table, np.ones(256, dtype=np.int64), np.arange(256), integer_keys(256))
     assert np.bincount(every + 1).tolist() == [64, 128, 64]
 
 
-def test_tables_for_whole_number_keys() -> None:
+def test_tables_for_integer_keys() -> None:
     table, _ = ptable(request(5, 2))
     keyed = key_table(table)
     counts = np.array([0, 1, 5, 750, 751, 1000, 1001])
-    assert keyed.table.places(counts).tolist() == [0, 1, 5, 750, 501, 750, 501]
+    assert keyed.table.row_numbers(counts).tolist() == [0, 1, 5, 750, 501, 750, 501]
     keys = np.array([255, 255, 255, 0, 255, 0, 255 + 256])
     expected = [keyed.values[row, key % 256] for row, key in zip([0, 1, 5, 750, 501, 750, 501], keys, strict=True)]
     assert noise_of(keyed, counts, keys).tolist() == expected and expected[0] == 0 and expected[1] > 0 > expected[3]
-    with pytest.raises(InputError, match="whole-number keys from 0 to 255"):
+    with pytest.raises(InputError, match="integer keys from 0 to 255"):
         noise_of(keyed, counts, keys, DECIMAL)
     with pytest.raises(InputError, match="count -1"):
         noise_of(table, np.array([-1]), np.array([0]))

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
-from cell_key_truth import PTABLES
+from cell_key_vectors import PTABLES
 from safemargin.core.errors import InputError
 from safemargin.core.guarantee import Measure
-from safemargin.samplers.key_table import apportioned, key_table
 from safemargin.samplers.max_entropy import attainable, largest_entropy
-from safemargin.samplers.ptable import KeyTable, Law, PTable
+from safemargin.samplers.ptable import KeyTable, Law, PTable, apportioned, key_table
 from safemargin.samplers.ptable_design import Request, ptable, reference_ptable, request
 from safemargin.samplers.ptable_privacy import delta_at, epsilon_at, guarantee, readings
 
@@ -82,13 +81,13 @@ def test_moments_are_exact_and_what_cannot_be_met_is_said(setting: tuple[int, in
     bound, thousandths, js = setting
     wanted = Request(bound, Fraction(thousandths, 1000), js)
     table, missed = ptable(wanted)
-    told = {each.count: each.nearest for each in missed}
+    reported = {each.count: each.nearest for each in missed}
     for row in table.rows[1:]:
         least, most = attainable(wanted.noise(row.count))
         assert row.mean == 0
-        assert row.variance == told.get(row.count, wanted.variance)
+        assert row.variance == reported.get(row.count, wanted.variance)
         assert set(row.noise) <= set(wanted.noise(row.count))
-        if row.count in told:
+        if row.count in reported:
             assert not least <= wanted.variance <= most
             assert row.variance in (least, most)
     assert all(x == 0 or x > js for row in table.rows for x in row.printed)
@@ -128,8 +127,8 @@ def test_near_the_ends_of_what_is_attainable(gap: str) -> None:
 @pytest.mark.parametrize(
     ("bound", "variance", "js", "words"),
     [
-        (5, "11", 0, "variance = 11: above 10, .* nearest is 10"),
-        (4, "7", 0, "above 20/3, .* nearest is 20/3"),
+        (5, "11", 0, "variance = 11: must be at most 10, .* nearest is 10"),
+        (4, "7", 0, "must be at most 20/3, .* nearest is 20/3"),
         (5, "0", 0, "variance = 0: must be positive; the largest is 10"),
         (5, "-1", 0, "must be positive"),
         (5, "nan", 0, "must be a positive number"),
@@ -137,12 +136,12 @@ def test_near_the_ends_of_what_is_attainable(gap: str) -> None:
         (5, "1e99999999", 0, "variance = '1e99999999': must be a positive number"),
         (5, "1/0", 0, "variance = '1/0': must be a positive number"),
         (5, "1e400", 0, "must be a positive number"),
-        (5, "2.0000000001", 0, "more than 9 decimals; nearest is 2"),
-        (5, "1e-10", 0, "more than 9 decimals; nearest is 0.000000001"),
-        (4, "6.66666666666", 0, "more than 9 decimals; nearest is 6.666666666$"),
-        (5, "2", 6, "js = 6: is above the bound 5, .* nearest is 5"),
-        (5, "2", -1, "js = -1: is negative; nearest is 0"),
-        (0, "2", 0, "bound = 0: must be from 1 to 200; nearest is 1"),
+        (5, "2.0000000001", 0, "more than 9 decimals; the nearest is 2"),
+        (5, "1e-10", 0, "more than 9 decimals; the nearest is 0.000000001"),
+        (4, "6.66666666666", 0, "more than 9 decimals; the nearest is 6.666666666$"),
+        (5, "2", 6, "js = 6: must be from 0 to 5; the nearest is 5"),
+        (5, "2", -1, "js = -1: must be from 0 to 5; the nearest is 0"),
+        (0, "2", 0, "bound = 0: must be from 1 to 200; the nearest is 1"),
         (201, "2", 0, "nearest is 200"),
     ],
 )
@@ -189,13 +188,13 @@ def test_epsilon_and_delta_are_those_of_the_definition(bound: int, variance: int
     pairs = readings(table)
     edge = float(max(each.delta for each in pairs[1:]))
     assert delta_at(table, max(each.epsilon for each in pairs[1:])) == pytest.approx(edge, abs=1e-12)
-    promise = guarantee(table)
-    assert promise.epsilon == max(each.epsilon for each in pairs[1:]) and promise.delta == edge
+    single = guarantee(table)
+    assert single.epsilon == max(each.epsilon for each in pairs[1:]) and single.delta == edge
     twice = guarantee(table, cells=2)
     assert (
         twice.epsilon is None
         and twice.measure is Measure.NONE
-        and "nothing is promised about all of them together" in twice.statement
+        and "nothing is guaranteed for all of them together" in twice.statement
     )
     loss = epsilon_at(table, 0.1)
     assert loss is not None and delta_at(table, loss) <= 0.1 < delta_at(table, loss - 1e-6)

@@ -11,8 +11,8 @@ from statistics import NormalDist
 import numpy as np
 
 from safemargin.core import Generator
-from safemargin.noise.checks import at_least, inside, positive
-from safemargin.noise.law import bounded_law
+from safemargin.samplers.checks import at_least, inside, positive
+from safemargin.samplers.max_entropy import bounded_law
 
 HALF = 0.5
 MOST_COUNTS = 10**15

@@ -19,7 +19,6 @@ from safemargin.noise.averaging import (
     variance_needed,
     variance_of,
 )
-from safemargin.noise.checks import LARGEST_BOUND, at_least
 from safemargin.noise.limits import (
     CENSUS_SHARE,
     composed_noise,
@@ -31,6 +30,7 @@ from safemargin.noise.limits import (
 )
 from safemargin.noise.margins import exploit as run_exploit
 from safemargin.noise.reveal import reveal_chance, reveal_risk, tuples_needed
+from safemargin.samplers.checks import LARGEST_BOUND, at_least
 from safemargin.ui import Json, out, print_json
 
 Confidence = Annotated[float, typer.Option(help="How sure the onlooker may be, or the office wants to be.")]

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArray
-from safemargin.noise.checks import positive, variance_within
-from safemargin.noise.law import bounded_law
+from safemargin.samplers.checks import positive, variance_within
+from safemargin.samplers.max_entropy import bounded_law
 
 THRESHOLDS = (0.2, 0.5, 1.0)
 """Relative errors that the paper looks at."""

@@ -17,7 +17,7 @@ def keyed_gap_law(law: FloatArray, parts: int) -> FloatArray:
 
     `law` is that of one count, `-E ... E`. Keys are taken in steps, so that chances below a thousandth are rough.
 
-    >>> from safemargin.noise.law import bounded_law
+    >>> from safemargin.samplers.max_entropy import bounded_law
     >>> float(keyed_gap_law(bounded_law(5, 2.0), 2)[15].round(6))  # independent noise: 0.163
     0.0
     """

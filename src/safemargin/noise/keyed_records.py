@@ -9,13 +9,12 @@ import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress, frozen, no_progress
 from safemargin.io import DuckSource, check_columns, check_labels, connected, open_source
-from safemargin.samplers.keys import DECIMAL, HASHED, KeyForm
+from safemargin.samplers.cell_key import DECIMAL, HASHED, KeyForm
 
 MILLIONTHS = 10**6
 """Weights are added up in these, exactly."""
 
 AT_ONCE = 200_000
-IN_CACHE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,26 +174,10 @@ def _hashed(
     found = database.execute(
         f"select cell.place, {source.fields[columns.id]}::varchar from {source.scan} join cell on {same}"
     )
-    high, low, done = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.int64), 0
+    keys, done = np.zeros(cells, dtype=np.int64), 0
     while rows := found.fetchmany(AT_ONCE):
-        places, ids = zip(*rows, strict=True)
-        more_high, more_low = key_sums(np.array(places), hashed(list(ids)), cells, HASHED)
-        high, low, done = high + more_high, low + more_low, done + len(rows)
+        numbers, ids = zip(*rows, strict=True)
+        keys = (keys + HASHED.cell_keys(np.array(numbers), hashed(list(ids)), cells)) % HASHED.modulus
+        done += len(rows)
         progress("hashing ids", done, total)
-    return HASHED.sums(high, low)
-
-
-def key_sums(places: IntArray, keys: IntArray, cells: int, form: KeyForm) -> tuple[IntArray, IntArray]:
-    """Exact sums of both parts of the keys of records, by the cell that each is in.
-
-    >>> high, low = key_sums(np.array([0, 1, 0]), np.array([2**47, 5, 2**47 + 3]), 2, HASHED)
-    >>> HASHED.sums(high, low).tolist()
-    [3, 5]
-    """
-    high, low = np.zeros(cells), np.zeros(cells)  # sums of numbers below 2**24 are exact for 2**29 records
-    for start in range(0, len(keys), IN_CACHE):
-        here, some = places[start : start + IN_CACHE], keys[start : start + IN_CACHE]
-        above, below = np.divmod(some, form.radix)
-        high += np.bincount(here, weights=above, minlength=cells)
-        low += np.bincount(here, weights=below, minlength=cells)
-    return high.astype(np.int64), low.astype(np.int64)
+    return keys

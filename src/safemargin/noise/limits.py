@@ -2,7 +2,7 @@
 
 import math
 
-from safemargin.noise.checks import at_least, inside, positive, share
+from safemargin.samplers.checks import at_least, inside, positive, share
 
 CENSUS_SHARE = 0.675 / 6
 """Of a global budget on one table of persons: 67.5 % at each of six geographies. The paper goes on with 10 %."""

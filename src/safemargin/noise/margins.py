@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from safemargin.core import InputError
-from safemargin.noise.checks import at_least
+from safemargin.samplers.checks import at_least
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,9 @@ from safemargin.guarantees.rules import chained
 from safemargin.io import Hierarchies, tree
 from safemargin.noise.keyed_records import MILLIONTHS, Cells, Columns, read_cells
 from safemargin.noise.perturbed import Perturbed
-from safemargin.samplers.keys import DECIMAL, KeyForm, whole_keys
-from safemargin.samplers.lookup import noise_of
+from safemargin.samplers.cell_key import DECIMAL, KeyForm, integer_keys, noise_of, read_secret, record_keys
 from safemargin.samplers.ptable import KeyTable, PTable
 from safemargin.samplers.ptable_privacy import guarantee
-from safemargin.samplers.record_keys import read_secret, record_keys
 
 
 def perturb(
@@ -40,7 +38,7 @@ def perturb(
         _check_after(path, columns, after)
     if isinstance(table, KeyTable) and whole is None:
         whole = table.modulus
-    form = DECIMAL if whole is None else whole_keys(whole)
+    form = DECIMAL if whole is None else integer_keys(whole)
     hashed = None if secret is None else partial(record_keys, secret=read_secret(secret))
     cells = read_cells(path, columns, form, hashed, progress)
     for name in hierarchies:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from safemargin.noise.averaging import CONFIDENCE, epsilon_of, gaussian_success, variance_needed
-from safemargin.noise.checks import at_least, inside, positive
 from safemargin.noise.limits import utility_limit
 from safemargin.noise.programme import Programme
 from safemargin.noise.redundancy import Redundancy, redundancies, tuples
 from safemargin.noise.reveal import MOST_PARTS, reveal_chance, reveal_risk
+from safemargin.samplers.checks import at_least, inside, positive
 
 RELAXED = 0.8
 """How often averaging may be right where constraints are loosened a little."""

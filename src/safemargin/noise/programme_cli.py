@@ -9,12 +9,12 @@ import typer
 from safemargin.core import InputError
 from safemargin.io import WRITERS, check_folder, file_name, rows_of, write_folder
 from safemargin.noise.averaging import CONFIDENCE
-from safemargin.noise.checks import at_least
 from safemargin.noise.plan import Wishes, plan_noise
 from safemargin.noise.plan_report import plan_document, plan_page, redundancy_document, show_plan, show_redundancies
 from safemargin.noise.programme import load_programme
 from safemargin.noise.publish import perturb_programme
 from safemargin.noise.redundancy import redundancies
+from safemargin.samplers.checks import at_least
 from safemargin.samplers.ptable_design import ptable, request
 from safemargin.ui import Json, notes, out, plural, print_json, write_text
 

@@ -22,8 +22,7 @@ from safemargin.noise.ptable_report import (
     show_perturbed,
     show_ptable,
 )
-from safemargin.samplers.key_table import key_table
-from safemargin.samplers.ptable import KeyTable, PTable
+from safemargin.samplers.ptable import KeyTable, PTable, key_table
 from safemargin.samplers.ptable_design import Missed, fallen_short, reference_ptable, request, without_js
 from safemargin.samplers.ptable_design import ptable as make_ptable
 from safemargin.ui import SCHEMA, By, Hierarchy, Json, note, out, print_json, progress_bar, unused_folder, write_text

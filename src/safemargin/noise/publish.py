@@ -15,10 +15,8 @@ from safemargin.core import UNBOUNDED, InputError, IntArray, PublishedTable, Too
 from safemargin.io import Sheet, check_columns, read_sheet
 from safemargin.noise.programme import Programme, Statistic, Variable
 from safemargin.noise.redundancy import published_statistics
-from safemargin.samplers.keys import HASHED
-from safemargin.samplers.lookup import noise_of
+from safemargin.samplers.cell_key import HASHED, noise_of, read_secret, record_keys
 from safemargin.samplers.ptable import PTable
-from safemargin.samplers.record_keys import read_secret, record_keys
 
 MOST_CELLS = 5_000_000
 """Of all statistics together."""

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from safemargin.noise.checks import at_least, inside
-from safemargin.noise.law import bounded_law
+from safemargin.samplers.checks import at_least, inside
+from safemargin.samplers.max_entropy import bounded_law
 
 MOST_PARTS = 1000
 """Of a total, when they are added up one by one."""

@@ -1,83 +1,155 @@
-"""Cell keys: bounded noise that depends on who is in a cell, so that the same people get the same noise everywhere.
+"""Cell keys: noise that depends on who is in a cell, so that the same people get the same noise everywhere.
 
-For trying the method out beside others: keys are simulated, one per profile. Each record has a secret key, a uniform
-number modulo `KEYS`; the key of a cell is the sum of the keys of its people, and picks the noise.
+Each record has a secret key, a uniform integer below a modulus. The key of a cell is the sum of the keys of its people,
+modulo the same number: uniform again, and the same in every table that counts these people. Count and key select the
+noise in a p-table (Bach 2020, section 2.4: "same participants, same noise"). Sums and lookups are exact.
 """
 
+import hashlib
+import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import FloatArray, Generator, Guarantee, InputError, IntArray, Table, Tally, frozen
-from safemargin.samplers.ptable_design import reference_ptable, request
-from safemargin.samplers.ptable_privacy import guarantee
-from safemargin.samplers.reference_ptable import reference_chances
+from safemargin.core import Generator, InputError, IntArray, Table, Tally, frozen
+from safemargin.samplers.ptable import KeyTable, PTable
 
-KEYS = 2**32
-"""Keys are whole numbers below this; sums stay exact for two thousand million cells."""
+SHORTEST_SECRET = 16
+"""Bytes that a secret must have."""
+IN_CACHE = 2**16
+"""Records that are summed at a time, so that their keys stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
-class CellKey:
-    """Noise of mean zero on whole numbers, never larger than `distance`, of variance at most `variance`.
+class KeyForm:
+    """Keys are integers below `modulus`; the key of a cell is the sum of its records' keys, modulo it.
 
-    For every count the probabilities have the largest entropy among those that leave no count negative and do not fall
-    from the left end up to zero: the rule of the R package ptable without its option `js`. A count of zero stays zero.
-    Counts of `distance` and more share one law, whose variance is `variance`.
+    `radix` divides the modulus and splits keys in two, so that sums of many stay exact. Decimal keys (`is_decimal`) are
+    looked up as the R package cellKey does: a key that is an upper end still belongs to it.
     """
 
-    distance: int = 3
-    variance: float = 1.0
+    modulus: int
+    radix: int
+    is_decimal: bool = False
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.distance <= 20:
-            raise InputError(f"distance = {self.distance}: must be from 1 to 20")
-        uniform = self.distance * (self.distance + 1) / 3
-        if not 0 < self.variance < uniform:
-            raise InputError(f"variance = {self.variance}: must be positive and below {uniform:g}")
+    def sums(self, high: IntArray, low: IntArray) -> IntArray:
+        """Keys of cells from the sums of both parts of the keys in them."""
+        carried = (high + low // self.radix) % (self.modulus // self.radix)
+        return carried * self.radix + low % self.radix
 
-    @cached_property
-    def table(self) -> FloatArray:
-        """Probability of the noise `-distance ... distance` (columns) on counts `0 ... distance` (rows)."""
-        table = np.zeros((self.distance + 1, 2 * self.distance + 1))
-        table[0, self.distance] = 1.0
-        for count in range(1, self.distance + 1):
-            noise = range(-count, self.distance + 1)
-            chances = reference_chances(count, noise, Fraction(str(self.variance)))
-            table[count, self.distance - count :] = chances
-        return table
+    def cell_keys(self, cell_of: IntArray, keys: IntArray, cells: int) -> IntArray:
+        """Keys of `cells` cells from the keys of records, of which each is in the cell `cell_of`.
 
-    @property
-    def mean_size(self) -> float:
-        """Expected size of the noise on a count of at least `distance`."""
-        return float(self.table[-1] @ abs(np.arange(-self.distance, self.distance + 1)))
-
-    def guarantee(self) -> Guarantee:
-        """The promise about one person more or less in a cell, read off the table.
-
-        >>> CellKey(distance=3, variance=1.0).guarantee().delta
-        0.00514822
+        >>> HASHED.cell_keys(np.array([0, 1, 0]), np.array([2**47, 5, 2**47 + 3]), 2).tolist()
+        [3, 5]
         """
-        return guarantee(reference_ptable(request(self.distance, self.variance)))
+        # bincount adds doubles: sums of numbers below 2**24 are exact for 2**29 records.
+        high, low = np.zeros(cells), np.zeros(cells)
+        for start in range(0, len(keys), IN_CACHE):
+            some = slice(start, start + IN_CACHE)
+            above, below = np.divmod(keys[some], self.radix)
+            high += np.bincount(cell_of[some], weights=above, minlength=cells)
+            low += np.bincount(cell_of[some], weights=below, minlength=cells)
+        return self.sums(high.astype(np.int64), low.astype(np.int64))
 
-    def protect(self, counts: IntArray, keys: IntArray) -> IntArray:
-        """`counts` with the noise that the keys of their cells pick."""
-        ends = np.rint(np.cumsum(self.table, axis=1) * KEYS).astype(np.int64)
-        ends[:, -1] = KEYS
-        mine = ends[np.minimum(counts, self.distance)]
-        return frozen(counts + (keys[..., None] % KEYS >= mine).sum(axis=-1) - self.distance)
+
+DECIMAL = KeyForm(10**15, 10**8, is_decimal=True)
+"""Keys from 0 to 1 with up to 15 digits, as in cellKey."""
+HASHED = KeyForm(2**48, 2**24)
+"""Keys that are hashes of ids."""
+SIMULATED = KeyForm(2**32, 1)
+"""Keys drawn for a simulation: 64-bit sums over a table are exact for two thousand million cells."""
 
 
-def with_keys(table: Table, generator: Generator) -> Table:
-    """A table of the same form whose counts are sums of record keys: its margins are the keys of their cells.
+def integer_keys(modulus: int) -> KeyForm:
+    """Keys that are integers, as the ONS uses them."""
+    return KeyForm(modulus, 1)
 
-    The sum of uniform keys modulo `KEYS` is uniform, and independent for different people, so one number per profile
-    and option stands for the keys of everybody there. Sealed elections share no records, so each has keys of its own.
+
+def read_secret(path: Path) -> bytes:
+    """The secret in a file: all its bytes."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the secret cannot be read ({error.strerror})") from None
+    return secret_of(content, str(path))
+
+
+def secret_of(content: bytes, name: str = "the secret") -> bytes:
+    """A key for hashing from the bytes of a secret, however many there are."""
+    size = len(content.strip())
+    if size < SHORTEST_SECRET:
+        raise InputError(f"{name}: has {size} bytes; a secret needs at least {SHORTEST_SECRET}")
+    # BLAKE2b takes keys of at most 64 bytes; the label separates this use of a secret from any other.
+    return hmac.digest(b"safemargin record keys", content, "sha256")
+
+
+def record_keys(ids: Iterable[str], secret: bytes) -> IntArray:
+    """A uniform number below `2**48` for every id: keyed BLAKE2b, which nobody without the secret can compute.
+
+    The same person has the same key in every table and release made with the secret. Keys are never stored.
+
+    >>> secret = secret_of(b"sixteen bytes ..")
+    >>> bool((record_keys(["a", "b"], secret) == record_keys(["b", "a"], secret)[::-1]).all())
+    True
+    """
+    blake = hashlib.blake2b
+    digests = b"".join([blake(text.encode(), digest_size=8, key=secret).digest() for text in ids])
+    # The low 48 of 64 uniform bits are uniform; a modulus that is no power of two would be biased.
+    return (np.frombuffer(digests, dtype="<u8") & np.uint64(HASHED.modulus - 1)).astype(np.int64)
+
+
+def simulated_keys(table: Table, generator: Generator) -> Table:
+    """A table of the same form whose counts are sums of drawn record keys: its margins are the keys of their cells.
+
+    The sum of uniform keys is uniform, and independent for different people, so one number per profile and option
+    stands for the keys of everybody there. Sealed elections share no records, so each has keys of its own.
     """
     votes = []
     for tally in table.votes:
-        keys = generator.integers(0, KEYS, size=tally.counts.shape, dtype=np.int64)
+        keys = generator.integers(0, SIMULATED.modulus, size=tally.counts.shape, dtype=np.int64)
         votes.append(Tally(tally.axes, tally.codes, frozen(np.where(tally.counts > 0, keys, 0))))
     return Table(table.schema, tuple(votes), table.roll, table.inconsistency)
+
+
+def noise_of(table: PTable | KeyTable, counts: IntArray, keys: IntArray, form: KeyForm = HASHED) -> IntArray:
+    """The noise on every count that the key of its cell selects.
+
+    >>> from safemargin.samplers.ptable import Law
+    >>> halves = PTable((Law(0, (0,), (1,)), Law(1, (-1, 1), (1, 1))))
+    >>> noise_of(halves, np.array([0, 1, 1]), np.array([7, 0, 2**48 - 1])).tolist()
+    [0, -1, 1]
+    """
+    if counts.size and int(counts.min()) < 0:
+        raise InputError(f"count {int(counts.min())}: counts are not negative")
+    if isinstance(table, KeyTable):
+        # Reducing a key again keeps it uniform only if the smaller modulus divides the larger.
+        if form.is_decimal or form.modulus % table.modulus:
+            raise InputError(f"the p-table is for integer keys from 0 to {table.modulus - 1}; give such record keys")
+        return frozen(table.values[table.table.row_numbers(counts), keys % table.modulus])
+    if len(table.rows) * form.modulus >= 2**63:
+        raise InputError(f"the p-table has {len(table.rows)} rows; at most {2**63 // form.modulus - 1}")
+    # One sorted array of all rows, each shifted by its number times the modulus: one search serves all counts.
+    ends, noise = _ends(table, form)
+    return frozen(noise[np.searchsorted(ends, table.row_numbers(counts) * form.modulus + keys % form.modulus)])
+
+
+def _ends(table: PTable, form: KeyForm) -> tuple[IntArray, IntArray]:
+    """Last keys of every noise value of all rows, one row after another, and the noise."""
+    ends, noise = [], []
+    for row in table.rows:
+        before = 0
+        for v, part in zip(row.noise, row.parts, strict=True):
+            if not part:
+                continue
+            before += part
+            if form.is_decimal:
+                last = before * form.modulus // row.total  # cellKey's intervals are closed above
+            else:
+                last = (2 * before * form.modulus - row.total) // (2 * row.total)  # the nearest integer, less one
+            last = form.modulus - 1 if before == row.total else min(last, form.modulus - 1)
+            ends.append(row.count * form.modulus + last)
+            noise.append(v)
+    return np.array(ends, dtype=np.int64), np.array(noise, dtype=np.int64)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from safemargin.core import ONE_PERSON, Guarantee, InputError, IntArray, Measure, epsilon_of, frozen
+from safemargin.core import ONE_PERSON, Guarantee, IntArray, Measure, epsilon_of, frozen
+from safemargin.samplers.checks import at_least, positive
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DiscreteGaussian:
-    """Independent noise proportional to `exp(-k^2 / (2 scale^2))` on the whole numbers, on every count.
+    """Independent noise proportional to `exp(-k^2 / (2 scale^2))` on the integers, on every count.
 
     A change whose squares add up to `s` costs `s / (2 scale^2)` of zero-concentrated privacy (zCDP).
     """
@@ -21,8 +22,7 @@ class DiscreteGaussian:
     scale: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.scale < math.inf:
-            raise InputError(f"scale = {self.scale}: must be positive and finite; nearest is a small one, as 0.1")
+        positive("scale", self.scale)
 
     def law(self, noise: int) -> float:
         """Probability of the noise."""
@@ -34,7 +34,7 @@ class DiscreteGaussian:
 
     @property
     def _reach(self) -> int:
-        """Noise beyond this has probability below 1e-300."""
+        """Noise beyond this has probability below exp(-800), which no double can hold."""
         return math.ceil(40 * self.scale) + 2
 
     @property
@@ -56,14 +56,12 @@ class DiscreteGaussian:
         return frozen(self.measurement(counts.ravel().tolist())).reshape(counts.shape)
 
     def guarantee(self, squares: int, delta: float = 1e-10) -> Guarantee:
-        """The promise about counts whose changes by one person have squares that add up to `squares`.
+        """The guarantee for counts whose changes by one person have squares that add up to `squares`.
 
         >>> DiscreteGaussian(scale=1.0).guarantee(squares=2).rho
         1.0
         """
-        if squares < 1:
-            raise InputError(f"squares = {squares}: a person moves at least one count; nearest is 1")
-        rho = squares / (2 * self.scale**2)
+        rho = at_least("squares", squares, 1) / (2 * self.scale**2)  # Canonne, Kamath and Steinke (2020), theorem 4
         epsilon = epsilon_of(rho, delta)
         statement = (
             f"Each count carries independent discrete Gaussian noise of scale {self.scale:g}. A change of these counts "

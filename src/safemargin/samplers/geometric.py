@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from safemargin.core import Guarantee, InputError, IntArray, frozen, named
+from safemargin.core import Guarantee, IntArray, frozen, named
+from safemargin.samplers.checks import at_least, positive
 
 if TYPE_CHECKING:
     from opendp.prelude import Measurement
@@ -14,15 +15,16 @@ if TYPE_CHECKING:
 class Geometric:
     """Independent noise with `P(Z = k) = (1 - q) / (1 + q) * q**abs(k)`, `q = exp(-epsilon)`, on every count.
 
-    A change that moves the protected counts by `s` in total (sum of absolute differences) changes the probability of
+    Bach (2020), Eq. 5; Ghosh, Roughgarden and Sundararajan (2009).
+
+    A change of the protected counts by `s` in total (sum of absolute differences) changes the probability of
     any result by a factor of at most `exp(s * epsilon)`.
     """
 
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon < math.inf or math.isinf(1 / self.epsilon):
-            raise InputError(f"epsilon = {self.epsilon}: must be positive and finite; nearest is a small one, as 0.001")
+        positive("epsilon", self.epsilon)
 
     @property
     def variance(self) -> float:
@@ -31,6 +33,7 @@ class Geometric:
         >>> round(Geometric(epsilon=1.0).variance, 4)
         1.8413
         """
+        # 2 q / (1 - q)^2; expm1 keeps 1 - q exact for small epsilon.
         return 2 * math.exp(-self.epsilon) / math.expm1(-self.epsilon) ** 2
 
     @property
@@ -40,14 +43,14 @@ class Geometric:
         >>> round(Geometric(epsilon=1.0).mean_size, 4)
         0.8509
         """
-        return 1 / math.sinh(self.epsilon) if self.epsilon < 700 else 0.0
+        return 1 / math.sinh(self.epsilon) if self.epsilon < 700 else 0.0  # 2 q / (1 - q^2); sinh(711) overflows
 
     @property
     def measurement(self) -> "Measurement":
         """OpenDP's own object for vectors of counts; its `map(s)` is at most `s * epsilon`."""
         import opendp.prelude as dp  # most releases need no noise, and it takes long to import
 
-        # OpenDP keeps its samplers behind this name; the proof of this one is published with its source.
+        # OpenDP keeps its samplers behind this flag; the proof of this one is published with its source.
         dp.enable_features("contrib")
         # 1 / epsilon may be rounded down, and then OpenDP's map(1) would exceed epsilon by a rounding error.
         scale = math.nextafter(1 / self.epsilon, math.inf)
@@ -59,14 +62,12 @@ class Geometric:
         return frozen(noisy).reshape(counts.shape)
 
     def guarantee(self, sensitivity: int, invariants: tuple[str, ...] = ()) -> Guarantee:
-        """The promise about counts of which exchanging two people's answers moves `sensitivity` in total.
+        """The guarantee for counts of which exchanging two people's answers changes `sensitivity` in total.
 
         >>> Geometric(epsilon=0.5).guarantee(sensitivity=2).epsilon
         1.0
         """
-        if sensitivity < 1:
-            raise InputError(f"sensitivity = {sensitivity}: an exchange of answers moves at least one count")
-        loss = sensitivity * self.epsilon
+        loss = at_least("sensitivity", sensitivity, 1) * self.epsilon
         statement = (
             f"Each count carries independent two-sided geometric noise with epsilon {self.epsilon:g} "
             f"(standard deviation {math.sqrt(self.variance):.2g}). Exchanging the answers of two people moves these "

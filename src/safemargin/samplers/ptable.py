@@ -9,6 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray
+from safemargin.samplers.checks import at_least
+
+ONS_LAST, ONS_REPEAT = 750, 250
+"""ONS tables end at a count of 750; larger counts use the rows from 501 on again."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,18 @@ class Law:
         return square - self.mean**2
 
     @property
+    def mean_size(self) -> float:
+        """Expected absolute value of the noise."""
+        return sum(abs(v) * part for v, part in zip(self.noise, self.parts, strict=True)) / self.total
+
+    @property
     def probabilities(self) -> tuple[float, ...]:
         """Probability of each noise value."""
         return tuple(part / self.total for part in self.parts)
 
     @property
     def printed(self) -> Mapping[int, Fraction]:
-        """Probability of each number that may stand in the table for this count."""
+        """Probability of each number that may be printed for this count."""
         return {
             self.count + v: Fraction(part, self.total) for v, part in zip(self.noise, self.parts, strict=True) if part
         }
@@ -72,11 +81,10 @@ class PTable:
     repeat: int = 1
 
     def __post_init__(self) -> None:
-        for place, row in enumerate(self.rows):
-            if row.count != place:
-                raise InputError(f"the p-table has no row for a count of {place}; give all counts from 0 on")
-        if not 1 <= self.repeat <= len(self.rows):
-            raise InputError(f"repeat = {self.repeat}: from 1 to the {len(self.rows)} rows there are")
+        for count, row in enumerate(self.rows):
+            if row.count != count:
+                raise InputError(f"the p-table has no row for a count of {count}; give all counts from 0 on")
+        at_least("repeat", self.repeat, 1, len(self.rows))
 
     @property
     def last(self) -> int:
@@ -97,31 +105,31 @@ class PTable:
         """
         return min((x for row in self.rows for x in row.printed if x > 0), default=1) - 1
 
-    def places(self, counts: IntArray) -> IntArray:
+    def row_numbers(self, counts: IntArray) -> IntArray:
         """The row of each count."""
         beyond = self.last + 1 - self.repeat + (counts - self.last - 1) % self.repeat
         return np.where(counts <= self.last, counts, beyond)
 
     def law(self, count: int) -> Law:
         """The noise on `count`."""
-        row = self.rows[int(self.places(np.array([count]))[0])]
+        row = self.rows[int(self.row_numbers(np.array([count]))[0])]
         return row if row.count == count else Law(count, row.noise, row.parts)
 
     @cached_property
     def matrix(self) -> FloatArray:
         """Probability of the noise `-bound ... bound` (columns) on every row."""
-        found = np.zeros((len(self.rows), 2 * self.bound + 1))
-        for place, row in enumerate(self.rows):
+        chances = np.zeros((len(self.rows), 2 * self.bound + 1))
+        for row in self.rows:
             for v, part in zip(row.noise, row.parts, strict=True):
                 if part:
-                    found[place, v + self.bound] = part / row.total
-        found.setflags(write=False)
-        return found
+                    chances[row.count, v + self.bound] = part / row.total
+        chances.setflags(write=False)
+        return chances
 
 
 @dataclass(frozen=True, eq=False)
 class KeyTable:
-    """A p-table spelt out for whole-number keys: the noise of every count from 0 on (rows) and every key (columns)."""
+    """A p-table for integer keys, as the ONS writes it: the noise of every count from 0 on (rows) and key (columns)."""
 
     values: IntArray
     repeat: int = 1
@@ -139,3 +147,53 @@ class KeyTable:
             noise, parts = np.unique(row, return_counts=True)
             rows.append(Law(count, tuple(noise.tolist()), tuple(parts.tolist())))
         return PTable(tuple(rows), self.repeat)
+
+
+def key_table(table: PTable, modulus: int = 256, last: int = ONS_LAST) -> KeyTable:
+    """The table with probabilities rounded to keys: every row keeps mean zero, its variance changes a little."""
+    at_least("modulus", modulus, 2, 2**16)
+    at_least("last", last, table.last)
+    values = np.zeros((last + 1, modulus), dtype=np.int64)
+    for row in table.rows:
+        values[row.count] = np.repeat(row.noise, apportioned(row, modulus))
+    values[table.last + 1 :] = values[table.last]
+    values.setflags(write=False)
+    return KeyTable(values, ONS_REPEAT if last == ONS_LAST else 1)
+
+
+def apportioned(row: Law, modulus: int) -> list[int]:
+    """Keys for every noise value, as near to the law as integers of mean zero are.
+
+    >>> apportioned(Law(1, (-1, 0, 1), (1, 1, 1)), 256)
+    [85, 86, 85]
+    """
+    exact = [modulus * chance for chance in row.probabilities]
+    keys = [int(value) for value in exact]
+    # Largest remainders first (Hamilton's method); this may leave a bias, which single moves then remove.
+    behind = sorted(range(len(keys)), key=lambda column: keys[column] - exact[column])
+    for column in behind[: modulus - sum(keys)]:
+        keys[column] += 1
+    bias = sum(v * n for v, n in zip(row.noise, keys, strict=True))
+    while bias:
+        _, source, goal = min(_moves(row.noise, keys, exact, bias), default=(0.0, -1, -1))
+        if source < 0:
+            raise InputError(
+                f"count {row.count}: no {modulus} keys give noise of mean 0 near this law; use another modulus"
+            )
+        keys[source] -= 1
+        keys[goal] += 1
+        bias += row.noise[goal] - row.noise[source]
+    return keys
+
+
+def _moves(noise: tuple[int, ...], keys: list[int], exact: list[float], bias: int) -> list[tuple[float, int, int]]:
+    """Ways to move one key that bring the bias nearer to zero: cost per unit of bias, from where, to where."""
+    moves = []
+    for source in range(len(noise)):
+        for goal in range(len(noise)):
+            shift = noise[goal] - noise[source]
+            # A move past zero could go back and forth for ever.
+            if keys[source] and shift * bias < 0 and abs(shift) <= abs(bias):
+                cost = (keys[goal] - exact[goal]) - (keys[source] - exact[source]) + 1
+                moves.append((cost / abs(shift), source, goal))
+    return moves

@@ -5,10 +5,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from safemargin.core import InputError, exact_number
-from safemargin.samplers.max_entropy import attainable, largest_entropy
+from safemargin.samplers.checks import at_least
+from safemargin.samplers.max_entropy import attainable, largest_entropy, reference_chances
 from safemargin.samplers.ptable import Law, PTable
-from safemargin.samplers.reference_ptable import reference_row
 
 MOST = 200
 """Largest bound."""
@@ -16,11 +18,16 @@ MOST = 200
 DECIMALS = 9
 """Digits after the point that a variance may have."""
 
+DIGITS = 10**8
+"""The reference package rounds probabilities to this denominator."""
+
 
 @dataclass(frozen=True)
 class Missed:
-    """A count whose noise has not the variance that was asked for, because none has or because the reference falls
-    short of it (`by_reference`), and the variance that it has."""
+    """A count whose noise does not have the requested variance, and the variance that it has.
+
+    Either no noise on this count has it, or the reference falls short of it (`by_reference`).
+    """
 
     count: int
     asked: Fraction
@@ -42,22 +49,15 @@ class Request:
     js: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.bound <= MOST:
-            raise InputError(
-                f"bound = {self.bound}: must be from 1 to {MOST}; nearest is {1 if self.bound < 1 else MOST}"
-            )
-        if not 0 <= self.js <= self.bound:
-            reason = (
-                "is negative" if self.js < 0 else f"is above the bound {self.bound}, so a count of 1 could not go up"
-            )
-            raise InputError(f"js = {self.js}: {reason}; nearest is {max(0, min(self.js, self.bound))}")
+        at_least("bound", self.bound, 1, MOST)
+        at_least("js", self.js, 0, self.bound)  # with more, a count of 1 could not go up
         uniform = Fraction(self.bound * (self.bound + 1), 3)
         if self.variance <= 0:
             raise InputError(f"variance = {shown(self.variance)}: must be positive; the largest is {shown(uniform)}")
         if self.variance > uniform:
             raise InputError(
-                f"variance = {shown(self.variance)}: above {shown(uniform)}, that of uniform noise on "
-                f"-{self.bound} to {self.bound}; nearest is {shown(uniform)}"
+                f"variance = {shown(self.variance)}: must be at most {shown(uniform)}, as of uniform noise within "
+                f"{self.bound}; the nearest is {shown(uniform)}"
             )
 
     @property
@@ -91,15 +91,16 @@ def request(bound: int, variance: float | str | Fraction, js: int = 0) -> Reques
     if isinstance(variance, Fraction) or ("/" in str(variance) and exact.denominator < 10**DECIMALS):
         return Request(bound, exact, js)
     if exact != round(exact, DECIMALS):
+        # More digits would give weights too large to write out; the value in the message must itself be accepted.
         step = Fraction(1, 10**DECIMALS)
         most = Fraction(max(bound, 1) * (max(bound, 1) + 1), 3) // step * step
         nearest = max(min(round(exact, DECIMALS), most), step)
-        raise InputError(f"variance = {variance}: has more than {DECIMALS} decimals; nearest is {shown(nearest)}")
+        raise InputError(f"variance = {variance}: has more than {DECIMALS} decimals; the nearest is {shown(nearest)}")
     return Request(bound, exact, js)
 
 
 def ptable(wanted: Request) -> tuple[PTable, tuple[Missed, ...]]:
-    """The table with exactly the variance asked for on every count that can have it, the nearest on others.
+    """The table with exactly the requested variance on every count that can have it, the nearest on others.
 
     Means are exactly zero. The counts that cannot have it are listed.
     """
@@ -115,18 +116,23 @@ def ptable(wanted: Request) -> tuple[PTable, tuple[Missed, ...]]:
 
 
 def reference_ptable(wanted: Request, free: Collection[int] = ()) -> PTable:
-    """The table of the R package ptable 1.0.0, whose variance may fall short of the one asked for.
+    """The table of the R package ptable 1.0.0, whose variance may fall short of the requested one.
 
     `free` are the counts for which its option `mono` is off.
     """
     rows = [Law(0, (0,), (1,))]
     for count in range(1, wanted.last + 1):
-        rows.append(reference_row(count, wanted.noise(count), wanted.variance, count not in free))
+        noise = wanted.noise(count)
+        chances = reference_chances(count, noise, wanted.variance, count not in free)
+        # The package rounds the ends of the intervals of keys, not the probabilities: errors do not add up.
+        ends = np.rint(np.cumsum(chances) * DIGITS).astype(np.int64)
+        ends[-1] = DIGITS
+        rows.append(Law(count, noise, tuple(np.diff(ends, prepend=0).tolist())))
     return PTable(tuple(rows))
 
 
 def fallen_short(table: PTable, wanted: Request) -> tuple[Missed, ...]:
-    """The counts whose variance is not the one asked for, but for rounding."""
+    """The counts whose variance is not the requested one, apart from rounding."""
     return tuple(
         Missed(row.count, wanted.variance, row.variance, by_reference=True)
         for row in table.rows[1:]

@@ -1,4 +1,4 @@
-"""What a p-table promises: (epsilon, delta) read off its rows, and what forbidding small counts costs.
+"""The privacy guarantee of a p-table: (epsilon, delta) computed from its rows.
 
 Neighbours are two counts that differ by one person. Their cell keys differ, so the two printed numbers are independent
 draws from neighbouring rows. Noise with a bound always leaves numbers that only one of the two can become.
@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import brentq
 
 from safemargin.core import ONE_PERSON, Guarantee, InputError, Measure, about_a_person
+from safemargin.samplers.checks import at_least
 from safemargin.samplers.ptable import PTable
 
 
@@ -27,15 +29,15 @@ class Reading:
 
 def readings(table: PTable) -> tuple[Reading, ...]:
     """Every pair of neighbouring counts, from 0 and 1 up to where rows repeat; equal pairs once."""
-    found = []
+    pairs = []
     for count in _different(table):
         here, there = table.law(count).printed, table.law(count + 1).printed
         common = here.keys() & there.keys()
         ratios = [here[x] / there[x] for x in common]
         epsilon = max((abs(math.log(ratio)) for ratio in ratios), default=0.0)
         outside = (sum((p for x, p in law.items() if x not in common), Fraction(0)) for law in (here, there))
-        found.append(Reading(count, epsilon, max(outside)))
-    return tuple(found)
+        pairs.append(Reading(count, epsilon, max(outside)))
+    return tuple(pairs)
 
 
 def delta_at(table: PTable, epsilon: float, first: int = 1) -> float:
@@ -46,34 +48,34 @@ def delta_at(table: PTable, epsilon: float, first: int = 1) -> float:
     0.25
     """
     if not epsilon >= 0:
-        raise InputError(f"epsilon = {epsilon}: must not be negative; nearest is 0")
+        raise InputError(f"epsilon = {epsilon}: must not be negative; the nearest is 0")
     return _excess(_pairs(table, first), epsilon)
 
 
 def epsilon_at(table: PTable, delta: float, first: int = 1) -> float | None:
     """The smallest epsilon for this delta, rounded up to nine digits; None if no epsilon is enough."""
     if not 0 <= delta < 1:
-        raise InputError(f"delta = {delta}: must be at least 0 and below 1; nearest is {min(max(delta, 0.0), 0.999)}")
+        nearest = min(max(delta, 0.0), 0.999)
+        raise InputError(f"delta = {delta}: must be at least 0 and below 1; the nearest is {nearest}")
     pairs = _pairs(table, first)
-    low, high = 0.0, max(reading.epsilon for reading in _from(table, first))
-    if _excess(pairs, high) > delta + 1e-15:
+    allowed = delta + 1e-15  # sums of floats may exceed a delta that is met exactly
+    high = max(reading.epsilon for reading in _from(table, first))
+    if _excess(pairs, high) > allowed:  # beyond the largest ratio the excess no longer falls
         return None
-    if _excess(pairs, low) <= delta:
+    if _excess(pairs, 0.0) <= allowed:
         return 0.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _excess(pairs, middle) <= delta else (middle, high)
-    return high
+    root = float(brentq(lambda epsilon: _excess(pairs, epsilon) - allowed, 0.0, high, xtol=1e-12))
+    # The excess falls in epsilon, so rounding up keeps the guarantee whichever side of the root brentq ends on.
+    return (math.floor(root * 1e9) + 1) / 1e9
 
 
 def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
-    """The promise about a person who is counted in `cells` different cells, none of which has fewer than `first`.
+    """The guarantee for a person who is counted in `cells` different cells, none of which has fewer than `first`.
 
-    Nothing is promised about several cells together: the key of a margin is the sum of the keys of its parts, so their
-    noise is not independent, and epsilons do not simply add up.
+    There is none for several cells together: the key of a margin is the sum of the keys of its parts, so their noise
+    is not independent, and epsilons do not simply add up.
     """
-    if cells < 1:
-        raise InputError(f"cells = {cells}: a person is counted in at least one; nearest is 1")
+    at_least("cells", cells, 1)
     ends = _from(table, first)
     epsilon = max(reading.epsilon for reading in ends)
     delta = float(max(reading.delta for reading in ends))
@@ -86,28 +88,28 @@ def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
         return about_a_person("cell key", statement, epsilon, delta)
     statement += (
         f" A person is counted in {cells} cells. Keys of margins are sums of keys of other cells, so nothing is "
-        f"promised about all of them together; with independent keys it would be exp({cells * epsilon:.4g}) and "
+        f"guaranteed for all of them together; with independent keys it would be exp({cells * epsilon:.4g}) and "
         f"{min(1.0, cells * delta):.3g}."
     )
     return Guarantee("cell key", statement, change=ONE_PERSON, measure=Measure.NONE)
 
 
 def _from(table: PTable, first: int) -> list[Reading]:
-    found = readings(table)
-    return [reading for reading in found if reading.count >= first] or [found[-1]]
+    pairs = readings(table)
+    return [reading for reading in pairs if reading.count >= first] or [pairs[-1]]
 
 
 def _different(table: PTable, first: int = 0) -> list[int]:
     """Counts whose row and the next are not a pair that a smaller count has."""
     seen: set[tuple[tuple[int, ...], ...]] = set()
-    found = []
+    counts = []
     for count in range(first, max(table.last, first) + table.repeat):
-        here, there = (table.rows[int(place)] for place in table.places(np.array([count, count + 1])))
+        here, there = (table.rows[row] for row in table.row_numbers(np.array([count, count + 1])).tolist())
         pair = (here.noise, here.parts, there.noise, there.parts)
         if pair not in seen:
             seen.add(pair)
-            found.append(count)
-    return found
+            counts.append(count)
+    return counts
 
 
 Printed = Mapping[int, float]
@@ -115,13 +117,14 @@ Printed = Mapping[int, float]
 
 def _pairs(table: PTable, first: int) -> list[tuple[Printed, Printed]]:
     """What either of two neighbours prints, both ways round."""
-    found: list[tuple[Printed, Printed]] = []
+    pairs: list[tuple[Printed, Printed]] = []
     for count in _different(table, first):
         here, there = ({x: float(p) for x, p in table.law(c).printed.items()} for c in (count, count + 1))
-        found += [(here, there), (there, here)]
-    return found
+        pairs += [(here, there), (there, here)]
+    return pairs
 
 
 def _excess(pairs: list[tuple[Printed, Printed]], epsilon: float) -> float:
+    # The hockey-stick divergence, which is the smallest delta at this epsilon; exp(710) would overflow.
     factor = math.exp(min(epsilon, 700.0))
     return max(math.fsum(max(0.0, p - factor * there.get(x, 0.0)) for x, p in here.items()) for here, there in pairs)

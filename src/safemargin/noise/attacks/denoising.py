@@ -10,6 +10,7 @@ from safemargin.noise.attacks.exploiting import exploiting
 from safemargin.noise.attacks.fitting import fitting
 from safemargin.noise.attacks.noisy import Layout, Recovered, estimated_variance, laid_out
 from safemargin.noise.attacks.revealing import Revealed, revealing
+from safemargin.samplers.checks import positive
 
 SURE = 0.95
 """How sure an attack must be of a count for it to be given away."""
@@ -45,9 +46,7 @@ def denoise(
     table's. `before` are tables published earlier about almost the same people.
     """
     layout = laid_out(tables)
-    if variance is not None and not variance > 0:
-        raise InputError(f"variance = {variance:g}: must be above 0; the nearest are small ones, say 0.001")
-    spread = estimated_variance(layout) if variance is None else variance
+    spread = estimated_variance(layout) if variance is None else positive("variance", variance)
     revealed = revealing(layout, spread)
     if bound is not None and bound < revealed.least:
         raise InputError(f"bound = {bound}: does not explain the tables; the nearest is {revealed.least}")

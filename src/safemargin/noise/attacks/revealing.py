@@ -8,7 +8,8 @@ import numpy as np
 from safemargin.core import FloatArray, IntArray
 from safemargin.noise.attacks.noisy import ENOUGH, LARGE, Layout, tuples_in
 from safemargin.noise.keyed import keyed_gap_law
-from safemargin.noise.law import bounded_law, sum_law
+from safemargin.noise.law import sum_law
+from safemargin.samplers.max_entropy import bounded_law
 
 CANDIDATES = 10
 """Bounds from the smallest possible up that are weighed against each other."""

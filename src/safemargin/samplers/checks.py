@@ -1,11 +1,11 @@
-"""Parameters that make sense; what does not is refused with the nearest value that does."""
+"""Checks of parameters, with one wording: what is allowed, and the nearest value that is."""
 
 import math
 
 from safemargin.core import InputError
 
 LARGEST_BOUND = 1000
-"""Of noise that is worked out value by value."""
+"""Largest bound of noise whose law is computed value by value."""
 
 
 def positive(name: str, value: float) -> float:
@@ -14,30 +14,31 @@ def positive(name: str, value: float) -> float:
     >>> positive("epsilon", -1)
     Traceback (most recent call last):
     ...
-    safemargin.core.errors.InputError: epsilon = -1: must be above 0 and finite; the nearest are small ones, say 0.001
+    safemargin.core.errors.InputError: epsilon = -1: must be positive and finite, e.g. 0.001
     """
-    if not 0 < value < math.inf:
-        nearest = "large ones, say 1000000" if value == math.inf else "small ones, say 0.001"
-        raise InputError(f"{name} = {value:g}: must be above 0 and finite; the nearest are {nearest}")
+    # The reciprocal of a subnormal number is infinite, and most laws need it as their scale.
+    if not 0 < value < math.inf or math.isinf(1 / value):
+        raise InputError(
+            f"{name} = {value:g}: must be positive and finite, e.g. {1_000_000 if value == math.inf else 0.001}"
+        )
     return value
 
 
 def inside(name: str, value: float) -> float:
-    """A share that is neither nothing nor all.
+    """A share that is neither 0 nor 1.
 
-    >>> inside("confidence", 1)  # doctest: +ELLIPSIS
+    >>> inside("confidence", 1)
     Traceback (most recent call last):
     ...
-    safemargin.core.errors.InputError: confidence = 1: must be above 0 and below 1; the nearest are ...
+    safemargin.core.errors.InputError: confidence = 1: must be above 0 and below 1, e.g. 0.999
     """
     if not 0 < value < 1:
-        nearest = "just below 1, say 0.999" if value >= 1 else "just above 0, say 0.001"
-        raise InputError(f"{name} = {value:g}: must be above 0 and below 1; the nearest are {nearest}")
+        raise InputError(f"{name} = {value:g}: must be above 0 and below 1, e.g. {0.999 if value >= 1 else 0.001}")
     return value
 
 
 def share(name: str, value: float) -> float:
-    """A share, none and all included.
+    """A share, 0 and 1 included.
 
     >>> share("matched", 1.5)
     Traceback (most recent call last):
@@ -50,7 +51,7 @@ def share(name: str, value: float) -> float:
 
 
 def at_least(name: str, value: int, least: int, most: int | None = None) -> int:
-    """A whole number in a range.
+    """An integer in a range.
 
     >>> at_least("bound", 0, 1)
     Traceback (most recent call last):
@@ -69,15 +70,16 @@ def variance_within(variance: float, bound: int) -> float:
     >>> variance_within(12, 5)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    safemargin.core.errors.InputError: variance = 12: noise within 5 has at most 10, where it is uniform; ...
+    safemargin.core.errors.InputError: variance = 12: must be at most 10, as of uniform noise within 5; ...
     """
     at_least("bound", bound, 1, LARGEST_BOUND)
     positive("variance", variance)
-    most = bound * (bound + 1) / 3
-    if variance > most * (1 + 1e-12):
+    most = bound * (bound + 1) / 3  # uniform noise on -E ... E
+    if variance > most * (1 + 1e-12):  # 20/3 written with a few digits is still 20/3
+        # Rounded down, so that the value in the message is accepted.
         nearest = f"{bound * (bound + 1) * 10**6 // 3 / 10**6:.6f}".rstrip("0").rstrip(".")
         raise InputError(
-            f"variance = {variance:.9g}: noise within {bound} has at most {most:g}, where it is uniform; "
+            f"variance = {variance:.9g}: must be at most {most:g}, as of uniform noise within {bound}; "
             f"the nearest is {nearest}"
         )
     return min(variance, most)
