@@ -77,7 +77,7 @@ def is_within(name: str, module: str) -> bool:
 def parts_imported(tree: ast.AST, package: str = PACKAGE.name) -> set[str]:
     names = [name for _, name, _ in imports(tree)]
     assert package not in names, f"import the part of {package} that is meant"
-    return {name.split(".")[1] for name in names if is_within(name, package)}
+    return {name.split(".")[1] for name in names if is_within(name, package)} - {"__version__"}
 
 
 def is_lawful(part: str, other: str) -> bool:

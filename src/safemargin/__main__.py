@@ -1,6 +1,6 @@
 """`python -m safemargin`."""
 
-from safemargin.cli import process
+from safemargin.cli import main
 
 if __name__ == "__main__":
-    process()
+    main()

@@ -1,41 +1,67 @@
-"""The menu: every command, the function that holds it, and the group it is listed in. Nothing is decided here."""
+"""The menu: every command, where its function is, and the group it is listed in. Nothing is decided here."""
 
 import os
+import re
 import sys
+import tempfile
+import traceback
 import warnings
 from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import version as installed_version
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
 
-from safemargin.core import SafemarginError
+from safemargin import __version__
+from safemargin.core import RefusedError, SafemarginError
 from safemargin.ui import note
 
-__all__ = ["app", "main", "process"]
+__all__ = ["app", "main"]
 
-COMMANDS = {
-    "demo": "release.project_cli:demo",
-    "init": "release.project_cli:init",
-    "release": "release.cli:release",
-    "compare": "release.compare.cli:compare",
-    "bound": "release.bound_cli:bound",
-    "audit": "audit.cli:audit",
-    "suppress": "suppress.cli:suppress",
-    "swap": "swap.cli:swap",
-    "swap-rates": "swap.rates_cli:swap_rates",
-    "simulate": "swap.simulate_cli:simulate",
-    "guarantee": "guarantees.cli:guarantee",
-    "fiber": "fiber.cli:fiber",
-    "topdown": "topdown.cli:topdown",
-    "verify": "verify.cli:verify",
-    "ledger": "release.ledger.cli:ledger",
-    "noise": "noise.cli:noise",
-    "outcome": "voting.cli:outcome",
-    "schema": "release.project_cli:schema",
+REFUSED, WRONG_INPUT, INTERNAL_ERROR, INTERRUPTED, CLOSED_PIPE = 1, 2, 70, 130, 141
+"""Exit codes beside 0. 70 is EX_SOFTWARE of sysexits.h; the last two are 128 plus the signal, as shells count."""
+
+
+class Entry(NamedTuple):
+    """A line of the menu: the function `module:name`, and what the menu says about it."""
+
+    place: str
+    summary: str
+
+
+MENU = {
+    "Publish": {
+        "demo": Entry("release.project_cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
+        "init": Entry("release.project_cli:init", "Write a first project file for a data file"),
+        "release": Entry("release.cli:release", "Decide, publish, audit and report from a project file"),
+        "compare": Entry("release.compare.cli:compare", "Measure other ways to publish the same data"),
+        "suppress": Entry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),
+        "ledger": Entry("release.ledger.cli:ledger", "List earlier releases about the same population"),
+        "schema": Entry("release.project_cli:schema", "Print the JSON Schema of project files"),
+    },
+    "Check": {
+        "audit": Entry("audit.cli:audit", "Attack published tables, ours or not"),
+        "bound": Entry("release.bound_cli:bound", "Show what could be inferred about each cell"),
+        "fiber": Entry("fiber.cli:fiber", "Count, list or sample every consistent table"),
+        "verify": Entry("verify.cli:verify", "Verify a certificate with integer addition alone"),
+    },
+    "Noise and swapping": {
+        "noise": Entry("noise.cli:noise", "Plan, apply and attack noise on counts"),
+        "swap": Entry("swap.cli:swap", "Swap values between records, with a privacy guarantee"),
+        "swap-rates": Entry("swap.rates_cli:swap_rates", "Measure the error of tables at several swap rates"),
+        "simulate": Entry("swap.simulate_cli:simulate", "Swapping methods with no known privacy guarantee"),
+        "topdown": Entry("topdown.cli:topdown", "Publish counts of areas with differential privacy"),
+        "guarantee": Entry("guarantees.cli:guarantee", "State, convert, compose and compare guarantees"),
+    },
+    "Research": {
+        "outcome": Entry("voting.cli:outcome", "How private the exact result of a vote is"),
+    },
 }
-"""Every command in the order of the help, and where its function is. A file is loaded only for its own command."""
+"""Every command in the order of the help. A module is loaded only for its own command."""
+
+COMMANDS = {name: entry for group in MENU.values() for name, entry in group.items()}
 
 ADDED = {"guarantee": {"check": "swap.check_cli:check"}}
 """Members of a group that another feature holds."""
@@ -44,10 +70,40 @@ OF_PROJECTS = {"outcome": "release.outcome_cli:outcome"}
 """Commands that are another function where a project file is given."""
 
 
+class _Menu(TyperGroup):
+    """The help in groups; the exit codes of an interrupt and of a closed pipe."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, entries in MENU.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, entry.summary) for name, entry in entries.items()])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in COMMANDS:
+            close = get_close_matches(args[0], COMMANDS)
+            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except KeyboardInterrupt:
+            note("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # Standard output was closed. Python would report it once more when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(CLOSED_PIPE) from None
+
+
 def app(names: Iterable[str] = COMMANDS, project: bool = False) -> typer.Typer:
-    """The program with these commands."""
+    """The program with these commands loaded."""
     program = typer.Typer(
+        cls=_Menu,
         help="Publish group counts exactly where that is provably safe, protected where it is not.",
+        epilog="safemargin COMMAND --help explains a command and shows an example.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -55,10 +111,10 @@ def app(names: Iterable[str] = COMMANDS, project: bool = False) -> typer.Typer:
     )
     program.callback(invoke_without_command=True)(_root)
     for name in names:
-        command = _load(OF_PROJECTS.get(name, COMMANDS[name]) if project else COMMANDS[name])
+        command = _load(OF_PROJECTS[name] if project and name in OF_PROJECTS else COMMANDS[name].place)
         if isinstance(command, typer.Typer):
             for member, place in ADDED.get(name, {}).items():
-                if member not in {each.name for each in command.registered_commands}:
+                if member not in {info.name for info in command.registered_commands}:
                     command.command(member)(_load(place))
             program.add_typer(command, name=name)
         else:
@@ -73,31 +129,49 @@ def _load(place: str) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command; an error of ours is one line and exit code 2."""
+    """Run the command. An error of ours is one line; one that we did not foresee is one line and a file."""
     warnings.simplefilter("always")
     warnings.showwarning = _note_warning
+    arguments = sys.argv[1:]
     try:
-        name, given = sys.argv[1:2], sys.argv[2:]
-        project = any(text.endswith(".toml") for text in given)
-        app(name if name and name[0] in COMMANDS else COMMANDS, project)(prog_name="safemargin")
-    except SafemarginError as error:
-        note(str(error))
-        sys.exit(2)
+        is_project = any(text.endswith(".toml") for text in arguments[1:])
+        program = app([name for name in arguments[:1] if name in COMMANDS], is_project)
+        try:
+            program(prog_name="safemargin")
+        except SafemarginError as error:
+            note(with_flags(str(error), program, arguments))
+            sys.exit(REFUSED if isinstance(error, RefusedError) else WRONG_INPUT)
+    except KeyboardInterrupt:  # while modules were loaded
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        note(f"internal error: {type(error).__name__}: {error}; the details are in {_write_traceback(arguments)}")
+        sys.exit(INTERNAL_ERROR)
 
 
-def process() -> NoReturn:
-    """Run the command in a process that ends at once: what is left in memory need not be taken apart first."""
-    try:
-        main()
-        code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:  # stdout was closed (broken pipe)
-        code = 1
-    os._exit(code)
+def with_flags(message: str, program: typer.Typer, arguments: list[str]) -> str:
+    """The message of the library with the flags of the command for its parameters.
+
+    A parameter stands in front (`tau = -1: must be ...`) or in backquotes.
+    """
+    command: Any = typer.main.get_command(program)
+    for word in arguments:
+        members = getattr(command, "commands", {})
+        if word not in members:
+            break
+        command = members[word]
+    flags: dict[str, str] = {param.name: param.opts[0] for param in command.params if param.opts[0].startswith("--")}
+
+    def flag(match: re.Match[str]) -> str:
+        return flags.get(match[1], match[0])
+
+    return re.sub(r"`(\w+)`", flag, re.sub(r"^(\w+)(?= = |: )", flag, message))
+
+
+def _write_traceback(arguments: list[str]) -> str:
+    number, name = tempfile.mkstemp(prefix="safemargin-", suffix=".txt")
+    with os.fdopen(number, "w", encoding="utf-8") as file:
+        print(f"safemargin {__version__} {arguments}\n\n{traceback.format_exc()}", file=file)
+    return name
 
 
 def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -106,5 +180,5 @@ def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        print(installed_version("safemargin"))
+        print(__version__)
         raise typer.Exit
