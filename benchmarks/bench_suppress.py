@@ -29,7 +29,7 @@ from safemargin.core.target import Target
 from safemargin.io.tables import read_published
 from safemargin.suppress.linked import link
 from safemargin.suppress.report import pattern_csv
-from safemargin.suppress.suppress import suppress
+from safemargin.suppress.suppress import find_pattern
 
 TABLES = [((20, 10), 500), ((8, 6, 5), 400), ((12, 10, 8), 1_800)]
 LARGE = ((60, 40, 6), 223_559)
@@ -75,7 +75,7 @@ def recovered(path: Path) -> tuple[int, int]:
 def ours(table: Lattice, folder: Path, limit: float) -> str:
     """Our pattern, attacked like any other where that takes seconds; its certificate stands for it elsewhere."""
     start = time.perf_counter()
-    pattern = suppress(table, (1, 3), extra=0, seconds=limit)
+    pattern = find_pattern(table, (1, 3), extra=0, seconds=limit)
     seconds = time.perf_counter() - start
     exact = 0
     if table.counts.size < 2_000:
@@ -121,7 +121,7 @@ def linked(limit: float) -> None:
             others = tuple(a for a in range(len(shape)) if a not in scope)
             tables["x".join(str(shape[a]) for a in scope)] = lattice(trees, people.sum(axis=others))
         start = time.perf_counter()
-        pattern = suppress(link(tables), (1, 3), insiders=insiders, extra=0, seconds=limit)
+        pattern = find_pattern(link(tables), (1, 3), insiders=insiders, extra=0, seconds=limit)
         seconds = time.perf_counter() - start
         primary = int(pattern.is_primary.sum())
         print(

@@ -17,7 +17,6 @@ from figures import main
 from safemargin import Publication, Target
 from safemargin.audit import audit
 from safemargin.io.tidy import read_many
-from safemargin.suppress.frequency import read_frequencies
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.suppress import suppress
 
@@ -96,7 +95,7 @@ def gaps(data: Path, folder: Path, company: str = COMPANY, primary: tuple[int, i
         f"""copy (select job_category as job, race, gender, people as count from ({people(data)})
         where company = '{company}' order by all) to '{path}' (header)"""
     )
-    return suppress(read_frequencies(path, {}), primary)
+    return suppress(path, primary).pattern
 
 
 if __name__ == "__main__":

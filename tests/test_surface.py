@@ -26,6 +26,7 @@ PUBLIC = {
     "bound",
     "decide",
     "publish",
+    "suppress",
     "tabulate",
 }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from safemargin.release.project import Project
     from safemargin.release.publish import publish
     from safemargin.release.tabulate import tabulate
+    from safemargin.suppress.suppress import suppress
 
 _HOME = {
     "Exposure": "bounds.exposure",
@@ -34,6 +35,7 @@ _HOME = {
     "bound": "bounds.bound",
     "decide": "release.decide.decide",
     "publish": "release.publish",
+    "suppress": "suppress.suppress",
     "tabulate": "release.tabulate",
 }
 """Where every public name is defined."""
@@ -52,6 +54,7 @@ __all__ = [
     "bound",
     "decide",
     "publish",
+    "suppress",
     "tabulate",
 ]
 

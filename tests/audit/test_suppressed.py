@@ -1,6 +1,7 @@
 """Other tools' outputs under attack: every suppressed count that a reader can work out is found, and no other."""
 
 import csv
+import json
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frequency_truth import INPUTS, MUN_ATTACKED, R8X6X5_SUPPRESSED
 from safemargin.audit.audit import audit
 from safemargin.audit.findings import Finding
 from safemargin.bounds.search import Targets
@@ -21,6 +21,8 @@ from safemargin.core.target import Target
 from safemargin.io.tables import read_published
 
 TRUTH = Path(__file__).parent.parent.parent.parent / "shared" / "truth" / "sdc"
+VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "frequency_tables.json").read_text())
+MUN_ATTACKED = {tuple(row["cell"]): (row["lower"], row["upper"]) for row in VECTORS["mun_intervals"]}
 OUTPUTS = sorted(TRUTH.glob("out_*.csv"))
 
 
@@ -32,9 +34,9 @@ def found_in(tables: Sequence[PublishedTable]) -> tuple[int, tuple[Finding, ...]
 
 def as_tau_argus(path: Path, name: str, hidden: set[tuple[str, ...]]) -> Path:
     """A table with its margins in the layout of tau-ARGUS; empty cells have the status E."""
-    axes, counts = INPUTS[name]
-    leaves = [categories.split() for categories in axes.values()]
-    base = np.array(counts.split(), dtype=np.int64).reshape([len(part) for part in leaves])
+    axes, counts = VECTORS["inputs"][name].values()
+    leaves = list(axes.values())
+    base = np.array(counts, dtype=np.int64).reshape([len(part) for part in leaves])
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([*axes, "one", "freq", "cost", "status", "lower", "upper"])
@@ -76,11 +78,11 @@ def test_intervals_of_what_tau_argus_suppresses(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("tool", R8X6X5_SUPPRESSED)
+@pytest.mark.parametrize("tool", VECTORS["r8x6x5_suppressed"])
 def test_patterns_of_a_three_way_table(tool: str, tmp_path: Path) -> None:
-    count, wanted, mask = R8X6X5_SUPPRESSED[tool]
-    axes, _ = INPUTS["r8x6x5"]
-    cells = list(product(*(["Total", *categories.split()] for categories in axes.values())))
+    count, wanted, mask = VECTORS["r8x6x5_suppressed"][tool].values()
+    axes = VECTORS["inputs"]["r8x6x5"]["axes"]
+    cells = list(product(*(["Total", *categories] for categories in axes.values())))
     bits = f"{int(mask, 16):0{len(cells)}b}"
     hidden = {cell for cell, bit in zip(cells, bits, strict=True) if bit == "1"}
     looked_at, findings = found_in(read_published([as_tau_argus(tmp_path / "table.csv", "r8x6x5", hidden)]))

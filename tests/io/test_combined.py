@@ -10,7 +10,7 @@ from safemargin.io.combined import NoTotalWarning, read_any_sheet, read_combined
 from safemargin.io.hierarchy import read_hrc, tree
 from safemargin.io.tables import read_published
 from safemargin.release.tabulate.axes import read_hierarchy
-from safemargin.suppress.frequency import read_frequencies
+from safemargin.suppress.read import read_linked
 
 
 def written(path: Path, text: str) -> Path:
@@ -78,7 +78,7 @@ def test_a_sum_is_known_by_its_name(total: str, tmp_path: Path) -> None:
     found = read_combined(read_any_sheet(written(tmp_path / "t.csv", text)), {})
     assert found.trees[0].labels == (total, "x", "y")
     if total:
-        table = read_frequencies(written(tmp_path / "f.csv", f"a,n\nx,4\ny,5\n{total},9\n"), {})
+        table = read_linked([written(tmp_path / "f.csv", f"a,n\nx,4\ny,5\n{total},9\n")], {}).tables[0]
         assert table.counts.tolist() == [9, 4, 5]
 
 
@@ -136,18 +136,18 @@ def test_wrong_cross_tables(text: str, words: str, tmp_path: Path) -> None:
 def test_listed_sums_are_checked(tmp_path: Path) -> None:
     text = "region,sex,n\na,f,3\nb,f,4\nN,f,7\nTotal,f,7\n"
     hierarchy = written(tmp_path / "h.hrc", "N\n@a\n@b\nS\n@c\n")
-    table = read_frequencies(written(tmp_path / "t.csv", text), {"region": [hierarchy]})
+    table = read_linked([written(tmp_path / "t.csv", text)], {"region": [hierarchy]}).tables[0]
     assert table.counts[:, 0].tolist() == [7, 7, 0, 3, 4, 0]
     assert np.array_equal(table.counts[:, 0], table.counts[:, 1])
     wrong = written(tmp_path / "w.csv", text.replace("N,f,7", "N,f,8"))
     with pytest.raises(InputError, match=r"line 4: n = '8': but the counts of its parts add up to 7"):
-        read_frequencies(wrong, {"region": [hierarchy]})
+        read_linked([wrong], {"region": [hierarchy]})
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\nx,y\n", "which column holds the counts"),
+        ("a,b\nx,y\n", "no column of counts"),
         ("a,n\nx,1\nx,2\n", "line 3: the cell is listed twice"),
         ("a,n\nx,-1\n", "is negative"),
         ("n\n3\n", "there is no axis beside the counts"),
@@ -155,7 +155,7 @@ def test_listed_sums_are_checked(tmp_path: Path) -> None:
 )
 def test_wrong_tables(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=words):
-        read_frequencies(written(tmp_path / "t.csv", text), {})
+        read_linked([written(tmp_path / "t.csv", text)], {}).tables[0]
 
 
 @pytest.mark.parametrize(

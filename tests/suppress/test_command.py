@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import safemargin
 from commands import Run, in_process
 
 TABLE = "town,kind,freq\na,x,2\na,y,9\nb,x,5\nb,y,7\nc,x,6\nc,y,8\n"
@@ -27,7 +28,7 @@ def test_document_and_files(run: Run, table: Path, tmp_path: Path) -> None:
     ran = run("suppress", str(table), "--primary", "1-3", "--out", str(folder), "--json")
     assert ran.code == 0, ran.err
     document = ran.document
-    assert list(document) == ["suppressed", "lower_bound", "gap", "certificate"]
+    assert list(document) == ["schema", "suppressed", "lower_bound", "gap", "certificate"]
     assert (document["lower_bound"], document["gap"]) == (4, 0)
     assert document["certificate"] == str(folder / "inside" / "certificate.json")
     suppressed = document["suppressed"]
@@ -38,6 +39,16 @@ def test_document_and_files(run: Run, table: Path, tmp_path: Path) -> None:
     assert rows[1] == "Total,Total,37,exact"
     assert "a,x,,suppressed" in rows
     assert sum(row.endswith(",,suppressed") for row in rows) == len(suppressed) == 4
+
+
+def test_the_library_writes_what_the_command_writes(run: Run, table: Path, tmp_path: Path) -> None:
+    result = safemargin.suppress(table, (1, 3))
+    run("suppress", str(table), "--out", str(tmp_path / "command"))
+    folder = result.write(tmp_path / "library")
+    for name in ("pattern.csv", "inside/certificate.json"):
+        assert (folder / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
+    assert "4 of 12 cells suppressed: 1 primary, 3 secondary." in result.to_text()
+    assert "town a, kind x" in result.to_html()
 
 
 def test_the_audit_finds_nothing_and_the_certificate_holds(run: Run, table: Path, tmp_path: Path) -> None:
@@ -183,7 +194,7 @@ def test_a_gap_that_told_nothing_new_then_is_named(run: Run, tmp_path: Path) -> 
             RIGHT.replace("a,old,3", "a,old,4"),
             "right.csv: all: 38, but left.csv says 37; are they the same people?",
         ),
-        (LEFT, RIGHT.replace("a,", "z,"), "is not in right.csv; say with --hierarchy what it is part of"),
+        (LEFT, RIGHT.replace("a,", "z,"), "is not in right.csv; a hierarchy must say what it is part of"),
     ],
 )
 def test_tables_that_do_not_fit(run: Run, left: str, right: str, words: str, tmp_path: Path) -> None:
@@ -211,7 +222,7 @@ def test_insiders_and_tau_are_in_the_certificate(run: Run, tmp_path: Path) -> No
     table.write_text("town,kind,n\na,x,1\na,y,9\na,z,6\nb,x,5\nb,y,1\nb,z,7\nc,x,6\nc,y,8\nc,z,9\n")
     ran = run("suppress", str(table), "--primary", "1", "--insiders", "1", "--tau", "1", "--out", str(folder))
     assert ran.code == 0, ran.err
-    assert "Nor can a member tell a suppressed count in which there are others." in ran.out
+    assert "A respondent cannot infer a suppressed count that includes others." in ran.out
     assert run("verify", str(folder / "inside" / "certificate.json"), str(folder)).code == 0
 
 
@@ -219,9 +230,9 @@ def test_insiders_and_tau_are_in_the_certificate(run: Run, tmp_path: Path) -> No
     ("options", "code", "words"),
     [
         (["--primary", "few"], 2, "--primary 'few'"),
-        (["--primary", "3-1"], 2, "primary counts 3-1"),
+        (["--primary", "3-1"], 2, "primary = 3-1"),
         (["--hierarchy", "town"], 2, "--hierarchy 'town'"),
-        (["--hierarchy", "city=x.hrc"], 2, "--hierarchy city: there is no such axis"),
+        (["--hierarchy", "city=x.hrc"], 2, "--hierarchy: there is no axis 'city'"),
         (["--count", "people"], 2, "people"),
         (["--protect", "2"], 2, "protect = 2"),
         (["--seconds", "-1"], 2, "seconds = -1.0: must be a number of at least 0"),

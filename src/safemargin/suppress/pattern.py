@@ -1,30 +1,80 @@
-"""Which cells of tables with all their margins are suppressed, and why nobody can tell what is in them."""
+"""A pattern: the suppressed cells of linked tables, with the moves that prove them protected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from safemargin.bounds.certificate import SUPPRESSION
+from pydantic import BaseModel, ConfigDict, StrictInt
+
 from safemargin.core import BoolArray, IntArray, Lattice, Tree
-from safemargin.suppress.linked import Linked
-
-KIND = SUPPRESSION
+from safemargin.suppress.linked import LinkedTables
 
 Move = tuple[tuple[int, int], ...]
-"""Changes of counts that are not printed, as pairs of a place among them and what is added there."""
+"""Changes of counts that are not printed, as pairs of a position among them and what is added there."""
+Cell = dict[str, str]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class AxisDocument(_Document):
+    """One axis of a table: labels of its nodes, and which nodes add up to which."""
+
+    name: str
+    labels: tuple[str, ...]
+    splits: tuple[tuple[StrictInt, tuple[StrictInt, ...]], ...]
+
+    def tree(self) -> Tree:
+        """The axis as a value."""
+        return Tree(self.name, self.labels, self.splits)
+
+
+class TableDocument(_Document):
+    """One table that the certificate is about."""
+
+    file: str
+    earlier: bool
+    axes: tuple[AxisDocument, ...]
+
+
+class Certificate(_Document):
+    """`certificate.json`: true counts of the suppressed cells and changes that lead to tables that print the same.
+
+    It holds the true counts, so it is confidential.
+    """
+
+    schema_version: Literal[1] = 1
+    kind: Literal["safemargin-pattern"] = "safemargin-pattern"
+    statement: str = "each suppressed count has values more than tau apart in integer tables that print the same"
+    files: dict[str, str]
+    tables: tuple[TableDocument, ...]
+    suppressed: tuple[Cell, ...]
+    people: tuple[Cell, ...]
+    counts: tuple[StrictInt, ...]
+    changes: tuple[Move, ...]
+    primary: tuple[StrictInt, StrictInt]
+    tau: StrictInt
+    insiders: StrictInt
+    protect: StrictInt | None
+    lower_bound: StrictInt
+    extra: StrictInt
+    known_in_range: tuple[Cell, ...]
+    known_before: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Tables less their `suppressed` cells (numbers in `tables`, ascending).
+    """Tables with `suppressed` cells (ids in `tables`, ascending).
 
-    `hidden` are all cells that are not printed: the suppressed ones, then those suppressed before, then those that no
-    table tells, with `counts` that fit. Every move leads from there to others with whole counts, at least one where a
-    cell is suppressed, that print the same; suppressed counts take values more than `tau` apart in them. No pattern has
-    fewer than `lower_bound` cells. `exposed` are the primary cells that are known to hold no more than the largest
-    primary count; `known` are those that follow from what was published before.
+    `hidden` are all cells that are not printed: the suppressed ones, those suppressed before, and those that no table
+    lists, with `counts` that fit. Every move leads from there to integer counts that print the same, at least one where
+    a cell is suppressed; suppressed counts take values more than `tau` apart in them. No pattern has fewer than
+    `lower_bound` cells. `exposed` are the primary cells that are known to hold no more than the largest primary count;
+    `known` are those that follow from what was published before.
     """
 
-    tables: Linked
+    tables: LinkedTables
     primary: tuple[int, int]
     suppressed: IntArray
     is_primary: BoolArray
@@ -46,7 +96,7 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """Cells of the tables, each counted once."""
+        """Cells of the tables; a shared cell counts once."""
         return int(self.tables.new.sum())
 
     @property
@@ -55,41 +105,33 @@ class Pattern:
         return len(self.suppressed) - self.lower_bound
 
     def certificate(self, files: Mapping[str, str]) -> dict[str, object]:
-        """For a checker who adds: the axes, a count for each cell that is not printed, and changes that lead to others.
+        """The document to verify by addition; `files` are the hashes of the files of all tables by name, in order."""
+        tables, size = self.tables, len(self.tables.counts)
+        people = tables.people[self.hidden[self.hidden >= size] - size].tolist()
+        document = Certificate(
+            files=dict(files),
+            tables=tuple(
+                TableDocument(
+                    file=file,
+                    earlier=index >= len(tables.tables),
+                    axes=tuple(AxisDocument(name=t.name, labels=t.labels, splits=t.splits) for t in trees),
+                )
+                for index, (file, trees) in enumerate(zip(files, tables.axes, strict=True))
+            ),
+            suppressed=self._cells(self.hidden[self.hidden < size]),
+            people=tuple({t.name: t.labels[n] for t, n in zip(tables.trees, row, strict=True)} for row in people),
+            counts=tuple(self.counts.tolist()),
+            changes=self.moves,
+            primary=self.primary,
+            tau=self.tau,
+            insiders=self.insiders,
+            protect=self.protect,
+            lower_bound=self.lower_bound,
+            extra=self.extra,
+            known_in_range=self._cells(self.exposed),
+            known_before=self._cells(self.known),
+        ).model_dump(mode="json")
+        return {"schema": document.pop("schema_version"), **document}
 
-        `files` are the hashes of the files of all tables by name, in their order. The true counts are in it: it stays
-        inside.
-        """
-        cells = len(self.tables.counts)
-        people = [self._person(number - cells) for number in self.hidden[self.hidden >= cells].tolist()]
-        new = len(self.tables.tables)
-        return {
-            "schema": 1,
-            "kind": KIND,
-            "statement": "each suppressed count has values more than tau apart in whole tables that print the same",
-            "files": dict(files),
-            "tables": [
-                {"file": file, "earlier": at >= new, "axes": [_axis(tree) for tree in trees]}
-                for at, (file, trees) in enumerate(zip(files, self.tables.every, strict=True))
-            ],
-            "suppressed": [self.tables.cell(number) for number in self.hidden[self.hidden < cells].tolist()],
-            "people": people,
-            "counts": self.counts.tolist(),
-            "changes": [[list(step) for step in move] for move in self.moves],
-            "primary": list(self.primary),
-            "tau": self.tau,
-            "insiders": self.insiders,
-            "protect": self.protect,
-            "lower_bound": self.lower_bound,
-            "extra": self.extra,
-            "known_in_range": [self.tables.cell(number) for number in self.exposed.tolist()],
-            "known_before": [self.tables.cell(number) for number in self.known.tolist()],
-        }
-
-    def _person(self, place: int) -> dict[str, str]:
-        nodes = self.tables.people[place].tolist()
-        return {tree.name: tree.labels[node] for tree, node in zip(self.tables.trees, nodes, strict=True)}
-
-
-def _axis(tree: Tree) -> dict[str, object]:
-    return {"name": tree.name, "labels": list(tree.labels), "splits": [[p, list(c)] for p, c in tree.splits]}
+    def _cells(self, ids: IntArray) -> tuple[Cell, ...]:
+        return tuple(self.tables.cell(cell_id) for cell_id in ids.tolist())

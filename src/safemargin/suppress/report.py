@@ -1,78 +1,118 @@
-"""A pattern of suppressed cells for readers: files with gaps, a JSON document, words in a terminal."""
+"""The result of `suppress`: as JSON, in a terminal, as a page, and as files."""
 
 import csv
+import hashlib
 import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 
+from safemargin.io import write_folder
 from safemargin.suppress.pattern import Pattern
+from safemargin.ui import SCHEMA, Document, Result, header, joined, paragraphs, plural, render_page, section, table
 
-MOST_LISTED = 30
+PATTERN, CERTIFICATE = "pattern.csv", "inside/certificate.json"
+MAX_LISTED = 30
 
 
-def pattern_csv(pattern: Pattern, at: int = 0) -> str:
-    """Every cell of one table with its count, nothing where it is suppressed."""
-    table = pattern.tables.tables[at]
-    hidden = np.isin(pattern.tables.places[at], pattern.suppressed)
-    nodes = np.stack(np.unravel_index(np.arange(table.counts.size), table.shape), axis=1)
+@dataclass(frozen=True)
+class Suppression(Result):
+    """A pattern, the names of the files to write, and the contents of the files published before."""
+
+    pattern: Pattern
+    names: tuple[str, ...]
+    earlier: Mapping[str, bytes]
+
+    def to_json(self) -> Document:
+        """The suppressed cells and the lower bound. It names primary cells, so it is confidential."""
+        pattern = self.pattern
+        return {
+            "schema": SCHEMA,
+            "suppressed": [
+                {"cell": pattern.tables.cell(cell_id), "primary": primary}
+                for cell_id, primary in zip(pattern.suppressed.tolist(), pattern.is_primary.tolist(), strict=True)
+            ],
+            "lower_bound": pattern.lower_bound,
+            "gap": pattern.gap,
+            "certificate": CERTIFICATE,
+        }
+
+    def show(self, console: Console) -> None:
+        """Print the summary and the first secondary suppressions."""
+        for line in self._summary():
+            console.print(line)
+        for cell_id in self.pattern.suppressed[~self.pattern.is_primary][:MAX_LISTED].tolist():
+            console.print(f"  also suppressed: {self.pattern.tables.name(cell_id)}", markup=False)
+
+    def to_html(self) -> str:
+        """The summary and all suppressed cells. The page names primary cells, so it is confidential."""
+        pattern = self.pattern
+        rows = [
+            (pattern.tables.name(cell_id), "primary" if primary else "secondary")
+            for cell_id, primary in zip(pattern.suppressed.tolist(), pattern.is_primary.tolist(), strict=True)
+        ]
+        warnings = [f"Warning: {line}" for line in self.warnings()]
+        head = header("Suppressed cells", banner=("Confidential", "primary cells are named: do not publish this page."))
+        body = [
+            section("Summary", paragraphs(*warnings, *self._summary())),
+            section("Cells", table(("cell", "suppression"), rows)),
+        ]
+        return render_page("Suppressed cells", head, joined(body))
+
+    def write(self, path: Path | str) -> Path:
+        """Write the tables with their gaps, and the certificate, into a new folder."""
+        folder = Path(path)
+        texts = {name: pattern_csv(self.pattern, index).encode() for index, name in enumerate(self.names)}
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in {**texts, **self.earlier}.items()}
+        proof = json.dumps(self.pattern.certificate(hashes), ensure_ascii=False) + "\n"
+        write_folder(folder, {**texts, CERTIFICATE: proof.encode()})
+        return folder
+
+    def warnings(self) -> list[str]:
+        """What limits the protection, one line each."""
+        known, lines = self.pattern.known, []
+        if len(known):
+            cells = "; ".join(self.pattern.tables.name(cell_id) for cell_id in known[:3].tolist())
+            more = f" and {len(known) - 3:,} more" if len(known) > 3 else ""
+            lines.append(f"known from what was published before, whatever is suppressed now: {cells}{more}")
+        if self.pattern.tables.cycle_too_large:
+            lines.append("the tables form a cycle too large to list the people behind it; their sums alone are checked")
+        return lines
+
+    def _summary(self) -> Iterator[str]:
+        pattern = self.pattern
+        count, primary = len(pattern.suppressed), int(pattern.is_primary.sum())
+        where = f" in {len(pattern.tables.tables)} tables" if len(pattern.tables.tables) > 1 else ""
+        kinds = f"{primary:,} primary, {count - primary:,} secondary"
+        yield f"{count:,} of {pattern.size:,} cells{where} suppressed: {kinds}."
+        if pattern.gap == 0:
+            yield "No pattern that protects them has fewer cells."
+        else:
+            yield f"Every pattern that protects them has at least {pattern.lower_bound:,} cells."
+        if pattern.extra:
+            yield f"{plural(pattern.extra, 'extra cell')} suppressed to hide which suppressions were primary."
+        least, most = pattern.primary
+        nobody = f"none to within {pattern.tau}" if pattern.tau else "none exactly"
+        exposed = plural(len(pattern.exposed), "primary count")
+        yield f"{exposed} can be inferred to lie in {least} to {most}, {nobody}."
+        if pattern.insiders:
+            people = "A respondent" if pattern.insiders == 1 else f"A coalition of {pattern.insiders} respondents"
+            yield f"{people} cannot infer a suppressed count that includes others."
+
+
+def pattern_csv(pattern: Pattern, index: int = 0) -> str:
+    """Every cell of one table with its count, empty where it is suppressed."""
+    lattice = pattern.tables.tables[index]
+    hidden = np.isin(pattern.tables.cell_ids[index], pattern.suppressed)
+    nodes = np.stack(np.unravel_index(np.arange(lattice.counts.size), lattice.shape), axis=1)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(tree.name for tree in table.trees), "count", "status"])
-    for places, count, gone in zip(nodes.tolist(), table.counts.ravel().tolist(), hidden.tolist(), strict=True):
-        labels = [tree.labels[node] for tree, node in zip(table.trees, places, strict=True)]
-        writer.writerow([*labels, "" if gone else count, "suppressed" if gone else "exact"])
+    writer.writerow([*(tree.name for tree in lattice.trees), "count", "status"])
+    for row, count, gap in zip(nodes.tolist(), lattice.counts.ravel().tolist(), hidden.tolist(), strict=True):
+        labels = [tree.labels[node] for tree, node in zip(lattice.trees, row, strict=True)]
+        writer.writerow([*labels, "" if gap else count, "suppressed" if gap else "exact"])
     return text.getvalue()
-
-
-def pattern_document(pattern: Pattern, certificate: str) -> dict[str, object]:
-    """The suppressed cells and the lower bound; it names primary cells, so it is confidential."""
-    return {
-        "suppressed": [
-            {"cell": pattern.tables.cell(number), "primary": primary}
-            for number, primary in zip(pattern.suppressed.tolist(), pattern.is_primary.tolist(), strict=True)
-        ],
-        "lower_bound": pattern.lower_bound,
-        "gap": pattern.gap,
-        "certificate": certificate,
-    }
-
-
-def warnings_of(pattern: Pattern) -> list[str]:
-    """What a reader must know who thinks that all primary counts are protected, one line each."""
-    found = []
-    if len(pattern.known):
-        words = "; ".join(_words(pattern, number) for number in pattern.known[:3].tolist())
-        more = f" and {len(pattern.known) - 3:,} more" if len(pattern.known) > 3 else ""
-        found.append(f"known from what was published before, whatever is suppressed now: {words}{more}")
-    if pattern.tables.unseen:
-        found.append("the tables hang together in a ring too large to look at the people behind it one by one")
-    return found
-
-
-def show_pattern(console: Console, pattern: Pattern, folder: str) -> None:
-    """The pattern in a few lines."""
-    count, primary = len(pattern.suppressed), int(pattern.is_primary.sum())
-    where = f" in {len(pattern.tables.tables)} tables" if len(pattern.tables.tables) > 1 else ""
-    console.print(
-        f"{count:,} of {pattern.size:,} cells{where} suppressed: {primary:,} primary, {count - primary:,} more."
-    )
-    if pattern.gap == 0:
-        console.print("No pattern that protects them has fewer.")
-    else:
-        console.print(f"Every pattern that protects them has at least {pattern.lower_bound:,}.")
-    if pattern.extra:
-        console.print(f"{pattern.extra} of the cells are spent so that fewer primary counts are known to be primary.")
-    least, most = pattern.primary
-    nobody = f"none to within {pattern.tau}" if pattern.tau else "none exactly"
-    console.print(f"{len(pattern.exposed):,} primary counts can be known to lie in {least} to {most}, {nobody}.")
-    if pattern.insiders:
-        people = "a member" if pattern.insiders == 1 else f"{pattern.insiders} members together"
-        console.print(f"Nor can {people} tell a suppressed count in which there are others.")
-    for number in pattern.suppressed[~pattern.is_primary][:MOST_LISTED].tolist():
-        console.print(f"  also suppressed: {_words(pattern, number)}", markup=False)
-    console.print(f"Written to {folder}.", soft_wrap=True)
-
-
-def _words(pattern: Pattern, number: int) -> str:
-    return ", ".join(f"{axis} {label}" for axis, label in pattern.tables.cell(number).items())

@@ -1,22 +1,62 @@
-"""Suppressing with as few cells as possible: nobody who sees the rest can tell what is in a suppressed cell."""
+"""Suppress small counts and as few others as possible, so that no onlooker can infer a suppressed count."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from safemargin.core import InputError, IntArray, Lattice, Progress, RefusedError, no_progress
-from safemargin.suppress.evidence import evidence
-from safemargin.suppress.linked import Linked, alone
-from safemargin.suppress.pattern import Move, Pattern
-from safemargin.suppress.problem import Problem, problem
-from safemargin.suppress.search import Found, Search, Unprotectable
-
-__all__ = ["SECONDS", "suppress"]
+from safemargin.suppress.feasibility import select_moves
+from safemargin.suppress.linked import LinkedTables, single
+from safemargin.suppress.pattern import Pattern
+from safemargin.suppress.problem import Problem, build_problem
+from safemargin.suppress.read import read_linked
+from safemargin.suppress.report import PATTERN, Suppression
+from safemargin.suppress.search import Optimum, PatternSearch, Unprotectable
 
 SECONDS = 120.0
 
 
 def suppress(
-    table: Lattice | Linked,
+    tables: Path | str | Sequence[Path | str],
+    primary: tuple[int, int] = (1, 3),
+    *,
+    hierarchy: Mapping[str, Sequence[Path]] | None = None,
+    published: Sequence[Path | str] = (),
+    count: str | None = None,
+    by: Sequence[str] | None = None,
+    protect: int | None = None,
+    tau: int = 0,
+    insiders: int = 0,
+    extra: int | None = None,
+    seconds: float = SECONDS,
+    progress: Progress = no_progress,
+) -> Suppression:
+    """Suppress the counts from `primary[0]` to `primary[1]` and as few others as possible.
+
+    `tables` are tidy files about the same people, `published` tables about them that are public already; `hierarchy`
+    has `.hrc` files by axis. `count` is the column of counts, `by` are the axes. For the rest see `find_pattern`.
+    Raises RefusedError if a count cannot be protected.
+    """
+    paths = [Path(tables)] if isinstance(tables, Path | str) else [Path(table) for table in tables]
+    earlier = [Path(table) for table in published]
+    names = _file_names(paths, earlier)
+    linked = read_linked(paths, hierarchy or {}, earlier=earlier, count=count, axes=None if by is None else tuple(by))
+    pattern = find_pattern(
+        linked,
+        primary,
+        protect=protect,
+        tau=tau,
+        insiders=insiders,
+        extra=extra,
+        seconds=seconds,
+        progress=progress,
+    )
+    return Suppression(pattern, names, {path.name: path.read_bytes() for path in earlier})
+
+
+def find_pattern(
+    table: Lattice | LinkedTables,
     primary: tuple[int, int] = (1, 3),
     *,
     protect: int | None = None,
@@ -28,16 +68,16 @@ def suppress(
 ) -> Pattern:
     """Protect the counts from `primary[0]` to `primary[1]`, of inner cells and margins alike.
 
-    The onlooker sees every other cell of all tables, earlier ones included, and knows that zeros are published, so that
-    a suppressed count is a whole number of at least one; none is known to within `tau`. So many `insiders` together,
-    who know their own answers and whether others are in their cells, cannot infer any other suppressed count. With
-    `protect`, every primary count could as well be `protect` or more. `extra` more cells than needed may be suppressed
-    so that fewer primary counts are known to be primary; by default one in eighty, where that is known of more than
-    half of them. `seconds` limits how long fewer cells are looked for once there is a pattern.
+    The onlooker sees every other cell of all tables, earlier ones included, and knows that zeros are published, so a
+    suppressed count is at least one; none may be known to within `tau`. A coalition of `insiders` respondents, who know
+    their own cells and whether others are in them, cannot infer any other suppressed count. With `protect`, every
+    primary count could be `protect` or more. `extra` cells may be suppressed beyond the fewest, to hide which
+    suppressions were primary; by default one in eighty, if more than half of the primary counts are known to be
+    primary. `seconds` limits the search for fewer cells once there is a pattern.
     """
     least, most = primary
     if not 1 <= least <= most:
-        raise InputError(f"primary counts {least}-{most}: the first must be at least 1 and not above the last")
+        raise InputError(f"primary = {least}-{most}: the first must be at least 1 and not above the last")
     if protect is not None and protect <= most:
         raise InputError(f"protect = {protect}: must be more than the largest primary count, {most}")
     for name, value in (("extra", extra or 0), ("tau", tau), ("insiders", insiders)):
@@ -45,81 +85,85 @@ def suppress(
             raise InputError(f"{name} = {value}: must be at least 0")
     if not seconds >= 0:
         raise InputError(f"seconds = {seconds}: must be a number of at least 0")
-    tables = alone(table) if isinstance(table, Lattice) else table
-    settled: list[int] = []
+    tables = single(table) if isinstance(table, Lattice) else table
+    disclosed: list[int] = []
     while True:
-        asked = problem(tables, primary, protect, tau, insiders, settled)
+        problem = build_problem(tables, primary, protect, tau, insiders, disclosed)
         try:
-            found = Search(asked, seconds, progress).run(extra)
+            optimum = PatternSearch(problem, seconds, progress).run(extra)
             break
         except Unprotectable as error:
-            cell = int(asked.places[error.cell])
-            if not tables.known[0] or error.need or asked.width > 1 or error.view.known or error.view.at_least:
-                raise RefusedError(_refusal(tables, asked, error)) from None
-            settled.append(cell)
-    return _pattern(tables, asked, found, (primary, protect, tau, insiders), settled)
+            # With an earlier total, a count may follow from earlier tables alone: it is named, and the rest protected.
+            if not tables.known[0] or error.rise or problem.width > 1 or error.view.known or error.view.at_least:
+                raise RefusedError(_refusal(tables, problem, error)) from None
+            disclosed.append(int(problem.cell_ids[error.cell]))
+    return _pattern(tables, problem, optimum, (primary, protect, tau, insiders), disclosed)
 
 
 def _pattern(
-    tables: Linked,
-    asked: Problem,
-    found: Found,
-    wanted: tuple[tuple[int, int], int | None, int, int],
-    settled: list[int],
+    tables: LinkedTables,
+    problem: Problem,
+    optimum: Optimum,
+    limits: tuple[tuple[int, int], int | None, int, int],
+    disclosed: list[int],
 ) -> Pattern:
-    primary, protect, tau, insiders = wanted
-    suppressed = np.flatnonzero(found.suppressed & asked.counted)
-    proof = evidence(asked, found.pool, found.suppressed | asked.untold)
-    used = np.zeros(asked.size, dtype=bool)
-    used[proof.indices] = True
-    before = np.flatnonzero(found.suppressed & ~asked.counted)
-    untold = np.flatnonzero(asked.untold & (used | (asked.counts > 0)))
-    told_then = np.flatnonzero(np.isin(asked.places, settled) & ~asked.counted)
-    order = np.r_[suppressed, before, told_then, untold]
-    known = np.flatnonzero(tables.known & tables.new & (tables.counts >= primary[0]) & (tables.counts <= primary[1]))
+    primary, protect, tau, insiders = limits
+    suppressed = np.flatnonzero(optimum.suppressed & problem.to_publish)
+    moves = select_moves(problem, optimum.store, optimum.suppressed | problem.unlisted)
+    used = np.zeros(problem.size, dtype=bool)
+    used[moves.indices] = True
+    before = np.flatnonzero(optimum.suppressed & ~problem.to_publish)
+    unlisted = np.flatnonzero(problem.unlisted & (used | (problem.counts > 0)))
+    disclosed_then = np.flatnonzero(np.isin(problem.cell_ids, disclosed) & ~problem.to_publish)
+    order = np.r_[suppressed, before, disclosed_then, unlisted]
+    position: IntArray = np.full(problem.size, -1, dtype=np.int64)
+    position[order] = np.arange(len(order))
+    in_range = (tables.counts >= primary[0]) & (tables.counts <= primary[1])
+    known = np.flatnonzero(tables.known & tables.new & in_range)
     return Pattern(
         tables=tables,
         primary=primary,
-        suppressed=asked.places[suppressed],
-        is_primary=asked.primary[suppressed],
-        hidden=asked.places[order],
-        counts=asked.counts[order],
-        moves=_moves(order, proof),
-        lower_bound=found.lower_bound,
-        exposed=asked.places[found.exposed],
-        known=np.union1d(known, np.array(settled, dtype=np.int64)),
-        extra=found.extra,
+        suppressed=problem.cell_ids[suppressed],
+        is_primary=problem.primary[suppressed],
+        hidden=problem.cell_ids[order],
+        counts=problem.counts[order],
+        moves=tuple(
+            tuple(sorted(zip(position[moves.indices[a:b]].tolist(), moves.data[a:b].tolist(), strict=True)))
+            for a, b in zip(moves.indptr[:-1].tolist(), moves.indptr[1:].tolist(), strict=True)
+        ),
+        lower_bound=optimum.lower_bound,
+        exposed=problem.cell_ids[optimum.exposed],
+        known=np.union1d(known, np.array(disclosed, dtype=np.int64)),
+        extra=optimum.extra,
         protect=protect,
         tau=tau,
         insiders=insiders,
     )
 
 
-def _moves(order: IntArray, proof: sparse.csr_array) -> tuple[Move, ...]:
-    """Rows of a matrix, with cells by their place in an order."""
-    starts, cells, changes = proof.indptr, proof.indices, proof.data
-    place = np.full(proof.shape[1], -1, dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return tuple(
-        tuple(sorted(zip(place[cells[a:b]].tolist(), changes[a:b].tolist(), strict=True)))
-        for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-    )
-
-
-def _refusal(tables: Linked, asked: Problem, error: Unprotectable) -> str:
+def _refusal(tables: LinkedTables, problem: Problem, error: Unprotectable) -> str:
     """Which count cannot be protected, and from whom."""
-
-    def words(place: int) -> str:
-        return ", ".join(f"{axis} {label}" for axis, label in tables.cell(int(asked.places[place])).items())
-
-    cell = words(error.cell)
-    if error.need:
-        level = error.need + int(asked.counts[error.cell])
-        return f"{cell}: protect = {level} cannot be attained, whatever else is suppressed"
-    insiders = [*error.view.known, *(place for place, _ in error.view.at_least)]
+    cell = tables.name(int(problem.cell_ids[error.cell]))
+    whatever = "whatever else is suppressed"
+    if error.rise:
+        level = error.rise + int(problem.counts[error.cell])
+        return f"{cell}: protect = {level} cannot be attained, {whatever}"
+    insiders = [*error.view.known, *(position for position, _ in error.view.at_least)]
     if insiders:
-        who = " and ".join(f"({words(place)})" for place in insiders)
-        return f"{cell}: those in {who} can tell the count whatever else is suppressed"
-    if asked.width > 1:
-        return f"{cell}: the count follows to within tau = {asked.width - 1} whatever else is suppressed"
-    return f"{cell}: the count follows from the grand total whatever else is suppressed"
+        groups = " and ".join(f"({tables.name(int(problem.cell_ids[position]))})" for position in insiders)
+        return f"{cell}: the respondents in {groups} can infer the count, {whatever}"
+    if problem.width > 1:
+        return f"{cell}: the count follows to within tau = {problem.width - 1}, {whatever}"
+    return f"{cell}: the count follows from the grand total, {whatever}"
+
+
+def _file_names(tables: Sequence[Path], earlier: Sequence[Path]) -> tuple[str, ...]:
+    """Names of the files with gaps: all different, and none like an earlier one."""
+    stems = [path.name.split(".")[0] for path in tables]
+    names = [PATTERN] if len(tables) == 1 else [f"{stem}.csv" for stem in stems]
+    taken = {path.name for path in earlier}
+    if taken & set(names):
+        names = [f"{stem}-{PATTERN}" for stem in stems]
+    if len({*names, *taken}) < len(names) + len(taken):
+        raise InputError(f"{', '.join(map(str, (*tables, *earlier)))}: files of the same name; rename one")
+    return tuple(names)

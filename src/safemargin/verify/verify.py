@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safemargin.bounds.certificate import KIND, SCHEMA, Source, digest, file_hash, parse, source_of
+from safemargin.bounds.certificate import KIND, SCHEMA, SUPPRESSION, Source, digest, file_hash, parse, source_of
 from safemargin.bounds.check_claims import check
 from safemargin.bounds.verification import Verification
 from safemargin.core import InputError, PublishedTable
 from safemargin.suppress.check import check_pattern
-from safemargin.suppress.pattern import KIND as PATTERN
 
 __all__ = ["Reader", "Verification", "source_of", "verify"]
 Reader = Callable[[Path, Source], PublishedTable]
@@ -44,7 +43,7 @@ def verify(
     given = _given(certificate, {"table": files, "roll": rolls, "fact": facts})
     if document.get("kind") == KIND:
         return _verify_intervals(certificate, document, given, read)
-    if document.get("kind") == PATTERN:
+    if document.get("kind") == SUPPRESSION:
         return _verify_pattern(certificate, document, given)
     if isinstance(document.get("files"), dict) and "statement" in document:
         return _verify_release(certificate, document, given)
@@ -111,7 +110,7 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
     found = {str(name): given.find(str(name), "table") for name in files}
     failures = tuple(_changed(name) for name, file in found.items() if file_hash(file) != files[name])
     if failures:
-        return Verification(PATTERN, len(files), failures=failures)
+        return Verification(SUPPRESSION, len(files), failures=failures)
     return check_pattern(path, document, found)
 
 

@@ -1,0 +1,278 @@
+"""Cuts: sets of published cells of which at least one must be suppressed before a cell is protected.
+
+For a cell `i` and a set of suppressed cells, multipliers `u` of the equations prove that `i` cannot rise by `rise`:
+`m_i = -sum_j s_j m_j` with `s = E'u - e_i`, `s_j >= 0` on suppressed cells, and `m_j >= 1 - count_j`, so that `m_i` is
+at most `sum_j s_j (count_j - 1) < rise` (the room is less than `count_j - 1` where somebody knows more). Cells with
+`s_j = 0` do not matter, suppressed or not: only the published cells with `s_j != 0`, the cut, hold `i` in place. The
+same with the sign changed proves that it cannot fall. These are the Benders cuts of Fischetti and Salazar (Management
+Science 47, 2001), here verified in integers and with integer counts of at least one.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.solver import Form, is_optimal, solver_of
+from safemargin.core import BoolArray, FloatArray, IntArray
+from safemargin.suppress.moves import MoveFinder
+from safemargin.suppress.problem import PUBLIC, Problem, View
+
+MAX_DENOMINATOR = 200
+MAX_SCALE = 10**6
+SLACKS = (0.0, 0.75)
+"""How much of the last person a proof may leave open; with these the vertices of the program are simple fractions."""
+OPTIMAL = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.5}
+"""Costs are integers, so a gap below one is the optimum."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Unless one of `cells` is suppressed, `cell` cannot change enough (`rise` 0), or cannot rise by `rise`.
+
+    It holds for an onlooker with this view.
+    """
+
+    cell: int
+    rise: int
+    cells: tuple[int, ...]
+    view: View = PUBLIC
+
+
+def single_gap_cuts(problem: Problem, suppressed: BoolArray, view: View = PUBLIC) -> list[Cut]:
+    """Cuts for cells that are the only suppressed one of a sum: the rest of the sum."""
+    unknown = suppressed.copy()
+    unknown[list(view.known)] = False
+    equations = problem.equations
+    gaps = abs(equations) @ unknown.astype(np.int64)
+    cuts = []
+    for row in np.flatnonzero(gaps == 1).tolist():
+        cells = equations.indices[equations.indptr[row] : equations.indptr[row + 1]]
+        cell = int(cells[unknown[cells]][0])
+        if not problem.unlisted[cell]:
+            rest = np.setdiff1d(cells[~unknown[cells]], view.known)
+            cuts.append(Cut(cell, int(problem.rise_for(view)[cell]), tuple(rest.tolist()), view))
+    return cuts
+
+
+class CutFinder:
+    """Finds cuts for one set of suppressed cells, each near the equations of a Farkas ray."""
+
+    def __init__(self, problem: Problem, suppressed: BoolArray) -> None:
+        self.problem, self.suppressed = problem, suppressed
+        self.moves = MoveFinder(problem.equations, problem.counts, problem.minimum)
+        self.view: View | None = None
+
+    def find(self, view: View, cell: int) -> Cut | None:
+        """A cut for a suppressed cell; None if its requirement is met, or only integrality holds it in place."""
+        required = int(self.problem.rise_for(view)[cell])
+        if required and (cut := self.against_rise(view, cell, required)) is not None:
+            return cut
+        self._set_view(view)
+        for up in range(1, self.problem.width + 1):
+            if (rising := self.moves.blocking_equations(cell, up)) is not None:
+                down = self.problem.width + 1 - up
+                falling = self.moves.blocking_equations(cell, -down)
+                return None if falling is None else self._smallest(view, cell, 0, up, down, {*rising, *falling})
+        return None
+
+    def against_rise(self, view: View, cell: int, rise: int) -> Cut | None:
+        """A cut that keeps a suppressed cell from rising by `rise`."""
+        self._set_view(view)
+        rows = self.moves.blocking_equations(cell, rise)
+        return None if rows is None else self._smallest(view, cell, rise, rise, 0, set(rows.tolist()))
+
+    def _set_view(self, view: View) -> None:
+        if view != self.view:
+            self.moves.open(self.suppressed, None, view.known, view.at_least)
+            self.view = view
+
+    def _smallest(self, view: View, cell: int, rise: int, up: int, down: int, rows: set[int]) -> Cut | None:
+        part = sparse.csr_array(self.problem.equations[sorted(rows)])
+        cells = np.unique(np.r_[part.indices, cell])
+        unknown = self.suppressed.copy()
+        unknown[list(view.known)] = False
+        room = self.problem.counts - self.moves.least
+        program = CutProgram(sparse.csr_array(part[:, cells]), room[cells], unknown[cells])
+        positions = program.find(int(np.searchsorted(cells, cell)), up, down)
+        if positions is None:
+            return None
+        return Cut(cell, rise, tuple(np.setdiff1d(cells[list(positions)], view.known).tolist()), view)
+
+
+class CutProgram:
+    """A linear program for cuts with few cells; `room` is how far each count may fall."""
+
+    def __init__(self, equations: sparse.csr_array, room: IntArray, suppressed: BoolArray) -> None:
+        self.equations, self.room, self.suppressed = equations, room, suppressed
+        self.transposed = sparse.csr_array(equations.T)
+        self.rows, self.count = equations.shape
+        self.solver = solver_of(self._form())
+
+    def _form(self) -> Form:
+        """Columns: multipliers against rising and against falling, then the size of each published coefficient."""
+        published = np.flatnonzero(~self.suppressed)
+        coefficients = self.transposed.astype(np.float64)
+        size = sparse.csr_array(
+            (np.ones(len(published)), (published, np.arange(len(published)))), shape=(self.count, len(published))
+        )
+        room = sparse.csr_array((np.where(self.suppressed, self.room, 0.0) @ coefficients).reshape(1, -1))
+        # The sum of |coefficients| over published cells is the 1-norm stand-in for the number of cells in the cut.
+        matrix = sparse.csc_array(
+            sparse.block_array(
+                [
+                    [coefficients, None, size],
+                    [coefficients[published], None, -size[published]],
+                    [None, coefficients, size],
+                    [None, coefficients[published], -size[published]],
+                    [room, None, None],
+                    [None, room, None],
+                ]
+            )
+        )
+        half = np.r_[np.zeros(self.count), np.full(len(published), -np.inf)]
+        most = np.r_[np.full(self.count, np.inf), np.zeros(len(published))]
+        self.falling = self.count + len(published)
+        return Form(
+            matrix,
+            np.r_[np.zeros(2 * self.rows), np.ones(len(published))],
+            np.r_[np.full(2 * self.rows, -np.inf), np.zeros(len(published))],
+            np.full(matrix.shape[1], np.inf),
+            np.r_[half, half, -np.inf, -np.inf],
+            np.r_[most, most, np.inf, np.inf],
+        )
+
+    def find(self, cell: int, up: int, down: int) -> tuple[int, ...] | None:
+        """Cells that keep `cell` from rising by `up` and, unless `down` is 0, from falling by `down`."""
+        cuts = [cut for slack in SLACKS if (cut := self._find(cell, up, down, slack)) is not None]
+        return min(cuts, key=len, default=None)
+
+    def _find(self, cell: int, up: int, down: int, slack: float) -> tuple[int, ...] | None:
+        room = float(self.room[cell])
+        solver, last = self.solver, 2 * self.falling
+        solver.changeRowBounds(cell, 1.0, np.inf)
+        solver.changeRowBounds(self.falling + cell, -1.0, np.inf)
+        solver.changeRowBounds(last, -np.inf, up - 1 + slack + room)
+        solver.changeRowBounds(last + 1, -np.inf, down - 1 + slack - room if down else np.inf)
+        solver.run()
+        values = np.asarray(solver.getSolution().col_value) if is_optimal(solver) else None
+        solver.changeRowBounds(cell, 0.0, np.inf)
+        solver.changeRowBounds(self.falling + cell, 0.0, np.inf)
+        if values is None:
+            return None
+        cut: set[int] = set()
+        for sign, amount in ((1, up), (-1, down)):
+            if amount:
+                part = values[: self.rows] if sign > 0 else values[self.rows : 2 * self.rows]
+                cells = self._verified(cell, sign, amount, part)
+                if cells is None:
+                    return None
+                cut |= cells
+        return tuple(sorted(cut))
+
+    def _verified(self, cell: int, sign: int, amount: int, multipliers: FloatArray) -> set[int] | None:
+        """The cut in one direction, if the multipliers prove it in exact integers."""
+        scale, integers = _common_fractions(multipliers)
+        if not scale:
+            return None
+        slack = self.transposed @ integers
+        slack[cell] -= sign * scale
+        hidden = slack[self.suppressed]
+        if (hidden < 0).any() or int(hidden @ self.room[self.suppressed]) >= amount * scale:
+            return None
+        return set(np.flatnonzero((slack != 0) & ~self.suppressed).tolist())
+
+
+def _common_fractions(values: FloatArray) -> tuple[int, IntArray]:
+    """Floats read as simple fractions: the common denominator and the numerators; denominator 0 if it is too large."""
+    scale = 1
+    for value in np.unique(np.round(values, 9)).tolist():
+        scale = math.lcm(scale, Fraction(value).limit_denominator(MAX_DENOMINATOR).denominator)
+        if scale > MAX_SCALE:
+            return 0, np.zeros(0, dtype=np.int64)
+    return scale, np.rint(values * scale).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class MasterSolution:
+    """Cells to suppress beside the forced ones, the proved lower bound of the cost, and whether they attain it.
+
+    `exposed` are the cells whose preferred rise was given up.
+    """
+
+    chosen: BoolArray
+    bound: float
+    proved: bool
+    exposed: frozenset[int] = frozenset()
+
+
+class MasterProblem:
+    """The fewest cells that satisfy every cut: a binary per candidate cell, a row per cut.
+
+    `soft` cuts are about preferred rises and may be violated at a cost.
+    """
+
+    def __init__(self, forced: BoolArray, candidates: BoolArray) -> None:
+        self.forced, self.candidates = forced, candidates
+        self.columns = np.full(len(forced), -1, dtype=np.int64)
+        self.columns[candidates] = np.arange(int(candidates.sum()))
+        self.cuts: dict[Cut, None] = {}
+        self.soft: dict[Cut, None] = {}
+
+    def add(self, cut: Cut, soft: bool = False) -> bool:
+        """Add a cut; False if it was there already."""
+        cuts = self.soft if soft else self.cuts
+        new = cut not in cuts
+        cuts[cut] = None
+        return new
+
+    def satisfiable(self, cut: Cut) -> bool:
+        """Whether any of its cells may be suppressed at all."""
+        return bool(self.candidates[list(cut.cells)].any())
+
+    def solve(self, seconds: float, size: int | None = None) -> MasterSolution:
+        """The fewest cells that satisfy every cut, within `seconds`.
+
+        With a `size`, at most that many cells, and as few preferred rises as possible given up.
+        """
+        count = int(self.candidates.sum())
+        soft_cells = sorted({cut.cell for cut in self.soft}) if size is not None else []
+        column_of = {cell: count + index for index, cell in enumerate(soft_cells)}
+        rows: list[list[int]] = []
+        signs: list[list[float]] = []
+        lower: list[float] = []
+        for cut in (*self.cuts, *(self.soft if size is not None else ())):
+            columns = [column for column in self.columns[list(cut.cells)].tolist() if column >= 0] if cut.cells else []
+            sign, least = [1.0] * len(columns), 1.0
+            if not self.forced[cut.cell]:  # the cut matters only if its own cell is suppressed
+                columns, sign, least = [*columns, int(self.columns[cut.cell])], [*sign, -1.0], 0.0
+            elif size is not None and cut in self.soft:
+                columns, sign = [*columns, column_of[cut.cell]], [*sign, 1.0]
+            rows.append(columns)
+            signs.append(sign)
+            lower.append(least)
+        if size is not None:
+            rows.append(list(range(count)))
+            signs.append([-1.0] * count)
+            lower.append(-float(size))
+        cost = np.r_[np.full(count, 1.0 if size is None else 0.0), np.ones(len(soft_cells))]
+        solver = solver_of(_binary_form(rows, signs, lower, cost), {"time_limit": seconds, **OPTIMAL}, whole=True)
+        solver.run()
+        values = np.asarray(solver.getSolution().col_value)
+        values = values if len(values) == len(cost) else np.zeros(len(cost))
+        chosen = np.zeros(len(self.forced), dtype=bool)
+        chosen[self.candidates] = values[:count] > 0.5
+        exposed = frozenset(cell for cell in soft_cells if values[column_of[cell]] > 0.5)
+        bound = float(solver.getInfo().mip_dual_bound)
+        return MasterSolution(chosen, bound if np.isfinite(bound) else 0.0, is_optimal(solver), exposed)
+
+
+def _binary_form(rows: list[list[int]], signs: list[list[float]], lower: list[float], cost: FloatArray) -> Form:
+    starts = np.r_[0, np.cumsum([len(row) for row in rows])].astype(np.int64)
+    data = np.array([sign for row in signs for sign in row])
+    indices = np.array([column for row in rows for column in row], dtype=np.int64)
+    matrix = sparse.csc_array(sparse.csr_array((data, indices, starts), shape=(len(rows), len(cost))))
+    zero, ones = np.zeros(len(cost)), np.ones(len(cost))
+    return Form(matrix, cost, zero, ones, np.array(lower), np.full(len(lower), np.inf))

@@ -1,0 +1,145 @@
+"""Read frequency tables, with or without their margins, and tables published before."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.core import InputError, IntArray, Lattice, Tree, lattice
+from safemargin.io import (
+    TOTAL,
+    WORDS,
+    BadText,
+    Hierarchies,
+    Sheet,
+    check_columns,
+    count_column,
+    cut,
+    read_any_sheet,
+    read_combined,
+    read_sheet,
+    total_among,
+    tree,
+    whole_number,
+)
+from safemargin.suppress.linked import EarlierTable, LinkedTables, inner_cells, link
+
+
+def read_linked(
+    paths: Sequence[Path],
+    hierarchies: Hierarchies,
+    *,
+    earlier: Sequence[Path] = (),
+    count: str | None = None,
+    axes: tuple[str, ...] | None = None,
+) -> LinkedTables:
+    """Tables about the same people, to be published together, and tables about them published before."""
+    names: dict[str, Path] = {}
+    for path in (*paths, *earlier):
+        if path.name in names:
+            raise InputError(f"{names[path.name]} and {path}: files of the same name; rename one")
+        names[path.name] = path
+    tables = {path.name: _table(path, hierarchies, count, axes, len(paths) > 1) for path in paths}
+    used = {tree.name for table in tables.values() for tree in table.trees}
+    for name in (*hierarchies, *(axes or ())):
+        if name not in used:
+            key = "hierarchy" if name in hierarchies else "by"
+            raise InputError(f"{key}: there is no axis {name!r}; the axes are {', '.join(sorted(used))}")
+    return link(tables, {path.name: read_earlier(path, hierarchies, count) for path in earlier})
+
+
+def read_earlier(
+    path: Path, hierarchies: Hierarchies, count: str | None = None, trees: Sequence[Tree] | None = None
+) -> EarlierTable:
+    """A published table: tidy counts, or a table with gaps as tools of disclosure control write it.
+
+    Without `trees`, its axes are those of the file. Inner cells that it does not list are empty, unless it lists none;
+    sums that it does not list are unknown.
+    """
+    sheet = read_any_sheet(path)
+    if not set(WORDS) & set(sheet.columns):
+        table = _table(path, hierarchies, count, None, False) if trees is None else _plain(sheet, trees)
+        listed = np.ones(table.counts.size, dtype=bool)
+        return EarlierTable(table.trees, table.counts.ravel(), listed, ~listed)
+    combined = read_combined(sheet, hierarchies, count)
+    labels = [
+        [axis.labels[node] for node in nodes] for axis, nodes in zip(combined.trees, combined.nodes.T, strict=True)
+    ]
+    axes = trees or [cut(axis, set(column)) for axis, column in zip(combined.trees, labels, strict=True)]
+    positions, size = _positions(axes, labels)
+    counts = np.zeros(size, dtype=np.int64)
+    known, gaps = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    known[positions], gaps[positions] = ~combined.suppressed, combined.suppressed
+    counts[positions] = np.where(combined.suppressed, 0, combined.counts)
+    inner = inner_cells(axes)
+    if (known | gaps)[inner].any():
+        known[inner] |= ~gaps[inner]
+    return EarlierTable(tuple(axes), counts, known, gaps)
+
+
+def _plain(sheet: Sheet, trees: Sequence[Tree]) -> Lattice:
+    """A table without gaps on given axes; sums are added up again."""
+    names = [name for name in sheet.columns if name not in {tree.name for tree in trees}]
+    values = np.array([whole_number(text) for text in sheet.columns[count_column(names) or names[0]]], dtype=np.int64)
+    positions, size = _positions(trees, [[text.strip() for text in sheet.columns[tree.name]] for tree in trees])
+    counts = np.zeros(size, dtype=np.int64)
+    counts[positions] = values
+    return lattice(trees, counts[inner_cells(trees)].reshape([len(tree.leaves) for tree in trees]))
+
+
+def _positions(trees: Sequence[Tree], labels: Sequence[Sequence[str]]) -> tuple[IntArray, int]:
+    """The position of each row in a table with these axes, and the size of the table."""
+    columns = []
+    for axis, column in zip(trees, labels, strict=True):
+        node_of = {label: node for node, label in enumerate(axis.labels)}
+        columns.append([node_of[label] for label in column])
+    shape = tuple(len(axis.labels) for axis in trees)
+    return np.ravel_multi_index(columns, shape), int(np.prod(shape))
+
+
+def _table(
+    path: Path, hierarchies: Hierarchies, count: str | None, axes: tuple[str, ...] | None, several: bool
+) -> Lattice:
+    """The table in a tidy file with all its sums. A combination that is not listed is empty.
+
+    Sums that the file lists itself (a total, or a wider area of a hierarchy) are checked against the counts.
+    """
+    sheet = read_sheet(path)
+    counted = count or count_column(tuple(sheet.columns))
+    if counted is None:
+        raise InputError(f"{path}: no column of counts; name it as count; there are {', '.join(sheet.columns)}")
+    names = axes if axes is not None else tuple(name for name in sheet.columns if name != counted)
+    if several:
+        names = tuple(name for name in names if name in sheet.columns)
+    check_columns(path, sheet.columns, (*names, counted))
+    if not names:
+        raise InputError(f"{path}: there is no axis beside the counts in {counted!r}")
+    texts = [[text.strip() for text in sheet.columns[name]] for name in names]
+    trees = [_tree(name, column, hierarchies.get(name, ())) for name, column in zip(names, texts, strict=True)]
+    positions, size = _positions(trees, texts)
+    counts = np.zeros(size, dtype=np.int64)
+    listed: set[int] = set()
+    for row, position in enumerate(positions.tolist()):
+        if position in listed:
+            raise InputError(f"{path}: {sheet.place(row)}: the cell is listed twice; list each cell once")
+        listed.add(position)
+        counts[position] = _count(sheet, counted, row)
+    table = lattice(trees, counts[inner_cells(trees)].reshape([len(tree.leaves) for tree in trees]))
+    wrong = np.flatnonzero(table.counts.ravel()[positions] != counts[positions])
+    if len(wrong):
+        total = table.counts.ravel()[positions[wrong[0]]]
+        raise sheet.fault(int(wrong[0]), counted, f"but the counts of its parts add up to {total}")
+    return table
+
+
+def _tree(name: str, column: Sequence[str], files: Sequence[Path]) -> Tree:
+    seen = tuple(dict.fromkeys(column))
+    total = total_among(seen) or TOTAL
+    return cut(tree(name, tuple(label for label in seen if label != total), files, total), seen)
+
+
+def _count(sheet: Sheet, column: str, row: int) -> int:
+    try:
+        return whole_number(sheet.columns[column][row])
+    except BadText as error:
+        raise sheet.fault(row, column, str(error)) from None
