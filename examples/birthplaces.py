@@ -14,7 +14,7 @@ import duckdb
 
 from safemargin.swap.swap import swap_file
 from safemargin.topdown.report import areas_page
-from safemargin.topdown.topdown import Outcome, run
+from safemargin.topdown.topdown import TopDownOutcome, run
 
 FILE = "adult_uci.parquet"
 RATES = {"swapping 5 %": Fraction(1, 20), "swapping 50 %": Fraction(1, 2)}
@@ -56,7 +56,7 @@ def build(data: Path, folder: Path) -> Path:
     return config
 
 
-def compare(data: Path, folder: Path) -> tuple[Outcome, dict[str, float]]:
+def compare(data: Path, folder: Path) -> tuple[TopDownOutcome, dict[str, float]]:
     """The release beside two swapped files of the same people, and the epsilon of each of these."""
     config = build(data, folder)
     files, epsilons = {}, {}

@@ -16,7 +16,7 @@ import numpy as np
 
 from safemargin.core.randomness import numpy_generator
 from safemargin.guarantees.census_2020 import PERSONS
-from safemargin.topdown.topdown import Outcome, run
+from safemargin.topdown.topdown import TopDownOutcome, run
 
 QUARTERS = ("household", "prison", "juvenile", "nursing", "institution", "dormitory", "barracks", "group")
 PARTS = {"State": 2, "County": 8, "Tract": 16, "Block_Group": 32}
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--blocks", type=int, default=640)
     options = parser.parse_args()
-    outcome: Outcome = run(build(options.folder, options.blocks), options.folder / "release")
+    outcome: TopDownOutcome = run(build(options.folder, options.blocks), options.folder / "release")
     for each in outcome.accuracy.queries:
         print(f"{each.level:12} {each.query:27} {each.told:8.2f} {each.estimate:8.2f} {each.whole:8.2f}")
 

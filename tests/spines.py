@@ -8,7 +8,7 @@ import numpy as np
 from safemargin.core.arrays import FloatArray, IntArray
 from safemargin.core.randomness import numpy_generator
 from safemargin.topdown.attributes import Attributes, Grouping, Query
-from safemargin.topdown.design import Design, Limit, Measured
+from safemargin.topdown.design import AreaLimit, Design, Measured
 from safemargin.topdown.spine import Spine, build_spine
 
 KINDS = Attributes(("sex", "age", "tenure"), (("f", "m"), ("young", "mid", "old"), ("own", "rent")))
@@ -44,8 +44,8 @@ def designed(
     exact: Sequence[tuple[int, str]] = ((0, "total"),),
     rho: Fraction = Fraction(1, 2),
     split: Mapping[str, str] = SPLIT,
-    bounds: tuple[tuple[int, Limit], ...] = (),
-    earlier: tuple[tuple[int, Limit], ...] = (),
+    bounds: tuple[tuple[int, AreaLimit], ...] = (),
+    earlier: tuple[tuple[int, AreaLimit], ...] = (),
     impossible: Sequence[int] = (),
     passes: Sequence[str] = ("total", "detailed"),
     kinds: Attributes = KINDS,

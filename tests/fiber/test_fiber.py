@@ -14,9 +14,9 @@ from brute import Fiber, TooMany, Unlimited, published
 from cases import Town, margin, rolls, situation
 from safemargin.bounds.fiber import attained, dimension, tables
 from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, count_tables
-from safemargin.bounds.fiber_form import Form, parts, standard
+from safemargin.bounds.fiber_form import FiberForm, parts, standard
 from safemargin.bounds.fiber_sample import _basis, _solve, reach, sample
-from safemargin.bounds.fiber_search import Search
+from safemargin.bounds.fiber_search import FiberSearch
 from safemargin.bounds.fiber_states import count_by_grid, count_by_states
 from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.system import System, system
@@ -279,7 +279,7 @@ def test_values_of_sums_of_cells() -> None:
     assert attained(known, targets) == attained(known, sparse.csr_array(targets)) == expected
 
 
-def pieces(seeds: Iterable[int]) -> Iterable[Form]:
+def pieces(seeds: Iterable[int]) -> Iterable[FiberForm]:
     for seed in seeds:
         for composition in ("joint", "sizes", "none"):
             _, shown, onlooker = situation(seed, composition, 1 + seed % 3, people=20, two_way=0.3, hide=0.05)
@@ -289,10 +289,10 @@ def pieces(seeds: Iterable[int]) -> Iterable[Form]:
                 continue
 
 
-def by_search(form: Form) -> int | None:
+def by_search(form: FiberForm) -> int | None:
     found = 0
     try:
-        for bar in Search(form).bars(10_000_000):
+        for bar in FiberSearch(form).bars(10_000_000):
             found += int(bar.count.sum())
     except TooLargeError:
         return None
@@ -324,10 +324,10 @@ def test_equations_with_any_whole_coefficients() -> None:
         matrix = rng.integers(-3, 5, size=(rows, count)) * rng.integers(0, 2, size=(rows, count))
         room = rng.integers(0, 5, size=count)
         total = matrix @ (rng.random(count) * (room + 1)).astype(np.int64) + (rng.random() < 0.2)
-        form = Form(sparse.csr_array(matrix), total, room, np.arange(count), np.zeros(count, dtype=np.int64))
+        form = FiberForm(sparse.csr_array(matrix), total, room, np.arange(count), np.zeros(count, dtype=np.int64))
         grid = np.array(list(product(*(range(top + 1) for top in room.tolist()))))
         expected = grid[(grid @ matrix.T == total).all(axis=1)]
-        search = Search(form)
+        search = FiberSearch(form)
         found = [search.complete(bar.expand()) for bar in search.bars(np.inf)]
         listed = np.concatenate(found) if found else expected[:0]
         assert sorted(map(tuple, listed.tolist())) == sorted(map(tuple, expected.tolist()))

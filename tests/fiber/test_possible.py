@@ -6,7 +6,7 @@ import numpy as np
 
 from brute import published
 from safemargin.bounds.asked import cells_asked, targets_of
-from safemargin.bounds.exposure import Cells, Exposure
+from safemargin.bounds.exposure import Exposure, TargetCells
 from safemargin.bounds.fiber_count import count_tables
 from safemargin.bounds.fiber_values import Fiber
 from safemargin.bounds.possible import glance
@@ -27,7 +27,7 @@ def cube(size: int) -> System:
 
 def test_all_or_nobody_is_disclosed() -> None:
     """Every count that is possible is a share outside the limits, although the interval reaches from end to end."""
-    cells = Cells(("A",), (("A0", "A1"),), np.array([[0], [1]]))
+    cells = TargetCells(("A",), (("A0", "A1"),), np.array([[0], [1]]))
     ends = np.array([[0], [0]]), np.array([[20], [20]])
     whole = np.ones((2, 1), dtype=bool)
     hull = Exposure(

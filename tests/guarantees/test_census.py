@@ -8,9 +8,9 @@ import pytest
 from safemargin.core.errors import InputError
 from safemargin.core.guarantee import Guarantee
 from safemargin.guarantees.census import (
-    Level,
+    CensusLevel,
+    CensusQuery,
     Product,
-    Query,
     census_2020,
     certificate,
     characteristics_2020,
@@ -121,9 +121,9 @@ def test_table_3_needs_the_unrounded_budgets() -> None:
 
 
 def test_unit_test_of_the_census_code() -> None:
-    one = (Query("all", frozenset(), Fraction(1)),)
+    one = (CensusQuery("all", frozenset(), Fraction(1)),)
     shares = (44, 44, 44, 44, 127, 721)
-    levels = tuple(Level(name, Fraction(share, 1024), one) for name, share in zip(LEVELS, shares, strict=True))
+    levels = tuple(CensusLevel(name, Fraction(share, 1024), one) for name, share in zip(LEVELS, shares, strict=True))
     product = Product("test", "person", Fraction(343, 256), levels)
     for level, (loose, tight) in UNIT_TEST_WITHIN.items():
         budget = float(product.within_budget(level))
@@ -138,12 +138,12 @@ def test_table_5() -> None:
 
 
 def test_shares_must_sum_to_one() -> None:
-    one = (Query("all", frozenset(), Fraction(1)),)
+    one = (CensusQuery("all", frozenset(), Fraction(1)),)
     with pytest.raises(InputError, match="p: levels: shares sum to 3/4, not to 1"):
-        Product("p", "person", Fraction(1), (Level("a", Fraction(3, 4), one),))
+        Product("p", "person", Fraction(1), (CensusLevel("a", Fraction(3, 4), one),))
     with pytest.raises(InputError, match="p: queries of a: shares sum to 1/2"):
-        half = (Query("all", frozenset(), Fraction(1, 2)),)
-        Product("p", "person", Fraction(1), (Level("a", Fraction(1), half),))
+        half = (CensusQuery("all", frozenset(), Fraction(1, 2)),)
+        Product("p", "person", Fraction(1), (CensusLevel("a", Fraction(1), half),))
     with pytest.raises(InputError, match="there is no level 'Parish'"):
         PERSONS.within_budget("Parish")
     with pytest.raises(InputError, match="no query distinguishes 'income'"):

@@ -14,7 +14,7 @@ from commands import Ran, Run, in_process
 from safemargin.core.errors import InputError
 from safemargin.core.randomness import numpy_generator
 from safemargin.noise.averaging import (
-    Simulated,
+    SimulatedMeans,
     chebyshev_success,
     epsilon_of,
     gaussian_success,
@@ -173,7 +173,7 @@ def test_limits_are_inverse_to_each_other() -> None:
     assert epsilon_of(variance_of(0.3)) == pytest.approx(0.3)
     assert composed_noise(1, 0.3) == pytest.approx(math.sqrt(variance_of(0.3)))
     assert reidentified(0.5, 0.5) == 0.25
-    assert Simulated(0, 10).interval()[0] == pytest.approx(0, abs=1e-12)
+    assert SimulatedMeans(0, 10).interval()[0] == pytest.approx(0, abs=1e-12)
 
 
 COMMANDS = {

@@ -19,7 +19,7 @@ from safemargin.core.table import Table, Tally
 from safemargin.core.target import Target
 from safemargin.release.compare.cell_key import cell_key
 from safemargin.release.compare.compare import compare
-from safemargin.release.compare.comparison import Answer, Comparison, Learnt, Measured
+from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.exposed import people_in
 from safemargin.release.compare.global_dp import global_dp
 from safemargin.release.compare.method import Case, Method
@@ -66,11 +66,11 @@ def staff() -> Comparison:
     return compare(table_of(STAFF), TARGET, epsilons=(0.1, 1.0), draws=100)
 
 
-def measured(comparison: Comparison, family: str) -> Measured:
+def measured(comparison: Comparison, family: str) -> MeasuredMethod:
     return next(each for each in comparison.methods if each.family == family)
 
 
-def answer(comparison: Comparison, name: str, family: str) -> Answer:
+def answer(comparison: Comparison, name: str, family: str) -> PropertyAnswer:
     place = [each.family for each in comparison.methods].index(family)
     return comparison.properties[name][place]
 

@@ -25,7 +25,7 @@ from safemargin.noise.perturb import perturb
 from safemargin.samplers.ptable_design import ptable, request
 from safemargin.swap import targeted
 from safemargin.swap.across import swap_across_file
-from safemargin.swap.pairing import Pairs, Risk
+from safemargin.swap.pairing import HouseholdPairs, Risk
 from safemargin.swap.simulate_report import counts_chart, errors_chart, simulated_page
 from safemargin.swap.swap import swap_file
 from safemargin.swap.targeted import Targeting, swap_targeted
@@ -448,10 +448,10 @@ def test_other_files(run: Run, tmp_path: Path) -> None:
 def test_wrong_pairs_are_not_written(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pair of households of two strata."""
 
-    def wrong(strata: np.ndarray, *_: object) -> Pairs:  # type: ignore[type-arg]
+    def wrong(strata: np.ndarray, *_: object) -> HouseholdPairs:  # type: ignore[type-arg]
         partner = np.full(len(strata), -1)
         partner[[0, -1]] = len(strata) - 1, 0
-        return Pairs(partner, np.zeros(len(strata), dtype=np.int64))
+        return HouseholdPairs(partner, np.zeros(len(strata), dtype=np.int64))
 
     monkeypatch.setattr(targeted, "pair_up", wrong)
     out = tmp_path / "out.parquet"

@@ -37,7 +37,7 @@ from safemargin.guarantees.swap_loss import (
     swap_epsilon,
     tightness,
 )
-from safemargin.swap.permutation import LARGE, Cells, derange, strata, swap
+from safemargin.swap.permutation import LARGE, StratumCells, derange, strata, swap
 from swap_truth import EXACT, RATES, TABLE_2, TABLE_2_LARGEST, TABLE_5
 
 RARE = 1e-7
@@ -178,9 +178,9 @@ def test_path_between_tables_moves_as_many_as_they_are_apart(margins: tuple[tupl
         path(((0, 0),), ((0, 1),))
 
 
-def counted(stratum_of: list[int], swapped: list[int], counts: list[int] | None = None) -> Cells:
+def counted(stratum_of: list[int], swapped: list[int], counts: list[int] | None = None) -> StratumCells:
     n = len(swapped)
-    return Cells(*(np.array(each, dtype=np.int64) for each in (stratum_of, swapped, counts or [1] * n)))
+    return StratumCells(*(np.array(each, dtype=np.int64) for each in (stratum_of, swapped, counts or [1] * n)))
 
 
 def test_strata() -> None:
@@ -239,7 +239,7 @@ def test_draws_follow_the_exact_law() -> None:
     """200,000 strata of four records at a rate of 0.3: seven tables."""
     number, rate = 200_000, Fraction(3, 10)
     held, swapped = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])
-    cells = Cells(np.repeat(np.arange(number), 4), np.tile(swapped, number), np.ones(4 * number, dtype=np.int64))
+    cells = StratumCells(np.repeat(np.arange(number), 4), np.tile(swapped, number), np.ones(4 * number, dtype=np.int64))
     found = swap(cells, rate)
     after = cells.swapped.copy()
     after[found.cell] = found.swapped

@@ -15,13 +15,13 @@ from safemargin.core.randomness import numpy_generator
 from safemargin.samplers.gaussian import vector_gaussian as gaussian
 from safemargin.topdown import whole as rounding
 from safemargin.topdown.attributes import Attributes, Grouping, Query
-from safemargin.topdown.design import MOST, Design, Limit, Measured, check_truth, limits
-from safemargin.topdown.family import Family, Forms
+from safemargin.topdown.design import MOST, AreaLimit, Design, Measured, check_truth, limits
+from safemargin.topdown.family import AreaFamily, Forms
 from safemargin.topdown.guarantee import summary
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.measure import measure
 from safemargin.topdown.nonnegative import Infeasible, nonnegative
-from safemargin.topdown.reach import Reach, reach
+from safemargin.topdown.reach import ReachableCounts, reach
 from safemargin.topdown.settle import settle
 from safemargin.topdown.spine import build_spine
 from safemargin.topdown.tidy import all_reach
@@ -260,7 +260,7 @@ def test_whole_tables_keep_everything(seed: int) -> None:
     counts = spine.counts(counts[-1] * (np.arange(12) != 5))  # nobody is (f, old, rent)
     tenure = KINDS.query("tenure")
     held = KINDS.margin(counts[-1], tenure)
-    bound = Limit(tenure, np.minimum(held, 1), np.where(held == 0, 0, MOST))
+    bound = AreaLimit(tenure, np.minimum(held, 1), np.where(held == 0, 0, MOST))
     exact = ((0, "total"), (1, "sex"))
     design = designed(spine, exact, bounds=((3, bound),), impossible=[5], passes=("sex*tenure", "detailed"))
     measured = rounded_noise(design, counts, seed)
@@ -287,7 +287,7 @@ def test_totals_and_bounds_that_cross_never_leave_parts_without_a_solution(seed:
     counts = people(spine, seed, mean=1.0)
     some = numpy_generator(seed).random((len(spine.names[-1]), 3)) < 0.5
     counts = spine.counts(counts[-1] * some[:, KINDS.groups(kinds, DETAILED)])
-    bound = Limit(kinds, np.zeros(some.shape, dtype=np.int64), np.where(some, MOST, 0))
+    bound = AreaLimit(kinds, np.zeros(some.shape, dtype=np.int64), np.where(some, MOST, 0))
     exact = ((0, "total"), (3, "total"))
     design = designed(spine, exact, rho=Fraction(1, 50), bounds=((3, bound),), passes=("age", "detailed"))
     measured = rounded_noise(design, counts, seed)
@@ -310,8 +310,8 @@ def test_reach_is_what_parts_attain(seed: int) -> None:
     most = np.minimum(least + random.integers(0, 2, (2, 1)), high.sum(axis=1)[:, None])
     top = high.sum(axis=0)[None, :] - random.integers(0, 2, (1, 3))
     cell = Query((1,))
-    parts = [Limit(cell, low, high), Limit(Query(()), least, most)]
-    above = [Limit(cell, np.zeros((1, 3), dtype=np.int64), top)]
+    parts = [AreaLimit(cell, low, high), AreaLimit(Query(()), least, most)]
+    above = [AreaLimit(cell, np.zeros((1, 3), dtype=np.int64), top)]
     attained = {
         tuple(map(sum, zip(*pair, strict=True)))
         for pair in product(
@@ -335,7 +335,7 @@ def test_reach_is_what_parts_attain(seed: int) -> None:
     assert attained == allowed
 
 
-def _holds(found: Reach, cells: IntArray) -> bool:
+def _holds(found: ReachableCounts, cells: IntArray) -> bool:
     sums = found.sets @ cells
     return bool((sums >= found.low[0]).all() and (sums <= found.high[0]).all())
 
@@ -357,7 +357,7 @@ def test_tables_agree_with_what_was_published_before() -> None:
     spine = uneven_spine(4)
     counts = people(spine, 4)
     first = settled(designed(spine), rounded_noise(designed(spine), counts, 1))
-    earlier = tuple((level, Limit(SEX_AGE, kept, kept)) for level, kept in enumerate(map(_sex_age, first)))
+    earlier = tuple((level, AreaLimit(SEX_AGE, kept, kept)) for level, kept in enumerate(map(_sex_age, first)))
     design = designed(spine, earlier=earlier, passes=("sex*age", "detailed"))
     second = settled(design, rounded_noise(design, counts, 2))
     for one, other in zip(first, second, strict=True):
@@ -412,12 +412,12 @@ def test_large_counts_lose_no_people(scale: int, exact: tuple[tuple[int, str], .
 def test_constraints_that_contradict_each_other_are_named() -> None:
     spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
     counts = spine.counts(np.ones((2, 12), dtype=np.int64))
-    crowded = Limit(TOTAL, np.array([[20], [20]]), np.array([[MOST], [MOST]]))
+    crowded = AreaLimit(TOTAL, np.array([[20], [20]]), np.array([[MOST], [MOST]]))
     design = designed(spine, bounds=((1, crowded),))
     with pytest.raises(InputError, match="land 'land': all people: at least 40 and at most 24"):
         limits(design, exact_counts(design, counts))
     sex = KINDS.query("sex")
-    few = Limit(sex, np.zeros((2, 2), dtype=np.int64), np.array([[3, 3], [MOST, MOST]]))
+    few = AreaLimit(sex, np.zeros((2, 2), dtype=np.int64), np.array([[3, 3], [MOST, MOST]]))
     design = designed(spine, exact=((0, "total"), (1, "total")), bounds=((1, few),))
     with pytest.raises(InputError, match="town 'a': all people: at least 12 and at most 6 .*its sex counts"):
         limits(design, exact_counts(design, counts))
@@ -426,7 +426,7 @@ def test_constraints_that_contradict_each_other_are_named() -> None:
 def test_bounds_that_are_not_true_of_the_data_are_refused() -> None:
     spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
     counts = spine.counts(np.ones((2, 12), dtype=np.int64))
-    wrong = Limit(TOTAL, np.array([[0], [0]]), np.array([[MOST], [11]]))
+    wrong = AreaLimit(TOTAL, np.array([[0], [0]]), np.array([[MOST], [11]]))
     design = designed(spine, bounds=((1, wrong),))
     with pytest.raises(InputError, match="bounds: town 'b': all people: the data do not lie in 0 to 11"):
         check_truth(design, counts)
@@ -435,7 +435,7 @@ def test_bounds_that_are_not_true_of_the_data_are_refused() -> None:
         check_truth(design, counts)
 
 
-def small_family(seed: int) -> Family:
+def small_family(seed: int) -> AreaFamily:
     """Two parts of an area with the counts of sex and tenure, and known totals."""
     random = numpy_generator(seed)
     kinds = Attributes(("sex", "tenure"), (("f", "m"), ("own", "rent")))
@@ -444,7 +444,9 @@ def small_family(seed: int) -> Family:
     target = true + random.normal(0, 1.5, true.shape)
     forms = Forms(kinds, kinds.detailed)
     weights = {kinds.detailed: np.ones((2, 4))}
-    return forms.family(true.sum(axis=0), [Limit(Query(()), totals, totals)], None, np.zeros(4, bool), target, weights)
+    return forms.family(
+        true.sum(axis=0), [AreaLimit(Query(()), totals, totals)], None, np.zeros(4, bool), target, weights
+    )
 
 
 @pytest.mark.parametrize("many", [0, 20_000], ids=["interior points", "simplex"])
@@ -489,7 +491,7 @@ def test_leaving_out_what_must_be_zero_changes_nothing(seed: int) -> None:
     totals = true.sum(axis=1, keepdims=True)
     weights = {DETAILED: np.ones((3, 12)), SEX_AGE: np.full((3, 6), 5.0)}
     family = Forms(KINDS, DETAILED).family(
-        true.sum(axis=0), [Limit(TOTAL, totals, totals)], None, np.zeros(12, dtype=bool), target, weights
+        true.sum(axis=0), [AreaLimit(TOTAL, totals, totals)], None, np.zeros(12, dtype=bool), target, weights
     )
     gone = np.tile(true.sum(axis=0) == 0, 3)
     assert nonnegative(family)[~gone] == pytest.approx(nonnegative(family.without(gone)), abs=1e-5)

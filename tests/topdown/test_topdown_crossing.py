@@ -13,7 +13,7 @@ from safemargin.core.errors import InputError, TooLargeError
 from safemargin.core.randomness import numpy_generator
 from safemargin.topdown import whole
 from safemargin.topdown.attributes import Attributes
-from safemargin.topdown.design import Design, Limit, Measured, limits
+from safemargin.topdown.design import AreaLimit, Design, Measured, limits
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.settle import settle
 from safemargin.topdown.spine import build_spine
@@ -85,7 +85,7 @@ def test_no_tables_are_refused_and_none_invented(start: int) -> None:
                 said = FOUR.counts(EVERY[random.integers(len(EVERY))])[level]
                 values = kinds.margin(said, kinds.query(title))
                 loose = random.integers(0, 2, values.shape) * int(random.integers(2))
-                earlier.append((level, Limit(kinds.query(title), np.maximum(values - loose, 0), values + loose)))
+                earlier.append((level, AreaLimit(kinds.query(title), np.maximum(values - loose, 0), values + loose)))
         design = designed(
             FOUR, earlier=tuple(earlier), rho=Fraction(1, 9), kinds=kinds, split={"total": "1/2", "detailed": "1/2"}
         )

@@ -17,7 +17,7 @@ import pytest
 from cases import margin, rolls, town
 from commands import Run, in_process
 from safemargin.bounds.bound import bound
-from safemargin.bounds.certificate import Source, digest, source_of
+from safemargin.bounds.certificate import SourceFile, digest, source_of
 from safemargin.bounds.proof import certificate
 from safemargin.bounds.verification import Verification
 from safemargin.core.errors import InputError
@@ -75,7 +75,7 @@ def write(table: PublishedTable, path: Path) -> Path:
     return path
 
 
-def read(path: Path, source: Source) -> PublishedTable:
+def read(path: Path, source: SourceFile) -> PublishedTable:
     return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)
 
 

@@ -9,7 +9,7 @@ import pytest
 from safemargin.core.errors import InputError
 from safemargin.voting.axioms import failing
 from safemargin.voting.ballots import rankings
-from safemargin.voting.belief import Belief, Box, from_counts, polled, uniform
+from safemargin.voting.belief import Belief, ShareBox, from_counts, polled, uniform
 from safemargin.voting.boxes import worst_in
 from safemargin.voting.crossings import hyperplanes
 from safemargin.voting.election import Election
@@ -156,7 +156,7 @@ def test_beliefs_from_polls_and_intervals(tmp_path: Path) -> None:
 
 def test_the_worst_of_intervals_for_counts_is_exact() -> None:
     low, high = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)), (Fraction(2, 5), Fraction(2, 5), Fraction(4, 5))
-    box = Box(((0, 1, 2), (1, 0, 2), (2, 0, 1)), low, high)
+    box = ShareBox(((0, 1, 2), (1, 0, 2), (2, 0, 1)), low, high)
     rule = rule_named("plurality", 3)
     start = Election(rule, 30, Belief(box.votes, (Fraction(1, 3),) * 3))
     found = worst_in(box, start, "histogram", 0.0)

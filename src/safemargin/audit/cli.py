@@ -11,7 +11,7 @@ from safemargin.audit.audit import audit as run_audit
 from safemargin.audit.findings import Findings
 from safemargin.audit.manifest import read_manifest, read_promises
 from safemargin.audit.report import findings_document, show_findings
-from safemargin.bounds.certificate import Source
+from safemargin.bounds.certificate import SourceFile
 from safemargin.bounds.cli import Ask, export_cells
 from safemargin.bounds.proof import certificate as run_proof
 from safemargin.bounds.sources import sources_of
@@ -111,7 +111,7 @@ def _attack(release: Publication, onlooker: Onlooker, slack: int, effort: Ask) -
 
 
 def _prove(
-    path: Path, tables: tuple[PublishedTable, ...], findings: Findings, sources: Sequence[Source], slack: int
+    path: Path, tables: tuple[PublishedTable, ...], findings: Findings, sources: Sequence[SourceFile], slack: int
 ) -> None:
     """Write a proof of every interval."""
     with progress_bar("proving") as progress:

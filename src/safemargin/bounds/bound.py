@@ -8,7 +8,7 @@ import numpy as np
 from safemargin.bounds import closed
 from safemargin.bounds.asked import cells_asked, known_axes, people_of, targets_of
 from safemargin.bounds.conflict import explained
-from safemargin.bounds.exposure import Cells, Exposure
+from safemargin.bounds.exposure import Exposure, TargetCells
 from safemargin.bounds.fiber_values import Fiber
 from safemargin.bounds.membership import complete
 from safemargin.bounds.possible import MOST_TO_GLANCE, glance
@@ -152,7 +152,7 @@ def _in_closed_form(
         lower = upper = np.array([complete_total(tables[0], {})], dtype=np.int64)
         codes = np.zeros((1, 0), dtype=np.int64)
     return Exposure(
-        cells=Cells(wanted, categories, codes),
+        cells=TargetCells(wanted, categories, codes),
         options=tables[0].options,
         people=None,
         lower=lower,

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file that a certificate speaks about, and how it is read."""
 
     name: str
@@ -76,14 +76,14 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class IntervalCertificate:
     """All claims, about files that are named with their hashes.
 
     Variables are numbered `profile * free + option`, rows as the files give them in the order of `sources`. A table
     holds its counts other than zero by variable.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[SourceFile, ...]
     axes: tuple[str, ...]
     categories: tuple[tuple[str, ...], ...]
     options: tuple[str, ...]
@@ -123,9 +123,9 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def parse(document: Mapping[str, Any]) -> Certificate:
+def parse(document: Mapping[str, Any]) -> IntervalCertificate:
     """The certificate in a document; an error names what is missing or of the wrong kind."""
-    return Certificate(
+    return IntervalCertificate(
         sources=_list(document, "files", _source),
         axes=_list(document, "axes", _text),
         categories=_list(document, "categories", lambda names: tuple(_text(name) for name in _items(names))),
@@ -140,7 +140,7 @@ def parse(document: Mapping[str, Any]) -> Certificate:
     )
 
 
-def _source_document(source: Source) -> Document:
+def _source_document(source: SourceFile) -> Document:
     return {
         "name": source.name,
         "role": source.role,
@@ -178,10 +178,10 @@ def _end_document(end: End) -> Document:
     return found
 
 
-def _source(value: object) -> Source:
+def _source(value: object) -> SourceFile:
     entry = _mapping(value)
     by = entry.get("by")
-    source = Source(
+    source = SourceFile(
         name=_get(entry, "name", _text),
         role=_get(entry, "role", _text),
         sha256=_get(entry, "sha256", _text),
@@ -303,9 +303,9 @@ def _count(value: object) -> int:
     return number
 
 
-def source_of(path: Path, role: str, **reading: Any) -> Source:
-    """How a certificate names a file; `reading` are the fields of `Source` that say how it is read."""
-    return Source(path.name, role, file_hash(path), **reading)
+def source_of(path: Path, role: str, **reading: Any) -> SourceFile:
+    """How a certificate names a file; `reading` are the fields of `SourceFile` that say how it is read."""
+    return SourceFile(path.name, role, file_hash(path), **reading)
 
 
 def file_hash(path: Path) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.bounds.certificate import KIND, ROLES, SEARCH, Certificate, Claim, Dual, End
+from safemargin.bounds.certificate import KIND, ROLES, SEARCH, Claim, Dual, End, IntervalCertificate
 from safemargin.bounds.check_verdicts import Fault, check_verdicts
 from safemargin.bounds.system import System, system
 from safemargin.bounds.verification import Verification
@@ -20,7 +20,7 @@ SAFE = 2**62
 
 
 def check(
-    stated: Certificate, tables: Sequence[tuple[str, PublishedTable]], unchecked: tuple[str, ...] = ()
+    stated: IntervalCertificate, tables: Sequence[tuple[str, PublishedTable]], unchecked: tuple[str, ...] = ()
 ) -> Verification:
     """Check every claim of a certificate against its files, each read and with its role."""
     by_role = {role: tuple(table for mine, table in tables if mine == role) for role in ROLES}
@@ -66,7 +66,7 @@ class Functional:
 class Checker:
     """The rows of the files, the tables of the certificate, and the arithmetic."""
 
-    def __init__(self, known: System, stated: Certificate) -> None:
+    def __init__(self, known: System, stated: IntervalCertificate) -> None:
         self.known, self.stated, self.rows = known, stated, known.rows
         self.tables = [self._table(number, dict(table)) for number, table in enumerate(stated.tables)]
         limited = (known.upper < UNBOUNDED).astype(np.int64)

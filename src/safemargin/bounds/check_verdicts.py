@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from safemargin.bounds.certificate import VERDICT_RULE, Certificate
+from safemargin.bounds.certificate import VERDICT_RULE, IntervalCertificate
 from safemargin.bounds.system import System, complete_total
 from safemargin.core import UNBOUNDED, VERDICTS, InputError, IntArray, Limits, PublishedTable, Target
 
@@ -13,7 +13,9 @@ class Fault(Exception):
     """A claim that does not hold, in words."""
 
 
-def check_verdicts(known: System, stated: Certificate, by_role: Mapping[str, tuple[PublishedTable, ...]]) -> None:
+def check_verdicts(
+    known: System, stated: IntervalCertificate, by_role: Mapping[str, tuple[PublishedTable, ...]]
+) -> None:
     """Raise a fault unless the rule is ours and the counts are right."""
     verdict = stated.verdict or {}
     if verdict.get("rule") != VERDICT_RULE:

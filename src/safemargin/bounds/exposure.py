@@ -12,7 +12,7 @@ METHODS = ("closed form", "propagation", "witness", "linear program", "integer p
 
 
 @dataclass(frozen=True)
-class Cells:
+class TargetCells:
     """The cells a question is about: rows of codes into the categories of each axis."""
 
     axes: tuple[str, ...]
@@ -36,7 +36,7 @@ class Exposure:
     tells about all possible tables, if it was asked for.
     """
 
-    cells: Cells
+    cells: TargetCells
     options: tuple[str, ...]
     people: IntArray | None
     lower: IntArray

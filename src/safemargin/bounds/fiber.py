@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.fiber_count import LONG_SEARCH, SEARCH_PER_TABLE, Count, count_tables
-from safemargin.bounds.fiber_form import Form, parts, rank, row_ranges, standard
+from safemargin.bounds.fiber_form import FiberForm, parts, rank, row_ranges, standard
 from safemargin.bounds.fiber_sample import chain, reach, sample
-from safemargin.bounds.fiber_search import Search
+from safemargin.bounds.fiber_search import FiberSearch
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System
 from safemargin.core import UNBOUNDED, BoolArray, ContradictionError, FloatArray, IntArray, TooLargeError
@@ -136,7 +136,7 @@ def _chunks(known: System, limit: int) -> Iterator[IntArray]:
         yield from _products(form, [*fixed, (pieces[-1][0], last)] if pieces else [])
 
 
-def _products(form: Form, pieces: Sequence[tuple[IntArray, IntArray]]) -> Iterator[IntArray]:
+def _products(form: FiberForm, pieces: Sequence[tuple[IntArray, IntArray]]) -> Iterator[IntArray]:
     """Every combination of solutions of the pieces."""
     sizes = [len(values) for _, values in pieces]
     total = int(np.prod(sizes, dtype=object)) if sizes else 1
@@ -149,9 +149,9 @@ def _products(form: Form, pieces: Sequence[tuple[IntArray, IntArray]]) -> Iterat
         yield form.tables(whole)
 
 
-def _solutions(piece: Form, limit: int) -> Iterator[IntArray]:
+def _solutions(piece: FiberForm, limit: int) -> Iterator[IntArray]:
     """Solutions of one connected piece, many rows at a time."""
-    search, found = Search(piece), 0
+    search, found = FiberSearch(piece), 0
     for bar in search.bars(max(LONG_SEARCH, SEARCH_PER_TABLE * limit)):
         found += int(bar.count.sum())
         if found > limit:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from safemargin.bounds.exposure import Cells
+from safemargin.bounds.exposure import TargetCells
 from safemargin.bounds.fiber_values import Drawn, Fiber
 from safemargin.core import IntArray, Onlooker
 
@@ -11,7 +11,7 @@ from safemargin.core import IntArray, Onlooker
 class Possible:
     """A fiber, seen through the cells that were asked about."""
 
-    cells: Cells
+    cells: TargetCells
     options: tuple[str, ...]
     people: IntArray | None
     onlooker: Onlooker

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from safemargin.bounds.fiber_form import Form, parts, standard
-from safemargin.bounds.fiber_search import Search
+from safemargin.bounds.fiber_form import FiberForm, parts, standard
+from safemargin.bounds.fiber_search import FiberSearch
 from safemargin.bounds.fiber_states import count_by_grid, count_by_states
 from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.system import System
@@ -83,7 +83,7 @@ def _portion(progress: Progress, place: int, pieces: int) -> Report:
     return report
 
 
-def _count_piece(form: Form, limit: int, patient: bool, report: Report) -> Count:
+def _count_piece(form: FiberForm, limit: int, patient: bool, report: Report) -> Count:
     """Number of solutions of one connected piece: every way with little effort, then, if `patient`, with more."""
     if not form.matrix.shape[0]:
         return Count(prod((form.room + 1).tolist()), True, UNTIED)
@@ -121,11 +121,11 @@ def _first(ways: list[Way]) -> Count | None:
     return None
 
 
-def _by_search(form: Form, limit: int, work: int, report: Report) -> Count:
+def _by_search(form: FiberForm, limit: int, work: int, report: Report) -> Count:
     """By listing, as far as `limit` and `work` allow."""
     found = 0
     try:
-        search = Search(form)
+        search = FiberSearch(form)
         for bar in search.bars(work):
             found += int(bar.count.sum())
             report(search.work / work)

@@ -19,7 +19,7 @@ Rows = tuple[sparse.csr_array, IntArray, IntArray]
 
 
 @dataclass(frozen=True)
-class Form:
+class FiberForm:
     """Unknowns `z` with `matrix @ z = total` and `0 <= z <= room`.
 
     The first ones are the variables of a system that are not fixed, at `loose`, counted from `base`; behind them stands
@@ -59,7 +59,7 @@ def row_ranges(known: System) -> Rows:
     return matrix, np.r_[known.lower, nothing], np.r_[known.upper, known.people]
 
 
-def standard(known: System) -> Form:
+def standard(known: System) -> FiberForm:
     """The open part of a system; raises if propagation finds a contradiction or nothing limits some count."""
     low, high = propagate(known)
     high[_untold(known, high)] = 0
@@ -79,7 +79,7 @@ def standard(known: System) -> Form:
     ones = np.ones(len(ranged), dtype=np.int64)
     slack = sparse.csr_array((ones, (ranged, np.arange(len(ranged)))), shape=(len(lower), len(ranged)))
     whole = sparse.csr_array(sparse.hstack([part, slack]))
-    return Form(whole, upper, np.r_[room, (upper - lower)[ranged]], loose, low)
+    return FiberForm(whole, upper, np.r_[room, (upper - lower)[ranged]], loose, low)
 
 
 def _untold(known: System, high: IntArray) -> IntArray:
@@ -108,7 +108,7 @@ def _distinct(matrix: sparse.csr_array, lower: IntArray, upper: IntArray, chosen
     return matrix[keep], lower[keep], upper[keep]
 
 
-def parts(form: Form) -> Iterator[tuple[IntArray, Form]]:
+def parts(form: FiberForm) -> Iterator[tuple[IntArray, FiberForm]]:
     """Sets of unknowns that share no equation, each with its own form (whose `loose` are places in `form`)."""
     rows, count = form.matrix.shape
     if not count:
@@ -121,7 +121,7 @@ def parts(form: Form) -> Iterator[tuple[IntArray, Form]]:
         equations = np.flatnonzero(label[:rows] == mark)
         matrix = sparse.csr_array(form.matrix[equations][:, mine])
         zeros = np.zeros(count, dtype=np.int64)
-        yield mine, Form(matrix, form.total[equations], form.room[mine], mine, zeros)
+        yield mine, FiberForm(matrix, form.total[equations], form.room[mine], mine, zeros)
 
 
 @dataclass(frozen=True)

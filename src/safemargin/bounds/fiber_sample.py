@@ -14,7 +14,7 @@ from math import gcd
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.fiber_form import Echelon, Form, eliminate, standard
+from safemargin.bounds.fiber_form import Echelon, FiberForm, eliminate, standard
 from safemargin.bounds.system import System
 from safemargin.core import UNBOUNDED, Generator, InputError, IntArray
 
@@ -91,7 +91,7 @@ def reach(known: System, start: IntArray, generator: Generator) -> int:
 class _Chain:
     """The open counts, what the ranges leave over and, last, who is left of each profile."""
 
-    def __init__(self, known: System, form: Form, start: IntArray, weighted: bool) -> None:
+    def __init__(self, known: System, form: FiberForm, start: IntArray, weighted: bool) -> None:
         count = len(form.loose)
         follows = [sparse.eye_array(count, dtype=np.int64), -(form.matrix[:, count:].T @ form.matrix[:, :count])]
         values, room = [form.values(start)], [form.room]
@@ -161,7 +161,7 @@ def gathered(steps: Iterable[tuple[int, int]]) -> Move:
 Draw = Callable[[Generator], Move]
 
 
-def _kinds(form: Form, generator: Generator) -> list[Draw]:
+def _kinds(form: FiberForm, generator: Generator) -> list[Draw]:
     """Ways to draw a move that keeps every equation: exchanges, circuits, and sums of a basis."""
     count = len(form.loose)
     ranged = np.zeros(form.matrix.shape[0], dtype=bool)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.bounds.fiber_form import Echelon, Form, eliminate
+from safemargin.bounds.fiber_form import Echelon, FiberForm, eliminate
 from safemargin.core import FloatArray, IntArray, TooLargeError
 
 LARGEST_CHUNK, SMALLEST_CHUNK = 20_000, 200
@@ -37,10 +37,10 @@ def steps(count: IntArray) -> IntArray:
     return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
 
 
-class Search:
+class FiberSearch:
     """The solutions of a form, as values of the free unknowns that keep all others whole and within their room."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: FiberForm) -> None:
         if form.matrix.shape[0] * form.matrix.shape[1] > MOST_ENTRIES:
             raise TooLargeError("too many open counts to list tables")
         self.form, self.work = form, 0

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from safemargin.bounds.fiber_form import Form, eliminate, from_residues
+from safemargin.bounds.fiber_form import FiberForm, eliminate, from_residues
 from safemargin.bounds.fiber_search import steps
 from safemargin.core import IntArray, row_keys
 
@@ -14,7 +14,7 @@ WHOLE = 2**62
 MOST_ON_A_GRID = 20_000_000
 
 
-def count_by_states(form: Form, work: int) -> int | None:
+def count_by_states(form: FiberForm, work: int) -> int | None:
     """By walking through the unknowns; partial tables with equal sums in all rows go on together.
 
     None if there are too many different sums to do it with so much `work`.
@@ -124,7 +124,7 @@ def _order(matrix: IntArray, total: IntArray) -> IntArray:
     return order
 
 
-def count_by_grid(form: Form, work: int) -> int | None:
+def count_by_grid(form: FiberForm, work: int) -> int | None:
     """The same on a dense grid of all sums, where one more unknown is one cumulative sum; for rows of zeros and ones.
 
     None if the grid is too large to do it with so much `work`.

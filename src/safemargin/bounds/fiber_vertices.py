@@ -14,7 +14,7 @@ from math import comb, factorial, prod
 
 import numpy as np
 
-from safemargin.bounds.fiber_form import Echelon, Form, eliminate, from_residues
+from safemargin.bounds.fiber_form import Echelon, FiberForm, eliminate, from_residues
 from safemargin.core import BoolArray, FloatArray, IntArray
 
 MOST_DIMENSIONS = 25
@@ -60,7 +60,7 @@ def scattered(count: int, bits: int, salt: int) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-def count_by_vertices(form: Form, most: int) -> int | None:
+def count_by_vertices(form: FiberForm, most: int) -> int | None:
     """The number of solutions; None where the method does not apply or meets more than `most` vertices."""
     try:
         return _count(form, most)
@@ -68,7 +68,7 @@ def count_by_vertices(form: Form, most: int) -> int | None:
         return None
 
 
-def _count(form: Form, most: int) -> int:
+def _count(form: FiberForm, most: int) -> int:
     matrix = form.matrix.toarray()
     largest = max(form.room.max(initial=0), np.abs(form.total).max(initial=0))
     bits = min(FINEST, 60 - int(largest).bit_length())
@@ -85,7 +85,7 @@ def _count(form: Form, most: int) -> int:
     raise _Unfit
 
 
-def _box(form: Form, matrix: IntArray, bits: int, salt: int) -> Box:
+def _box(form: FiberForm, matrix: IntArray, bits: int, salt: int) -> Box:
     count, unit = len(form.room), 2**bits
     push = unit // 8 + scattered(2 * count, bits - 1, salt)
     positive = (matrix >= 0).all(axis=1)
@@ -94,7 +94,7 @@ def _box(form: Form, matrix: IntArray, bits: int, salt: int) -> Box:
     return Box(-push[:count], high, form.room, unit)
 
 
-def _corner(form: Form, box: Box, salt: int) -> FloatArray | None:
+def _corner(form: FiberForm, box: Box, salt: int) -> FloatArray | None:
     """Some vertex, as a solver sees it; None if there is no real solution."""
     ends = box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit)
     bounds = list(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
@@ -109,7 +109,7 @@ def _corner(form: Form, box: Box, salt: int) -> FloatArray | None:
     return np.asarray(found.x)
 
 
-def _vertex(form: Form, matrix: IntArray, box: Box, values: FloatArray) -> Vertex | None:
+def _vertex(form: FiberForm, matrix: IntArray, box: Box, values: FloatArray) -> Vertex | None:
     """The vertex in whole numbers, checked; None if it cannot be told from the solver's values."""
     below, above = values - box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit - values)
     near = np.minimum(below, above)

@@ -7,7 +7,16 @@ import numpy as np
 
 from safemargin.bounds.asked import places_in, targets_of
 from safemargin.bounds.attain import Attained, attain
-from safemargin.bounds.certificate import DUAL, SEARCH, UNLIMITED, VERDICT_RULE, Certificate, Claim, End, Source
+from safemargin.bounds.certificate import (
+    DUAL,
+    SEARCH,
+    UNLIMITED,
+    VERDICT_RULE,
+    Claim,
+    End,
+    IntervalCertificate,
+    SourceFile,
+)
 from safemargin.bounds.duals import DualProgram, Facts, Limit, Shortcuts, goal_of
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.search import Targets
@@ -99,12 +108,12 @@ def certificate(
     tables: Sequence[PublishedTable],
     onlooker: Onlooker,
     exposure: Exposure,
-    sources: Sequence[Source],
+    sources: Sequence[SourceFile],
     *,
     slack: int = 0,
     target: Target | None = None,
     progress: Progress = no_progress,
-) -> Certificate:
+) -> IntervalCertificate:
     """The intervals of `exposure`, as they follow from `tables` and what `onlooker` holds, with all proofs.
 
     `sources` are the files of the tables, rolls and facts, in this order.
@@ -121,7 +130,7 @@ def certificate(
     )
     counts = None if target is None else replace(exposure, fiber=None).tallied(target)  # by the intervals alone
     verdict = {"rule": VERDICT_RULE, "target": asdict(target), "counts": counts} if target else None
-    return Certificate(
+    return IntervalCertificate(
         sources=tuple(sources),
         axes=known.axes,
         categories=known.categories,

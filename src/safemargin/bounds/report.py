@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.bounds.exposure import METHODS, Cells, Exposure
+from safemargin.bounds.exposure import METHODS, Exposure, TargetCells
 from safemargin.bounds.fiber_values import Fiber
 from safemargin.bounds.ranking import ranked
 from safemargin.core import VERDICTS, BoolArray, FloatArray, IntArray, Target
@@ -154,7 +154,7 @@ def _distances(exposure: Exposure, low: FloatArray, high: FloatArray, column: In
     return np.maximum(np.abs(low - share), np.abs(high - share))
 
 
-def _labels(cells: Cells, rows: IntArray) -> list[dict[str, str]]:
+def _labels(cells: TargetCells, rows: IntArray) -> list[dict[str, str]]:
     """The labels of the cells in `rows`."""
     wanted, place = np.unique(rows, return_inverse=True)
     texts = [np.array(names, dtype=object)[cells.codes[wanted, a]].tolist() for a, names in enumerate(cells.categories)]

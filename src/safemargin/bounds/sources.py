@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
-from safemargin.bounds.certificate import Source, source_of
+from safemargin.bounds.certificate import SourceFile, source_of
 from safemargin.core import PublishedTable
 from safemargin.io import axes, read_tidy, skip_rules
 
 
 def sources_of(
     files: list[Path] | None, role: str, count: str, option: str, by: str | None = None, skip: list[str] | None = None
-) -> list[Source]:
+) -> list[SourceFile]:
     """How `files` are read, for a certificate."""
     reading = {"count": count, "option": option, "by": axes(by), "skip": skip_rules(skip)}
     return [source_of(file, role, **reading) for file in files or []]
 
 
-def read_source(path: Path, source: Source) -> PublishedTable:
+def read_source(path: Path, source: SourceFile) -> PublishedTable:
     """A file that a certificate speaks about, as it says."""
     return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)

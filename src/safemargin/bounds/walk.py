@@ -23,7 +23,7 @@ Corner = tuple[tuple[IntArray, ...], int]
 
 
 @dataclass(frozen=True)
-class Reach:
+class WalkReach:
     """A table, and the least and most of every cell in the tables that are one move away from it."""
 
     table: IntArray
@@ -56,7 +56,7 @@ class Walk:
             self._repair(table, WARMTH[turn % len(WARMTH)])
         return None
 
-    def sweeps(self, table: IntArray, count: int, want: IntArray | None = None) -> Iterator[Reach]:
+    def sweeps(self, table: IntArray, count: int, want: IntArray | None = None) -> Iterator[WalkReach]:
         """Move on from `table`, `count` times; where `want` is given, towards higher (1) or lower (-1) counts."""
         current = table.reshape(self.shape).copy()
         wanted = None if want is None else want.reshape(self.shape)
@@ -67,7 +67,7 @@ class Walk:
             for place, sign in corners:
                 most[place] += up if sign > 0 else down
                 least[place] -= down if sign > 0 else up
-            yield Reach(current.ravel(), least.ravel(), most.ravel())
+            yield WalkReach(current.ravel(), least.ravel(), most.ravel())
             step = self._choose(up, down, corners, wanted)
             for place, sign in corners:
                 current[place] += sign * step

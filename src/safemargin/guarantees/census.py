@@ -89,7 +89,7 @@ PRINTED = (
 
 
 @dataclass(frozen=True)
-class Query:
+class CensusQuery:
     """A marginal query: the attributes it distinguishes, and its share of the budget of its level."""
 
     name: str
@@ -98,12 +98,12 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Level:
+class CensusLevel:
     """A level of geography with its share of the budget of the product."""
 
     name: str
     share: Fraction
-    queries: tuple[Query, ...]
+    queries: tuple[CensusQuery, ...]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Product:
     name: str
     unit: str
     scale: Fraction
-    levels: tuple[Level, ...]
+    levels: tuple[CensusLevel, ...]
 
     def __post_init__(self) -> None:
         if self.scale <= 0:
@@ -194,7 +194,7 @@ class Product:
             levels.append(compose(asked, f"{self.name}, {level.name}"))
         return compose(levels, self.name)
 
-    def _find(self, level: str, query: str) -> tuple[Level, Query]:
+    def _find(self, level: str, query: str) -> tuple[CensusLevel, CensusQuery]:
         for area in self.levels:
             for asked in area.queries:
                 if (area.name, asked.name) == (level, query):
@@ -203,7 +203,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class CensusCertificate:
     """What a certificate of a product prints: the whole, per attribute, and within areas of each level.
 
     `epsilon` follows from rho alone, as does the looser `published` one; `by_losses` from the noise of every count.
@@ -218,14 +218,14 @@ class Certificate:
     within: Mapping[str, float]
 
 
-def certificate(product: Product, delta: float = 1e-10) -> Certificate:
+def certificate(product: Product, delta: float = 1e-10) -> CensusCertificate:
     """All epsilons of one product at a delta."""
 
     def epsilon(budget: Fraction) -> float:
         return tight_epsilon(float(budget), delta)
 
     attributes = sorted({name for level in product.levels for query in level.queries for name in query.attributes})
-    return Certificate(
+    return CensusCertificate(
         product,
         delta,
         epsilon(product.rho_squared),
@@ -277,7 +277,7 @@ def census_2020() -> Guarantee:
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedBudget:
     """A budget as it was printed, the epsilon of its rounded rho squared, and the rho squared its epsilon leaves."""
 
     product: str
@@ -289,10 +289,10 @@ class Printed:
     high: float
 
 
-def printed_budgets() -> list[Printed]:
+def printed_budgets() -> list[PrintedBudget]:
     """Table 3 with what rounding leaves open: most printed epsilons come from budgets with more digits."""
     return [
-        Printed(*row, published_epsilon(float(row[2]), PRINTED_DELTA), *printed_interval(row[3], PRINTED_DELTA))
+        PrintedBudget(*row, published_epsilon(float(row[2]), PRINTED_DELTA), *printed_interval(row[3], PRINTED_DELTA))
         for row in PRINTED
     ]
 

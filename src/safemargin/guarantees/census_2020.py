@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from safemargin.core import Guarantee
-from safemargin.guarantees.census import Level, Product, Query, top_down
+from safemargin.guarantees.census import CensusLevel, CensusQuery, Product, top_down
 
 DELTA = 1e-10
 
@@ -26,13 +26,13 @@ QUERIES = {
 LEVELS = ("US", "State", "County", "Tract", "Block_Group", "Block")
 
 
-def _level(name: str, share: Fraction, whole: int, shares: Sequence[int]) -> Level:
+def _level(name: str, share: Fraction, whole: int, shares: Sequence[int]) -> CensusLevel:
     names = list(QUERIES)[len(QUERIES) - len(shares) :]  # the total of the whole is not asked for
     queries = [
-        Query(query, frozenset(QUERIES[query]), Fraction(part, whole))
+        CensusQuery(query, frozenset(QUERIES[query]), Fraction(part, whole))
         for query, part in zip(names, shares, strict=True)
     ]
-    return Level(name, share, tuple(queries))
+    return CensusLevel(name, share, tuple(queries))
 
 
 PERSONS = Product(
@@ -51,8 +51,8 @@ PERSONS = Product(
 
 
 def _units(name: str, levels: Sequence[str], shares: Sequence[Fraction]) -> Product:
-    query = (Query("detailed", frozenset({"occupancy"}), Fraction(1)),)
-    found = tuple(Level(level, share, query) for level, share in zip(levels, shares, strict=True))
+    query = (CensusQuery("detailed", frozenset({"occupancy"}), Fraction(1)),)
+    found = tuple(CensusLevel(level, share, query) for level, share in zip(levels, shares, strict=True))
     return Product(name, "household", Fraction(12343, 3379), found)
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from safemargin.core import Guarantee
-from safemargin.guarantees.census import WITHOUT_BUDGET, Certificate, Printed
+from safemargin.guarantees.census import WITHOUT_BUDGET, CensusCertificate, PrintedBudget
 from safemargin.guarantees.conversion import tight_epsilon
 from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.report import (
@@ -36,13 +36,13 @@ class CensusReport:
     """All that is told: certificates, redistricting data from their configuration, TopDown, products outside it, the
     whole, what swapping would have guaranteed, and budgets as printed."""
 
-    certificates: Sequence[Certificate]
+    certificates: Sequence[CensusCertificate]
     redistricting: Guarantee
     top_down: Guarantee
     others: Sequence[Guarantee]
     whole: Guarantee
     swapping: Sequence[Guarantee]
-    printed: Sequence[Printed]
+    printed: Sequence[PrintedBudget]
     delta: float
 
     @property

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from safemargin.core import InputError, exact_number, parsed
-from safemargin.guarantees.census import Level, Product, Query
+from safemargin.guarantees.census import CensusLevel, CensusQuery, Product
 
 
 def read_product(path: Path) -> Product:
@@ -31,15 +31,15 @@ def read_product(path: Path) -> Product:
         raise InputError(f"{path}: {error}") from None
 
 
-def _level(found: object, attributes: Mapping[str, object], where: str) -> Level:
+def _level(found: object, attributes: Mapping[str, object], where: str) -> CensusLevel:
     entry = _table(found, where)
     queries = []
     for name, share in _table(entry.get("queries", {}), f"{where}.queries").items():
         listed = attributes.get(name)
         if not isinstance(listed, list):
             raise InputError(f"{where}.queries: {name!r} is not among the queries of the file")
-        queries.append(Query(name, frozenset(map(str, listed)), _fraction(share, f"{where}.queries.{name}")))
-    return Level(
+        queries.append(CensusQuery(name, frozenset(map(str, listed)), _fraction(share, f"{where}.queries.{name}")))
+    return CensusLevel(
         _text(entry.get("name"), f"{where}.name"), _fraction(entry.get("share"), f"{where}.share"), tuple(queries)
     )
 

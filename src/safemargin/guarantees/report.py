@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from safemargin.core import Amount, Guarantee, Measure
-from safemargin.guarantees.census import Certificate, Level, Product, Query
+from safemargin.guarantees.census import CensusCertificate, CensusLevel, CensusQuery, Product
 from safemargin.guarantees.comparing import contrast, empty
 from safemargin.guarantees.contrast import Contrast, Standing
 from safemargin.guarantees.conversion import published_epsilon, tight_epsilon
@@ -242,7 +242,7 @@ def show_conversion(console: Console, found: Document) -> None:
         console.print(f"  any rho² from {low:.6g} to {high:.6g} has this epsilon to the digits given")
 
 
-def certificate_document(found: Certificate) -> Document:
+def certificate_document(found: CensusCertificate) -> Document:
     """All figures of one product."""
     product = found.product
     return {
@@ -266,7 +266,7 @@ def certificate_document(found: Certificate) -> Document:
     }
 
 
-def _query_document(product: Product, level: Level, query: Query) -> Document:
+def _query_document(product: Product, level: CensusLevel, query: CensusQuery) -> Document:
     share = level.share * query.share
     return {
         "level": level.name,
@@ -279,7 +279,7 @@ def _query_document(product: Product, level: Level, query: Query) -> Document:
     }
 
 
-def show_certificate(console: Console, found: Certificate) -> None:
+def show_certificate(console: Console, found: CensusCertificate) -> None:
     """The epsilons of one product: the whole, one attribute, and moves inside areas."""
     product = found.product
     console.print(
@@ -300,7 +300,7 @@ def show_certificate(console: Console, found: Certificate) -> None:
         console.print(Text(f"  moved to another {smallest} inside: {within}"))
 
 
-def show_product(console: Console, found: Certificate) -> None:
+def show_product(console: Console, found: CensusCertificate) -> None:
     """The epsilons of one product, and the noise of each of its queries."""
     show_certificate(console, found)
     product = found.product

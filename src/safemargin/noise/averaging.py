@@ -70,7 +70,7 @@ def epsilon_of(variance: float) -> float:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedMeans:
     """How often a simulated mean was right."""
 
     right: int
@@ -95,7 +95,7 @@ class Simulated:
 
 def simulate(
     counts: int, representations: int, variance: float, bound: int, *, samples: int, generator: Generator
-) -> Simulated:
+) -> SimulatedMeans:
     """Means over `representations` that add up `counts` noisy counts in all, with noise of largest entropy.
 
     How often each value occurs among the draws is drawn at once, which has the same law as drawing them one by one.
@@ -105,16 +105,16 @@ def simulate(
     at_least("samples", samples, 1, 10_000_000)
     drawn = generator.multinomial(counts, bounded_law(bound, variance), size=samples)
     sums = drawn @ np.arange(-bound, bound + 1)
-    return Simulated(int((2 * np.abs(sums) < representations).sum()), samples)
+    return SimulatedMeans(int((2 * np.abs(sums) < representations).sum()), samples)
 
 
 def simulate_epsilon(
     counts: int, representations: int, epsilon: float, *, samples: int, generator: Generator
-) -> Simulated:
+) -> SimulatedMeans:
     """The same with two-sided geometric noise, whose sums are differences of negative binomial draws."""
     at_least("k", counts, 1, MOST_COUNTS)
     at_least("t", representations, 1)
     at_least("samples", samples, 1, 10_000_000)
     stop = -math.expm1(-positive("epsilon", epsilon))
     up, down = (generator.negative_binomial(counts, stop, size=samples) for _ in range(2))
-    return Simulated(int((2 * np.abs(up - down) < representations).sum()), samples)
+    return SimulatedMeans(int((2 * np.abs(up - down) < representations).sum()), samples)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Belief:
+class CountBelief:
     """About a cell that prints `printed`: the probability of every count that it can have come from.
 
     `chance` is how likely the number is to be printed, before it is known (None without a prior); `cells` how often a
@@ -39,7 +39,7 @@ class Beliefs:
     `kept` is the probability that the printed number is the true count.
     """
 
-    each: tuple[Belief, ...]
+    each: tuple[CountBelief, ...]
     small: int
     before: float | None = None
     after: float | None = None

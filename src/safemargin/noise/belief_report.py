@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.noise.belief import Belief, Beliefs
+from safemargin.noise.belief import Beliefs, CountBelief
 from safemargin.ui import (
     SCHEMA,
     Document,
@@ -128,7 +128,7 @@ def _grid(found: Beliefs) -> tuple[list[str], list[list[str]]]:
     return columns, [_row(each, found.small, with_cells) for each in found.each]
 
 
-def _row(each: Belief, small: int, with_cells: bool) -> list[str]:
+def _row(each: CountBelief, small: int, with_cells: bool) -> list[str]:
     likely = [count for count, chance in zip(each.counts, each.probabilities, strict=True) if chance > 0]
     return [
         f"{each.printed}",

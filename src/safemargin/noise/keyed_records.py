@@ -18,7 +18,7 @@ AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class KeyedCells:
     """Occupied cells: their categories, records, keys and weights (in millionths, if there are any)."""
 
     axes: tuple[str, ...]
@@ -49,7 +49,7 @@ def read_cells(
     form: KeyForm = DECIMAL,
     hashed: Hash | None = None,
     progress: Progress = no_progress,
-) -> Cells:
+) -> KeyedCells:
     """The cells of a file of records: keys are in a column, written as `form` says, or `hashed` makes them from ids."""
     source = open_source(path)
     if not isinstance(source, DuckSource):
@@ -66,7 +66,7 @@ def read_cells(
             form, keys = HASHED, _hashed(database, source, columns, hashed, len(counts), progress)
     for place, name in enumerate(columns.axes):
         check_labels(path, name, len({row[place] for row in labels}))
-    return Cells(columns.axes, labels, counts, keys, form, weights)
+    return KeyedCells(columns.axes, labels, counts, keys, form, weights)
 
 
 def _names(columns: Columns) -> tuple[str | None, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from safemargin.core import InputError
-from safemargin.noise.belief import Belief, Beliefs
+from safemargin.noise.belief import Beliefs, CountBelief
 from safemargin.samplers.ptable import PTable
 
 
@@ -44,7 +44,7 @@ def posterior(
             continue
         chances = tuple(value / total for value in joint.values())
         chance = None if weights is None else total
-        found.append(Belief(number, tuple(joint), chances, chance, seen.get(number, 0)))
+        found.append(CountBelief(number, tuple(joint), chances, chance, seen.get(number, 0)))
     if weights is None:
         return Beliefs(tuple(found), small)
     return Beliefs(tuple(found), small, max(weights.values()), *_overall(table, weights))

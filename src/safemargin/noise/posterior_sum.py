@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.noise.belief import Belief, Beliefs
+from safemargin.noise.belief import Beliefs, CountBelief
 from safemargin.samplers.ptable import PTable
 
 UNIT = 2**60
@@ -65,10 +65,10 @@ def posterior_of_sum(
     return Beliefs(tuple(map(_belief, (*parts, total), found)), small)
 
 
-def _belief(printed: int, weights: Mapping[int, float]) -> Belief:
+def _belief(printed: int, weights: Mapping[int, float]) -> CountBelief:
     whole = math.fsum(weights.values())
     counts = tuple(sorted(weights))
-    return Belief(printed, counts, tuple(weights[count] / whole for count in counts))
+    return CountBelief(printed, counts, tuple(weights[count] / whole for count in counts))
 
 
 def _guesses(table: PTable, printed: int, prior: Mapping[int, float] | None) -> list[Guess]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from safemargin.bounds.bound import bound
-from safemargin.bounds.certificate import Source, source_of
+from safemargin.bounds.certificate import SourceFile, source_of
 from safemargin.bounds.proof import certificate
 from safemargin.core import Onlooker, PublishedTable, Table, as_published, printed
 from safemargin.io import WRITERS, file_name, read_tidy, rows_of
@@ -65,7 +65,7 @@ class _Desk:
         self.folder, self.orders = folder, orders
         self.files: dict[str, bytes] = {}
 
-    def write(self, role: str, table: PublishedTable) -> Source:
+    def write(self, role: str, table: PublishedTable) -> SourceFile:
         """A table as a file, and how a certificate names it."""
         stem = file_name(table.name)
         while f"{stem}.csv".lower() in {name.lower() for name in self.files}:
@@ -76,7 +76,7 @@ class _Desk:
         path.write_bytes(self.files[name])
         return source_of(path, role, count="people" if role == "roll" else "count")
 
-    def prove(self, sources: Sequence[Source], target: tuple[str, ...], plan: Plan) -> dict[str, object]:
+    def prove(self, sources: Sequence[SourceFile], target: tuple[str, ...], plan: Plan) -> dict[str, object]:
         """The intervals of all cells over `target`, with their proofs."""
         read = [(each.role, read_tidy(self.folder / each.name, count=each.count)) for each in sources]
         tables = tuple(table for role, table in read if role == "table")

@@ -18,7 +18,7 @@ from safemargin.samplers.ptable import PTable
 
 
 @dataclass(frozen=True)
-class Reading:
+class CountPrivacy:
     """A count and one more person: numbers that only one of them becomes have probability `delta`; all others differ
     by a factor of at most `exp(epsilon)`."""
 
@@ -27,7 +27,7 @@ class Reading:
     delta: Fraction
 
 
-def readings(table: PTable) -> tuple[Reading, ...]:
+def readings(table: PTable) -> tuple[CountPrivacy, ...]:
     """Every pair of neighbouring counts, from 0 and 1 up to where rows repeat; equal pairs once."""
     pairs = []
     for count in _different(table):
@@ -36,7 +36,7 @@ def readings(table: PTable) -> tuple[Reading, ...]:
         ratios = [here[x] / there[x] for x in common]
         epsilon = max((abs(math.log(ratio)) for ratio in ratios), default=0.0)
         outside = (sum((p for x, p in law.items() if x not in common), Fraction(0)) for law in (here, there))
-        pairs.append(Reading(count, epsilon, max(outside)))
+        pairs.append(CountPrivacy(count, epsilon, max(outside)))
     return tuple(pairs)
 
 
@@ -94,7 +94,7 @@ def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
     return Guarantee("cell key", statement, change=ONE_PERSON, measure=Measure.NONE)
 
 
-def _from(table: PTable, first: int) -> list[Reading]:
+def _from(table: PTable, first: int) -> list[CountPrivacy]:
     pairs = readings(table)
     return [reading for reading in pairs if reading.count >= first] or [pairs[-1]]
 

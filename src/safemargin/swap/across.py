@@ -9,7 +9,7 @@ import numpy as np
 
 from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, Progress, counts, no_progress
 from safemargin.swap.crossing import rates, swap_across
-from safemargin.swap.permutation import Cells
+from safemargin.swap.permutation import StratumCells
 from safemargin.swap.reading import opened, steps
 from safemargin.swap.simulated import Simulated, beside
 from safemargin.swap.tables import Roles, Run
@@ -51,7 +51,7 @@ def swap_across_file(
         say()
         crossing = swap_across(cells, wide, rate, alpha)
         say()
-        changed = run.apply(Cells(wide, cells.swapped, cells.counts), ids, crossing.exchange)
+        changed = run.apply(StratumCells(wide, cells.swapped, cells.counts), ids, crossing.exchange)
         run.check()
         say()
         errors = run.errors_by_area()
@@ -104,7 +104,7 @@ def guarantee(roles: Roles, loose: Sequence[str], unit: str, rate: Fraction, alp
     )
 
 
-def _by_stratum(run: Run, first: int) -> tuple[Cells, IntArray, IntArray]:
+def _by_stratum(run: Run, first: int) -> tuple[StratumCells, IntArray, IntArray]:
     """Cells in order of wide strata and of the strata in them, which the loose columns from the `first` held one make;
     the wide stratum of each, and its row in the database."""
     cells, ids = run.cells()
@@ -115,4 +115,4 @@ def _by_stratum(run: Run, first: int) -> tuple[Cells, IntArray, IntArray]:
     kind[np.asarray(found["id"], dtype=np.int64)] = found["kind"]
     stratum = cells.stratum * (int(kind.max()) + 1) + kind[ids]
     order = np.argsort(stratum, kind="stable")
-    return Cells(stratum[order], cells.swapped[order], cells.counts[order]), cells.stratum[order], ids[order]
+    return StratumCells(stratum[order], cells.swapped[order], cells.counts[order]), cells.stratum[order], ids[order]

@@ -11,11 +11,11 @@ from fractions import Fraction
 import numpy as np
 
 from safemargin.core import InputError, IntArray
-from safemargin.swap.permutation import Cells, Exchange, swap
+from safemargin.swap.permutation import Exchange, StratumCells, swap
 
 
 @dataclass(frozen=True)
-class Crossing:
+class CrossExchange:
     """The whole exchange, and how many of its records were selected to leave their stratum."""
 
     exchange: Exchange
@@ -36,18 +36,18 @@ def rates(rate: Fraction, alpha: Fraction) -> tuple[Fraction, Fraction]:
     return across, (rate - across) / (1 - across)
 
 
-def swap_across(cells: Cells, wide: IntArray, rate: Fraction, alpha: Fraction) -> Crossing:
+def swap_across(cells: StratumCells, wide: IntArray, rate: Fraction, alpha: Fraction) -> CrossExchange:
     """Exchange across strata first, then within them among all other records. `wide` strata are unions of strata."""
     if len(wide) != len(cells.stratum) or (np.diff(wide) < 0).any():
         raise InputError("cells: must be ordered by wide strata too")
     leaving, within = rates(rate, alpha)
-    far = swap(Cells(wide, cells.swapped, cells.counts), leaving)
+    far = swap(StratumCells(wide, cells.swapped, cells.counts), leaving)
     left = cells.counts - np.bincount(far.cell, minlength=len(cells.counts))
     here = np.flatnonzero(left)
-    near = swap(Cells(cells.stratum[here], cells.swapped[here], left[here]), within)
+    near = swap(StratumCells(cells.stratum[here], cells.swapped[here], left[here]), within)
     exchange = Exchange(
         np.concatenate([far.cell, here[near.cell]]),
         np.concatenate([far.swapped, near.swapped]),
         far.redrawn + near.redrawn,
     )
-    return Crossing(exchange, len(far.cell))
+    return CrossExchange(exchange, len(far.cell))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.core import IntArray
-from safemargin.swap.permutation import Cells, Exchange
+from safemargin.swap.permutation import Exchange, StratumCells
 from safemargin.swap.tables import Run
 
 MOST_CELLS = 1 << 25
@@ -37,7 +37,7 @@ class HeldTable:
         """Cells that hold nobody: both values occur, but not together."""
         return len(self.counts) - self.cells
 
-    def error(self, cells: Cells, exchange: Exchange) -> tuple[float, int]:
+    def error(self, cells: StratumCells, exchange: Exchange) -> tuple[float, int]:
         """What an exchange changes: the mean relative error of cells with somebody, and how many empty it fills."""
         change = self._places(exchange.cell, exchange.swapped) - self._places(
             exchange.cell, cells.swapped[exchange.cell]
@@ -54,7 +54,7 @@ class HeldTable:
         return np.bincount(place, self.weights[entry], len(self.counts)).astype(np.int64)
 
 
-def held_tables(run: Run, cells: Cells, rows: IntArray) -> tuple[list[HeldTable], list[str]]:
+def held_tables(run: Run, cells: StratumCells, rows: IntArray) -> tuple[list[HeldTable], list[str]]:
     """The tables of all held columns, and the columns whose table would be too large."""
     found, too_large = [], []
     places = int(cells.swapped.max()) + 1

@@ -92,7 +92,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class HouseholdPairs:
     """The partner of every household, or -1, and the narrowest area that both live in (0 is just above the block)."""
 
     partner: IntArray
@@ -147,7 +147,7 @@ def pair_up(
     fixed: Bools,
     at_risk: NDArray[np.float64],
     order: Order,
-) -> Pairs:
+) -> HouseholdPairs:
     """Disjoint pairs within strata, each of a selected household and one in another block.
 
     `places` are the areas from wide to narrow, the last one the block. `fixed` households are never moved. Ties are
@@ -177,7 +177,7 @@ def pair_up(
     moved = np.flatnonzero(partner >= 0)
     for at in reversed(range(len(areas))):
         level[moved[areas[at][moved] == areas[at][partner[moved]]]] = at
-    return Pairs(partner, level)
+    return HouseholdPairs(partner, level)
 
 
 def pair_apart(group: IntArray, colour: IntArray, order: Order) -> tuple[IntArray, IntArray]:

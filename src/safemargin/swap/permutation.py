@@ -22,7 +22,7 @@ TOGETHER = 1 << 22
 
 
 @dataclass(frozen=True)
-class Cells:
+class StratumCells:
     """Counted records, ordered by stratum: the stratum, the code of the swapped value, and how many there are.
 
     What is held may differ between cells with the same swapped value.
@@ -61,7 +61,7 @@ class Exchange:
     """Selections of exactly one record, which were drawn again."""
 
 
-def strata(cells: Cells, varies: Callable[[IntArray], bool] | None = None) -> Strata:
+def strata(cells: StratumCells, varies: Callable[[IntArray], bool] | None = None) -> Strata:
     """The sizes that decide what swapping guarantees. They follow from the invariants, so they may be published.
 
     `varies` tells whether two of some cells, which make a stratum, differ; without it, different cells do.
@@ -83,7 +83,7 @@ def strata(cells: Cells, varies: Callable[[IntArray], bool] | None = None) -> St
     return Strata(int(sizes.sum()), len(first), int((sizes == 1).sum()), largest, exchanging)
 
 
-def swap(cells: Cells, rate: Fraction) -> Exchange:
+def swap(cells: StratumCells, rate: Fraction) -> Exchange:
     """Select, and exchange the swapped values of the selected by a random permutation that moves all of them."""
     if not 0 <= rate <= 1:
         raise InputError(f"rate = {rate}: must lie between 0 and 1")
@@ -179,7 +179,7 @@ def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     return found
 
 
-def _sizes(cells: Cells) -> tuple[IntArray, IntArray]:
+def _sizes(cells: StratumCells) -> tuple[IntArray, IntArray]:
     """The first cell of each stratum, and the records in it."""
     if not len(cells.stratum):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)

@@ -36,7 +36,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredTable:
     """A table of what is swapped by a held column: cells that hold somebody, and empty ones, which errors leave out."""
 
     column: str
@@ -52,7 +52,7 @@ class Trials:
     unit: str
     strata: Strata
     runs: int
-    tables: tuple[Measured, ...]
+    tables: tuple[MeasuredTable, ...]
     too_large: tuple[str, ...]
     """Held columns whose table was not measured."""
     rates: tuple[Trial, ...]
@@ -97,7 +97,7 @@ def try_rates(
         "household" if household else unit,
         data.strata,
         runs,
-        tuple(Measured(each.column, each.cells, each.empty) for each in tables),
+        tuple(MeasuredTable(each.column, each.cells, each.empty) for each in tables),
         tuple(too_large),
         tuple(found),
     )

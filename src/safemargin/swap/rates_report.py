@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.swap.rates import Measured, Trial, Trials, Tried
+from safemargin.swap.rates import MeasuredTable, Trial, Trials, Tried
 from safemargin.ui import (
     SCHEMA,
     STACK_WIDTH,
@@ -193,7 +193,7 @@ def _tick(trial: Trial) -> str:
     return f"{_percent(float(trial.rate))}|{trial.epsilon:.1f}"
 
 
-def _columns(each: Measured) -> tuple[str, ...]:
+def _columns(each: MeasuredTable) -> tuple[str, ...]:
     return (*COLUMNS, FILLED) if each.empty else COLUMNS
 
 
@@ -231,11 +231,11 @@ def _head(found: Trials) -> str:
     )
 
 
-def _name(found: Trials, each: Measured) -> str:
+def _name(found: Trials, each: MeasuredTable) -> str:
     return " x ".join((*found.roles.swap, each.column))
 
 
-def _title(found: Trials, each: Measured) -> str:
+def _title(found: Trials, each: MeasuredTable) -> str:
     empty = f"{plural(each.empty, 'empty cell')} left out" if each.empty else "no cell is empty"
     return f"{_name(found, each)}: {plural(each.cells, 'cell')}, {empty}"
 

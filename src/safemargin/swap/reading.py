@@ -11,7 +11,7 @@ import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress
 from safemargin.io import DuckSource, check_columns, connected, open_source, quoted
-from safemargin.swap.permutation import Cells, Exchange, Strata, swap
+from safemargin.swap.permutation import Exchange, Strata, StratumCells, swap
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
 
 SIZE = "household_size"
@@ -30,7 +30,7 @@ class Counted:
     """
 
     run: Run
-    cells: Cells
+    cells: StratumCells
     rows: IntArray
     strata: Strata
     free: IntArray | None = None
@@ -106,8 +106,8 @@ def counted(
         yield Counted(run, cells, rows, found, free)
 
 
-def _some(cells: Cells, places: IntArray) -> Cells:
-    return Cells(cells.stratum[places], cells.swapped[places], cells.counts[places])
+def _some(cells: StratumCells, places: IntArray) -> StratumCells:
+    return StratumCells(cells.stratum[places], cells.swapped[places], cells.counts[places])
 
 
 def _duck_source(path: Path) -> DuckSource:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from safemargin.core import Guarantee, IntArray
 from safemargin.io import new_folder
-from safemargin.swap.permutation import Cells, swap
+from safemargin.swap.permutation import StratumCells, swap
 from safemargin.swap.swap import guarantee
 from safemargin.swap.tables import Roles, Run, TableError
 
@@ -49,7 +49,7 @@ class Simulated:
     file: str
 
 
-def beside(run: Run, cells: Cells, ids: IntArray, roles: Roles, unit: str, rate: Fraction) -> Beside | None:
+def beside(run: Run, cells: StratumCells, ids: IntArray, roles: Roles, unit: str, rate: Fraction) -> Beside | None:
     """The same records by permutation swapping within the strata of `cells`; None at a rate of 0 or 1.
 
     The result of `run` is replaced by this one.

@@ -9,7 +9,7 @@ import numpy as np
 
 from safemargin.core import BoolArray, InputError, IntArray, OutputError, Population, Records
 from safemargin.io import literal, quoted
-from safemargin.swap.permutation import Cells, Exchange, Strata, strata
+from safemargin.swap.permutation import Exchange, Strata, StratumCells, strata
 
 PEOPLE = "people"
 FIRST_ROWS = 200_000
@@ -104,7 +104,7 @@ class Run:
         self._number("strata", "m", self.match)
         self._number("places", "s", self.swap)
 
-    def strata(self, cells: Cells, rows: IntArray) -> Strata:
+    def strata(self, cells: StratumCells, rows: IntArray) -> Strata:
         """How these cells divide; `rows` has the row that each has in the database, where equal ones may be listed."""
         return strata(cells, (lambda places: self._varies(rows[places])) if self.listed else None)
 
@@ -147,7 +147,7 @@ class Run:
         if not self.database.execute(f"select count(*) from {table} where {absent}").fetchall()[0][0]:
             self.plain.add(table)
 
-    def cells(self) -> tuple[Cells, IntArray]:
+    def cells(self) -> tuple[StratumCells, IntArray]:
         """The cells in order of their strata, and the row that each has in the database."""
         joins = f"join strata on {self._same('strata', self.match)} join places on {self._same('places', self.swap)}"
         counted = "" if self.listed else ", cell.n as n"
@@ -155,13 +155,13 @@ class Run:
         found = self.database.execute(query).fetchnumpy()
         m, s, ids = (np.asarray(found[name], dtype=np.int64) for name in ("m", "s", "id"))
         n = np.ones(len(m), dtype=np.int64) if self.listed else np.asarray(found["n"], dtype=np.int64)
-        return Cells(m, s, n), ids
+        return StratumCells(m, s, n), ids
 
     def _same(self, table: str, columns: list[str]) -> str:
         sign = "=" if table in self.plain else "is not distinct from"
         return " and ".join(f"cell.{name} {sign} {table}.{name}" for name in columns) or "true"
 
-    def apply(self, cells: Cells, ids: IntArray, exchange: Exchange) -> int:
+    def apply(self, cells: StratumCells, ids: IntArray, exchange: Exchange) -> int:
         """Give the selected records their new values; how many of them are others than before."""
         other = exchange.swapped != cells.swapped[exchange.cell]
         places, values = exchange.cell[other], exchange.swapped[other]

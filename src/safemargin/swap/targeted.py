@@ -15,8 +15,8 @@ from safemargin.guarantees.exact import hamming, universe_loss
 from safemargin.guarantees.swap_law import stratum, universe
 from safemargin.io import DuckSource, check_columns, quoted
 from safemargin.swap.pair_law import targeted_law
-from safemargin.swap.pairing import Pairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
-from safemargin.swap.permutation import Cells, Exchange
+from safemargin.swap.pairing import HouseholdPairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
+from safemargin.swap.permutation import Exchange, StratumCells
 from safemargin.swap.reading import opened, steps
 from safemargin.swap.simulated import Simulated, beside
 from safemargin.swap.tables import Roles, Run, imputed_share
@@ -222,7 +222,7 @@ def _first_area(run: Run) -> IntArray:
     return np.asarray(found["a"], dtype=np.int64)
 
 
-def _check_pairs(cells: Cells, block: IntArray, traits: Traits, pairs: Pairs) -> None:
+def _check_pairs(cells: StratumCells, block: IntArray, traits: Traits, pairs: HouseholdPairs) -> None:
     """Every pair agrees on what is matched, is of two blocks, has no household twice and none that was imputed."""
     mine = np.flatnonzero(pairs.partner >= 0)
     theirs = pairs.partner[mine]
@@ -236,7 +236,9 @@ def _check_pairs(cells: Cells, block: IntArray, traits: Traits, pairs: Pairs) ->
         raise AssertionError("a pair of households does not match; nothing was written")
 
 
-def _counted(wish: Targeting, traits: Traits, selection: Selection, pairs: Pairs) -> Mapping[str, Mapping[str, int]]:
+def _counted(
+    wish: Targeting, traits: Traits, selection: Selection, pairs: HouseholdPairs
+) -> Mapping[str, Mapping[str, int]]:
     """Who was selected for what, with whom they were paired, and how near the two live."""
     chosen, paired = selection.selected, pairs.partner >= 0
     reasons: dict[str, int] = {}

@@ -8,12 +8,12 @@ from scipy import sparse
 
 from safemargin.core import BoolArray, IntArray
 from safemargin.topdown.attributes import Query
-from safemargin.topdown.design import Design, Limit, limits_within
+from safemargin.topdown.design import AreaLimit, Design, limits_within
 
 Area = tuple[int, int]
 """Level and place."""
 
-Limits = Sequence[Mapping[Query, Limit]]
+Limits = Sequence[Mapping[Query, AreaLimit]]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ LEAST_VARIANCE, MOST_VARIANCE = Fraction(1, 10**12), Fraction(10**12)
 
 
 @dataclass(frozen=True)
-class Limit:
+class AreaLimit:
     """The counts of a margin lie between `low` and `high`, one row per area of a level."""
 
     query: Query
@@ -49,8 +49,8 @@ class Design:
     queries: tuple[Mapping[Query, Fraction], ...]
     exact: tuple[tuple[int, Query], ...]
     impossible: BoolArray
-    bounds: tuple[tuple[int, Limit], ...]
-    earlier: tuple[tuple[int, Limit], ...]
+    bounds: tuple[tuple[int, AreaLimit], ...]
+    earlier: tuple[tuple[int, AreaLimit], ...]
     passes: tuple[Query, ...]
 
     def __post_init__(self) -> None:
@@ -113,14 +113,14 @@ class Measured:
     exact: Mapping[tuple[int, Query], IntArray]
 
 
-def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple[dict[Query, Limit], ...]:
+def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple[dict[Query, AreaLimit], ...]:
     """What tables of every level must satisfy: its own constraints, and those of the levels below, added up.
 
     Refused if two of them contradict each other in one area.
     """
     spine = design.spine
-    found: list[dict[Query, Limit]] = [{} for _ in spine.levels]
-    given = [(level, Limit(query, values, values)) for (level, query), values in exact.items()]
+    found: list[dict[Query, AreaLimit]] = [{} for _ in spine.levels]
+    given = [(level, AreaLimit(query, values, values)) for (level, query), values in exact.items()]
     for level, limit in (*given, *design.bounds, *design.earlier):
         _tighten(found[level], limit)
     for level in range(spine.last, 0, -1):
@@ -129,7 +129,7 @@ def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple
             low = np.add.reduceat(limit.low, starts, axis=0)
             high = np.minimum(np.add.reduceat(np.minimum(limit.high, LARGE), starts, axis=0), MOST)
             open_above = np.add.reduceat((limit.high >= LARGE).astype(np.int64), starts, axis=0) > 0
-            _tighten(found[level - 1], Limit(limit.query, low, np.where(open_above, MOST, high)))
+            _tighten(found[level - 1], AreaLimit(limit.query, low, np.where(open_above, MOST, high)))
     for level, here in reversed(list(enumerate(found))):  # the smallest area that cannot be is the one to look at
         for limit in here.values():
             _check(design, level, limit, limit, "the bounds")
@@ -137,37 +137,37 @@ def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple
                 if limit.query <= wider.query and limit.query != wider.query:
                     summed = summed_limit(design.attributes, wider, limit.query)
                     text = f"its {design.attributes.title(wider.query)} counts"
-                    _check(design, level, Limit(limit.query, limit.low, summed.high), limit, text)
-                    _check(design, level, Limit(limit.query, summed.low, limit.high), limit, text)
+                    _check(design, level, AreaLimit(limit.query, limit.low, summed.high), limit, text)
+                    _check(design, level, AreaLimit(limit.query, summed.low, limit.high), limit, text)
     return tuple(found)
 
 
-def summed_limit(attributes: Attributes, limit: Limit, query: Query) -> Limit:
+def summed_limit(attributes: Attributes, limit: AreaLimit, query: Query) -> AreaLimit:
     """What a limit says about a margin within its own."""
     if query == limit.query:
         return limit
     low = attributes.margin(limit.low, query, limit.query)
     high = attributes.margin(np.minimum(limit.high, LARGE), query, limit.query)
     endless = attributes.margin((limit.high >= LARGE).astype(np.int64), query, limit.query) > 0
-    return Limit(query, low, np.where(endless, MOST, high))
+    return AreaLimit(query, low, np.where(endless, MOST, high))
 
 
-def limits_within(attributes: Attributes, limits: Mapping[Query, Limit], margin: Query) -> list[Limit]:
+def limits_within(attributes: Attributes, limits: Mapping[Query, AreaLimit], margin: Query) -> list[AreaLimit]:
     """What limits say about a margin."""
-    found: dict[Query, Limit] = {}
+    found: dict[Query, AreaLimit] = {}
     for limit in limits.values():
         _tighten(found, summed_limit(attributes, limit, limit.query & margin))
     return list(found.values())
 
 
-def _tighten(found: dict[Query, Limit], limit: Limit) -> None:
+def _tighten(found: dict[Query, AreaLimit], limit: AreaLimit) -> None:
     before = found.get(limit.query)
     if before is not None:
-        limit = Limit(limit.query, np.maximum(before.low, limit.low), np.minimum(before.high, limit.high))
+        limit = AreaLimit(limit.query, np.maximum(before.low, limit.low), np.minimum(before.high, limit.high))
     found[limit.query] = limit
 
 
-def _check(design: Design, level: int, joint: Limit, about: Limit, other: str) -> None:
+def _check(design: Design, level: int, joint: AreaLimit, about: AreaLimit, other: str) -> None:
     wrong = np.argwhere(joint.low > joint.high)
     if len(wrong):
         area, cell = wrong[0].tolist()

@@ -7,15 +7,15 @@ from scipy import sparse
 
 from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.topdown.attributes import Attributes, Query
-from safemargin.topdown.design import MOST, Limit
-from safemargin.topdown.reach import Reach
+from safemargin.topdown.design import MOST, AreaLimit
+from safemargin.topdown.reach import ReachableCounts
 
 NEAR, DIGITS = 1e-7, 1e-13
 """Rows that an estimate may miss by this much, and this share of their size, count as met."""
 
 
 @dataclass(frozen=True)
-class Family:
+class AreaFamily:
     """Counts `x` with `least <= matrix x <= most`, `x >= 0` and `x = 0` where `empty`, near `target`.
 
     `also` are margins that should stay near those of the target too: a matrix, the weight of each of its rows, and how
@@ -41,11 +41,11 @@ class Family:
             and (sums <= self.most + slack).all()
         )
 
-    def without(self, gone: BoolArray) -> "Family":
+    def without(self, gone: BoolArray) -> "AreaFamily":
         """The same problem where the counts that must be zero are left out."""
         keep = ~gone
         lost = np.where(gone, self.target, 0.0)
-        return Family(
+        return AreaFamily(
             self.matrix[:, keep],
             self.least,
             self.most,
@@ -78,7 +78,7 @@ class Forms:
             self._matrices[parts, query] = sparse.csr_array(matrix)
         return self._matrices[parts, query]
 
-    def _sets(self, parts: int, reach: Reach) -> sparse.csr_array:
+    def _sets(self, parts: int, reach: ReachableCounts) -> sparse.csr_array:
         """Sums over sets of cells in each part; `reach` is always the same."""
         if parts not in self._reach:
             rows = sparse.csr_array(reach.sets.astype(np.float64))
@@ -88,12 +88,12 @@ class Forms:
     def family(
         self,
         above: IntArray | None,
-        limits: list[Limit],
-        reach: Reach | None,
+        limits: list[AreaLimit],
+        reach: ReachableCounts | None,
         empty: BoolArray,
         target: FloatArray,
         weights: dict[Query, FloatArray],
-    ) -> Family:
+    ) -> AreaFamily:
         """The parts of an area: `target` and the weights of each margin have a row per part."""
         parts = len(target)
         blocks = [self.sums(parts, limit.query) for limit in limits]
@@ -108,7 +108,7 @@ class Forms:
             high.append(reach.high.reshape(-1))
         cells = target.shape[1]
         nothing = sparse.csr_array((0, parts * cells))
-        return Family(
+        return AreaFamily(
             sparse.csr_array(sparse.vstack(blocks)) if blocks else nothing,
             np.concatenate(low) if low else np.zeros(0, dtype=np.int64),
             np.concatenate(high) if high else np.full(0, MOST),

@@ -23,7 +23,7 @@ import numpy as np
 from safemargin.core import FloatArray, InputError, IntArray, OutputError, exact_number, frozen
 from safemargin.io import literal, quoted
 from safemargin.topdown.attributes import Attributes, Grouping, Query, build_grouping
-from safemargin.topdown.design import Design, Limit, Measured
+from safemargin.topdown.design import AreaLimit, Design, Measured
 from safemargin.topdown.spine import Spine, build_spine
 
 Columns = Mapping[str, IntArray | FloatArray]
@@ -79,11 +79,11 @@ class Folder:
             spine = build_spine(said["levels"], said["root"], _read_areas(self.path / "areas.parquet"))
             impossible = np.zeros(kinds.cells(kinds.detailed), dtype=bool)
             impossible[said["impossible"]] = True
-            limits: dict[str, list[tuple[int, Limit]]] = {"bound": [], "earlier": []}
+            limits: dict[str, list[tuple[int, AreaLimit]]] = {"bound": [], "earlier": []}
             for number, (kind, level, title) in enumerate(said["limits"]):
                 query = kinds.query(title)
                 low, high = read_cells(self._limit(number), spine, level, kinds, query, "at_least", "at_most")
-                limits[kind].append((level, Limit(query, low, high)))
+                limits[kind].append((level, AreaLimit(query, low, high)))
             return Design(
                 spine,
                 kinds,

@@ -36,7 +36,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Fit:
+class LeastSquaresFit:
     """The estimate, in coordinates: what the areas below say (`up`), and what everything says (`best`).
 
     Both by level and component. Variances below `floor` are rounding errors of zero.
@@ -77,7 +77,7 @@ def check_size(design: Design) -> None:
         )
 
 
-def fit(design: Design, measured: Measured) -> Fit:
+def fit(design: Design, measured: Measured) -> LeastSquaresFit:
     """The best linear unbiased estimate from all noisy margins and exact ones."""
     check_size(design)
     spine, basis, floor = design.spine, Basis(design.attributes), _floor(design)
@@ -94,7 +94,7 @@ def fit(design: Design, measured: Measured) -> Fit:
     best = [up[0]]
     for level in range(1, len(spine.levels)):
         best.append([_down(spine, level, mine, above, floor) for mine, above in zip(up[level], best[-1], strict=True)])
-    return Fit(spine, basis, tuple(map(tuple, up)), tuple(map(tuple, best)), floor)
+    return LeastSquaresFit(spine, basis, tuple(map(tuple, up)), tuple(map(tuple, best)), floor)
 
 
 def expected_errors(design: Design) -> tuple[dict[Query, FloatArray], ...]:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from safemargin.core import FloatArray, InputError
 from safemargin.topdown.design import MOST
-from safemargin.topdown.family import Family
+from safemargin.topdown.family import AreaFamily
 
 FAR = 1e5
 """People from the target to a limit that is looked at only if it is broken."""
@@ -20,7 +20,7 @@ class Infeasible(InputError):
     """No counts satisfy all constraints of a family."""
 
 
-def nonnegative(family: Family) -> FloatArray:
+def nonnegative(family: AreaFamily) -> FloatArray:
     """The values nearest to the target that satisfy everything, in real numbers.
 
     The solver is asked for the way from the target, which is short, so that large counts lose no digits; limits further
@@ -39,7 +39,7 @@ def nonnegative(family: Family) -> FloatArray:
     return values
 
 
-def _way(family: Family, far: float) -> FloatArray:
+def _way(family: AreaFamily, far: float) -> FloatArray:
     """The shortest way to where all limits hold that are no further away."""
     size = len(family.target)
     scale = family.weight.max()

@@ -12,7 +12,7 @@ import numpy as np
 
 from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.topdown.attributes import Query
-from safemargin.topdown.design import MOST, Limit
+from safemargin.topdown.design import MOST, AreaLimit
 from safemargin.topdown.spine import Spine
 
 MOST_CELLS = 8
@@ -23,7 +23,7 @@ Ends = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
-class Reach:
+class ReachableCounts:
     """Sets of cells of a margin (rows of `sets`) with the least and the most that the areas of a level can hold."""
 
     sets: BoolArray
@@ -31,9 +31,9 @@ class Reach:
     high: IntArray
 
 
-def reach(spine: Spine, margin: Query, cells: int, limits: list[list[Limit]]) -> list[Reach | None]:
+def reach(spine: Spine, margin: Query, cells: int, limits: list[list[AreaLimit]]) -> list[ReachableCounts | None]:
     """What the limits of all levels below leave, by level; only sets that are not limited as tightly already."""
-    found: list[Reach | None] = [None] * len(spine.levels)
+    found: list[ReachableCounts | None] = [None] * len(spine.levels)
     summed_up = [level for level, here in enumerate(limits) if any(not limit.query.axes for limit in here)]
     crossed = any(limit.query == margin for here in limits for limit in here)
     if cells > MOST_CELLS or not margin.axes or not summed_up or not crossed:
@@ -49,14 +49,14 @@ def reach(spine: Spine, margin: Query, cells: int, limits: list[list[Limit]]) ->
             tighter = ((here[0] > own[0]) | (here[1] < own[1])).any(axis=0)
             if tighter.any():
                 low, high = here[0][:, tighter], np.minimum(here[1][:, tighter], MOST)
-                found[level] = Reach(sets[tighter], low.astype(np.int64), high.astype(np.int64))
+                found[level] = ReachableCounts(sets[tighter], low.astype(np.int64), high.astype(np.int64))
             below = here
         else:
             below = own
     return found
 
 
-def _own(areas: int, margin: Query, cells: int, limits: list[Limit]) -> tuple[Ends, Ends]:
+def _own(areas: int, margin: Query, cells: int, limits: list[AreaLimit]) -> tuple[Ends, Ends]:
     """Limits of each cell, and of the people."""
     low, high = np.zeros((areas, cells)), np.full((areas, cells), np.inf)
     least, most = np.zeros((areas, 1)), np.full((areas, 1), np.inf)

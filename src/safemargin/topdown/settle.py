@@ -13,13 +13,13 @@ import numpy as np
 from safemargin.core import InputError, IntArray, TooLargeError
 from safemargin.topdown.ahead import Area, Limits, marked_below
 from safemargin.topdown.design import Design
-from safemargin.topdown.least_squares import Fit
+from safemargin.topdown.least_squares import LeastSquaresFit
 from safemargin.topdown.nonnegative import Infeasible
-from safemargin.topdown.tidy import Level, all_reach
+from safemargin.topdown.tidy import AreaLevel, all_reach
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledLevel:
     """A level that has been gone through: its counts, those above, and by family the areas whose parts were looked at.
 
     Families without a solution have none.
@@ -33,7 +33,7 @@ class Settled:
 def settle(
     design: Design,
     limits: Limits,
-    fit: Fit,
+    fit: LeastSquaresFit,
     found: Sequence[IntArray] = (),
     advance: Callable[[int, int], None] = lambda level, families: None,
     keep: Callable[[int, IntArray], None] = lambda level, table: None,
@@ -45,14 +45,14 @@ def settle(
     and every level is kept at the end.
     """
     reachable = all_reach(design, limits)
-    levels: list[Settled | None] = [None] * len(design.spine.levels)
+    levels: list[SettledLevel | None] = [None] * len(design.spine.levels)
     for level, table in enumerate(found):
         above = found[level - 1] if level else None
-        levels[level] = Settled(table, above, [frozenset()] * (1 if above is None else len(above)))
+        levels[level] = SettledLevel(table, above, [frozenset()] * (1 if above is None else len(above)))
     marks: frozenset[Area] = frozenset()
     at, first = len(found), ""
     while at < len(levels):
-        here = Level(design, limits, reachable[at], fit, at, _table(levels[at - 1]) if at else None)
+        here = AreaLevel(design, limits, reachable[at], fit, at, _table(levels[at - 1]) if at else None)
         settled = levels[at] = _settled(here, levels[at], marks, advance)
         failed = {(at - 1, family) for family, ahead in enumerate(settled.ahead) if ahead is None}
         if not failed:
@@ -77,14 +77,14 @@ def settle(
     return tables
 
 
-def _table(settled: Settled | None) -> IntArray:
+def _table(settled: SettledLevel | None) -> IntArray:
     assert settled is not None
     return settled.table
 
 
 def _settled(
-    here: Level, before: Settled | None, marks: frozenset[Area], advance: Callable[[int, int], None]
-) -> Settled:
+    here: AreaLevel, before: SettledLevel | None, marks: frozenset[Area], advance: Callable[[int, int], None]
+) -> SettledLevel:
     """All families of a level; those about which nothing has changed stay."""
     spine, kinds = here.design.spine, here.design.attributes
     table = np.zeros((len(spine.names[here.level]), kinds.cells(kinds.detailed)), dtype=np.int64)
@@ -109,11 +109,11 @@ def _settled(
         except TooLargeError as error:
             raise TooLargeError(f"{here.words(family)}: {error}; drop an exact count or a bound that crosses") from None
         advance(here.level, 1)
-    return Settled(table, here.above, looked)
+    return SettledLevel(table, here.above, looked)
 
 
 def _check_change(
-    design: Design, settled: Settled | None, level: int, marks: frozenset[Area], failed: set[Area]
+    design: Design, settled: SettledLevel | None, level: int, marks: frozenset[Area], failed: set[Area]
 ) -> None:
     """Refuse to settle families again that were settled with an eye to the same parts, in vain."""
     assert settled is not None

@@ -10,7 +10,7 @@ import numpy as np
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError, exact_number, frozen
 from safemargin.io import DuckSource, check_columns, connected, open_source
 from safemargin.topdown.attributes import Attributes, Query
-from safemargin.topdown.design import MOST, Design, Limit
+from safemargin.topdown.design import MOST, AreaLimit, Design
 from safemargin.topdown.project import BoundsSection, FileSection, TopDownProject
 from safemargin.topdown.spine import Spine, build_spine
 
@@ -168,7 +168,7 @@ def _impossible(project: TopDownProject) -> BoolArray:
     return found
 
 
-def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tuple[str, ...]) -> tuple[int, Limit]:
+def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tuple[str, ...]) -> tuple[int, AreaLimit]:
     """Limits from a tidy file; what it does not list is free."""
     level, query = project.place(section)
     kinds, path = project.kinds, section.file
@@ -206,7 +206,7 @@ def _limit(project: TopDownProject, spine: Spine, section: FileSection, ends: tu
         where = _words(columns, labels, at if level else at[1:])
         raise InputError(f"{path}: {where}: at least {least} and at most {most} cannot both hold")
     count = len(spine.names[level])
-    return level, Limit(query, frozen(low.reshape(count, -1)), frozen(high.reshape(count, -1)))
+    return level, AreaLimit(query, frozen(low.reshape(count, -1)), frozen(high.reshape(count, -1)))
 
 
 def _columns(section: BoundsSection) -> tuple[str, ...]:

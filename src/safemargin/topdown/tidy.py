@@ -9,11 +9,11 @@ import numpy as np
 from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.topdown.ahead import Area, Limits, look_ahead
 from safemargin.topdown.attributes import Query
-from safemargin.topdown.design import Design, Limit, limits_within
-from safemargin.topdown.family import Family, Forms
-from safemargin.topdown.least_squares import Fit
+from safemargin.topdown.design import AreaLimit, Design, limits_within
+from safemargin.topdown.family import AreaFamily, Forms
+from safemargin.topdown.least_squares import LeastSquaresFit
 from safemargin.topdown.nonnegative import Infeasible, nonnegative
-from safemargin.topdown.reach import Reach, reach
+from safemargin.topdown.reach import ReachableCounts, reach
 from safemargin.topdown.whole import whole
 
 
@@ -24,20 +24,20 @@ class Pass:
     margin: Query
     forms: Forms
     target: FloatArray
-    rows: list[Limit]
+    rows: list[AreaLimit]
     weights: dict[Query, FloatArray]
     wanted: IntArray | None
     empty: BoolArray
 
 
 @dataclass(frozen=True)
-class Level:
+class AreaLevel:
     """Areas of a level before they are settled. `above` are the counts one level up, `limits` those of all levels."""
 
     design: Design
     limits: Limits
-    reachable: Reach | None
-    fit: Fit
+    reachable: ReachableCounts | None
+    fit: LeastSquaresFit
     level: int
     above: IntArray | None
 
@@ -108,16 +108,16 @@ class Level:
         before: tuple[Query, IntArray] | None = None
         for each in passes:
             target = each.target[part]
-            rows = [Limit(row.query, row.low[part], row.high[part]) for row in each.rows]
+            rows = [AreaLimit(row.query, row.low[part], row.high[part]) for row in each.rows]
             if before is not None:
                 query, counts = before
                 groups = kinds.groups(query, each.margin)
                 missing = counts - kinds.margin(target, query, each.margin)
                 target = target + missing[:, groups] / np.bincount(groups)[groups]
-                rows.append(Limit(query, counts, counts))
+                rows.append(AreaLimit(query, counts, counts))
             wanted = None if each.wanted is None else each.wanted[family]
             mine = self.reachable if before is None and each.margin == self.design.passes[0] else None
-            reached = None if mine is None else Reach(mine.sets, mine.low[part], mine.high[part])
+            reached = None if mine is None else ReachableCounts(mine.sets, mine.low[part], mine.high[part])
             weights = {query: weight[part] for query, weight in each.weights.items()}
             problem = each.forms.family(wanted, rows, reached, each.empty, target, weights)
             gone = np.tile(each.empty if wanted is None else each.empty | (wanted == 0), len(places))
@@ -127,7 +127,7 @@ class Level:
         return before[1]
 
     def _solved(
-        self, family: Family, gone: BoolArray, margin: Query, places: range, marks: frozenset[Area] | None
+        self, family: AreaFamily, gone: BoolArray, margin: Query, places: range, marks: frozenset[Area] | None
     ) -> IntArray:
         """Whole counts of the parts of one area; `gone` marks those that are zero because the area has none.
 
@@ -169,7 +169,7 @@ def constrained(limits: Limits) -> Query:
     return found
 
 
-def all_reach(design: Design, limits: Limits) -> list[Reach | None]:
+def all_reach(design: Design, limits: Limits) -> list[ReachableCounts | None]:
     """What areas of every level can hold of the first margin, given the limits of all levels below."""
     first = design.passes[0]
     rows = [limits_within(design.attributes, here, first) for here in limits]

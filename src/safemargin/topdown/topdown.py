@@ -34,7 +34,7 @@ SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TopDownOutcome:
     """What a run leaves: the public folder, what it promises, and how far it is from the truth."""
 
     title: str
@@ -63,7 +63,7 @@ class Recomputed:
 
 def run(
     config: Path, folder: Path, *, beside: Mapping[str, Path] | None = None, progress: Progress = no_progress
-) -> Outcome:
+) -> TopDownOutcome:
     """Measure, estimate and settle; a run that was interrupted goes on where it stopped, with the noise it drew.
 
     `beside` names files of people that another method made, whose errors are told too.
@@ -104,7 +104,7 @@ def run(
     }
     methods |= {name: list(tables) for name, tables in others.items()}
     found = accuracy(design, counts, methods)
-    return Outcome(project.title or config.stem, public.path, design, promise, found)
+    return TopDownOutcome(project.title or config.stem, public.path, design, promise, found)
 
 
 def plan(config: Path) -> Planned:

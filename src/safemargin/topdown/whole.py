@@ -11,7 +11,7 @@ from scipy import sparse
 from safemargin.core import FloatArray, IntArray, TooLargeError
 from safemargin.topdown.ahead import Ahead
 from safemargin.topdown.design import MOST
-from safemargin.topdown.family import NEAR, Family
+from safemargin.topdown.family import NEAR, AreaFamily
 from safemargin.topdown.nonnegative import Infeasible
 
 WHOLE = 1e-6
@@ -28,7 +28,7 @@ SECONDS = 120.0
 """Time for one integer program."""
 
 
-def whole(family: Family, values: FloatArray, ahead: Ahead | None = None) -> IntArray:
+def whole(family: AreaFamily, values: FloatArray, ahead: Ahead | None = None) -> IntArray:
     """The nearest whole counts, by the sum of distances; with `ahead`, among those that can be divided further down."""
     floor = np.floor(values + NEAR)
     floor[family.empty] = 0.0
@@ -47,7 +47,7 @@ def whole(family: Family, values: FloatArray, ahead: Ahead | None = None) -> Int
     return counts
 
 
-def _checked(family: Family, ahead: Ahead | None, found: FloatArray | None) -> IntArray | None:
+def _checked(family: AreaFamily, ahead: Ahead | None, found: FloatArray | None) -> IntArray | None:
     """Counts that are whole and keep everything, by addition of whole numbers."""
     if found is None or np.abs(found - np.rint(found)).max(initial=0.0) > WHOLE:
         return None
@@ -62,7 +62,12 @@ def _checked(family: Family, ahead: Ahead | None, found: FloatArray | None) -> I
 
 
 def _solved(
-    family: Family, ahead: Ahead | None, floor: FloatArray, cost: FloatArray, step: FloatArray, free: FloatArray | None
+    family: AreaFamily,
+    ahead: Ahead | None,
+    floor: FloatArray,
+    cost: FloatArray,
+    step: FloatArray,
+    free: FloatArray | None,
 ) -> FloatArray | None:
     """An optimum of `floor` plus at most `step`, then the counts further down.
 

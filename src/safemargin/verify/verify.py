@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safemargin.bounds.certificate import KIND, SCHEMA, SUPPRESSION, Source, digest, file_hash, parse, source_of
+from safemargin.bounds.certificate import KIND, SCHEMA, SUPPRESSION, SourceFile, digest, file_hash, parse, source_of
 from safemargin.bounds.check_claims import check
 from safemargin.bounds.verification import Verification
 from safemargin.core import InputError, PublishedTable
 from safemargin.suppress.check import check_pattern
 
 __all__ = ["Reader", "Verification", "source_of", "verify"]
-Reader = Callable[[Path, Source], PublishedTable]
+Reader = Callable[[Path, SourceFile], PublishedTable]
 """Reads a tidy file in the way that a certificate says."""
 TIDY = {".csv", ".tsv", ".parquet", ".gz"}
 UNSPOKEN = "the certificate does not speak about this file"
@@ -138,7 +138,7 @@ def _changed(name: str) -> str:
     return f"{name}: is not the file that the certificate speaks about; its hash differs"
 
 
-def _left_out(sources: Sequence[Source]) -> list[str]:
+def _left_out(sources: Sequence[SourceFile]) -> list[str]:
     return [
         f"{source.name}: rows with {column} = {value!r}, which the certificate leaves out (skip {column}={value})."
         for source in sources

@@ -32,7 +32,7 @@ class Belief:
 
 
 @dataclass(frozen=True)
-class Box:
+class ShareBox:
     """Votes with the least and the greatest share that the adversary thinks possible."""
 
     votes: tuple[Ranking, ...]
@@ -64,7 +64,7 @@ def from_counts(counts: Mapping[Ranking, int], votes: Sequence[Ranking], words: 
     return Belief(tuple(votes), shares, words)
 
 
-def polled(counts: Mapping[Ranking, int], votes: Sequence[Ranking], words: str, z: float = 1.96) -> Box:
+def polled(counts: Mapping[Ranking, int], votes: Sequence[Ranking], words: str, z: float = 1.96) -> ShareBox:
     """Intervals from a poll: Wilson's, which hold each share in 95 of 100 polls."""
     total = sum(counts.values())
     if total == 0:
@@ -72,7 +72,7 @@ def polled(counts: Mapping[Ranking, int], votes: Sequence[Ranking], words: str, 
     ends = [_wilson(counts.get(vote, 0), total, z) for vote in votes]
     low = tuple(max(Fraction(low).limit_denominator(10**6), Fraction(1, 10**6)) for low, _ in ends)
     high = tuple(Fraction(high).limit_denominator(10**6) for _, high in ends)
-    return Box(tuple(votes), low, high, words)
+    return ShareBox(tuple(votes), low, high, words)
 
 
 def _wilson(count: int, total: int, z: float) -> tuple[float, float]:

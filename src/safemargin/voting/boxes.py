@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from safemargin.voting.belief import Belief, Box
+from safemargin.voting.belief import Belief, ShareBox
 from safemargin.voting.election import Election
 from safemargin.voting.private import Answer, private
 
@@ -11,7 +11,7 @@ ROUNDS = 4
 MOST_STARTS = 40
 
 
-def worst_in(box: Box, election: Election, publish: str, epsilon: float) -> Answer:
+def worst_in(box: ShareBox, election: Election, publish: str, epsilon: float) -> Answer:
     """The largest delta found for shares within the box: a lower bound on the largest there is.
 
     For counts it is exact if the two rarest kinds can be at their low ends together: delta falls as shares grow.
@@ -43,7 +43,7 @@ def worst_in(box: Box, election: Election, publish: str, epsilon: float) -> Answ
     return replace(answer, exact=exact, interval=interval, notes=(*answer.notes, *([note] if note else [])))
 
 
-def _starts(box: Box) -> list[tuple[Fraction, ...]]:
+def _starts(box: ShareBox) -> list[tuple[Fraction, ...]]:
     """The middle of the box, and corners with two kinds as rare as can be."""
     size = len(box.votes)
     found = [_filled(box, ())]
@@ -53,7 +53,7 @@ def _starts(box: Box) -> list[tuple[Fraction, ...]]:
     return list(dict.fromkeys(found))
 
 
-def _filled(box: Box, lowest: tuple[int, ...]) -> tuple[Fraction, ...]:
+def _filled(box: ShareBox, lowest: tuple[int, ...]) -> tuple[Fraction, ...]:
     """Shares from the low ends up, by the same part of the room of each; those of `lowest` only if they must."""
     shares = list(box.low)
     for group in ([i for i in range(len(shares)) if i not in lowest], list(lowest)):
@@ -65,6 +65,6 @@ def _filled(box: Box, lowest: tuple[int, ...]) -> tuple[Fraction, ...]:
     return tuple(shares)
 
 
-def _rarest_at_low(box: Box, shares: tuple[Fraction, ...]) -> bool:
+def _rarest_at_low(box: ShareBox, shares: tuple[Fraction, ...]) -> bool:
     low = sorted(range(len(shares)), key=lambda i: box.low[i])[:2]
     return all(shares[i] == box.low[i] for i in low)

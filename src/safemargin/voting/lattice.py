@@ -28,7 +28,7 @@ NEGLIGIBLE = 41.0
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class VoteGrid:
     """Steps of every kind of vote on the grid, and how a point gives back the sums of the rule.
 
     The sums of `n` votes at `point` are `n * base + point @ back`, up to a common factor and a common summand.
@@ -49,7 +49,7 @@ class Grid:
         return prod(others * int(most) + 1 for most in self.steps.max(axis=0, initial=0))
 
 
-def grid_of(kinds: Kinds) -> Grid:
+def grid_of(kinds: Kinds) -> VoteGrid:
     """The smallest grid found: independent columns of what votes add."""
     raw = kinds.adds - kinds.adds[:1]
     free = raw - raw[:, :1]
@@ -62,7 +62,7 @@ def grid_of(kinds: Kinds) -> Grid:
     back = np.rint(solution * scale).astype(np.int64)
     assert ((steps @ back) == columns * scale).all()
     base = kinds.adds[0] * scale + least @ back
-    return Grid(steps - least, base, back, scale)
+    return VoteGrid(steps - least, base, back, scale)
 
 
 def _denominator(values: FloatArray) -> int:
@@ -88,19 +88,19 @@ def _independent(columns: IntArray, rank: int) -> IntArray:
     return pool[:, chosen]
 
 
-def results_on(kinds: Kinds, grid: Grid, points: IntArray) -> IntArray:
+def results_on(kinds: Kinds, grid: VoteGrid, points: IntArray) -> IntArray:
     """The result at every point, a row for each vote of the person."""
     sums = points @ grid.back + (kinds.others * grid.base + kinds.offset * grid.scale)
     own = kinds.adds * grid.scale
     return np.stack([kinds.rule.winners(sums + row) for row in own])
 
 
-def law_of(kinds: Kinds, grid: Grid, progress: Progress) -> FloatArray:
+def law_of(kinds: Kinds, grid: VoteGrid, progress: Progress) -> FloatArray:
     """The law of the sums of all others: add one vote after the other, positive numbers only."""
     return np.asarray(_added(kinds.others, grid.steps, kinds.weights.tolist(), np.float64, progress))
 
 
-def exact_law(kinds: Kinds, grid: Grid) -> tuple[Any, int]:
+def exact_law(kinds: Kinds, grid: VoteGrid) -> tuple[Any, int]:
     """The same in whole numbers, to be divided by the second value."""
     whole = lcm(*(share.denominator for share in kinds.shares))
     weights = [int(share * whole) for share in kinds.shares]
@@ -123,7 +123,7 @@ def _added(others: int, steps: IntArray, weights: Sequence[float], kind: type, p
     return law
 
 
-def convolved(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
+def convolved(kinds: Kinds, grid: VoteGrid, progress: Progress) -> Chances:
     """Who wins at each point of the whole law."""
     law = law_of(kinds, grid, progress)
     shape = law.shape
@@ -167,7 +167,7 @@ class Window:
         return self.log_factor(points) + np.where(self.is_inside(points), 0.0, outside)
 
 
-def tilt_to(kinds: Kinds, grid: Grid, shares: FloatArray) -> tuple[FloatArray, float]:
+def tilt_to(kinds: Kinds, grid: VoteGrid, shares: FloatArray) -> tuple[FloatArray, float]:
     """How votes must be tilted along the grid to have these shares, and the log of their mass then."""
     lean = np.log(shares / kinds.weights)
     design = np.column_stack([grid.steps, np.ones(len(grid.steps))]).astype(np.float64)
@@ -176,7 +176,7 @@ def tilt_to(kinds: Kinds, grid: Grid, shares: FloatArray) -> tuple[FloatArray, f
     return tilt, float(np.log(np.exp(tilted - tilted.max()).sum()) + tilted.max())
 
 
-def window_around(kinds: Kinds, grid: Grid, shares: FloatArray) -> Window:
+def window_around(kinds: Kinds, grid: VoteGrid, shares: FloatArray) -> Window:
     """The window in which votes with these shares, a tilt of the believed ones, almost surely sum."""
     others, steps = kinds.others, grid.steps
     tilt, mass = tilt_to(kinds, grid, shares)
@@ -201,7 +201,7 @@ def window_around(kinds: Kinds, grid: Grid, shares: FloatArray) -> Window:
     return Window(low, law[tuple(slice(0, int(each)) for each in size)], tilt, others * mass, rounding)
 
 
-def transformed(kinds: Kinds, grid: Grid, progress: Progress) -> Chances:
+def transformed(kinds: Kinds, grid: VoteGrid, progress: Progress) -> Chances:
     """By Fourier transforms in windows: around the belief, and around the nearest places where the result changes."""
     places = [kinds.weights]
     found_at = crossings(kinds)

@@ -19,7 +19,7 @@ DRAWS = 4000
 
 
 @dataclass(frozen=True)
-class Witness:
+class LocalWitness:
     """Counts of votes; in their neighbourhood the first candidate wins only if all votes `low` become `high`."""
 
     counts: dict[Ranking, int]
@@ -27,7 +27,7 @@ class Witness:
     high: Ranking
 
 
-def witness(rule: Rule, printed: bool = False) -> Witness:
+def witness(rule: Rule, printed: bool = False) -> LocalWitness:
     """The witness of the proposition, corrected; or as printed."""
     points = rule.points if isinstance(rule, Positional) else (1, *[0] * (rule.candidates - 1))
     equal = sum(1 for value in points if value == points[0])
@@ -41,10 +41,10 @@ def witness(rule: Rule, printed: bool = False) -> Witness:
         counts[b, a, *turned] += 2
     counts[low] += 1
     counts[high if printed else low] += 1
-    return Witness(dict(counts), low, high)
+    return LocalWitness(dict(counts), low, high)
 
 
-def share_held(rule: Rule, given: Witness, radius: float = 0.02, draws: int = DRAWS, seed: int = 0) -> float:
+def share_held(rule: Rule, given: LocalWitness, radius: float = 0.02, draws: int = DRAWS, seed: int = 0) -> float:
     """In which share of random points of the neighbourhood both conditions hold."""
     votes = rankings(rule.candidates)
     place = {vote: number for number, vote in enumerate(votes)}

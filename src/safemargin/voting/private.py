@@ -14,7 +14,7 @@ from safemargin.voting.chances import Chances, Worst
 from safemargin.voting.counts import counts_fraction, counts_worst
 from safemargin.voting.election import Election, Kinds
 from safemargin.voting.enumeration import enumerated, ways
-from safemargin.voting.lattice import Grid, convolved, grid_of, transformed
+from safemargin.voting.lattice import VoteGrid, convolved, grid_of, transformed
 from safemargin.voting.rational import exact_delta, is_small
 from safemargin.voting.sampling import DRAWS, MOST_VOTES, sampled
 from safemargin.voting.sums import sums_worst
@@ -164,12 +164,12 @@ def chances_of(election: Election, progress: Progress = no_progress) -> Chances:
     raise TooLargeError(f"voters = {election.voters:,}: too many for every engine that computes chances")
 
 
-def _grid(kinds: Kinds) -> Grid:
+def _grid(kinds: Kinds) -> VoteGrid:
     """The grid of sums; where there are very many, one point per kind of vote, too large for every engine."""
     if max(kinds.adds.shape) <= MOST_KINDS:
         return grid_of(kinds)
     ones = np.eye(len(kinds), dtype=np.int64)
-    return Grid(ones, kinds.adds[0], kinds.adds, 1)
+    return VoteGrid(ones, kinds.adds[0], kinds.adds, 1)
 
 
 def least_epsilon(election: Election, publish: str, target: float) -> float:
@@ -250,30 +250,30 @@ def _winner(
 class Engine:
     """A way to compute chances. `refusal` says why it cannot: empty if it is for other rules, none if it can."""
 
-    refusal: Callable[[Kinds, Grid], str | None]
-    run: Callable[[Kinds, Grid, Progress, bool], Chances] | None
+    refusal: Callable[[Kinds, VoteGrid], str | None]
+    run: Callable[[Kinds, VoteGrid, Progress, bool], Chances] | None
 
 
-def _no_closed(kinds: Kinds, grid: Grid) -> str | None:
+def _no_closed(kinds: Kinds, grid: VoteGrid) -> str | None:
     return None if closed.fits(kinds) else ""
 
 
-def _no_transfers(kinds: Kinds, grid: Grid) -> str | None:
+def _no_transfers(kinds: Kinds, grid: VoteGrid) -> str | None:
     if not transfers.fits(kinds):
         return ""
     return None if kinds.others <= MOST_TRANSFERS else f"more than {MOST_TRANSFERS:,} voters"
 
 
-def _no_convolution(kinds: Kinds, grid: Grid) -> str | None:
+def _no_convolution(kinds: Kinds, grid: VoteGrid) -> str | None:
     steps = grid.cells(kinds.others) * max(kinds.others, 1) * len(kinds)
     return None if steps <= MOST_STEPS else f"{_about(steps)} steps are too many"
 
 
-def _no_trails(kinds: Kinds, grid: Grid) -> str | None:
+def _no_trails(kinds: Kinds, grid: VoteGrid) -> str | None:
     return None if pluralities.fits(kinds) else ""
 
 
-def _no_transform(kinds: Kinds, grid: Grid) -> str | None:
+def _no_transform(kinds: Kinds, grid: VoteGrid) -> str | None:
     if grid.dimensions > MOST_DIMENSIONS:
         return f"a grid of {grid.dimensions} dimensions is too large"
     steps = grid.steps
@@ -287,7 +287,7 @@ def _about(count: int) -> str:
     return f"{count:.2g}" if count < 10**300 else f"1e{int(count.bit_length() * 0.30103)}"
 
 
-def _no_enumeration(kinds: Kinds, grid: Grid) -> str | None:
+def _no_enumeration(kinds: Kinds, grid: VoteGrid) -> str | None:
     count = ways(kinds.others, len(kinds))
     return None if count * len(kinds) <= MOST_WAYS * 6 else f"{_about(count)} ways to vote are too many"
 

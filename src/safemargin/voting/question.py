@@ -8,7 +8,7 @@ from pathlib import Path
 
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.voting.ballots import letters
-from safemargin.voting.belief import Belief, Box, from_counts, uniform
+from safemargin.voting.belief import Belief, ShareBox, from_counts, uniform
 from safemargin.voting.boxes import worst_in
 from safemargin.voting.election import Election
 from safemargin.voting.enumeration import ways
@@ -53,7 +53,7 @@ class Setting:
     rule: Rule
     names: tuple[str, ...]
     elections: tuple[Election, ...]
-    boxes: tuple[Box, ...]
+    boxes: tuple[ShareBox, ...]
     winner: str | None = None
 
     def answer(self, progress: Progress = no_progress) -> Answer:
@@ -86,7 +86,7 @@ class Setting:
             raise InputError("--delta: give a belief, not intervals")
         return smallest_electorate(delta_of, target)
 
-    def _template(self, box: Box) -> Election:
+    def _template(self, box: ShareBox) -> Election:
         total = sum(box.low)
         start = Belief(box.votes, tuple(low / total for low in box.low), box.words)
         voters = self.question.voters
@@ -113,7 +113,7 @@ def make_ready(question: Question) -> Setting:
     """Read the files that a question names and check that all fits together."""
     ballots = read_ballots(question.votes) if question.votes is not None else None
     names = _named(question, ballots) or _named_in_files(question)
-    found: list[Belief | Box] = []
+    found: list[Belief | ShareBox] = []
     for word in question.beliefs:
         if word in ("uniform", "result"):
             continue
@@ -139,7 +139,7 @@ def make_ready(question: Question) -> Setting:
         raise InputError("--voters: say how many people vote")
     known = read_ballots(question.known, names).counts if question.known is not None else {}
     elections = tuple(Election(rule, voters, belief, known, names) for belief in found if isinstance(belief, Belief))
-    boxes = tuple(belief for belief in found if isinstance(belief, Box))
+    boxes = tuple(belief for belief in found if isinstance(belief, ShareBox))
     winner = None
     if ballots is not None:
         cast = rule.winner(tuple(ballots.counts), tuple(ballots.counts.values()))

@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 
 from safemargin.voting.election import Kinds
-from safemargin.voting.lattice import BLOCK, Grid, exact_law, grid_of, results_on
+from safemargin.voting.lattice import BLOCK, VoteGrid, exact_law, grid_of, results_on
 
 MOST_STEPS = 3e7
 
 
-def is_small(kinds: Kinds, grid: Grid) -> bool:
+def is_small(kinds: Kinds, grid: VoteGrid) -> bool:
     """Whether it takes seconds, not hours."""
     return float(grid.cells(kinds.others)) * max(kinds.others, 1) * len(kinds) <= MOST_STEPS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.voting.ballots import Ranking, parse_ranking
-from safemargin.voting.belief import Belief, Box, from_counts
+from safemargin.voting.belief import Belief, ShareBox, from_counts
 from safemargin.voting.rules import number
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
@@ -59,7 +59,7 @@ def names_in(path: Path) -> tuple[str, ...]:
     return _names(_rows(path))
 
 
-def read_belief(path: Path, names: tuple[str, ...] | None = None) -> tuple[Belief | Box, tuple[str, ...]]:
+def read_belief(path: Path, names: tuple[str, ...] | None = None) -> tuple[Belief | ShareBox, tuple[str, ...]]:
     """What a file says: `probability` of each ranking, or `low` and `high`, or `count` of a poll or an earlier result.
 
     Without `names`, candidates are those in the file, in the order of the alphabet.
@@ -81,7 +81,7 @@ def read_belief(path: Path, names: tuple[str, ...] | None = None) -> tuple[Belie
         return _stated(path, tuple(seen), numbers("probability"), [where for where, _ in rows]), names
     if {"low", "high"} <= columns:
         words = f"the probabilities lie within the intervals of {path.name}"
-        return Box(tuple(seen), tuple(numbers("low")), tuple(numbers("high")), words), names
+        return ShareBox(tuple(seen), tuple(numbers("low")), tuple(numbers("high")), words), names
     if "count" in columns:
         cast = [_count(row["count"] or "", where) for where, row in rows]
         counts = dict(zip(seen, cast, strict=True))

@@ -8,10 +8,10 @@ import numpy as np
 from safemargin.core import no_progress
 from safemargin.voting.chances import Worst
 from safemargin.voting.election import Kinds
-from safemargin.voting.lattice import Grid, law_of
+from safemargin.voting.lattice import VoteGrid, law_of
 
 
-def sums_worst(kinds: Kinds, grid: Grid, epsilons: Sequence[float]) -> list[Worst]:
+def sums_worst(kinds: Kinds, grid: VoteGrid, epsilons: Sequence[float]) -> list[Worst]:
     """Delta at every epsilon: laws of all sums with one vote, less those with another, where they are larger."""
     law = law_of(kinds, grid, no_progress)
     most = grid.steps.max(axis=0)

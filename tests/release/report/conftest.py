@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from safemargin.audit.findings import Attempt, Finding, Findings
-from safemargin.bounds.exposure import Cells, Exposure
+from safemargin.bounds.exposure import Exposure, TargetCells
 from safemargin.core.arrays import frozen
 from safemargin.core.guarantee import Guarantee
 from safemargin.core.onlooker import Onlooker
@@ -74,7 +74,7 @@ def exposure(cells: int, onlooker: Onlooker, options: tuple[str, ...] = OPTIONS,
     lower = (people[:, None] * (0.02 + 0.04 * ((place[:, None] + np.arange(width)) % 5))).astype(np.int64)
     upper = np.minimum(people[:, None], lower + shift + (place[:, None] * 13 + np.arange(width) * 7) % 90)
     return Exposure(
-        cells=Cells(tuple(AXES), tuple(AXES.values()), frozen(codes, len(AXES))),
+        cells=TargetCells(tuple(AXES), tuple(AXES.values()), frozen(codes, len(AXES))),
         options=options,
         people=people,
         lower=lower,
@@ -185,7 +185,7 @@ def bare_story() -> Story:
     """Nothing but a total: no axes, no options, no roll, no fit, nothing refused, no attack."""
     everyone = decision("", (), 900, Action.EXACT, "tier 0")
     seen = Exposure(
-        cells=Cells((), (), np.zeros((1, 0), dtype=np.int64)),
+        cells=TargetCells((), (), np.zeros((1, 0), dtype=np.int64)),
         options=(),
         people=None,
         lower=np.array([[360]]),

@@ -11,11 +11,11 @@ from rich.console import Console
 
 from safemargin.core.target import Target
 from safemargin.release.compare.charts import tradeoff_chart
-from safemargin.release.compare.comparison import Answer, Binding, Comparison, Learnt, Measured
+from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.report import PROPERTY_WORDS, comparison_document, comparison_page, show_comparison
 from safemargin.ui import CONFIG
 
-EXACT = Measured(
+EXACT = MeasuredMethod(
     method="nothing <done>",
     family="nothing done",
     does="every count is printed",
@@ -67,7 +67,7 @@ METHODS = (EXACT, NOISY, REFUSED)
 COMPARISON = Comparison(
     methods=METHODS,
     properties={
-        name: (Answer("yes", "all <b>bold</b>"), Answer("partly", "some"), Answer("no", "none"))
+        name: (PropertyAnswer("yes", "all <b>bold</b>"), PropertyAnswer("partly", "some"), PropertyAnswer("no", "none"))
         for name in PROPERTY_WORDS
     },
     target=Target(),

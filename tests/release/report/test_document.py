@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from safemargin.audit.report import findings_document
-from safemargin.bounds.exposure import Cells, Exposure
+from safemargin.bounds.exposure import Exposure, TargetCells
 from safemargin.bounds.report import exposure_document
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.target import Target
@@ -21,7 +21,7 @@ CATEGORIES = (("Muslim", "none"), ("young", "old"))
 def small(**changes: object) -> Exposure:
     """The worked example of the paper: 280 to 290 of 1,000 young Muslims, and a cell of nobody."""
     exposure = Exposure(
-        cells=Cells(AXES, CATEGORIES, np.array([[0, 0], [1, 1]])),
+        cells=TargetCells(AXES, CATEGORIES, np.array([[0, 0], [1, 1]])),
         options=("A",),
         people=np.array([1000, 0]),
         lower=np.array([[280], [0]]),
@@ -156,7 +156,7 @@ def test_many_cells_are_quick() -> None:
     categories = (tuple("abcdefghijklmnopqrst"),) * 2
     lower = np.arange(count)[:, None] % 50
     exposure = small(
-        cells=Cells(AXES, categories, codes),
+        cells=TargetCells(AXES, categories, codes),
         people=np.arange(count) % 300,
         lower=lower,
         upper=lower + 9,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from safemargin.core import JOINER, InputError, row_keys
-from safemargin.noise.attacks.noisy import Block, Layout, Recovered, certainty
+from safemargin.noise.attacks.noisy import Layout, NoisyTable, Recovered, certainty
 
 BOTH = 2
 """Noisy counts in the difference of one that changed: then and now."""
@@ -24,7 +24,7 @@ def nested(layout: Layout, variance: float) -> list[Recovered]:
     return list(found.values())
 
 
-def _taken(layout: Layout, wide: Block, narrow: Block, at: int, variance: float) -> list[Recovered]:
+def _taken(layout: Layout, wide: NoisyTable, narrow: NoisyTable, at: int, variance: float) -> list[Recovered]:
     """What the categories of axis `at` in one table leave of wider ones in another with the same axes."""
     axes = wide.axes
     names = layout.categories[axes[at]]
@@ -69,7 +69,7 @@ def changes(now: Layout, before: Layout, variance: float) -> list[Recovered]:
     return [one for block in blocks for one in _gains(layout, block, variance)]
 
 
-def _difference(block: Block, before: Layout) -> Block | None:
+def _difference(block: NoisyTable, before: Layout) -> NoisyTable | None:
     """What a table gained since it was printed before, with the noise of rows that print another count."""
     for other in before.blocks:
         if other.axes == block.axes and np.array_equal(other.codes, block.codes):
@@ -78,7 +78,7 @@ def _difference(block: Block, before: Layout) -> Block | None:
     return None
 
 
-def _gains(layout: Layout, block: Block, variance: float) -> list[Recovered]:
+def _gains(layout: Layout, block: NoisyTable, variance: float) -> list[Recovered]:
     """The gain of every cell of one table that some representation shows to have changed."""
     sizes = layout.sizes(block.axes)
     mine = row_keys(block.codes, sizes)

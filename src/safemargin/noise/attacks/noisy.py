@@ -33,7 +33,7 @@ class Recovered:
 
 
 @dataclass(frozen=True)
-class Block:
+class NoisyTable:
     """One table: axes in alphabetical order, a row of codes per cell, what is printed, and which rows are noisy."""
 
     name: str
@@ -70,7 +70,7 @@ class Layout:
     """All tables with one list of categories per axis."""
 
     categories: dict[str, tuple[str, ...]]
-    blocks: tuple[Block, ...]
+    blocks: tuple[NoisyTable, ...]
 
     def sizes(self, axes: Sequence[str]) -> list[int]:
         """How many categories each axis has."""
@@ -80,16 +80,16 @@ class Layout:
         """A cell by its labels."""
         return tuple((axis, self.categories[axis][code]) for axis, code in zip(axes, codes, strict=True))
 
-    def above(self, axes: Sequence[str]) -> tuple[Block, ...]:
+    def above(self, axes: Sequence[str]) -> tuple[NoisyTable, ...]:
         """Tables that are at least as fine; one printed twice with the same noise is one."""
-        found: list[Block] = []
+        found: list[NoisyTable] = []
         for block in self.blocks:
             if set(axes) <= set(block.axes) and not any(_same(block, other) for other in found):
                 found.append(block)
         return tuple(found)
 
 
-def _same(one: Block, other: Block) -> bool:
+def _same(one: NoisyTable, other: NoisyTable) -> bool:
     return (
         one.axes == other.axes
         and one.codes.shape == other.codes.shape
@@ -118,7 +118,7 @@ def laid_out(tables: Sequence[PublishedTable]) -> Layout:
         noised = np.array([status == "noised" for status in table.status]).astype(np.int64)
         values = table.lower if table.noisy is None else np.where(noised == 1, table.noisy, table.lower)
         order = np.lexsort(codes.T[::-1]) if axes else np.arange(len(codes))
-        blocks.append(Block(table.name, axes, codes[order], np.asarray(values)[order], noised[order]))
+        blocks.append(NoisyTable(table.name, axes, codes[order], np.asarray(values)[order], noised[order]))
     if not any(block.noised.any() for block in blocks):
         raise InputError("no table has noisy counts: their rows have the status 'noised' and print whole numbers")
     return Layout({axis: tuple(known) for axis, known in names.items()}, tuple(blocks))

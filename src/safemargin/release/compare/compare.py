@@ -9,12 +9,12 @@ import numpy as np
 from safemargin.core import InputError, Onlooker, Progress, Table, Target, knowing, no_progress
 from safemargin.release.compare.cell_key import cell_key
 from safemargin.release.compare.coarsening import coarsening
-from safemargin.release.compare.comparison import Binding, Comparison, Learnt, Measured
+from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod
 from safemargin.release.compare.exposed import learnt
 from safemargin.release.compare.global_dp import global_dp
 from safemargin.release.compare.method import Case, Method
 from safemargin.release.compare.ours import ours
-from safemargin.release.compare.properties import PROPERTIES, Facts, answers
+from safemargin.release.compare.properties import PROPERTIES, MethodFacts, answers
 from safemargin.release.compare.reading import Errors, errors
 from safemargin.release.compare.suppression import suppression
 from safemargin.release.compare.untouched import untouched
@@ -75,23 +75,23 @@ def compare(
     )
 
 
-def _measure(case: Case, method: Method, draws: int) -> Facts:
+def _measure(case: Case, method: Method, draws: int) -> MethodFacts:
     if method.refused:
-        return Facts(case, method, _nothing(case, method), None)
+        return MethodFacts(case, method, _nothing(case, method), None)
     drawn = list(method.draw(draws))
     seen = learnt(method, drawn[0], case)
     if method.must_be_safe and any(each.attacks for each in seen):
         method = replace(method, refused="an attack succeeded: nothing is published")
-        return Facts(case, method, _nothing(case, method), None)
+        return MethodFacts(case, method, _nothing(case, method), None)
     found = errors(drawn, case)
-    return Facts(case, method, _measured(case, method, found, seen), found)
+    return MethodFacts(case, method, _measured(case, method, found, seen), found)
 
 
-def _measured(case: Case, method: Method, found: Errors, seen: tuple[Learnt, ...]) -> Measured:
+def _measured(case: Case, method: Method, found: Errors, seen: tuple[Learnt, ...]) -> MeasuredMethod:
     exact = np.concatenate([mine.ravel() for mine in found.reading.exact])
     people = [one.people[mine.all(axis=1)].sum() for one, mine in zip(case.splits, found.reading.exact, strict=True)]
     everybody = sum(int(one.people.sum()) for one in case.splits)
-    return Measured(
+    return MeasuredMethod(
         method=method.name,
         family=method.family,
         does=method.does,
@@ -110,9 +110,9 @@ def _measured(case: Case, method: Method, found: Errors, seen: tuple[Learnt, ...
     )
 
 
-def _nothing(case: Case, method: Method) -> Measured:
+def _nothing(case: Case, method: Method) -> MeasuredMethod:
     """What is to be said of a method that publishes nothing."""
-    return Measured(
+    return MeasuredMethod(
         method=method.name,
         family=method.family,
         does=method.refused,

@@ -31,7 +31,7 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredMethod:
     """One method on one table. Errors are None where nothing is published.
 
     The error of a count is its distance from what a reader takes it for: what is printed, else its share by size of
@@ -62,7 +62,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PropertyAnswer:
     """Whether a method has a property (`yes`, `partly`, `no`), and the figures that say so."""
 
     holds: str
@@ -73,8 +73,8 @@ class Answer:
 class Comparison:
     """All methods in order, and for every property one answer per method."""
 
-    methods: tuple[Measured, ...]
-    properties: dict[str, tuple[Answer, ...]] = field(hash=False)
+    methods: tuple[MeasuredMethod, ...]
+    properties: dict[str, tuple[PropertyAnswer, ...]] = field(hash=False)
     target: Target
     threshold: int
     people: int

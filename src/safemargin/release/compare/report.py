@@ -10,7 +10,7 @@ from rich.text import Text
 from safemargin.guarantees.guarantee_file import document as promise_document
 from safemargin.guarantees.report import COLUMNS, side_by_side
 from safemargin.release.compare.charts import tradeoff_chart
-from safemargin.release.compare.comparison import Answer, Comparison, Measured
+from safemargin.release.compare.comparison import Comparison, MeasuredMethod, PropertyAnswer
 from safemargin.ui import (
     SCHEMA,
     Document,
@@ -71,7 +71,7 @@ def comparison_document(comparison: Comparison) -> Document:
     }
 
 
-def _entry(each: Measured) -> Document:
+def _entry(each: MeasuredMethod) -> Document:
     plain = {
         name: value
         for name, value in asdict(each).items()
@@ -165,7 +165,7 @@ DP_WORDS = (
 )
 
 
-def _property(words: str, names: list[str], answers: tuple[Answer, ...]) -> Html:
+def _property(words: str, names: list[str], answers: tuple[PropertyAnswer, ...]) -> Html:
     rows = [(name, answer.holds, answer.fact) for name, answer in zip(names, answers, strict=True)]
     return joined([element("h3", words), table(("method", "holds", "measured"), rows)])
 
@@ -183,7 +183,7 @@ def _figures(comparison: Comparison) -> list[tuple[int, list[str]]]:
     return [(n, [each.method, *_row(each)]) for n, each in enumerate(comparison.methods, 1)]
 
 
-def _row(each: Measured) -> list[str]:
+def _row(each: MeasuredMethod) -> list[str]:
     """Cells of the columns in `FIGURES`."""
     if each.mean_error is None or each.worst_error is None or each.mean_relative_error is None:
         return ["-", "-", "-", "0 %", "0 %", "-", "-", "-", "0"]

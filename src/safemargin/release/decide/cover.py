@@ -22,21 +22,21 @@ TRIES = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class GroupBlock:
     """Groups that belong together; `parts` are smaller blocks, none if it is one group."""
 
     groups: tuple[Group, ...]
-    parts: tuple["Block", ...] = ()
+    parts: tuple["GroupBlock", ...] = ()
 
 
-def blocks(one: Split) -> Block:
+def blocks(one: Split) -> GroupBlock:
     """All groups of an axis in one block, made of smaller ones; a matter of the roll alone."""
     if one.axis.ordered:
         leaves = sorted(one.groups, key=lambda group: min(one.axis.index[category] for category in group))
-        return _paired([Block((group,)) for group in leaves])
-    areas: dict[tuple[str, ...], list[Block]] = {}
+        return _paired([GroupBlock((group,)) for group in leaves])
+    areas: dict[tuple[str, ...], list[GroupBlock]] = {}
     for group in sorted(one.groups, key=lambda each: (one.size(each), label(each, one.axis.categories))):
-        areas.setdefault(_area(one, group), []).append(Block((group,)))
+        areas.setdefault(_area(one, group), []).append(GroupBlock((group,)))
     while len(areas) > 1 or () not in areas:
         deepest = max(areas, key=lambda path: (len(path), path))
         whole = _paired(areas.pop(deepest))
@@ -52,7 +52,7 @@ def _area(one: Split, group: Group) -> tuple[str, ...]:
     return tuple(area for area in paths[0] if all(area in path for path in paths))
 
 
-def _paired(parts: Sequence[Block]) -> Block:
+def _paired(parts: Sequence[GroupBlock]) -> GroupBlock:
     """Two by two until one block is left; the last three together if the number is odd."""
     level = list(parts)
     while len(level) > 1:
@@ -61,8 +61,8 @@ def _paired(parts: Sequence[Block]) -> Block:
     return level[0]
 
 
-def _joined(parts: Sequence[Block]) -> Block:
-    return Block(tuple(group for part in parts for group in part.groups), tuple(parts))
+def _joined(parts: Sequence[GroupBlock]) -> GroupBlock:
+    return GroupBlock(tuple(group for part in parts for group in part.groups), tuple(parts))
 
 
 class Cover:
@@ -73,13 +73,13 @@ class Cover:
         self.place = {group: code for code, group in enumerate(one.groups)}
         self.people = np.array([one.size(group) for group in one.groups], dtype=np.int64)
         self.whole = blocks(one)
-        self._found: dict[tuple[Block, tuple[int, ...]], bool] = {}
+        self._found: dict[tuple[GroupBlock, tuple[int, ...]], bool] = {}
 
     def published(self, votes: IntArray) -> list[tuple[Group, ...]] | None:
         """The groups, or blocks of them, that would be published for these votes per group; None if nothing would."""
         return self._publish(self.whole, votes)
 
-    def _publish(self, block: Block, votes: IntArray) -> list[tuple[Group, ...]] | None:
+    def _publish(self, block: GroupBlock, votes: IntArray) -> list[tuple[Group, ...]] | None:
         if not block.parts:
             return [block.groups] if self._regular(block, votes) else None
         below = [self._publish(part, votes) for part in block.parts]
@@ -87,10 +87,10 @@ class Cover:
             return [groups for part in below if part is not None for groups in part]
         return [block.groups] if self._regular(block, votes) and self._hides(block, votes) else None
 
-    def _codes(self, block: Block) -> list[int]:
+    def _codes(self, block: GroupBlock) -> list[int]:
         return [self.place[group] for group in block.groups]
 
-    def _regular(self, block: Block, votes: IntArray) -> bool:
+    def _regular(self, block: GroupBlock, votes: IntArray) -> bool:
         codes = self._codes(block)
         counts, people = votes[codes].sum(axis=0)[None, :], self.people[codes].sum(keepdims=True)
         union = frozenset().union(*block.groups)
@@ -100,7 +100,7 @@ class Cover:
         # at the last count within a limit a group is protected too: that it is does not tell, then, that it is outside
         return len(block.groups) > 1 or not self.limits.last(counts, people).any()
 
-    def _hides(self, block: Block, votes: IntArray) -> bool:
+    def _hides(self, block: GroupBlock, votes: IntArray) -> bool:
         """Whether other votes that are published as this block leave open how each group of it voted."""
         codes = self._codes(block)
         sums = votes[codes].sum(axis=0)
@@ -120,7 +120,7 @@ class Cover:
             self._found[key] = hidden
         return self._found[key]
 
-    def _others(self, block: Block, sums: IntArray) -> Iterator[IntArray]:
+    def _others(self, block: GroupBlock, sums: IntArray) -> Iterator[IntArray]:
         """Votes with the same sums: each group in turn as much for, or against, an option as can be, the rest mixed."""
         generator = numpy_generator(SEED)
         people = self.people[self._codes(block)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safemargin.core import Group, Limits, label
-from safemargin.release.decide.cover import Block, blocks
+from safemargin.release.decide.cover import GroupBlock, blocks
 from safemargin.release.decide.split import Split
 from safemargin.samplers.geometric import Geometric
 
@@ -73,7 +73,7 @@ def room(one: Split, group: Group, limits: Limits) -> int:
     return int(spare[judged].min(initial=int(people[0]))) + 1
 
 
-def _units(one: Split, block: Block) -> list[Unit]:
+def _units(one: Split, block: GroupBlock) -> list[Unit]:
     if not block.parts:
         return [block.groups]
     found = [unit for part in block.parts for unit in _units(one, part)]

@@ -19,7 +19,7 @@ class InconsistencyWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Election:
+class SealedElection:
     """The result of one sealed election: what messages call it, and its votes per option."""
 
     name: str
@@ -45,12 +45,12 @@ def tabulate_elections(project: Project, tallies: TalliesSection) -> Table:
     schema = Schema(axes, options)
     votes = tuple(tally(files[axis.name], (axis,), options) for axis in axes)
     elections = tuple(
-        Election(f"{files[axis.name].path} (axis {axis.name})", _totals(part))
+        SealedElection(f"{files[axis.name].path} (axis {axis.name})", _totals(part))
         for axis, part in zip(axes, votes, strict=True)
     )
     binding = _binding(elections)
     if total is not None:
-        binding = Election(f"{total.path} (tier 0)", _totals(tally(total, (), options)))
+        binding = SealedElection(f"{total.path} (tier 0)", _totals(tally(total, (), options)))
     rate = _disagreement(elections, binding, options, tallies.tolerance)
     tier0 = Tally((), frozen(np.zeros((1, 0)), 0), frozen(binding.totals, len(options)))
     inconsistency = Inconsistency()
@@ -89,14 +89,14 @@ def _totals(votes: Tally) -> tuple[int, ...]:
     return tuple(votes.totals.tolist())
 
 
-def _binding(elections: tuple[Election, ...]) -> Election:
+def _binding(elections: tuple[SealedElection, ...]) -> SealedElection:
     """The first election whose totals most others share."""
     shared = Counter(election.totals for election in elections)
     return max(elections, key=lambda election: shared[election.totals])
 
 
 def _disagreement(
-    elections: tuple[Election, ...], binding: Election, options: tuple[str, ...], tolerance: float
+    elections: tuple[SealedElection, ...], binding: SealedElection, options: tuple[str, ...], tolerance: float
 ) -> float:
     """The largest difference of a total from tier 0 as a share of all votes; warn of it, refuse too much."""
     votes = sum(binding.totals)
