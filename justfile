@@ -2,17 +2,41 @@
 default:
     @just --list
 
-# Linter, formatter, types
+# Linter, formatter, types, prose
 check:
     scripts/check
 
-# Tests of the current environment, without the slow ones
+# First tier: every feature, at most a minute on two cores
 test *args:
-    python -m pytest -m "not slow and not statistical and not browser" {{ args }}
+    python -m pytest -n auto --dist worksteal -m "not full and not slow and not statistical and not browser" {{ args }}
+
+# Second tier: the full suite, at most six minutes on two cores
+test-full *args:
+    python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" {{ args }}
+
+# Third tier: slow cases, samples against their laws, pages in a browser
+evidence *args:
+    python -m pytest -n auto --dist loadfile -m "slow or statistical or browser" {{ args }}
+
+# Branch coverage of the full suite, and the goal for the parts that proofs rest on
+coverage:
+    python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" --cov --cov-report=
+    coverage report --include='src/safemargin/core/*,src/safemargin/bounds/*,src/safemargin/release/*' --fail-under=95
 
 # Everything the documentation shows
 docs:
-    python -m pytest tests/test_docs.py tests/test_surface.py
+    python -m pytest tests/test_docs.py tests/test_surface.py tests/test_api.py
+
+# Write again what is made from the code: the API page, terminal outputs, test durations, the lock file
+rewrite:
+    scripts/api
+    python -m pytest tests/test_golden.py --rewrite-golden
+    python -m pytest -n auto --dist loadfile -m "not slow and not statistical and not browser" --rewrite-durations
+    scripts/lock
+
+# Lines, import chains, comments
+house:
+    scripts/house
 
 # Timings; nothing is written into the tree
 bench:

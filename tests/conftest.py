@@ -1,7 +1,11 @@
-"""What several test files share: fixed Hypothesis runs, the browser, and the public data sets."""
+"""What several test files share: fixed Hypothesis runs, the tiers, the browser, and the public data sets."""
 
+import json
 import os
+import resource
 import shutil
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +22,72 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.e
 DATA = ROOT.parent / "shared" / "data"
 
 
+DURATIONS = Path(__file__).parent / "durations.json"
+"""CPU seconds of the tests that take long: they belong to the second tier, the full suite."""
+LONG = 0.5
+"""CPU seconds from which on a test is in the second tier."""
+MEASURED = "cpu seconds"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-golden", action="store_true", help="Write tests/golden again.")
+    parser.addoption("--rewrite-durations", action="store_true", help=f"Write tests/{DURATIONS.name} from this run.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--rewrite-durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Durations())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests that read the data sets where there are none."""
-    if not DATA.is_dir():
-        absent = pytest.mark.skip(reason="the data sets are not beside the checkout")
-        for item in items:
-            if item.get_closest_marker("data"):
-                item.add_marker(absent)
+    """Mark the tests of the second tier; skip those that read the data sets where there are none."""
+    long = set(json.loads(DURATIONS.read_text(encoding="utf-8"))) if DURATIONS.exists() else set()
+    absent = pytest.mark.skip(reason="the data sets are not beside the checkout")
+    for item in items:
+        if item.nodeid in long:
+            item.add_marker(pytest.mark.full)
+        if not DATA.is_dir() and item.get_closest_marker("data"):
+            item.add_marker(absent)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Measure the CPU seconds of a test with the processes that it starts, and its share of fixtures."""
+    before = _cpu_seconds()
+    item.user_properties.append((MEASURED, before))
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    started = dict(item.user_properties)[MEASURED]
+    item.user_properties.remove((MEASURED, started))
+    item.user_properties.append((MEASURED, _cpu_seconds() - started))
+    return (yield)
+
+
+def _cpu_seconds() -> float:
+    below = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + below.ru_utime + below.ru_stime
+
+
+class _Durations:
+    """Collects what the tests report, from all processes, and writes the file at the end."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "teardown":
+            self.seconds[report.nodeid] = dict(report.user_properties)[MEASURED]
+
+    def pytest_sessionfinish(self) -> None:
+        long = {name: round(seconds, 1) for name, seconds in sorted(self.seconds.items()) if seconds >= LONG}
+        DURATIONS.write_text(json.dumps(long, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+        short = sum(seconds for seconds in self.seconds.values() if seconds < LONG)
+        print(
+            f"\n{len(long)} tests of {sum(self.seconds.values()):.0f} CPU s are long; all others take {short:.0f} CPU s"
+        )
 
 
 @pytest.fixture(scope="session")
