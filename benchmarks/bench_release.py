@@ -19,7 +19,7 @@ import numpy as np
 AXES = {"area": 20, "age": 12, "origin": 8, "work": 6, "home": 4, "sex": 2}
 OPTIONS = ("yes", "no")
 PROJECT = (
-    '[data]\nfile = "people.parquet"\nballot = "vote"\n'
+    '[data]\nfile = "people.parquet"\nanswer = "vote"\n'
     + "".join(f"[axes.{name}]\n" for name in AXES)
     + "[target]\nbeta = 0.05\nkappa = 100\ntau = 3\n"
 )

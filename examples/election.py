@@ -17,7 +17,7 @@ PROJECT = """title = "Party registration"
 
 [data]
 file = "counts.csv"
-ballot = "party"
+answer = "party"
 options = ["Democratic", "Republican", "none"]
 count = "people"
 

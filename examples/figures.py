@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from safemargin import Project, Release, Target
-from safemargin.audit import audit
-from safemargin.core.margins import as_published
+from safemargin import Project, Publication, Release, Table, Target, audit, release
+from safemargin.core import as_published
 from safemargin.release.compare.comparison import Comparison
 from safemargin.release.compare.measure import measure
-from safemargin.release.release import Outcome, run
+from safemargin.release.inputs import read_inputs
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,8 @@ class Figures:
     `readable` the people in them. `actions` counts groups by axis and by how they are published.
     """
 
-    outcome: Outcome
+    outcome: Release
+    table: Table
     seconds: float
     unanimous: int
     groups: int
@@ -32,7 +32,7 @@ class Figures:
     @property
     def actions(self) -> dict[str, dict[str, int]]:
         plan = self.outcome.plan
-        names = self.outcome.table.schema.names
+        names = self.table.schema.names
         return {name: dict(Counter(str(each.action) for each in plan.axis(name))) for name in names}
 
     @property
@@ -43,25 +43,25 @@ class Figures:
 
 def figures(project: Path, folder: Path) -> Figures:
     """Release a project into `folder`, and attack its cross table as if that had been published instead."""
-    loaded = Project.load(project)
     start = time.perf_counter()
-    outcome = run(loaded, folder)
+    outcome = release(project)
+    outcome.write(folder)
     seconds = time.perf_counter() - start
-    table = outcome.table
+    table = read_inputs(Project.load(project)).table
     whole = as_published(table.margin(table.schema.names), table.schema, "everything")
-    slices = next(a for a in audit(Release((whole,), Target())).attempts if a.attack == "slices")
+    slices = next(a for a in audit(Publication((whole,), Target())).attempts if a.attack == "slices")
     cells = {tuple(finding.cell.values()) for finding in slices.findings}
-    return Figures(outcome, seconds, len(cells), slices.looked_at, slices.people_exposed)
+    return Figures(outcome, table, seconds, len(cells), slices.looked_at, slices.people_exposed)
 
 
 def show(found: Figures) -> None:
     """Print what a reader of docs/examples.md wants to compare."""
-    plan, table = found.outcome.plan, found.outcome.table
+    plan, table = found.outcome.plan, found.table
     print(f"{int(table.totals.sum()):,} people, {table.totals.tolist()} by answer")
     print(f"whole table: {found.unanimous} of {found.groups} groups unanimous, {found.readable:,} people readable")
     print(f"every axis as it is: {len(plan.irregular)} groups with {plan.exposed_people:,} people miss the target")
     certificate = plan.certificate
-    print(f"certified: {found.outcome.is_safe}; {sum_of(certificate.checked):,} cells, {certificate.linear} linear")
+    print(f"certified: {certificate.certified}; {sum_of(certificate.checked):,} cells, {certificate.linear} linear")
     for axis, actions in found.actions.items():
         print(f"  {axis}: {', '.join(f'{count} {action}' for action, count in sorted(actions.items()))}")
     for group in found.merged:

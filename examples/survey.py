@@ -16,7 +16,7 @@ PROJECT = """title = "Income"
 
 [data]
 file = "counts.csv"
-ballot = "income"
+answer = "income"
 count = "people"
 
 [axes.education]

@@ -27,7 +27,7 @@ PROJECT = """title = "Workforce 2016"
 
 [data]
 file = "counts.csv"
-ballot = "job"
+answer = "job"
 options = ["management", "professionals", "other"]
 count = "people"
 

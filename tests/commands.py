@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from safemargin import cli
+from safemargin import Draft, RefusedError, Release, cli, release
 
 SCRIPT = Path(sys.executable).parent / "safemargin"
 WIDTH = "120"
@@ -53,6 +54,17 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
         return Ran(code, said.out, said.err)
 
     return called
+
+
+def release_into(folder: Path, project: object, **options: Any) -> Release | Draft:
+    """The release of a project, or the draft that was refused, written to a folder."""
+    result: Release | Draft
+    try:
+        result = release(project, **options)
+    except RefusedError as error:
+        result = error.draft
+    result.write(folder)
+    return result
 
 
 def script(*arguments: str, cwd: Path) -> Ran:

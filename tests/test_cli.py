@@ -21,7 +21,7 @@ PROJECT = """\
 title = "Works council"
 [data]
 file = "votes.csv"
-ballot = "answer"
+answer = "answer"
 count = "people"
 [axes.site]
 [axes.grade]
@@ -377,7 +377,7 @@ BAD = [
     bad("a folder", "bound .", ".", "folder"),
     # missing column
     bad("no axis column", RELEASE, "votes.csv", "'town'", project__toml=PROJECT.replace("[axes.site]", "[axes.town]")),
-    bad("no ballot column", RELEASE, "votes.csv", "'vote'", project__toml=PROJECT.replace('"answer"', '"vote"')),
+    bad("no answer column", RELEASE, "votes.csv", "'vote'", project__toml=PROJECT.replace('"answer"', '"vote"')),
     bad("no count column", RELEASE, "votes.csv", "'n'", project__toml=PROJECT.replace('"people"', '"n"')),
     bad("no counts", BOUND, "site.csv", "'count'", site__csv="site,option\nNorth,yes\n"),
     bad("other name of counts", f"{BOUND} --count votes", "site.csv", "'votes'"),
@@ -399,7 +399,7 @@ BAD = [
     bad("an axis asked for twice", f"{BOUND} --target site,site", "'site'", "twice"),
     bad("an axis of a project asked for twice", "bound project.toml --target site,site", "'site'", "twice"),
     # missing key
-    bad("no ballot", RELEASE, "project.toml", "data.ballot", project__toml=PROJECT.replace('ballot = "answer"\n', "")),
+    bad("no answer", RELEASE, "project.toml", "data.answer", project__toml=PROJECT.replace('answer = "answer"\n', "")),
     bad("no data or tallies", RELEASE, "project.toml", "data", project__toml="[axes.site]\n"),
     bad("no axes", RELEASE, "project.toml", "axes", project__toml=PROJECT.partition("[axes")[0]),
     bad("no roll with tallies", SEALED_RELEASE, "sealed.toml", "roll", sealed__toml=SEALED.replace("[roll]", "[axes]")),
@@ -622,7 +622,7 @@ def test_an_axis_with_a_million_categories(run: Run, folder: Path) -> None:
     people = "\n".join(f"p{number},North,yes" for number in range(MILLION))
     (folder / "people.csv").write_text(f"person,site,answer\n{people}\n")
     (folder / "people.toml").write_text(
-        '[data]\nfile = "people.csv"\nballot = "answer"\n[axes.person]\n[axes.site]\n[target]\nkappa = 20\n'
+        '[data]\nfile = "people.csv"\nanswer = "answer"\n[axes.person]\n[axes.site]\n[target]\nkappa = 20\n'
     )
     before = listing(folder)
     says = ("people.csv", "'person'", "1000000", "identifier")

@@ -13,21 +13,22 @@ from safemargin.cli import app
 DOCS = Path(__file__).parent.parent / "docs"
 
 PUBLIC = {
+    "Draft",
     "Exposure",
     "Findings",
     "Onlooker",
     "Plan",
     "Project",
     "Publication",
+    "RefusedError",
+    "Release",
     "SafemarginError",
     "Table",
     "Target",
     "audit",
     "bound",
-    "decide",
-    "publish",
+    "release",
     "suppress",
-    "tabulate",
 }
 
 

@@ -13,49 +13,50 @@ if TYPE_CHECKING:
     from safemargin.audit.findings import Findings
     from safemargin.bounds.bound import bound
     from safemargin.bounds.exposure import Exposure
-    from safemargin.core import Onlooker, Publication, SafemarginError, Table, Target
-    from safemargin.release.decide.decide import decide
+    from safemargin.core import Onlooker, Publication, RefusedError, SafemarginError, Table, Target
+    from safemargin.release.draft import Draft
     from safemargin.release.plan import Plan
     from safemargin.release.project import Project
-    from safemargin.release.publish import publish
-    from safemargin.release.tabulate import tabulate
+    from safemargin.release.release import Release, release
     from safemargin.suppress.suppress import suppress
 
 _HOME = {
+    "Draft": "release.draft",
     "Exposure": "bounds.exposure",
     "Findings": "audit.findings",
     "Onlooker": "core",
     "Plan": "release.plan",
     "Project": "release.project",
     "Publication": "core",
+    "RefusedError": "core",
+    "Release": "release.release",
     "SafemarginError": "core",
     "Table": "core",
     "Target": "core",
     "audit": "audit.audit",
     "bound": "bounds.bound",
-    "decide": "release.decide.decide",
-    "publish": "release.publish",
+    "release": "release.release",
     "suppress": "suppress.suppress",
-    "tabulate": "release.tabulate",
 }
 """Where every public name is defined."""
 
 __all__ = [
+    "Draft",
     "Exposure",
     "Findings",
     "Onlooker",
     "Plan",
     "Project",
     "Publication",
+    "RefusedError",
+    "Release",
     "SafemarginError",
     "Table",
     "Target",
     "audit",
     "bound",
-    "decide",
-    "publish",
+    "release",
     "suppress",
-    "tabulate",
 ]
 
 __version__ = "0.1.0"

@@ -33,9 +33,9 @@ class Entry(NamedTuple):
 
 MENU = {
     "Publish": {
-        "demo": Entry("release.project_cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
+        "demo": Entry("release.cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
         "init": Entry("release.project_cli:init", "Write a first project file for a data file"),
-        "release": Entry("release.cli:release", "Decide, publish, audit and report from a project file"),
+        "release": Entry("release.cli:release", "Decide, prove and publish what is safe of a data file or project"),
         "compare": Entry("release.compare.cli:compare", "Measure other ways to publish the same data"),
         "suppress": Entry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),
         "ledger": Entry("release.ledger.cli:ledger", "List earlier releases about the same population"),

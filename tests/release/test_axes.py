@@ -15,7 +15,7 @@ VOTERS = "area,region,country,vote\na1,North,U,A\na2,North,U,B\nb1,South,U,A\na1
 def axis(folder: Path, keys: str, voters: str = VOTERS) -> Axis:
     """The axis `area` of a project with these keys."""
     (folder / "voters.csv").write_text(voters)
-    text = f'[data]\nfile = "voters.csv"\nballot = "vote"\n[axes.area]\n{keys}\n'
+    text = f'[data]\nfile = "voters.csv"\nanswer = "vote"\n[axes.area]\n{keys}\n'
     return tabulate(Project.parse(text, folder=folder)).schema.axis("area")
 
 

@@ -17,6 +17,7 @@ from safemargin.core.onlooker import Onlooker
 from safemargin.core.published import UNBOUNDED
 from safemargin.core.table import Table, Tally
 from safemargin.core.target import Target
+from safemargin.release.compare import compare as comparing
 from safemargin.release.compare.cell_key import cell_key
 from safemargin.release.compare.compare import compare
 from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod, PropertyAnswer
@@ -180,7 +181,7 @@ def test_a_refused_release_publishes_nothing() -> None:
 
 def test_ours_is_refused_if_an_attack_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = (Learnt("informed", {}, 7, ("joint",)),)
-    monkeypatch.setattr("safemargin.release.compare.compare.learnt", lambda method, tables, case: broken)
+    monkeypatch.setattr(comparing, "learnt", lambda method, tables, case: broken)
     found = compare(table_of(STAFF), TARGET, epsilons=(), draws=2)
     assert [each.is_published for each in found.methods] == [True, True, True, True, False]
     assert answer(found, "binding_outcome_exact", "safemargin").fact == "an attack succeeded: nothing is published"

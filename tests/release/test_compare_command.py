@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same people as microdata and as sealed elections."""
     rows = [f"{s},{g},{o},{n}" for (s, g), votes in STAFF.items() for o, n in zip(("yes", "no"), votes, strict=True)]
     (tmp_path / "staff.csv").write_text("\n".join(["site,grade,answer,people", *rows]) + "\n")
-    data = '[data]\nfile = "staff.csv"\nballot = "answer"\ncount = "people"\n'
+    data = '[data]\nfile = "staff.csv"\nanswer = "answer"\ncount = "people"\n'
     (tmp_path / "staff.toml").write_text(f'title = "Staff"\n{data}{REST}')
     for place, axis in enumerate(("site", "grade")):
         counts: dict[tuple[str, str], int] = {}

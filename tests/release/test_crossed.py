@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import Run, in_process
+from commands import Run, in_process, release_into
+from safemargin import Release
 from safemargin.audit.audit import audit
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.core.errors import InputError
@@ -43,7 +44,7 @@ def write(folder: Path, outputs: str, staff: Mapping[tuple[str, ...], tuple[int,
     (folder / "staff.csv").write_text("\n".join(lines) + "\n")
     path = folder / "project.toml"
     path.write_text(
-        '[data]\nfile = "staff.csv"\nballot = "answer"\ncount = "people"\n[axes.site]\n[axes.grade]\n[axes.contract]\n'
+        '[data]\nfile = "staff.csv"\nanswer = "answer"\ncount = "people"\n[axes.site]\n[axes.grade]\n[axes.contract]\n'
         f"[target]\nkappa = 20\n[outputs]\n{outputs}\n"
     )
     return path
@@ -119,8 +120,8 @@ def test_if_an_attack_succeeds_single_axes_are_published(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(pipeline, "audit", suspicious)
     project = Project.load(write(tmp_path, 'pairs = "all"'))
-    outcome = pipeline.run(project, tmp_path / "release")
-    assert outcome.is_safe and not any(each.is_published for each in outcome.plan.margins)
+    outcome = release_into(tmp_path / "release", project)
+    assert isinstance(outcome, Release) and not any(each.is_published for each in outcome.plan.margins)
     assert not any("_x_" in path.name for path in (tmp_path / "release/published").iterdir())
     assert outcome.plan.maximum is not None and outcome.plan.maximum.gap > 0
 

@@ -25,7 +25,7 @@ Row = tuple[str, str, str]
 
 def load(folder: Path, axes: str = AXES, file: str = "voters.csv", data: str = "", top: str = "") -> Table:
     """The table of a project with this data file."""
-    return tabulate(Project.parse(f'{top}\n[data]\nfile = "{file}"\nballot = "vote"\n{data}\n{axes}', folder=folder))
+    return tabulate(Project.parse(f'{top}\n[data]\nfile = "{file}"\nanswer = "vote"\n{data}\n{axes}', folder=folder))
 
 
 def refusal(folder: Path, axes: str = AXES, file: str = "voters.csv", data: str = "", top: str = "") -> str:

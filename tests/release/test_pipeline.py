@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from commands import Ran, Run, in_process
+from commands import Ran, Run, in_process, release_into
+from safemargin import Draft
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.core.errors import OutputError
 from safemargin.release import release as pipeline
 from safemargin.release.decide.lot import Lot
-from safemargin.release.project import Project
 
 AXES = ("site", "grade", "union")
 OPTIONS = ("yes", "no")
@@ -76,7 +76,7 @@ def write(folder: Path, cells: Cells, target: str = TARGET) -> None:
             ([name, option, yes if option == "yes" else n - yes] for name, (n, yes) in counts for option in OPTIONS),
         )
     rest = '[roll]\nfiles = ["roll.csv"]\n[axes.site]\n[axes.grade]\n[axes.union]\n' + target + OUTPUTS
-    (folder / "data.toml").write_text(f'title = "W"\n[data]\nfile = "people.csv"\nballot = "answer"\n{rest}')
+    (folder / "data.toml").write_text(f'title = "W"\n[data]\nfile = "people.csv"\nanswer = "answer"\n{rest}')
     elections = ", ".join(f'{axis} = "{axis}.csv"' for axis in AXES)
     (folder / "sealed.toml").write_text(f'title = "W"\n[tallies]\nfiles = {{ {elections} }}\n{rest}')
 
@@ -180,9 +180,9 @@ def test_a_certified_release_that_an_attack_breaks_is_not_published(
         return replace(found, attempts=(*found.attempts, Attempt("new", "one found", 1, (finding,), 6)))
 
     monkeypatch.setattr(pipeline, "audit", broken)
-    outcome = pipeline.run(Project.load(tmp_path / "sealed.toml"), tmp_path / "release")
-    assert outcome.plan.certificate.certified and not outcome.is_safe
-    assert outcome.document["certified"] is False
+    draft = release_into(tmp_path / "release", tmp_path / "sealed.toml")
+    assert isinstance(draft, Draft) and draft.plan.certificate.certified and not draft.is_sound
+    assert draft.to_json()["certified"] is False
     assert set(files(tmp_path / "release")) == {"inside/plan.json", "inside/report.html"}
 
 
@@ -293,11 +293,11 @@ def test_a_folder_that_fills_up_meanwhile_is_left_alone(tmp_path: Path, monkeypa
     write(tmp_path, WORKFORCE)
     folder = tmp_path / "release"
 
-    def progress(step: str, done: int = 0, total: int | None = None, /) -> None:
+    def progress(step: str, *_: object) -> None:
         if step == "writing":
             folder.mkdir()
             (folder / "letter.txt").write_text("dear all")
 
     with pytest.raises(OutputError, match="not empty"):
-        pipeline.run(Project.load(tmp_path / "data.toml"), folder, progress)
+        release_into(folder, tmp_path / "data.toml", progress=progress)
     assert set(files(folder)) == {"letter.txt"}

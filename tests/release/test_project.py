@@ -9,7 +9,7 @@ from safemargin.core.errors import InputError
 from safemargin.core.target import Target
 from safemargin.release.project import Project, project_schema
 
-DATA = '[data]\nfile = "voters.csv"\nballot = "vote"\n'
+DATA = '[data]\nfile = "voters.csv"\nanswer = "vote"\n'
 LEAST = DATA + "[axes.district]\n"
 SEALED = '[tallies]\nfiles = { age = "age.csv" }\n[axes.age]\n[roll]\nfiles = ["roll.csv"]\n'
 FULL = """\
@@ -17,7 +17,7 @@ title = "City election"
 [data]
 file = "voters.sqlite"
 table = "people"
-ballot = "vote"
+answer = "vote"
 options = ["A", "B", "abstain"]
 blank = "abstain"
 count = "n"
@@ -113,12 +113,12 @@ def test_sealed_elections_are_accepted() -> None:
             LEAST + "[aims]\nbeta = 0.1\n",
             "aims: unknown key; allowed here are title, data, tallies, roll, axes, target,",
         ),
-        ("[data]\nfile = 'x'\n[axes.a]\n", "data.ballot is missing: column with the answer"),
+        ("[data]\nfile = 'x'\n[axes.a]\n", "data.answer is missing: column with the answer"),
         (DATA, "axes is missing"),
         (DATA + "[axes]\n", "axes: must not be empty"),
         (DATA + "[axes.count]\n", "axes.count: the name is reserved"),
-        (DATA + '[axes.a]\ncolumn = "vote"\n', "axes.a: column 'vote' is already data.ballot"),
-        (DATA + 'count = "vote"\n[axes.a]\n', "data.count = 'vote': is the ballot column"),
+        (DATA + '[axes.a]\ncolumn = "vote"\n', "axes.a: column 'vote' is already data.answer"),
+        (DATA + 'count = "vote"\n[axes.a]\n', "data.count = 'vote': is the column with the answer"),
         (DATA + 'options = ["A", "A"]\n[axes.a]\n', "data.options = ['A', 'A']: lists 'A' twice"),
         (DATA + 'options = ["A"]\nblank = "B"\n[axes.a]\n', "data.blank = 'B': must be one of data.options (A)"),
         ("data = 3\n[axes.a]\n", "data = 3: must be a section with keys"),
@@ -177,7 +177,7 @@ def test_a_byte_order_mark_is_harmless(tmp_path: Path) -> None:
 def test_the_schema_says_the_same() -> None:
     schema = project_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    valid: dict[str, object] = {"data": {"file": "v.csv", "ballot": "vote"}, "axes": {"a": {}}}
+    valid: dict[str, object] = {"data": {"file": "v.csv", "answer": "vote"}, "axes": {"a": {}}}
     jsonschema.validate(valid, schema)
     wrongs: tuple[dict[str, object], ...] = (
         {**valid, "target": {"beta": 0.5}},

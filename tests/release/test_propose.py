@@ -58,7 +58,7 @@ def proposed(path: Path) -> tuple[str, dict[str, Any], Table]:
 
 def test_microdata(tmp_path: Path) -> None:
     text, project, table = proposed(write_csv(tmp_path / "voters.csv", town()))
-    assert project["data"] == {"file": "voters.csv", "ballot": "vote", "blank": "no answer"}
+    assert project["data"] == {"file": "voters.csv", "answer": "vote", "blank": "no answer"}
     assert list(project["axes"]) == ["district", "age", "sex", "status_group"]
     assert project["axes"]["district"]["levels"] == ["region"]
     assert project["axes"]["age"]["categories"] == ["under 18", "18-29", "30-44", "65+"]
@@ -81,7 +81,7 @@ def test_counts_of_equal_people(tmp_path: Path) -> None:
     ]
     (tmp_path / "counts.csv").write_text("\n".join(["district,region,sex,party,people", *lines]) + "\n")
     _, project, table = proposed(tmp_path / "counts.csv")
-    assert project["data"] == {"file": "counts.csv", "ballot": "party", "count": "people"}
+    assert project["data"] == {"file": "counts.csv", "answer": "party", "count": "people"}
     assert project["axes"]["district"]["levels"] == ["region"]
     assert table.totals.sum() == sum(range(16))
 
@@ -95,7 +95,7 @@ def test_a_number_of_people_in_microdata_is_no_count(tmp_path: Path) -> None:
 def test_without_a_telling_name_the_last_short_column_is_the_ballot(tmp_path: Path) -> None:
     rows = [{"zone": f"z{n % 30}", "q1": "yn"[n % 2], "q2": "abc"[n % 3]} for n in range(90)]
     _, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
-    assert project["data"]["ballot"] == "q2"
+    assert project["data"]["answer"] == "q2"
 
 
 def test_odd_names_are_quoted(tmp_path: Path) -> None:
@@ -131,6 +131,6 @@ def test_what_cannot_be_proposed(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_adult(data_sets: Path) -> None:
     project = tomllib.loads(propose_project(data_sets / "adult_uci.parquet"))
-    assert project["data"]["ballot"] == "income"
+    assert project["data"]["answer"] == "income"
     assert {"workclass", "race", "sex"} <= set(project["axes"])
     assert not {"age", "fnlwgt", "education_num"} & set(project["axes"])

@@ -6,7 +6,7 @@ import io
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -51,7 +51,13 @@ def released(place: Town, protect: str, **target: float) -> tuple[Table, Plan, P
     table = place.table()
     plan = decide(table, Target(beta=0.05, kappa=100, **target), protect=protect)
     assert plan.certificate.certified
-    return table, plan, publish(plan, table, ["everybody"])
+    return table, plan, publish(plan, table)
+
+
+def written(
+    plan: Plan, release: Publication, formats: Sequence[str] = FORMATS, orders: Mapping[str, tuple[str, ...]] = {}
+) -> dict[str, bytes]:
+    return release_files(release, plan.certificate, formats=formats, orders=orders, onlookers=["all"], title="A title")
 
 
 def texts(files: Mapping[str, bytes]) -> str:
@@ -65,7 +71,7 @@ def test_counts_of_hidden_groups_are_in_no_file(protect: str, options: int) -> N
     _, plan, release = released(place, protect)
     hidden = [decision for decision in plan.axis("q") if decision.group in ({"q3"}, {"q4"})]
     assert all(decision.action is Action.SUPPRESSED for decision in hidden)
-    files = release_files(release, FORMATS, {}, "A title")
+    files = written(plan, release)
     joint = {votes[0] for (_, q), votes in place.votes.items() if q in SECRETS}
     for secret in joint.union(SECRETS.values()):
         assert not re.search(rf"(?<![0-9a-f]){secret}(?![0-9a-f])", texts(files)), secret
@@ -138,8 +144,8 @@ def test_exact_and_merged_counts_are_true_and_the_groups_part_each_axis(protect:
 
 
 def test_every_file_is_what_the_manifest_says() -> None:
-    _, _, release = released(telling_town(2), "suppress")
-    files = release_files(release, FORMATS, {"q": ("q0", "q1", "q2", "q3", "q4")}, "Title")
+    _, plan, release = released(telling_town(2), "suppress")
+    files = written(plan, release, FORMATS, {"q": ("q0", "q1", "q2", "q3", "q4")})
     manifest = json.loads(files["manifest.json"])
     assert set(manifest["files"]) == set(files) - {"manifest.json"}
     for name, digest in manifest["files"].items():
@@ -153,8 +159,8 @@ def test_every_file_is_what_the_manifest_says() -> None:
 
 @pytest.mark.parametrize("protect", PROTECTIONS)
 def test_files_say_the_same_in_every_format_and_can_be_read_back(protect: str, tmp_path: Path) -> None:
-    _, _, release = released(telling_town(2), protect)
-    files = release_files(release, FORMATS, {}, "")
+    _, plan, release = released(telling_town(2), protect)
+    files = written(plan, release)
     write_folder(tmp_path / "out", files)
     for table in release.tables:
         stem = " x ".join(table.axes) or "total"
@@ -228,6 +234,6 @@ def test_a_failing_last_step_leaves_an_empty_folder_empty(tmp_path: Path, monkey
 def test_no_axis_overwrites_another_file(name: str) -> None:
     place = telling_town(1)
     place = Town((name, "q"), place.categories, place.options, place.people, place.votes)
-    _, _, release = released(place, "merge")
-    files = release_files(release, ("csv", "json"), {})
+    _, plan, release = released(place, "merge")
+    files = written(plan, release, ("csv", "json"))
     assert len(files) == 2 * len(release.tables) + 2

@@ -16,7 +16,7 @@ JOINT = "area,age,sex,people\nx,o,f,1\nx,y,f,2\nx,o,m,1\ny,o,f,2\nz,o,f,0\nz,o,m
 def load(folder: Path, files: str, axes: str = "[axes.place]\ncolumn = 'area'\n[axes.sex]\n", more: str = "") -> Table:
     """The table of a project with these roll files."""
     (folder / "voters.csv").write_text(VOTERS)
-    text = f'[data]\nfile = "voters.csv"\nballot = "vote"\n[roll]\nfiles = [{files}]\n{axes}{more}'
+    text = f'[data]\nfile = "voters.csv"\nanswer = "vote"\n[roll]\nfiles = [{files}]\n{axes}{more}'
     return tabulate(Project.parse(text, folder=folder))
 
 

@@ -22,11 +22,11 @@ from safemargin.bounds.proof import certificate
 from safemargin.bounds.verification import Verification
 from safemargin.core.errors import InputError
 from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Publication
 from safemargin.core.published import UNBOUNDED, PublishedTable
 from safemargin.core.target import Target
 from safemargin.io.folder import write_folder
 from safemargin.io.tidy import read_tidy
-from safemargin.release.draft import Draft
 from safemargin.release.plan import Certificate as ReleaseCertificate
 from safemargin.release.publish import release_files
 from safemargin.verify.verify import verify
@@ -241,7 +241,7 @@ def test_certificate_of_a_release(tmp_path: Path) -> None:
     place = town(np.random.default_rng(2), axes=2, options=2, people=30)
     tables = tuple(margin(place, axes) for axes in ((), ("p",)))
     stated = ReleaseCertificate(True, "Nobody is exposed.", "integer", "witness", {"joint cells": 4})
-    files = release_files(Draft(tables, Target(), certificate=stated), ["csv", "parquet"], {})
+    files = release_files(Publication(tables, Target()), stated, formats=["csv", "parquet"], orders={})
     out = tmp_path / "published"
     write_folder(out, files)
     found = verify(out / "certificate.json", [out], read=read)

@@ -135,7 +135,7 @@ def project(folder: Path, more: str = "") -> Path:
     rows = [("North" if n % 2 else "South", ("yes", "no", "yes", "yes", "blank")[n % 5]) for n in range(400)]
     (folder / "v.csv").write_text("site,vote\n" + "".join(f"{site},{vote}\n" for site, vote in rows))
     path = folder / "project.toml"
-    path.write_text(f'[data]\nfile = "v.csv"\nballot = "vote"\n[axes.site]\n{more}')
+    path.write_text(f'[data]\nfile = "v.csv"\nanswer = "vote"\n[axes.site]\n{more}')
     return path
 
 

@@ -9,6 +9,8 @@ SafemarginError
 └── RefusedError        no release meets the target (exit code 1)
 """
 
+from typing import Any
+
 
 class SafemarginError(Exception):
     """Root of the tree; its text is one line that says what, which value, and what to do."""
@@ -35,4 +37,8 @@ class OutputError(SafemarginError):
 
 
 class RefusedError(SafemarginError):
-    """No release that was found meets the target."""
+    """No release that was found meets the target; `draft` says what was tried and why it is unsafe."""
+
+    def __init__(self, message: str, draft: Any = None) -> None:
+        super().__init__(message)
+        self.draft = draft

@@ -13,9 +13,8 @@ from safemargin.bounds.report import exposure_document, show_exposure
 from safemargin.bounds.system import measured_slack
 from safemargin.core import InputError, Onlooker, PublishedTable, Target
 from safemargin.io import public, read_tables
+from safemargin.release.inputs import read_inputs
 from safemargin.release.project import Project
-from safemargin.release.release import onlookers_of
-from safemargin.release.tabulate import tabulate
 from safemargin.ui import (
     Axes,
     Beta,
@@ -84,11 +83,11 @@ def bound(
 
 
 def _bound_project(project: Project, effort: Ask) -> Exposure:
-    table = tabulate(project)
+    inputs = read_inputs(project)
     with progress_bar("bounding") as progress:
         return run_bound(
-            table,
-            onlookers_of(project, table)[0],
+            inputs.table,
+            inputs.onlookers[0],
             target=effort.target,
             enough=effort.enough,
             fiber=effort.fiber,

@@ -53,7 +53,7 @@ title = "A synthetic city: one vote, counted by group"
 
 [data]
 file = "voters.parquet"
-ballot = "vote"
+answer = "vote"
 options = ["Harbour", "Orchard", "Unity", "abstain"]
 
 [axes.district]

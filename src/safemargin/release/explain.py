@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 from safemargin.bounds.bound import bound
 from safemargin.bounds.certificate import SourceFile, source_of
 from safemargin.bounds.proof import certificate
-from safemargin.core import Onlooker, PublishedTable, Table, as_published, printed
+from safemargin.core import Onlooker, Publication, PublishedTable, Table, as_published, printed
 from safemargin.io import WRITERS, file_name, read_tidy, rows_of
-from safemargin.release.draft import Draft
 from safemargin.release.plan import Plan, Rejected
 
 MOST_COUNTS = 2_000
@@ -19,14 +18,14 @@ MOST_COUNTS = 2_000
 
 
 @dataclass(frozen=True)
-class Explained:
+class Evidence:
     """Files by name, and for each margin that was refused the one that proves why."""
 
     files: Mapping[str, bytes] = field(default_factory=dict, hash=False)
     certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-def explain(plan: Plan, release: Draft, table: Table, facts: Iterable[PublishedTable] = ()) -> Explained:
+def explain(plan: Plan, publication: Publication, table: Table, facts: Iterable[PublishedTable] = ()) -> Evidence:
     """Certificates of what margins that were refused would give away, beside everything that is published.
 
     They hold for somebody who knows the joint roll and the `facts`. There is none where a cell stayed undecided, where
@@ -36,13 +35,13 @@ def explain(plan: Plan, release: Draft, table: Table, facts: Iterable[PublishedT
     small = profiles * len(table.schema.options) <= MOST_COUNTS
     rejected = {name: each for name, each in plan.rejected.items() if small and _can_be_shown(table, each)}
     if not rejected:
-        return Explained()
+        return Evidence()
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     roll = as_published(table.people(table.schema.names), table.schema, "roll", roll=True)
     found: dict[str, str] = {}
     with TemporaryDirectory() as folder:
-        desk = _Desk(Path(folder), orders)
-        tables = [desk.write("table", each) for each in release.tables]
+        desk = EvidenceWriter(Path(folder), orders)
+        tables = [desk.write("table", each) for each in publication.tables]
         beside = [desk.write("roll", roll), *(desk.write("fact", each) for each in facts)]
         for name, each in rejected.items():
             margin = printed(table, each.axes, dict(zip(each.axes, each.groups, strict=True)))
@@ -50,7 +49,7 @@ def explain(plan: Plan, release: Draft, table: Table, facts: Iterable[PublishedT
             found[name] = f"{Path(mine.name).stem}.json"
             document = desk.prove([*tables, mine, *beside], tuple(each.refusal.cell), plan)
             desk.files[found[name]] = (json.dumps(document, ensure_ascii=False) + "\n").encode()
-    return Explained(desk.files, found)
+    return Evidence(desk.files, found)
 
 
 def _can_be_shown(table: Table, rejected: Rejected) -> bool:
@@ -58,7 +57,7 @@ def _can_be_shown(table: Table, rejected: Rejected) -> bool:
     return rejected.refusal.proved and all(name in table.schema.axis(axis).index for axis, name in cell.items())
 
 
-class _Desk:
+class EvidenceWriter:
     """Writes tables as tidy files and reads them again, as whoever checks a certificate will."""
 
     def __init__(self, folder: Path, orders: Mapping[str, tuple[str, ...]]) -> None:

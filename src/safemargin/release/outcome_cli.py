@@ -7,9 +7,9 @@ import typer
 
 from safemargin.core import InputError
 from safemargin.release.project import Project
-from safemargin.release.release import privacy_of
 from safemargin.release.tabulate import tabulate
 from safemargin.ui import Json, out, print_json
+from safemargin.voting.result import result_privacy
 from safemargin.voting.result_report import result_document, result_lines
 
 
@@ -21,7 +21,8 @@ def outcome(
     Example: safemargin outcome project.toml
     """
     project = Project.load(path)
-    privacy = privacy_of(project, tabulate(project))
+    table = tabulate(project)
+    privacy = result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief)
     if privacy is None:
         raise InputError(
             f"{path}: the result has fewer than two options, or no answers; no two votes can be distinguished"

@@ -4,7 +4,8 @@ It says what a user wrote and nothing about the data themselves; `tabulate` read
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -12,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic import model_validator as model_rule
 
 from safemargin.core import RESERVED, InputError, Target
-from safemargin.io import PHRASES, Name, Section, dotted_key, shown_value, twice_in
+from safemargin.io import PHRASES, Name, Section, Source, dotted_key, shown_value, twice_in
 from safemargin.release.maximum import Wanted
 from safemargin.release.sections import (
     AxisSection,
@@ -75,13 +76,19 @@ class Project(Section):
     def parse(cls, text: str, *, folder: Path = Path(), name: str = "project") -> "Project":
         """The project that TOML `text` describes; `name` is what messages call it."""
         try:
-            return cls.model_validate(tomllib.loads(text), context={"folder": folder})
+            return cls.build(tomllib.loads(text), folder)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{name}: is not valid TOML: {error}") from None
-        except ValidationError as error:
-            raise InputError(f"{name}: {_explained(error)}") from None
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
+
+    @classmethod
+    def build(cls, content: Mapping[str, object], folder: Path = Path()) -> "Project":
+        """The project that the sections in `content` describe; paths are relative to `folder`."""
+        try:
+            return cls.model_validate(content, context={"folder": folder})
+        except ValidationError as error:
+            raise InputError(_explained(error)) from None
 
     @property
     def target(self) -> Target:
@@ -140,12 +147,14 @@ class Project(Section):
             raise InputError(f"ledger.id = {column!r}: needs [data] with a row per person, and no [roll]")
 
     def _check_columns(self, data: DataSection) -> None:
-        if data.count == data.ballot:
-            raise InputError(f"data.count = {data.count!r}: is the ballot column; name the column that counts people")
+        if data.count == data.answer:
+            raise InputError(
+                f"data.count = {data.count!r}: is the column with the answer; name the column that counts people"
+            )
         for name, axis in self.axes.items():
             for column in (self.column(name), *(axis.levels or ())):
-                if column in (data.ballot, data.count):
-                    raise InputError(f"axes.{name}: column {column!r} is already data.ballot or data.count")
+                if column in (data.answer, data.count):
+                    raise InputError(f"axes.{name}: column {column!r} is already data.answer or data.count")
 
     def _check_elections(self, tallies: TalliesSection) -> None:
         if self.roll is None:
@@ -158,6 +167,58 @@ class Project(Section):
                 raise InputError(f"tallies.files.{name} is missing: every axis needs its tally file")
             if axis.levels is not None:
                 raise InputError(f"axes.{name}.levels: needs [data]; give parents or hierarchy with [tallies]")
+
+
+def open_data(data: object) -> Source:
+    """Data that are in no file."""
+    raise InputError(f"data: {type(data).__name__} cannot be read; give a file")
+
+
+IN_MEMORY = "data"
+"""What messages call data that are in no file."""
+
+
+def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source | None]:
+    """The project that the arguments of a call describe, and its data where they are not in a file.
+
+    A project says everything itself: nothing else may be `said` beside it.
+    """
+    if isinstance(data, Project) or (isinstance(data, str | Path) and Path(data).suffix == ".toml"):
+        if said:
+            raise InputError(f"{', '.join(said)}: a project says all of this itself; omit it, or give the data instead")
+        return (data if isinstance(data, Project) else Project.load(data)), None
+    for name, meaning in (("answer", "the column with the answers"), ("by", "the columns to count by")):
+        if name not in said:
+            raise InputError(f"{name} is missing: name {meaning}")
+    content: dict[str, object] = {
+        "data": {
+            "file": str(data) if isinstance(data, str | Path) else IN_MEMORY,
+            **{key: said[key] for key in ("answer", "options", "blank", "count", "table") if key in said},
+        },
+        "axes": _axes(said["by"]),
+        "target": {
+            **(asdict(said["target"]) if isinstance(said.get("target"), Target) else said.get("target") or {}),
+            **({"protect": said["protect"]} if "protect" in said else {}),
+        },
+        **{key: said[key] for key in ("title", "onlookers", "ledger", "outputs") if key in said},
+    }
+    if "roll" in said:
+        content["roll"] = {"files": [str(path) for path in _listed(said["roll"])]}
+    source = None if isinstance(data, str | Path) else open_data(data)
+    return Project.build(content), source
+
+
+def _axes(by: object) -> Mapping[str, object]:
+    if isinstance(by, Mapping):
+        return {str(name): dict(section) for name, section in by.items()}
+    names = [str(name) for name in _listed(by)]
+    if (twice := twice_in(names)) is not None:
+        raise InputError(f"by: names {twice!r} twice")
+    return {name: {} for name in names}
+
+
+def _listed(value: Any) -> Iterable[Any]:
+    return [value] if isinstance(value, str | Path) else value
 
 
 SECTIONS: Mapping[str, type[Section]] = {

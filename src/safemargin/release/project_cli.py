@@ -1,4 +1,4 @@
-"""Commands from which a project starts: a synthetic city, a look at a data file, the schema of project files."""
+"""Commands from which a project starts: a look at a data file, the schema of project files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,26 +6,9 @@ from typing import Annotated
 import typer
 
 from safemargin.core import InputError, OutputError
-from safemargin.io import check_folder
-from safemargin.release.cli import finish_release
-from safemargin.release.demo import write_city
 from safemargin.release.init.propose import propose_project
 from safemargin.release.project import project_schema
-from safemargin.ui import Json, notes, out, print_json, write_text
-
-
-def demo(
-    folder: Annotated[Path, typer.Argument(help="Where to put the city, its release and the report.")] = Path("demo"),
-    as_json: Json = False,
-) -> None:
-    """Write a synthetic city of 500,000 voters, release it, and leave everything in a folder.
-
-    Example: safemargin demo city
-    """
-    check_folder(folder)
-    with notes.status("building the city"):
-        project = write_city(folder)
-    finish_release(project, folder / "release", as_json)
+from safemargin.ui import Json, out, print_json, write_text
 
 
 def init(

@@ -1,4 +1,4 @@
-"""From a plan to a release, and from a release to files. The only caller of mechanisms; writes all or nothing."""
+"""From a plan to tables, and from tables to the bytes of files. Nothing is written here."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ import numpy as np
 
 from safemargin.core import (
     Guarantee,
+    Publication,
     PublishedTable,
     Table,
     as_published,
@@ -20,8 +21,7 @@ from safemargin.core import (
 from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.noise import one_count_suffices
 from safemargin.io import WRITERS, file_name, json_bytes, rows_of
-from safemargin.release.draft import Draft
-from safemargin.release.plan import Action, Plan
+from safemargin.release.plan import Action, Certificate, Plan
 from safemargin.samplers.geometric import Geometric
 
 RULE = (
@@ -44,7 +44,7 @@ CROSSED_RULE = (
 )
 
 
-def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Draft:
+def publish(plan: Plan, table: Table) -> Publication:
     """Carry a plan out: exact counts where it says so, fresh noise where it says so, nothing of the rest."""
     tables = [as_published(table.margin(()), table.schema, "total")]
     for axis in table.schema.names:
@@ -63,12 +63,10 @@ def publish(plan: Plan, table: Table, onlookers: Sequence[str] = ()) -> Draft:
     for margin in plan.margins:
         if margin.is_published:
             tables.append(printed(table, margin.axes, dict(zip(margin.axes, margin.groups, strict=True))))
-    return Draft(
+    return Publication(
         tables=tuple(tables),
         target=plan.target,
-        guarantees=tuple(_beside(each, plan) for each in plan.guarantees),
-        certificate=plan.certificate,
-        onlookers=tuple(onlookers),
+        guarantees=tuple(_beside(guarantee, plan) for guarantee in plan.guarantees),
         rule=" ".join([RULE, *([NOISE_RULE] if plan.guarantees else []), *([CROSSED_RULE] if plan.maximum else [])]),
         witness=plan.witness,
     )
@@ -99,12 +97,18 @@ def _with_noise(
 
 
 def release_files(
-    release: Draft, formats: Sequence[str], orders: Mapping[str, tuple[str, ...]], title: str = ""
+    publication: Publication,
+    certificate: Certificate,
+    *,
+    formats: Sequence[str],
+    orders: Mapping[str, tuple[str, ...]],
+    onlookers: Sequence[str] = (),
+    title: str = "",
 ) -> dict[str, bytes]:
     """Every file of a release by name: tables in each format, the certificate, and the manifest with their hashes."""
     files: dict[str, bytes] = {}
     taken = {"certificate", "manifest"}
-    for table in release.tables:
+    for table in publication.tables:
         rows = rows_of(table, orders)
         name = file_name(table.name)
         while name.lower() in taken:  # an axis may be called like another file
@@ -116,15 +120,13 @@ def release_files(
     public: dict[str, object] = {
         "schema": 1,
         "title": title,
-        "target": asdict(release.target),
-        "onlookers": list(release.onlookers),
-        "rule": release.rule,
+        "target": asdict(publication.target),
+        "onlookers": list(onlookers),
+        "rule": publication.rule,
     }
-    if release.certificate is not None:
-        certificate = {**public, **asdict(release.certificate), "files": hashes}
-        files["certificate.json"] = json_bytes(certificate)
-        hashes["certificate.json"] = hashlib.sha256(files["certificate.json"]).hexdigest()
-    guarantees = [document(guarantee) for guarantee in release.guarantees]
-    statement = release.certificate.statement if release.certificate else ""
-    files["manifest.json"] = json_bytes({**public, "statement": statement, "guarantees": guarantees, "files": hashes})
+    files["certificate.json"] = json_bytes({**public, **asdict(certificate), "files": hashes})
+    hashes["certificate.json"] = hashlib.sha256(files["certificate.json"]).hexdigest()
+    guarantees = [document(guarantee) for guarantee in publication.guarantees]
+    manifest = {**public, "statement": certificate.statement, "guarantees": guarantees, "files": hashes}
+    files["manifest.json"] = json_bytes(manifest)
     return files

@@ -1,23 +1,33 @@
-"""A whole project from its file to its folder: tabulate, decide, publish, audit, report."""
+"""The gate: read, decide, publish, attack; a `Release` exists only where the plan is certified and every attack failed.
+
+Nobody can build a `Release` by hand: the gate issues it from data, never from a plan, findings or a certificate that
+somebody passes in, and keeps a list of those it issued.
+"""
 
 import hashlib
-import json
 import shutil
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NoReturn
+from weakref import WeakSet
+
+from rich.console import Console
 
 from safemargin.audit.audit import audit
 from safemargin.audit.backwards import Rerun
 from safemargin.audit.findings import Findings
 from safemargin.core import (
     COMPOSITIONS,
+    InputError,
     IntArray,
     Onlooker,
-    Profile,
     Progress,
+    Publication,
     PublishedTable,
+    RefusedError,
     Table,
     Tally,
     Target,
@@ -25,87 +35,226 @@ from safemargin.core import (
     knowing,
     no_progress,
 )
-from safemargin.io import check_folder, check_project_facts, read_many, write_folder
+from safemargin.io import rows_of, write_folder
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdrawn
-from safemargin.release.draft import Draft
-from safemargin.release.explain import Explained, explain
+from safemargin.release.draft import PUBLISHED, Draft, confidential_files, draft_document, show_draft
+from safemargin.release.explain import Evidence, explain
+from safemargin.release.inputs import Book, Inputs, read_inputs
 from safemargin.release.ledger.budget import budget, recommended_kappa
-from safemargin.release.ledger.entry import Entry, Person, person, roll_of
-from safemargin.release.ledger.file import read_ledger, recording
-from safemargin.release.ledger.remember import check_same, remember
+from safemargin.release.ledger.entry import Entry, roll_of
+from safemargin.release.ledger.file import recording
 from safemargin.release.maximum import Wanted
-from safemargin.release.plan import Plan
-from safemargin.release.project import Project
+from safemargin.release.plan import Certificate, Plan
+from safemargin.release.project import project_of
 from safemargin.release.publish import publish, release_files
-from safemargin.release.report.document import release_document
-from safemargin.release.report.margins import margins_document
-from safemargin.release.report.page import html_report
-from safemargin.release.sections import LedgerSection
-from safemargin.release.tabulate import tabulate
-from safemargin.release.tabulate.people import tabulate_people
-from safemargin.ui import Painter
-from safemargin.voting.result import ResultPrivacy, result_privacy
-from safemargin.voting.result_report import result_document
+from safemargin.ui import Document, Result
+from safemargin.voting.result import result_privacy
 
-REFUSED = "inside/refused"
-"""Where it is proved what tables that were refused would give away."""
+_ISSUED: "WeakSet[Release]" = WeakSet()
+"""What the gate let through. A copy, an unpickled one or one made by hand is not in it."""
+_CLOSED = "a Release cannot be built or copied; call safemargin.release, which decides and attacks what it publishes"
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Everything that a run produced; `files` are what it wrote or would write."""
+class Release(Result):
+    """Tables that may be published: the plan is certified, and every attack of every onlooker failed.
 
-    table: Table
-    plan: Plan
-    release: Draft
-    findings: tuple[Findings, ...]
-    document: dict[str, object]
-    certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
+    `write` gives the folder of the release, `tables` what is published as DataFrames.
+    """
+
+    _draft: Draft
+    _files: Mapping[str, bytes]
+    _record: "tuple[Book, Entry] | None"
+
+    def __new__(cls, *_: object, **__: object) -> "Release":
+        raise RefusedError(_CLOSED)
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise RefusedError(_CLOSED)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Release does not change: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Release does not change: {name} cannot be deleted")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise RefusedError(_CLOSED)
 
     @property
-    def is_safe(self) -> bool:
-        """Whether the certificate holds and no attack found anything."""
-        return self.plan.certificate.certified and all(each.is_safe for each in self.findings)
+    def _passed(self) -> Draft:
+        """The draft that passed the gate; only where this value came out of it."""
+        if self not in _ISSUED:
+            raise RefusedError(_CLOSED)
+        return self._draft
+
+    @property
+    def plan(self) -> Plan:
+        """Every decision with its reason: confidential."""
+        return self._passed.plan
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was proved."""
+        return self._passed.plan.certificate
+
+    @property
+    def findings(self) -> tuple[Findings, ...]:
+        """What every onlooker can infer, and the attacks that failed."""
+        return self._passed.findings
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """Every published table as a DataFrame, by name."""
+        return {table.name: self.frame(table.name) for table in self._passed.publication.tables}
+
+    def frame(self, name: str) -> Any:
+        """One published table as a DataFrame: the rows of its file."""
+        by_name = {table.name: table for table in self._passed.publication.tables}
+        if name not in by_name:
+            raise KeyError(f"there is no published table {name!r}; there are {', '.join(by_name)}")
+        return _frame(rows_of(by_name[name], self._draft.orders))
+
+    def to_json(self, folder: Path | str = "") -> Document:
+        """The document of `release --json`; files are named as they are, or will be, in `folder`."""
+        return draft_document(self._passed, folder, tuple(self._files))
+
+    def show(self, console: Console, folder: Path | str | None = None, explain: bool = False) -> None:
+        """Print what is published; with `explain` also whom each omitted table of several axes would expose."""
+        show_draft(self._passed, console, folder, explain, published=True)
+
+    def to_html(self) -> str:
+        """The report of the office: reasons look at votes, so it is confidential."""
+        return self._passed.to_html()
+
+    def write(self, path: Path | str) -> Path:
+        """Write the release into a new folder, the public part under `published`, and record it in its ledger."""
+        folder, draft = Path(path), self._passed
+        files = {f"{PUBLISHED}/{name}": content for name, content in self._files.items()}
+        files |= confidential_files(draft, self.to_json(folder))
+        if self._record is None:
+            write_folder(folder, files)
+            return folder
+        written = False
+        book, entry = self._record
+        try:
+            with recording(book.section.file, entry, len(book.entries)):
+                write_folder(folder, files)
+                written = True
+        except BaseException:
+            if written:  # what is not recorded must not look published
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return folder
 
 
-@dataclass(frozen=True)
-class Book:
-    """The ledger as a run finds it: earlier releases about its population, and its people under their own names."""
+def release(
+    data: object,
+    *,
+    answer: str | None = None,
+    by: Sequence[str] | Mapping[str, Mapping[str, object]] | None = None,
+    roll: object = None,
+    options: Sequence[str] | None = None,
+    blank: str | None = None,
+    count: str | None = None,
+    target: Target | None = None,
+    protect: str | None = None,
+    onlookers: Sequence[Mapping[str, object]] | None = None,
+    ledger: Mapping[str, object] | None = None,
+    outputs: Mapping[str, object] | None = None,
+    title: str | None = None,
+    progress: Progress = no_progress,
+) -> Release:
+    """Decide what may be published of `data`, prove it, attack it; refuse with `RefusedError` if the target is not met.
 
-    section: LedgerSection
-    entries: tuple[Entry, ...] = ()
-    members: Mapping[Person, Profile] | None = None
+    `data` is a project (a `Project` or a `.toml` file), which says everything itself; or a data file, a DataFrame, an
+    Arrow table or rows, and then `answer` names the column with the answers and `by` the columns to count by (or maps
+    each to what a project file says about an axis). The other arguments are the sections of a project file.
+    `RefusedError.draft` says what was tried and why it is unsafe.
+    """
+    said = {
+        "answer": answer,
+        "by": by,
+        "roll": roll,
+        "options": options,
+        "blank": blank,
+        "count": count,
+        "target": target,
+        "protect": protect,
+        "onlookers": onlookers,
+        "ledger": ledger,
+        "outputs": outputs,
+        "title": title,
+    }
+    project, source = project_of(data, {key: value for key, value in said.items() if value is not None})
+    progress("reading")
+    return pass_gate(read_inputs(project, source), progress)
 
 
-def onlookers_of(project: Project, table: Table, book: Book | None = None) -> tuple[Onlooker, ...]:
-    """The onlookers that a project names, with the rolls and facts they hold and what they remember."""
-    found = []
-    for each in project.onlookers:
-        onlooker = knowing(table, each.composition, each.name, each.knows_rule)
-        past = None
-        if book is not None:
-            rolls = roll_of(table, each.composition)
-            by_group = book.section.assume == "groups"
-            past = remember(book.entries, table.schema.names, book.section.cycle, rolls, book.members or {}, by_group)
-        facts = read_many(each.facts)
-        check_project_facts(facts, table.schema)
-        found.append(replace(onlooker, facts=facts, past=past))
-    return tuple(found)
+def pass_gate(inputs: Inputs, progress: Progress = no_progress) -> Release:
+    """The only place where a `Release` comes from: everything that it rests on is computed here, from the data."""
+    draft = _draft(inputs, progress)
+    if not draft.is_sound:
+        draft = replace(draft, ledger=_ledger_document(inputs.book, None))
+        raise RefusedError(f"{draft.headline}. {draft.plan.certificate.statement}", draft)
+    progress("writing")
+    project = inputs.project
+    files = release_files(
+        draft.publication,
+        draft.plan.certificate,
+        formats=project.outputs.formats,
+        orders=draft.orders,
+        onlookers=draft.onlookers,
+        title=project.title,
+    )
+    record = None
+    if inputs.book is not None:
+        entry = _entry(inputs, inputs.book, draft.publication, hashlib.sha256(files["manifest.json"]).hexdigest())
+        record = inputs.book, entry
+        draft = replace(draft, ledger=_ledger_document(inputs.book, entry))
+    issued: Release = object.__new__(Release)
+    for name, value in (("_draft", draft), ("_files", MappingProxyType(files)), ("_record", record)):
+        object.__setattr__(issued, name, value)
+    _ISSUED.add(issued)
+    return issued
 
 
-def open_book(project: Project, table: Table) -> Book | None:
-    """The ledger of a project, checked against it; none if it has none."""
-    section = project.ledger
-    if section is None:
-        return None
-    entries = read_ledger(section.file, section.population)
-    check_same(section.file, entries, section.population, section.cycle, table.schema)
-    members = None
-    if section.id is not None:
-        people = tabulate_people(project, section.id)
-        members = {person(section.population, name): profile for name, profile in people.items()}
-    return Book(section, entries, members)
+def _draft(inputs: Inputs, progress: Progress) -> Draft:
+    """Decide, publish in memory, and attack that."""
+    project, table, onlookers = inputs.project, inputs.table, inputs.onlookers
+    progress("deciding")
+    single = decide(table, project.target, onlookers, protect=project.protect, progress=progress)
+    if inputs.book is not None:
+        single = replace(single, notes=(*single.notes, *_floor_notes(inputs.book.entries, table, single)))
+    plan = single
+    if project.wanted:
+        progress("choosing tables of several axes")
+        plan = maximise(plan, table, project.wanted, onlookers, progress=progress)
+    progress("attacking")
+    publication = publish(plan, table)
+    rerun = rule_of(table, project.target, onlookers, project.protect, project.wanted)
+    findings = _attack(publication, inputs, rerun)
+    if plan.maximum is not None and not all(each.is_safe for each in findings):
+        plan = withdrawn(single, plan, "an attack on the release with it succeeded")
+        publication = publish(plan, table)
+        findings = _attack(publication, inputs, rerun)
+    facts = [fact for onlooker in onlookers for fact in onlooker.facts]
+    return Draft(
+        plan,
+        publication,
+        findings,
+        title=project.title or "Release",
+        onlookers=tuple(onlooker.name for onlooker in onlookers),
+        orders={axis.name: axis.categories for axis in table.schema.axes},
+        privacy=result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief),
+        evidence=explain(plan, publication, table, facts) if plan.rejected else Evidence(),
+    )
+
+
+def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tuple[Findings, ...]:
+    return tuple(
+        audit(publication, onlooker, slack=inputs.slack, sharp=None, rerun=rerun) for onlooker in inputs.onlookers
+    )
 
 
 def rule_of(
@@ -125,120 +274,24 @@ def rule_of(
     return rerun
 
 
-def run(project: Project, folder: Path, progress: Progress = no_progress) -> Outcome:
-    """Draft a project into `folder`. A release that is not certified is refused: only the report is written."""
-    check_folder(folder)
-    progress("reading")
-    table = tabulate(project)
-    book = open_book(project, table)
-    with Painter() as painter:
-        return _release(project, table, book, folder, painter, progress)
-
-
-def privacy_of(project: Project, table: Table) -> ResultPrivacy | None:
-    """What the exact total, which is always published, tells about one person."""
-    return result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief)
-
-
-def _release(
-    project: Project, table: Table, book: Book | None, folder: Path, painter: Painter, progress: Progress
-) -> Outcome:
-    title = project.title or "Release"
-    watching = onlookers_of(project, table, book)
-    progress("deciding")
-    with ThreadPoolExecutor(1) as beside:
-        asked = beside.submit(privacy_of, project, table)
-        plan = decide(table, project.target, watching, protect=project.protect, progress=progress)
-        privacy = asked.result()
-    if book is not None:
-        plan = replace(plan, notes=(*plan.notes, *_floor_notes(book.entries, table, plan)))
-    single = plan
-    if project.wanted:
-        progress("choosing tables of several axes")
-        plan = maximise(plan, table, project.wanted, watching, progress=progress)
-    release = publish(plan, table, [onlooker.name for onlooker in watching])
-    orders = {axis.name: axis.categories for axis in table.schema.axes}
-    # pictures that no finding changes
-    html_report(title, plan, release, (), orders=orders, draw=painter.order, privacy=privacy)
-    progress("attacking")
-    rerun = rule_of(table, project.target, watching, project.protect, project.wanted)
-    findings = _attacked(release, table, watching, rerun)
-    if plan.maximum is not None and not all(each.is_safe for each in findings):
-        plan = withdrawn(single, plan, "an attack on the release with it succeeded")
-        release = publish(plan, table, release.onlookers)
-        findings = _attacked(release, table, watching, rerun)
-    progress("writing")
-    facts = [fact for onlooker in watching for fact in onlooker.facts]
-    explained = explain(plan, release, table, facts) if plan.rejected else Explained()
-    certificates = {name: f"{REFUSED}/{file}" for name, file in explained.certificates.items()}
-    files: dict[str, bytes] = {}
-    entry = None
-    if plan.certificate.certified and all(each.is_safe for each in findings):
-        public = release_files(release, project.outputs.formats, orders, project.title or "")
-        files = {f"published/{name}": content for name, content in public.items()}
-        if book is not None:
-            manifest = hashlib.sha256(public["manifest.json"]).hexdigest()
-            slack = table.inconsistency.slack(int(table.totals.sum()))
-            entry = _entry(project, table, release, book, manifest, slack)
-    document = release_document(
-        plan,
-        release,
-        [str(folder / name) for name in files],
-        str(folder / "published" / "certificate.json") if files else "",
-        orders=orders,
-    )
-    document["certified"] = bool(files)
-    if book is not None:
-        document["ledger"] = _ledger_document(book, entry)
-    if privacy is not None:
-        document["outcome"] = result_document(privacy)
-    document |= margins_document(plan, {name: str(folder / file) for name, file in certificates.items()}, orders)
-    files |= {f"{REFUSED}/{name}": content for name, content in explained.files.items()}
-    files["inside/plan.json"] = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
-    page = html_report(title, plan, release, findings, orders=orders, draw=painter.draw, privacy=privacy)
-    files["inside/report.html"] = page.encode()
-    _write(folder, files, book, entry)
-    return Outcome(table, plan, release, findings, document, certificates)
-
-
-def _attacked(release: Draft, table: Table, onlookers: Sequence[Onlooker], rerun: Rerun | None) -> tuple[Findings, ...]:
-    slack = table.inconsistency.slack(int(table.totals.sum()))
-    return tuple(audit(release, onlooker, slack=slack, sharp=None, rerun=rerun) for onlooker in onlookers)
-
-
-def _write(folder: Path, files: Mapping[str, bytes], book: Book | None, entry: Entry | None) -> None:
-    """The folder and the record of it, or neither."""
-    if book is None or entry is None:
-        write_folder(folder, files)
-        return
-    written = False
-    try:
-        with recording(book.section.file, entry, len(book.entries)):
-            write_folder(folder, files)
-            written = True
-    except BaseException:
-        if written:  # what is not recorded must not look published
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _entry(project: Project, table: Table, release: Draft, book: Book, manifest: str, slack: int) -> Entry:
-    known = max((each.composition for each in project.onlookers), key=COMPOSITIONS.index)
+def _entry(inputs: Inputs, book: Book, publication: Publication, manifest: str) -> Entry:
+    project, table = inputs.project, inputs.table
+    known = max((section.composition for section in project.onlookers), key=COMPOSITIONS.index)
     return Entry(
         population=book.section.population,
         cycle=book.section.cycle,
         title=project.title,
-        target=release.target,
+        target=publication.target,
         axes={axis.name: axis.categories for axis in table.schema.axes},
         options=table.schema.options,
         people=int(table.people(()).counts.sum()),
         answered=int(table.totals.sum()),
         manifest=manifest,
-        tables=release.tables,
+        tables=publication.tables,
         rolls=roll_of(table, known),
         members=book.members or {},
-        slack=slack,
-        epsilon=sum(guarantee.epsilon or 0.0 for guarantee in release.guarantees),
+        slack=inputs.slack,
+        epsilon=sum(guarantee.epsilon or 0.0 for guarantee in publication.guarantees),
     )
 
 
@@ -254,13 +307,25 @@ def _floor_notes(entries: Sequence[Entry], table: Table, plan: Plan) -> list[str
     ]
 
 
-def _ledger_document(book: Book, entry: Entry | None) -> dict[str, object]:
+def _ledger_document(book: Book | None, entry: Entry | None) -> Document | None:
+    if book is None:
+        return None
     entries = (*book.entries, *([] if entry is None else [entry]))
     return {
         "file": str(book.section.file),
         "population": book.section.population,
         "cycle": book.section.cycle,
         "recorded": entry is not None,
-        "earlier": [each.cycle for each in book.entries],
+        "earlier": [earlier.cycle for earlier in book.entries],
         "budget": budget(entries).document(),
     }
+
+
+def _frame(rows: Sequence[Mapping[str, object]]) -> Any:
+    """Rows as a pandas DataFrame, or a polars one where pandas is not installed."""
+    for name in ("pandas", "polars"):
+        try:
+            return import_module(name).DataFrame(list(rows))
+        except ImportError:
+            continue
+    raise InputError("tables as DataFrames need pandas or polars; install one of them")

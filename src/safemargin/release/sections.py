@@ -22,7 +22,7 @@ class DataSection(Section):
 
     file: File = Field(description="CSV, TSV, Parquet, JSON lines or SQLite file")
     table: Name | None = Field(default=None, description="table of an SQLite file")
-    ballot: Name = Field(description="column with the answer")
+    answer: Name = Field(description="column with the answer")
     options: Names | None = Field(default=None, description="allowed answers in order; default: those seen, sorted")
     blank: Name | None = Field(
         default=None, description="option that an empty answer counts as; without it, it is an error"
@@ -30,6 +30,13 @@ class DataSection(Section):
     count: Name | None = Field(
         default=None, description="column with the number of people a row stands for; default: one"
     )
+
+    @model_rule(mode="before")
+    @classmethod
+    def _old_name(cls, value: object) -> object:
+        if isinstance(value, dict) and "ballot" in value and "answer" not in value:  # its name until version 0.1
+            return {"answer" if key == "ballot" else key: entry for key, entry in value.items()}
+        return value
 
     @field_rule("options")
     @classmethod

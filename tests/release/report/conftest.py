@@ -1,6 +1,6 @@
 """A hand-made release of a city with five axes, sixty districts and four options."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from safemargin.bounds.exposure import Exposure, TargetCells
 from safemargin.core.arrays import frozen
 from safemargin.core.guarantee import Guarantee
 from safemargin.core.onlooker import Onlooker
+from safemargin.core.publication import Publication
 from safemargin.core.published import UNBOUNDED, Group, PublishedTable
 from safemargin.core.target import Target
 from safemargin.core.universe import named
@@ -27,15 +28,6 @@ OPTIONS = ("Harbour", "Orchard", "Unity", "abstain")
 SHARES = np.array([0.35, 0.28, 0.15, 0.22])
 TARGET = Target(beta=0.05, kappa=30, tau=3)
 EVERYBODY = 500_000
-
-
-@dataclass(frozen=True)
-class Story:
-    """One release with everything that a report is made from."""
-
-    plan: Plan
-    release: Draft
-    findings: tuple[Findings, ...]
 
 
 def table(axis: str, decisions: list[Decision], options: tuple[str, ...] = OPTIONS) -> PublishedTable:
@@ -113,7 +105,7 @@ def decisions() -> list[Decision]:
     return sorted(found, key=lambda each: (order.index(each.axis), min(AXES[each.axis].index(m) for m in each.group)))
 
 
-def build(options: tuple[str, ...] = OPTIONS, cells: int = 2_000) -> Story:
+def build(options: tuple[str, ...] = OPTIONS, cells: int = 2_000) -> Draft:
     """The whole story."""
     decided = decisions()
     axes = [table(axis, [d for d in decided if d.axis == axis], options) for axis in AXES]
@@ -128,7 +120,7 @@ def build(options: tuple[str, ...] = OPTIONS, cells: int = 2_000) -> Story:
     )
     guarantees = (Guarantee("geometric", "moving one vote changes the odds by at most e^0.5.", 0.5, (named("total"),)),)
     analyst = Onlooker("census analyst", (table("age", decided[58:65], ()),), knows_rule=True)
-    release = Draft((table("", [everyone], options), *axes), TARGET, guarantees, certificate, ("census analyst",))
+    publication = Publication((table("", [everyone], options), *axes), TARGET, guarantees)
     refusal = Refusal("publishing D58 by itself", {"district": "D58", "age": "75+"}, "Harbour", 31, 30, 31)
     plan = Plan(
         TARGET,
@@ -140,7 +132,7 @@ def build(options: tuple[str, ...] = OPTIONS, cells: int = 2_000) -> Story:
         1_370,
     )
     seen = (exposure(cells, analyst, options, 20), exposure(cells, Onlooker(), options, 60))
-    return Story(plan, release, tuple(attacked(each) for each in seen))
+    return Draft(plan, publication, tuple(attacked(each) for each in seen), onlookers=("census analyst",))
 
 
 def attacked(seen: Exposure) -> Findings:
@@ -151,7 +143,7 @@ def attacked(seen: Exposure) -> Findings:
     return Findings(seen.onlooker, TARGET, seen, attempts)
 
 
-def broken(story: Story) -> Story:
+def broken(story: Draft) -> Draft:
     """The same release where the certificate fails and an attack succeeds."""
     found = Finding("bounds", {"district": "D58", "age": "75+"}, "Harbour", 31, 31, 31, "all 31 people chose Harbour")
     first, *rest = story.findings
@@ -159,29 +151,28 @@ def broken(story: Story) -> Story:
     attempts = (replace(first.attempts[0], findings=(found,) * 12, people_exposed=31), *first.attempts[1:])
     statement = "Some cells are forced out of the limits."
     certificate = replace(story.plan.certificate, certified=False, statement=statement, worst=("D58, 75+",))
-    return Story(
-        replace(story.plan, certificate=certificate), story.release, (replace(first, attempts=attempts), *rest)
-    )
+    plan = replace(story.plan, certificate=certificate)
+    return replace(story, plan=plan, findings=(replace(first, attempts=attempts), *rest))
 
 
 @pytest.fixture(scope="session")
-def story() -> Story:
+def story() -> Draft:
     return build()
 
 
 @pytest.fixture(scope="session")
-def broken_story(story: Story) -> Story:
+def broken_story(story: Draft) -> Draft:
     return broken(story)
 
 
 @pytest.fixture(scope="session")
-def optionless_story() -> Story:
+def optionless_story() -> Draft:
     """Tables that count people without saying what they chose."""
     return build(options=(), cells=50)
 
 
 @pytest.fixture(scope="session")
-def bare_story() -> Story:
+def bare_story() -> Draft:
     """Nothing but a total: no axes, no options, no roll, no fit, nothing refused, no attack."""
     everyone = decision("", (), 900, Action.EXACT, "tier 0")
     seen = Exposure(
@@ -196,5 +187,5 @@ def bare_story() -> Story:
         totals=(360,),
     )
     certificate = Certificate(True, "Only the total is published.", "integer", "", {})
-    release = Draft((table("", [everyone], ()),), TARGET, certificate=certificate)
-    return Story(Plan(TARGET, (), (), (), certificate), release, (Findings(seen.onlooker, TARGET, seen, ()),))
+    publication = Publication((table("", [everyone], ()),), TARGET)
+    return Draft(Plan(TARGET, (), (), (), certificate), publication, (Findings(seen.onlooker, TARGET, seen, ()),))

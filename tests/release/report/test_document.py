@@ -108,10 +108,11 @@ def test_findings_add_the_attacks(broken_story, story) -> None:
 
 def test_release_lists_every_decision(story) -> None:
     orders = {"district": ("D60", "D59", "D58")}
-    document = release_document(story.plan, story.release, ["total.csv"], "certificate.json", orders=orders)
+    published = ["published/total.csv", "published/certificate.json"]
+    document = release_document(replace(story, orders=orders), published)
     assert {"schema", "certified", "published", "cells", "certificate", "refused"} < set(document)
-    assert (document["certified"], document["published"]) == (True, ["total.csv"])
-    assert document["certificate"] == "certificate.json"
+    assert (document["certified"], document["published"]) == (True, published)
+    assert document["certificate"] == "published/certificate.json"
     cells = {tuple(entry["cell"].items()): entry for entry in document["cells"]}
     assert len(cells) == len(story.plan.decisions)
     merged = cells[(("district", "D60 | D59 | D58"),)]
@@ -128,16 +129,16 @@ def test_release_lists_every_decision(story) -> None:
 def test_noised_counts_are_the_printed_ones(story) -> None:
     tables = tuple(
         replace(table, noisy=np.full(len(table.lower), -7)) if table.name == "religion" else table
-        for table in story.release.tables
+        for table in story.publication.tables
     )
-    document = release_document(story.plan, replace(story.release, tables=tables), [], "")
+    document = replace(story, publication=replace(story.publication, tables=tables)).to_json()
     counts = {entry["cell"].get("religion"): entry["counts"] for entry in document["cells"]}
     assert set(counts["Hindu"].values()) == {-7}
     assert -7 not in counts["none"].values()
 
 
 def test_a_single_count_has_a_name(optionless_story) -> None:
-    document = release_document(optionless_story.plan, optionless_story.release, [], "")
+    document = optionless_story.to_json()
     assert set(document["cells"][0]["counts"]) == {"count"}
 
 
@@ -145,7 +146,7 @@ def test_documents_are_json(story, broken_story, bare_story, optionless_story) -
     for each in (story, broken_story, bare_story, optionless_story):
         for document in (
             *(findings_document(findings) for findings in each.findings),
-            release_document(each.plan, each.release, [], "certificate.json"),
+            release_document(each, ["published/certificate.json"]),
         ):
             assert json.loads(json.dumps(document, allow_nan=False)) == document
 

@@ -4,16 +4,15 @@ import re
 import time
 from dataclasses import replace
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import altair
 import numpy as np
 
 from safemargin.core.arrays import frozen
+from safemargin.release.draft import Draft
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import loss_chart, onlookers_chart, rates_chart
-from safemargin.release.report.groups import by_axis, decided_groups, total_counts
-from safemargin.release.report.page import html_report
+from safemargin.release.report.context import by_axis, decided_groups, total_counts
 from safemargin.ui import CONFIG
 
 VOID = {"meta", "br", "hr", "img", "link"}
@@ -45,8 +44,8 @@ class Reader(HTMLParser):
         self.text += data
 
 
-def page(each: SimpleNamespace, title: str = "A vote") -> tuple[str, Reader]:
-    html = html_report(title, each.plan, each.release, each.findings)
+def page(draft: Draft, title: str = "A vote") -> tuple[str, Reader]:
+    html = replace(draft, title=title).to_html()
     reader = Reader()
     reader.feed(html)
     reader.close()
@@ -79,14 +78,14 @@ def test_the_page_tells_the_story(story) -> None:
         "kappa = 30",
     ):
         assert words in reader.text
-    assert reader.tags.count("svg") == 1 + len(story.release.tables) - 1 + 2
+    assert reader.tags.count("svg") == 1 + len(story.publication.tables) - 1 + 2
     assert html.count('class="bar ') == 40
 
 
 def test_a_failed_release_says_so(story, broken_story) -> None:
     _, reader = page(broken_story)
     assert "✕ Not certified: do not publish" in reader.text and "✕ 12" in reader.text
-    mixed = SimpleNamespace(plan=story.plan, release=story.release, findings=broken_story.findings)
+    mixed = replace(story, findings=broken_story.findings)
     assert "✕ An attack succeeded" in page(mixed)[1].text
 
 
@@ -110,7 +109,7 @@ def test_everything_users_wrote_is_escaped(story) -> None:
         )
         for each in story.findings
     )
-    evil = SimpleNamespace(plan=plan, release=replace(story.release, rule=EVIL), findings=findings)
+    evil = replace(story, plan=plan, publication=replace(story.publication, rule=EVIL), findings=findings)
     html, reader = page(evil, EVIL)
     assert "<script" not in html.lower()
     assert reader.text.count(EVIL) > 90
@@ -119,10 +118,10 @@ def test_everything_users_wrote_is_escaped(story) -> None:
 
 def test_missing_values(bare_story, optionless_story, story) -> None:
     _, reader = page(bare_story)
-    assert "Only the total is published." in reader.text and "Nothing had to be refused." in reader.text
+    assert "Only the total is published." in reader.text and "Nothing had to be rejected." in reader.text
     _, reader = page(optionless_story)
     assert "counted" in reader.text
-    _, reader = page(SimpleNamespace(plan=story.plan, release=story.release, findings=()))
+    _, reader = page(replace(story, findings=()))
     assert "not been attacked" in reader.text and "Certified, not attacked yet" in reader.text
 
 
@@ -130,25 +129,25 @@ def test_unknown_sizes_and_no_fit(story) -> None:
     blind = replace(
         story.findings[0], exposure=replace(story.findings[0].exposure, people=None, fitted=None, population=None)
     )
-    _, reader = page(SimpleNamespace(plan=story.plan, release=story.release, findings=(blind,)))
+    _, reader = page(replace(story, findings=(blind,)))
     assert "What the onlooker census analyst can infer" in reader.text and "The dot" not in reader.text
 
 
 def test_an_axis_left_out_is_named(story) -> None:
     whole = replace(
         story.plan.decisions[-1],
-        group=frozenset(decision.label for decision in decided_groups(story.plan, story.release)[-6:]),
+        group=frozenset(decision.label for decision in decided_groups(story.plan, story.publication)[-6:]),
         action=Action.SUPPRESSED,
         reason="the tables together would give away 3 people",
     )
     plan = replace(story.plan, decisions=(*story.plan.decisions[:-6], whole))
-    _, reader = page(SimpleNamespace(plan=plan, release=story.release, findings=story.findings))
+    _, reader = page(replace(story, plan=plan))
     assert "Nothing is published about this axis (6 categories)." in reader.text
 
 
 def test_a_release_without_a_total(story) -> None:
-    release = replace(story.release, tables=story.release.tables[1:])
-    _, reader = page(SimpleNamespace(plan=story.plan, release=release, findings=story.findings))
+    release = replace(story.publication, tables=story.publication.tables[1:])
+    _, reader = page(replace(story, publication=release))
     assert "Harbour" in reader.text
 
 
@@ -164,16 +163,16 @@ def test_many_options_are_cut(story) -> None:
             upper=frozen(np.repeat(table.upper, 3)),
             status=tuple(np.repeat(table.status, 3).tolist()),
         )
-        for table in story.release.tables
+        for table in story.publication.tables
     )
-    release = replace(story.release, tables=tables)
-    _, reader = page(SimpleNamespace(plan=story.plan, release=release, findings=story.findings))
+    release = replace(story.publication, tables=tables)
+    _, reader = page(replace(story, publication=release))
     assert "Only the 8 options with most votes are drawn." in reader.text
 
 
 def test_pictures_follow_the_schema(story) -> None:
-    axes = by_axis(decided_groups(story.plan, story.release))
-    shares = {option: 0.25 for option in total_counts(story.release)}
+    axes = by_axis(decided_groups(story.plan, story.publication))
+    shares = {option: 0.25 for option in total_counts(story.publication)}
     specs = [rates_chart(groups, shares) for groups in axes.values()]
     specs += [loss_chart(axes), onlookers_chart(story.findings)]
     for spec in specs:
@@ -182,5 +181,5 @@ def test_pictures_follow_the_schema(story) -> None:
 
 def test_the_page_is_quick(story) -> None:
     start = time.perf_counter()
-    html_report("A vote", story.plan, story.release, story.findings)
+    replace(story, title="A vote").to_html()
     assert time.perf_counter() - start < 5

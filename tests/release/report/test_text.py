@@ -79,30 +79,30 @@ def test_findings_say_what_was_found(story, broken_story) -> None:
 
 
 def test_release_is_summed_up(story) -> None:
-    text = shown(show_release, story.plan, story.release, story.findings, "out/june")
+    text = shown(show_release, story, "out/june")
     assert text.startswith("Certified.\n")
-    assert "religion     5      -      1        1       489,275 (97.9 %)" in text
+    assert "religion     5      -      1          1       489,275 (97.9 %)" in text
     assert "would confine 'Harbour'" in text and "out/june" in text
     assert "census analyst: 2 attacks tried" in text
 
 
 def test_a_failed_release_says_so(story, broken_story) -> None:
-    text = shown(show_release, broken_story.plan, broken_story.release, broken_story.findings, "x")
+    text = shown(show_release, broken_story, "x")
     assert text.startswith("Not certified: do not publish.") and "Nothing was published" in text
     assert "whole people" not in text
-    text = shown(show_release, story.plan, story.release, broken_story.findings, "x")
+    text = shown(show_release, replace(story, findings=broken_story.findings), "x")
     assert text.startswith("An attack succeeded: do not publish.")
 
 
 def test_a_failed_release_names_the_cells_that_attacks_found(broken_story) -> None:
-    text = shown(show_release, broken_story.plan, broken_story.release, broken_story.findings, "x")
+    text = shown(show_release, broken_story, "x")
     assert "bounds gives away:" in text and "district D58, age 75+, Harbour: all 31 people chose Harbour" in text
 
 
 def test_where_to_find_the_files(story, broken_story) -> None:
-    text = shown(show_release, story.plan, story.release, story.findings, "june", width=120)
-    assert "Publish june/published. Its report, june/inside/report.html, stays in the office." in text
-    text = shown(show_release, broken_story.plan, broken_story.release, broken_story.findings, "june")
+    text = shown(show_release, story, "june", published=True, width=120)
+    assert "Publish june/published. Its report, june/inside/report.html, is confidential: do not publish it." in text
+    text = shown(show_release, broken_story, "june")
     assert "Nothing was published. The report is june/inside/report.html." in text
 
 
@@ -115,7 +115,7 @@ def test_fractions_of_people_are_admitted(story) -> None:
         checked=checked,
         linear=8,
     )
-    text = shown(show_release, replace(story.plan, certificate=certificate), story.release, story.findings, "x")
+    text = shown(show_release, replace(story, plan=replace(story.plan, certificate=certificate)), "x")
     words = " ".join(text.split())
     assert "shown by tables of whole people for all but 8 of 29,191 cells" in words
     assert "the rest by tables with fractions of people" in words
@@ -127,7 +127,7 @@ def test_a_refusal_says_what_was_proved(story) -> None:
     first, second = story.plan.refusals
     doubt = replace(first, proved=False)
     whole = replace(second, cell={}, people=900)
-    text = shown(show_release, replace(story.plan, refusals=(doubt, whole)), story.release, story.findings, "x")
+    text = shown(show_release, replace(story, plan=replace(story.plan, refusals=(doubt, whole))), "x")
     words = " ".join(text.split())
     assert (
         "was not shown to be safe: 'Harbour' among the 31 people with district D58, age 75+ stayed undecided" in words
@@ -136,7 +136,7 @@ def test_a_refusal_says_what_was_proved(story) -> None:
 
 
 def test_only_a_total(bare_story) -> None:
-    text = shown(show_release, bare_story.plan, bare_story.release, (), "x")
+    text = shown(show_release, replace(bare_story, findings=()), "x")
     assert "Only the total is published." in text and "not been attacked" in text
 
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from safemargin.core import Progress, no_progress
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD, compare
 from safemargin.release.compare.comparison import Comparison
+from safemargin.release.inputs import read_inputs
 from safemargin.release.project import Project
-from safemargin.release.release import onlookers_of
-from safemargin.release.tabulate import tabulate
 
 
 def measure(
@@ -21,11 +20,11 @@ def measure(
 ) -> Comparison:
     """Every way to publish a project, side by side; nothing is published."""
     progress("reading")
-    table = tabulate(project)
+    inputs = read_inputs(project)
     return compare(
-        table,
+        inputs.table,
         project.target,
-        onlookers_of(project, table),
+        inputs.onlookers,
         protect=project.protect,
         epsilons=epsilons,
         threshold=threshold,

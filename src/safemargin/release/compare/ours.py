@@ -11,7 +11,7 @@ from safemargin.release.publish import publish
 def ours(case: Case) -> list[Method]:
     """Decide once; noise, if the project asks for it, is drawn afresh."""
     plan = decide(case.table, case.target, case.onlookers, protect=case.protect)
-    release = publish(plan, case.table, [onlooker.name for onlooker in case.onlookers])
+    release = publish(plan, case.table)
     certified = plan.certificate.certified
     noised = any(decision.action is Action.NOISED for decision in plan.decisions)
     return [

@@ -9,7 +9,7 @@ import numpy as np
 from safemargin.core import IntArray
 from safemargin.io import MOST_LABELS, BadText, Profiles, Source, Survey, is_number, natural_order, whole_number
 
-BALLOT_WORDS = ("vote", "voted", "ballot", "choice", "answer", "response", "party", "income", "option", "candidate")
+ANSWER_WORDS = ("vote", "voted", "ballot", "choice", "answer", "response", "party", "income", "option", "candidate")
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")
 IDENTIFIER_WORDS = {"id", "uuid", "guid", "key", "email", "phone", "ssn", "fips", "geoid"}
 AREA_WORDS = {"area", "code", "county", "district", "municipality", "precinct", "region", "state", "ward", "zip"}
@@ -51,7 +51,7 @@ class AxisGuess:
 class Guess:
     """The part of each column; `skipped` and `numbers` are no axes as they stand, for the reason given."""
 
-    ballot: str
+    answer: str
     answers: tuple[str, ...]
     unanswered: int
     count: str | None
@@ -86,21 +86,21 @@ def band_place(label: str) -> tuple[int, int] | None:
 
 
 def guess(source: Source, survey: Survey) -> Guess | None:
-    """The likely part of every column, or nothing if no ballot or no axis is found."""
+    """The likely part of every column, or nothing if no answer or no axis is found."""
     odd = {name: reason for name in survey.distinct if (reason := _oddity(survey, name))}
     numbers = {name: survey.distinct[name] for name in survey.distinct if name not in odd and _is_scale(survey, name)}
     count = _count_column(source, survey, odd)
     plain = [name for name in survey.distinct if name != count and name not in odd and name not in numbers]
-    ballot = _ballot_column(survey, plain)
-    axes = tuple(name for name in plain if name != ballot)
-    if ballot is None or not axes:
+    answer = _answer_column(survey, plain)
+    axes = tuple(name for name in plain if name != answer)
+    if answer is None or not axes:
         return None
-    profiles = source.profiles((*axes, ballot))
-    answers, codes = profiles.column(ballot)
+    profiles = source.profiles((*axes, answer))
+    answers, codes = profiles.column(answer)
     nested, same = _nested(profiles, axes)
     inner = {level for levels in nested.values() for level in levels}
     return Guess(
-        ballot,
+        answer,
         tuple(sorted(filter(None, answers), key=natural_order)),
         _empty(answers, codes, profiles.counts),
         count,
@@ -173,9 +173,9 @@ def _can_tell_cells(survey: Survey, odd: Mapping[str, str], name: str) -> bool:
     return name not in odd and survey.distinct[name] <= min(max(survey.rows / 2, FEWEST_VALUES), MOST_LABELS)
 
 
-def _ballot_column(survey: Survey, plain: list[str]) -> str | None:
+def _answer_column(survey: Survey, plain: list[str]) -> str | None:
     fit = [name for name in plain if survey.distinct[name] <= MOST_OPTIONS]
-    for word in BALLOT_WORDS:
+    for word in ANSWER_WORDS:
         for name in sorted(fit, key=lambda name: len(words(name))):
             if word in words(name):
                 return name

@@ -67,7 +67,7 @@ def _data_lines(path: Path, tables: tuple[str, ...], survey: Survey, found: Gues
     if tables:
         others = f"    # other tables: {_comment(', '.join(tables[1:]))}" if len(tables) > 1 else ""
         yield f"table = {_text(tables[0])}{others}"
-    yield f"ballot = {_text(found.ballot)}    # {len(found.answers)} answers: {_listed(found.answers)}"
+    yield f"answer = {_text(found.answer)}    # {len(found.answers)} answers: {_listed(found.answers)}"
     if found.unanswered:
         yield f'blank = "no answer"    # {found.unanswered} rows have no answer and count as this option'
     if found.count is not None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from safemargin.audit.findings import Findings
 from safemargin.core import VERDICTS
 from safemargin.release.plan import Action
-from safemargin.release.report.groups import DecidedGroup, people_by_action
+from safemargin.release.report.context import DecidedGroup, people_by_action
 from safemargin.ui import (
     GAP,
     LETTER,

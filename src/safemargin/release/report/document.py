@@ -1,22 +1,27 @@
-"""A release as a JSON document."""
+"""A release, or a draft that was refused, as a JSON document."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from safemargin.core import label
 from safemargin.guarantees.guarantee_file import document as guarantee_document
-from safemargin.release.draft import Draft
 from safemargin.release.plan import Plan
-from safemargin.release.report.groups import Orders, decided_groups, decision_label
+from safemargin.release.report.context import Orders, ReportContext, decision_label
 from safemargin.ui import SCHEMA, UNNAMED_COUNT, Document
+from safemargin.voting.result_report import result_document
 
 
 def release_document(
-    plan: Plan, release: Draft, published: Sequence[str], certificate_file: str, *, orders: Orders | None = None
+    context: ReportContext, published: Sequence[str] = (), certificates: Mapping[str, str] | None = None
 ) -> Document:
-    """What is published, what was done with every group and why. It holds reasons, so it stays inside."""
-    return {
+    """What is published, what was done with every group and why. It holds reasons, so it is confidential.
+
+    `published` are the files that are written for the public; `certificates` prove, by margin, why one is omitted.
+    """
+    plan = context.plan
+    document = {
         "schema": SCHEMA,
-        "certified": plan.certificate.certified,
+        "certified": bool(published),
         "published": list(published),
         "cells": [
             {
@@ -26,14 +31,44 @@ def release_document(
                 "reason": group.reason,
                 "counts": {option or UNNAMED_COUNT: count for option, count in group.counts.items()},
             }
-            for group in decided_groups(plan, release, orders)
+            for group in context.groups
         ],
-        "certificate": certificate_file,
+        "certificate": next((name for name in published if name.endswith("/certificate.json")), ""),
         "refused": [{**asdict(refusal), "words": str(refusal)} for refusal in plan.refusals],
         "guarantees": [guarantee_document(guarantee) for guarantee in plan.guarantees],
         "irregular": [
-            f"{decision.axis} {decision_label(decision, orders or {})}".strip() for decision in plan.irregular
+            f"{decision.axis} {decision_label(decision, context.orders)}".strip() for decision in plan.irregular
         ],
         "exposed_people": plan.exposed_people,
         "notes": list(plan.notes),
     }
+    if context.privacy is not None:
+        document["outcome"] = result_document(context.privacy)
+    return document | _margins_document(plan, certificates or {}, context.orders)
+
+
+def _margins_document(plan: Plan, certificates: Mapping[str, str], orders: Orders) -> Document:
+    """The parts `margins` and `maximum` of a document; nothing if no table of several axes was asked for."""
+    if plan.maximum is None:
+        return {}
+    margins = []
+    for margin in plan.margins:
+        rejected = plan.rejected.get(margin.name)
+        margins.append(
+            {
+                "margin": list(margin.axes),
+                "published": margin.is_published,
+                "groups": {
+                    axis: [label(group, orders.get(axis, ())) for group in groups]
+                    for axis, groups in zip(margin.axes, margin.groups, strict=False)
+                },
+                "cells": margin.cells,
+                "all_cells": margin.all_cells,
+                "value": margin.value,
+                "weight": margin.weight,
+                "reason": margin.reason,
+                "refused": {**asdict(rejected.refusal), "words": str(rejected.refusal)} if rejected else None,
+                "certificate": certificates.get(margin.name),
+            }
+        )
+    return {"margins": margins, "maximum": {**asdict(plan.maximum), "gap": plan.maximum.gap}}

@@ -1,40 +1,43 @@
 """A release in a terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.audit.findings import Findings
 from safemargin.audit.report import learnt, show_found
-from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Plan
-from safemargin.release.report.groups import by_axis, decided_groups, is_left_out, people_by_action
-from safemargin.release.report.margins import COLUMNS, margin_rows, maximum_words
-from safemargin.release.report.words import certificate_words, headline, irregular_words, is_sound
+from safemargin.release.report.context import ReportContext, is_omitted, people_by_action
+from safemargin.release.report.words import (
+    MARGIN_COLUMNS,
+    certificate_words,
+    headline,
+    irregular_words,
+    margin_rows,
+    maximum_words,
+)
 from safemargin.ui import percent, say, say_list, text_table, verdict_style
 
 
 def show_release(
     console: Console,
-    plan: Plan,
-    release: Draft,
-    findings: Sequence[Findings],
-    folder: str | Path,
+    context: ReportContext,
+    folder: str | Path | None = None,
     certificates: Mapping[str, str] | None = None,
+    published: bool = False,
 ) -> None:
     """What is published, what was refused on the way, and what is proved about the whole.
 
     With `certificates` (files by margin) it is told whom each table of several axes that is left out would give away.
     """
-    sound, certificate = is_sound(plan, findings), plan.certificate
-    say(console, f"{headline(plan, findings)}.", verdict_style(sound))
+    plan, certificate = context.plan, context.plan.certificate
+    say(console, f"{headline(context)}.", verdict_style(context.is_sound))
     say(console, certificate.statement)
     say(console, certificate_words(certificate), "dim")
     say_list(console, [f"worst: {words}" for words in certificate.worst])
     console.print()
-    _show_groups(console, plan, release)
+    _show_groups(console, context)
     if plan.irregular:
         say(console, irregular_words(plan))
     for words in plan.notes:
@@ -44,21 +47,29 @@ def show_release(
         say(console, f"{guarantee.mechanism}{cost}: {guarantee.statement}")
     _show_margins(console, plan, certificates)
     if plan.refusals:
-        say(console, "\nRefused on the way", "bold")
+        say(console, "\nAlternatives that were rejected", "bold")
         say_list(console, [str(refusal) for refusal in plan.refusals])
     say(console, "\nWhat onlookers learn", "bold")
-    say_list(console, [learnt(each) for each in findings] or ["The release has not been attacked yet."])
-    for each in findings:
-        show_found(console, each.attempts)
+    attacked = [learnt(findings) for findings in context.findings]
+    say_list(console, attacked or ["The release has not been attacked yet."])
+    for findings in context.findings:
+        show_found(console, findings.attempts)
+    if folder is not None:
+        _show_files(console, published, folder)
+
+
+def _show_files(console: Console, published: bool, folder: str | Path) -> None:
     report = f"{folder}/inside/report.html"
-    where = f"Publish {folder}/published. Its report, {report}, stays in the office." if sound else ""
-    say(console, f"\n{where or f'Nothing was published. The report is {report}.'}")
+    if published:
+        say(console, f"\nPublish {folder}/published. Its report, {report}, is confidential: do not publish it.")
+    else:
+        say(console, f"\nNothing was published. The report is {report}.")
 
 
 def _show_margins(console: Console, plan: Plan, certificates: Mapping[str, str] | None) -> None:
     if plan.maximum is None:
         return
-    table = text_table(COLUMNS, space=1)
+    table = text_table(MARGIN_COLUMNS, space=1)
     for row in margin_rows(plan):
         table.add_row(*map(Text, row))
     say(console, "\nTables of several axes", "bold")
@@ -73,18 +84,17 @@ def _show_margins(console: Console, plan: Plan, certificates: Mapping[str, str] 
         say_list(console, lines, len(lines))
 
 
-def _show_groups(console: Console, plan: Plan, release: Draft) -> None:
-    axes = by_axis(decided_groups(plan, release))
-    if not axes:
+def _show_groups(console: Console, context: ReportContext) -> None:
+    if not context.axes:
         say(console, "Only the total is published.")
         return
     table = text_table(["axis", *map(str, Action), "people in exact groups"], space=1)
-    for axis, groups in axes.items():
+    for axis, groups in context.axes.items():
         found = people_by_action(groups)
         everybody = sum(group.people for group in groups) or 1
         exact = found[Action.EXACT][1]
         counts = [Text(f"{found[action][0]:,}" if found[action][0] else "-") for action in Action]
-        if is_left_out(groups):
+        if is_omitted(groups):
             counts[-1] = Text("all")
         table.add_row(Text(axis or "everyone"), *counts, Text(f"{exact:,} ({percent(exact / everybody)})"))
     for column in table.columns[1:]:

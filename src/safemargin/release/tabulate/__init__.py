@@ -1,6 +1,7 @@
 """From files and databases to a table; and tidy tables that other people published."""
 
 from safemargin.core import InputError, Table
+from safemargin.io import Source
 from safemargin.release.project import Project
 from safemargin.release.tabulate.microdata import tabulate_microdata
 from safemargin.release.tabulate.sealed import InconsistencyWarning, tabulate_elections
@@ -8,10 +9,10 @@ from safemargin.release.tabulate.sealed import InconsistencyWarning, tabulate_el
 __all__ = ["InconsistencyWarning", "tabulate"]
 
 
-def tabulate(project: Project) -> Table:
-    """The population that a project describes."""
+def tabulate(project: Project, source: Source | None = None) -> Table:
+    """The population that a project describes; `source` holds its data where they are not in a file."""
     if project.data is not None:
-        table = tabulate_microdata(project, project.data)
+        table = tabulate_microdata(project, project.data, source)
     elif project.tallies is not None:
         table = tabulate_elections(project, project.tallies)
     else:

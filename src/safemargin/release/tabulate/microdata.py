@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import UNBOUNDED, Axis, InputError, IntArray, Schema, Table, Tally, frozen, row_keys
-from safemargin.io import BadText, Profiles, natural_order, open_source, whole_number
+from safemargin.io import BadText, Profiles, Source, natural_order, open_source, whole_number
 from safemargin.release.project import Project
 from safemargin.release.sections import DataSection
 from safemargin.release.tabulate.axes import build_axis, check_seen, nest, recode
 from safemargin.release.tabulate.roll import TidyFile, build_rolls, read_rolls
 
 
-def tabulate_microdata(project: Project, data: DataSection) -> Table:
+def tabulate_microdata(project: Project, data: DataSection, source: Source | None = None) -> Table:
     """Votes by all axes together, and the roll: given files, or the people in the data."""
     rolls = read_rolls(project)
-    profiles = open_source(data.file, data.table).profiles(_columns(project, data))
+    profiles = (source or open_source(data.file, data.table)).profiles(_columns(project, data))
     people = _people(data, profiles)
     options, chosen = _answers(data, profiles, people)
     axes = tuple(_axis(project, data.file, profiles, name, rolls) for name in project.axes)
@@ -40,7 +40,7 @@ def _columns(project: Project, data: DataSection) -> tuple[str, ...]:
     wanted = [project.column(name) for name in project.axes]
     for axis in project.axes.values():
         wanted += axis.levels or ()
-    return tuple(dict.fromkeys([*wanted, data.ballot, *([data.count] if data.count else [])]))
+    return tuple(dict.fromkeys([*wanted, data.answer, *([data.count] if data.count else [])]))
 
 
 def _people(data: DataSection, profiles: Profiles) -> IntArray:
@@ -62,11 +62,11 @@ def _people(data: DataSection, profiles: Profiles) -> IntArray:
 
 def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[tuple[str, ...], IntArray]:
     """The options, and the option of each profile."""
-    labels, codes = profiles.column(data.ballot)
+    labels, codes = profiles.column(data.answer)
     if "" in labels and data.blank is None:
         empty = int(people[codes == labels.index("")].sum())
         raise InputError(
-            f"{data.file}: column {data.ballot!r} is empty for {empty} people; set data.blank to what that means"
+            f"{data.file}: column {data.answer!r} is empty for {empty} people; set data.blank to what that means"
         )
     answers = [label or data.blank or "" for label in labels]
     seen = sorted({*answers, *([data.blank] if data.blank else [])}, key=natural_order)
@@ -74,7 +74,7 @@ def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[t
     for answer in answers:
         if answer not in options:
             raise InputError(
-                f"{data.file}: column {data.ballot!r}: unknown answer {answer!r}; data.options are {', '.join(options)}"
+                f"{data.file}: column {data.answer!r}: unknown answer {answer!r}; data.options are {', '.join(options)}"
             )
     return options, recode(answers, codes, {option: code for code, option in enumerate(options)})
 

@@ -3,15 +3,16 @@
 import numpy as np
 
 from safemargin.core import InputError
-from safemargin.io import open_source
+from safemargin.io import Source, open_source
 from safemargin.release.project import Project
 
 
-def tabulate_people(project: Project, column: str) -> dict[str, tuple[str, ...]]:
+def tabulate_people(project: Project, column: str, source: Source | None = None) -> dict[str, tuple[str, ...]]:
     """The profile of every person in the data."""
     assert project.data is not None
     wanted = tuple(project.column(name) for name in project.axes)
-    found = open_source(project.data.file, project.data.table).profiles(tuple(dict.fromkeys((column, *wanted))))
+    opened = source or open_source(project.data.file, project.data.table)
+    found = opened.profiles(tuple(dict.fromkeys((column, *wanted))))
     names, codes = found.column(column)
     if "" in names:
         raise InputError(f"{project.data.file}: column {column!r} is empty for somebody; ledger.id must name everybody")

@@ -1,12 +1,13 @@
-"""Every decision beside what the public sees of it. Not how either came about."""
+"""What a report is about: a plan, what it would publish, and what every onlooker makes of that."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from safemargin.audit.findings import Findings
-from safemargin.core import Group, PublishedTable, label
-from safemargin.release.draft import Draft
+from safemargin.core import Group, Publication, PublishedTable, label
 from safemargin.release.plan import Action, Decision, Plan
+from safemargin.voting.result import ResultPrivacy
 
 Orders = Mapping[str, tuple[str, ...]]
 """The categories of every axis in order: a merged group is named in this order, else by the alphabet."""
@@ -38,7 +39,50 @@ class DecidedGroup:
         return f"{self.axis} {self.label}".strip() or "everyone"
 
 
-def decided_groups(plan: Plan, release: Draft, orders: Orders | None = None) -> tuple[DecidedGroup, ...]:
+@dataclass(frozen=True, eq=False)
+class ReportContext:
+    """Everything that a report of a release, or of a refused one, is made from.
+
+    `orders` are the categories as the project lists them; without them they are taken from the rolls of the onlookers.
+    """
+
+    plan: Plan
+    publication: Publication
+    findings: tuple[Findings, ...] = ()
+    title: str = "Release"
+    onlookers: tuple[str, ...] = ()
+    orders: Orders = field(default_factory=dict)
+    privacy: ResultPrivacy | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the plan is certified and no attack succeeded."""
+        return self.plan.certificate.certified and all(findings.is_safe for findings in self.findings)
+
+    @cached_property
+    def groups(self) -> tuple[DecidedGroup, ...]:
+        """Every decision with its published counts."""
+        return decided_groups(self.plan, self.publication, self.orders or category_orders(self.findings))
+
+    @cached_property
+    def axes(self) -> Mapping[str, list[DecidedGroup]]:
+        """The groups of each axis."""
+        return by_axis(self.groups)
+
+    @cached_property
+    def totals(self) -> Mapping[str, int]:
+        """The published count of every option over everybody."""
+        return total_counts(self.publication)
+
+    @cached_property
+    def people(self) -> int:
+        """How many people the release is about, as far as rolls or groups say."""
+        on_rolls = [findings.exposure.population or 0 for findings in self.findings]
+        in_groups = [sum(group.people for group in groups) for groups in self.axes.values()]
+        return max([*on_rolls, *in_groups], default=0) or sum(self.totals.values())
+
+
+def decided_groups(plan: Plan, release: Publication, orders: Orders | None = None) -> tuple[DecidedGroup, ...]:
     """The decisions of `plan` in order, each with its counts in `release`."""
     counts = _counts(release.tables)
     return tuple(
@@ -72,13 +116,13 @@ def people_by_action(groups: Iterable[DecidedGroup]) -> dict[Action, tuple[int, 
     return found
 
 
-def is_left_out(groups: Sequence[DecidedGroup]) -> bool:
+def is_omitted(groups: Sequence[DecidedGroup]) -> bool:
     """Whether nothing is published about an axis."""
     return all(group.action is Action.SUPPRESSED for group in groups)
 
 
-def total_counts(release: Draft) -> dict[str, int]:
-    """Tier 0: the published count of every option over everybody."""
+def total_counts(release: Publication) -> dict[str, int]:
+    """The published count of every option over everybody."""
     return _counts(table for table in release.tables if not table.axes and not table.is_roll).get(("", frozenset()), {})
 
 
