@@ -10,22 +10,23 @@ import sys
 import time
 from collections.abc import Callable
 
-from safemargin.voting.belief import uniform
+from safemargin.core import no_progress
 from safemargin.voting.chances import Chances
-from safemargin.voting.election import Election
-from safemargin.voting.enumeration import enumerated
-from safemargin.voting.lattice import convolved, grid_of, nothing, transformed
-from safemargin.voting.pluralities import overtaken
-from safemargin.voting.private import private
+from safemargin.voting.convolution import convolve, grid_of
+from safemargin.voting.election import Election, uniform
+from safemargin.voting.enumeration import enumerate_votes
+from safemargin.voting.fourier import transform
+from safemargin.voting.measure import measure
+from safemargin.voting.plurality import count_trails
 from safemargin.voting.rules import rule_named
-from safemargin.voting.transfers import transferred
+from safemargin.voting.transfers import count_transfers
 
 CASES: list[tuple[str, int, str, Callable[[Election], Chances]]] = [
-    ("borda", 50, "convolution", lambda e: convolved(e.kinds, grid_of(e.kinds), nothing)),
-    ("borda", 50, "FFT", lambda e: transformed(e.kinds, grid_of(e.kinds), nothing)),
-    ("maximin", 50, "convolution", lambda e: convolved(e.kinds, grid_of(e.kinds), nothing)),
-    ("stv", 50, "dynamic programming", lambda e: transferred(e.kinds, nothing)),
-    ("plurality", 2000, "trails", lambda e: overtaken(e.kinds, nothing)),
+    ("borda", 50, "convolution", lambda e: convolve(e.kinds, grid_of(e.kinds))),
+    ("borda", 50, "FFT", lambda e: transform(e.kinds, grid_of(e.kinds), no_progress)),
+    ("maximin", 50, "convolution", lambda e: convolve(e.kinds, grid_of(e.kinds))),
+    ("stv", 50, "dynamic programming", lambda e: count_transfers(e.kinds)),
+    ("plurality", 2000, "trails", lambda e: count_trails(e.kinds)),
 ]
 REACH = [("plurality", 10, 1_000_000), ("borda", 3, 2_000), ("stv", 3, 2_000), ("majority", 2, 10_000_000)]
 
@@ -41,7 +42,7 @@ def main() -> None:
     for name, voters, engine, run in CASES:
         rule = rule_named(name, 3)
         election = Election(rule, voters, uniform(rule))
-        slow, expected = timed(lambda e: enumerated(e.kinds, nothing), election)
+        slow, expected = timed(lambda e: enumerate_votes(e.kinds), election)
         fast, delta = timed(run, election)
         assert abs(delta - expected) < 1e-12
         print(f"{name} n={voters} {engine}: {fast:.3f} s, enumeration {slow:.2f} s, ratio {slow / max(fast, 1e-4):.0f}")
@@ -49,7 +50,7 @@ def main() -> None:
         for name, size, voters in REACH:
             rule = rule_named(name, size)
             start = time.process_time()
-            answer = private(Election(rule, voters, uniform(rule)))
+            answer = measure(Election(rule, voters, uniform(rule)))
             taken = time.process_time() - start
             print(f"{name} m={size} n={voters:,}: delta {answer.delta:.6g}, {answer.engine}, {taken:.1f} CPU s")
 

@@ -1,9 +1,9 @@
-"""Who wins real ranked elections under each rule, and how private the winner and the counts are.
+"""Who wins real ranked elections under each rule, and how measure the winner and the counts are.
 
     python examples/outcomes.py preflib_ranked_elections_dev.parquet [elections]
 
 The file has a row per election and ranking, with columns `election`, `count` and `order` (numbers of candidates between
-commas), as in PrefLib. A vote that puts several on one place is read up to there. The adversary believes that everybody
+commas), as in PrefLib. A vote that puts several on one place is read up to there. The onlooker believes that everybody
 else votes independently with the shares of the result. Prints a Markdown table: the winner under each rule and,
 in brackets, delta at epsilon 0 of publishing it.
 """
@@ -12,9 +12,8 @@ import sys
 
 import duckdb
 
-from safemargin.voting.belief import from_counts
-from safemargin.voting.election import Election
-from safemargin.voting.private import Answer, private
+from safemargin.voting.election import Election, from_counts
+from safemargin.voting.measure import OutcomePrivacy, measure
 from safemargin.voting.reading import preflib_order
 from safemargin.voting.rules import rule_named
 
@@ -36,7 +35,7 @@ def elections(path: str) -> dict[str, dict[tuple[int, ...], int]]:
     return found
 
 
-def shown(answer: Answer) -> str:
+def shown(answer: OutcomePrivacy) -> str:
     """Delta, and how sure it is."""
     if answer.exact:
         return f"{answer.delta:.2g}"
@@ -55,9 +54,9 @@ def main() -> None:
         winners = [rule_named(rule, size).winner(votes, tuple(counts.values())) + 1 for rule in RULES]
         belief = from_counts(counts, votes, "the result")
         held = [Election(rule_named(rule, size), voters, belief) for rule in RULES]
-        answers = [shown(private(each, draws=4_000)) for each in held]
+        answers = [shown(measure(each, draws=4_000)) for each in held]
         cells = [f"{winner} ({delta})" for winner, delta in zip(winners, answers, strict=True)]
-        counted = [shown(private(held[0], what)) for what in ("tops", "histogram")]
+        counted = [shown(measure(held[0], what)) for what in ("tops", "histogram")]
         short = name.replace("2007 Scotland ", "").replace(" Mayoral Election", "")
         row = [short, f"{voters:,}", str(size), *cells, *counted]
         print("| " + " | ".join(row) + " |", flush=True)

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
+from itertools import combinations_with_replacement, permutations, product
+from math import factorial
 
 Ranking = tuple[int, ...]
 Profile = tuple[Ranking, ...]
@@ -131,4 +132,37 @@ def by_definition(
         for x in votes
         for y in votes
         for some in sets
+    )
+
+
+def stv_of(m: int, drop_first: bool = False) -> Callable[[Profile], int]:
+    """STV that also counts votes which do not name everybody."""
+
+    def winner(profile: Profile) -> int:
+        standing = list(range(m))
+        while len(standing) > 1:
+            tops = Counter(top for vote in profile for top in [next((c for c in vote if c in standing), None)])
+            lowest = [c for c in standing if tops[c] == min(tops[d] for d in standing)]
+            standing.remove(lowest[0] if drop_first and len(standing) > 2 else lowest[-1])
+        return standing[0]
+
+    return winner
+
+
+def by_multisets(
+    rule: Callable[[Profile], object], n: int, shares: dict[Ranking, Fraction], factor: Fraction = Fraction(1)
+) -> Fraction:
+    """The same delta for any kind of result: multisets of the others' votes, and the positive part of every result."""
+    votes = list(shares)
+    likely: dict[Ranking, Counter[object]] = {vote: Counter() for vote in votes}
+    for others in combinations_with_replacement(votes, n - 1):
+        weight = Fraction(factorial(n - 1))
+        for vote, count in Counter(others).items():
+            weight *= shares[vote] ** count / factorial(count)
+        for vote in votes:
+            likely[vote][rule((*others, vote))] += weight  # type: ignore[assignment]
+    return max(
+        sum((max(likely[x][r] - factor * likely[y][r], Fraction(0)) for r in likely[x]), Fraction(0))  # type: ignore[type-var]
+        for x in votes
+        for y in votes
     )

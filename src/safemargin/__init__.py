@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from safemargin.release.project import Project
     from safemargin.release.release import Release, release
     from safemargin.suppress.suppress import suppress
+    from safemargin.voting.outcome import outcome
 
 _HOME = {
     "Draft": "release.draft",
@@ -35,6 +36,7 @@ _HOME = {
     "Target": "core",
     "audit": "audit.audit",
     "bound": "bounds.bound",
+    "outcome": "voting.outcome",
     "release": "release.release",
     "suppress": "suppress.suppress",
 }
@@ -55,6 +57,7 @@ __all__ = [
     "Target",
     "audit",
     "bound",
+    "outcome",
     "release",
     "suppress",
 ]

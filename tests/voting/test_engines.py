@@ -5,20 +5,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from safemargin.core import no_progress
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import numpy_generator
-from safemargin.voting.ballots import favourites, rankings
-from safemargin.voting.belief import Belief, uniform
-from safemargin.voting.election import Election
-from safemargin.voting.enumeration import enumerated
-from safemargin.voting.lattice import grid_of, transformed
-from safemargin.voting.pluralities import overtaken
-from safemargin.voting.private import private, worst_of
+from safemargin.core import InputError, no_progress
+from safemargin.voting.convolution import grid_of
+from safemargin.voting.election import Belief, Election, uniform
+from safemargin.voting.enumeration import enumerate_votes
+from safemargin.voting.fourier import transform
+from safemargin.voting.measure import measure
+from safemargin.voting.plurality import count_trails
+from safemargin.voting.privacy import worst_of
+from safemargin.voting.rule import approvals, rankings
 from safemargin.voting.rules import rule_named
-from safemargin.voting.sampling import sampled
-from safemargin.voting.trails import Trail, chance_with, ends_difference, trails_of
-from safemargin.voting.transfers import transferred
+from safemargin.voting.sampling import sample
+from safemargin.voting.transfers import count_transfers
 
 BIASED = Belief(rankings(3), tuple(Fraction(n, 20) for n in (6, 4, 3, 3, 2, 2)))
 
@@ -32,11 +30,11 @@ def same(first: object, second: object) -> None:
 @pytest.mark.parametrize("rule", ["borda", "maximin", "copeland", "veto", "positional:5,2,0"])
 def test_transforms(rule: str) -> None:
     kinds = Election(rule_named(rule, 3), 14, BIASED).kinds
-    same(enumerated(kinds, no_progress), transformed(kinds, grid_of(kinds), no_progress))
+    same(enumerate_votes(kinds, no_progress), transform(kinds, grid_of(kinds), no_progress))
 
 
 def test_transforms_keep_their_digits_where_delta_is_tiny() -> None:
-    answer = private(Election(rule_named("borda", 3), 2000, BIASED))
+    answer = measure(Election(rule_named("borda", 3), 2000, BIASED))
     low, high = answer.interval
     assert answer.engine == "FFT" and low <= answer.delta <= high
     assert answer.delta == pytest.approx(8.7039092324e-16, rel=1e-9) and high - low < 1e-10 * answer.delta
@@ -47,53 +45,31 @@ def test_transforms_keep_their_digits_where_delta_is_tiny() -> None:
 def test_plurality_by_trails(size: int, voters: int) -> None:
     shares = tuple(Fraction(n, sum(range(1, size + 1))) for n in range(1, size + 1))
     for known in ({}, {(0,): 1, (size - 1,): 2}):
-        belief = Belief(favourites(size), shares)
+        belief = Belief(approvals(size, 1), shares)
         kinds = Election(rule_named("plurality", size), voters + sum(known.values()), belief, known).kinds
-        same(enumerated(kinds, no_progress), overtaken(kinds, no_progress))
+        same(enumerate_votes(kinds, no_progress), count_trails(kinds, no_progress))
 
 
 def test_plurality_with_candidates_nobody_votes_for() -> None:
     belief = Belief(((0, 1, 2), (1, 0, 2)), (Fraction(1, 2), Fraction(1, 2)))
     kinds = Election(rule_named("plurality", 3), 9, belief, {(2,): 4}).kinds
-    same(enumerated(kinds, no_progress), overtaken(kinds, no_progress))
+    same(enumerate_votes(kinds, no_progress), count_trails(kinds, no_progress))
 
 
 @pytest.mark.parametrize("rule", ["stv", "stv-drop-first"])
 @pytest.mark.parametrize("known", [{}, {(0, 1, 2): 2, (2, 1, 0): 1}], ids=["none known", "some known"])
 def test_transfers(rule: str, known: dict[tuple[int, ...], int]) -> None:
     kinds = Election(rule_named(rule, 3), 10, BIASED, known).kinds
-    same(enumerated(kinds, no_progress), transferred(kinds, no_progress))
-
-
-def test_trails_differ_by_their_ends() -> None:
-    generator = numpy_generator(3)
-    for _ in range(200):
-        weights = generator.integers(1, 9, size=3)
-        shares = [Fraction(int(weight), int(weights.sum())) for weight in weights]
-        entry = tuple(int(count) for count in generator.integers(0, 6, size=3))
-        if sum(entry) == 0:
-            continue
-        start, end = (int(place) for place in generator.permutation(3)[:2])
-        trail = Trail(entry, start, end, int(generator.integers(0, entry[start] + 1)))
-        whole = sum(chance_with(point, start, shares) - chance_with(point, end, shares) for point in trail.points)
-        assert ends_difference(trail, shares) == whole
-
-
-def test_a_majority_is_one_trail() -> None:
-    (trail,) = trails_of(lambda counts: counts[0] >= 3, 5, 2, 0, 1)
-    assert trail.points == [(5, 0), (4, 1), (3, 2)]
-    assert ends_difference(trail, [Fraction(1, 2)] * 2) == Fraction(3, 8)
-    inside = [point for each in trails_of(lambda c: c[0] > c[2], 4, 3, 0, 1) for point in each.points]
-    assert len(inside) == len(set(inside)) and all(counts[0] > counts[2] for counts in inside)
+    same(enumerate_votes(kinds, no_progress), count_transfers(kinds, no_progress))
 
 
 def test_known_votes() -> None:
     rule = rule_named("plurality", 2)
     belief = uniform(rule)
-    assert private(Election(rule, 5, belief, {(0, 1): 2, (1, 0): 2})).delta == 1
-    assert private(Election(rule, 5, belief, {(0, 1): 4})).delta == 0
-    fewer = private(Election(rule, 9, belief, {(0, 1): 2, (1, 0): 2})).delta
-    assert fewer == pytest.approx(private(Election(rule, 5, belief)).delta)
+    assert measure(Election(rule, 5, belief, {(0, 1): 2, (1, 0): 2})).delta == 1
+    assert measure(Election(rule, 5, belief, {(0, 1): 4})).delta == 0
+    fewer = measure(Election(rule, 9, belief, {(0, 1): 2, (1, 0): 2})).delta
+    assert fewer == pytest.approx(measure(Election(rule, 5, belief)).delta)
     with pytest.raises(InputError, match="one must be left"):
         Election(rule, 4, belief, {(0, 1): 4})
 
@@ -102,35 +78,35 @@ def test_publishing_less_tells_less() -> None:
     for rule in ("plurality", "borda", "stv"):
         for epsilon in (0.0, 0.2, 1.0):
             election = Election(rule_named(rule, 3), 9, BIASED)
-            winner, counts = private(election, "winner", epsilon), private(election, "histogram", epsilon)
-            tops = private(election, "tops", epsilon)
+            winner, counts = measure(election, "winner", epsilon), measure(election, "histogram", epsilon)
+            tops = measure(election, "tops", epsilon)
             assert winner.delta <= counts.delta + 1e-12 and tops.delta <= counts.delta + 1e-12
     election = Election(rule_named("borda", 3), 9, BIASED)
-    scores = private(election, "scores").delta
-    assert private(election).delta <= scores <= private(election, "histogram").delta
+    scores = measure(election, "scores").delta
+    assert measure(election).delta <= scores <= measure(election, "histogram").delta
 
 
 def test_several_beliefs_give_the_worst() -> None:
     rule = rule_named("plurality", 3)
-    answers = [private(Election(rule, 20, belief)) for belief in (uniform(rule), BIASED)]
+    answers = [measure(Election(rule, 20, belief)) for belief in (uniform(rule), BIASED)]
     assert worst_of(answers).delta == max(answer.delta for answer in answers)
 
 
 def test_an_engine_that_cannot_gives_way_and_says_so() -> None:
     rule = rule_named("stv", 3)
-    answer = private(Election(rule, 200, uniform(rule)), engine="enumeration")
+    answer = measure(Election(rule, 200, uniform(rule)), engine="enumeration")
     assert answer.engine == "dynamic programming" and "too many" in answer.notes[0]
     four = rule_named("stv", 4)
-    answer = private(Election(four, 60, uniform(four)), draws=4000)
+    answer = measure(Election(four, 60, uniform(four)), draws=4000)
     assert answer.engine == "Monte Carlo" and not answer.exact and any("enumeration" in note for note in answer.notes)
     assert answer.interval[0] <= answer.delta <= answer.interval[1]
     with pytest.raises(InputError, match="engine = 'magic'"):
-        private(Election(rule, 5, uniform(rule)), engine="magic")
+        measure(Election(rule, 5, uniform(rule)), engine="magic")
 
 
 def test_drawing_where_races_are_rarely_close() -> None:
     election = Election(rule_named("borda", 3), 2000, BIASED)
-    answer = private(election, engine="Monte Carlo", draws=40_000)
+    answer = measure(election, engine="Monte Carlo", draws=40_000)
     assert answer.interval[0] <= 8.7039e-16 <= answer.interval[1]
     assert answer.interval[1] < 2 * answer.delta
 
@@ -140,8 +116,8 @@ def test_intervals_hold() -> None:
     """At least 91 of 100 intervals hold: with a chance of 95 in 100 each, fewer than 80 is next to impossible."""
     rule = rule_named("plurality", 3)
     election = Election(rule, 101, uniform(rule))
-    exact = private(election).delta
-    found = [sampled(election.kinds, 0.0, 10_000, seed, no_progress) for seed in range(100)]
+    exact = measure(election).delta
+    found = [sample(election.kinds, 0.0, 10_000, seed, no_progress) for seed in range(100)]
     assert sum(each.low <= exact <= each.high for each in found) >= 80
     assert np.mean([each.delta for each in found]) == pytest.approx(exact, rel=0.02)
 
@@ -151,17 +127,17 @@ def test_intervals_hold() -> None:
 )
 def test_plurality_by_steps_of_heights(weights: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     shares = tuple(Fraction(weight, sum(weights)) for weight in weights)
-    kinds = Election(rule_named("plurality", len(weights)), 30_000, Belief(favourites(len(weights)), shares)).kinds
-    few = overtaken(kinds, no_progress, full=False)
-    monkeypatch.setattr("safemargin.voting.pluralities.STEPS", np.inf)  # every height
-    every = overtaken(kinds, no_progress, full=False)
+    kinds = Election(rule_named("plurality", len(weights)), 30_000, Belief(approvals(len(weights), 1), shares)).kinds
+    few = count_trails(kinds, no_progress, full=False)
+    monkeypatch.setattr("safemargin.voting.plurality.STEPS", np.inf)  # every height
+    every = count_trails(kinds, no_progress, full=False)
     assert few.worst().log_delta == pytest.approx(every.worst().log_delta, abs=2e-12)
 
 
 def test_a_million_voters_with_few_candidates() -> None:
     """With all candidates alike, four times the voters halve delta, up to terms that vanish."""
     rule = rule_named("plurality", 5)
-    deltas = [private(Election(rule, voters, uniform(rule))).delta for voters in (250_000, 1_000_000)]
+    deltas = [measure(Election(rule, voters, uniform(rule))).delta for voters in (250_000, 1_000_000)]
     assert deltas[0] == pytest.approx(2 * deltas[1], rel=2e-3)
 
 
@@ -171,24 +147,24 @@ def test_intervals_hold_for_votes_that_were_not_measured(
     rule: str, voters: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With more kinds of votes than are measured in pairs, the upper end is for all of them."""
-    monkeypatch.setattr("safemargin.voting.sampling.MOST_VOTES", 3)
+    monkeypatch.setattr("safemargin.voting.sampling.MAX_VOTES", 3)
     election = Election(rule_named(rule, 3), voters, BIASED)
-    exact = private(election, "winner", epsilon).delta
-    found = [sampled(election.kinds, epsilon, 10_000, seed, no_progress) for seed in range(40)]
+    exact = measure(election, "winner", epsilon).delta
+    found = [sample(election.kinds, epsilon, 10_000, seed, no_progress) for seed in range(40)]
     assert sum(each.low <= exact <= each.high for each in found) >= 34
     assert np.mean([each.high for each in found]) < 2.5 * exact
 
 
 def test_too_many_votes_for_an_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safemargin.voting.extremes.MOST_RESULTS", 1000)
+    monkeypatch.setattr("safemargin.voting.sampling.MAX_RESULTS", 1000)
     rule = rule_named("borda", 5)
     election = Election(rule, 100, uniform(rule))
-    answer = private(election, draws=2000)
-    assert answer.interval[1] == private(election, "histogram").delta < 1 and "lower bound" in answer.notes[-1]
+    answer = measure(election, draws=2000)
+    assert answer.interval[1] == measure(election, "histogram").delta < 1 and "lower bound" in answer.notes[-1]
 
 
 def test_many_kinds_of_votes_have_an_upper_end() -> None:
     rule = rule_named("borda", 5)
-    answer = private(Election(rule, 300, uniform(rule)), draws=20_000)
+    answer = measure(Election(rule, 300, uniform(rule)), draws=20_000)
     assert answer.engine == "Monte Carlo" and not any("lower bound" in note for note in answer.notes)
     assert answer.interval[0] <= answer.delta <= answer.interval[1] < 3 * answer.delta

@@ -1,12 +1,16 @@
 """The command, and what a release says about its result."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import safemargin
 from commands import Run, in_process
 from safemargin.release.project import Project
+from safemargin.ui import Result
 from safemargin.voting.result import result_privacy
 from safemargin.voting.result_report import curve_chart, result_words
 
@@ -25,6 +29,50 @@ def test_json(run: Run) -> None:
     assert found["worst_pair"] == ["a>b>c", "b>c>a"]
     low, high = found["interval"]  # type: ignore[misc]
     assert low <= found["delta"] <= high
+
+
+def test_the_function_gives_what_the_command_prints(run: Run) -> None:
+    privacy = safemargin.outcome("borda", 3, 50, classify=True, simulator=True)
+    printed = run("outcome", *UNIFORM, "--class", "--simulator", "--json").document
+    assert isinstance(privacy, Result) and json.loads(json.dumps(privacy.to_json())) == printed
+    assert privacy.to_text(120) == run("outcome", *UNIFORM, "--class", "--simulator").out
+    assert "How private is the outcome?" in privacy.to_html()
+    assert printed["simulator_delta"] < printed["delta"]  # type: ignore[operator]
+    assert printed["class"]["slope"] == pytest.approx(1.396263, abs=1e-6)  # type: ignore[index]
+    assert list(privacy.likely) == ["a>b>c", "a>c>b", "b>a>c", "b>c>a", "c>a>b", "c>b>a"]
+    assert sum(privacy.likely["a>b>c"].values()) == pytest.approx(1)
+
+
+def test_the_simulator_is_for_one_belief_and_the_winner(run: Run) -> None:
+    assert "simulator: needs the winner" in run("outcome", *UNIFORM, "--publish", "tops", "--simulator").err
+
+
+def test_the_command_loads_few_modules() -> None:
+    script = (
+        "import sys; sys.argv[1:] = 'outcome --rule borda --candidates 3 --voters 50'.split()\n"
+        "from safemargin.cli import main; main()"
+    )
+    count = "print(sum(name == 'safemargin' or name.startswith('safemargin.') for name in sys.modules))"
+    code = f"import atexit, sys; atexit.register(lambda: {count})\n{script}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "(0, 0.122)-private" in ran.stdout and int(ran.stdout.split()[-1]) < 60
+
+
+def test_classes_follow_the_publication(run: Run) -> None:
+    for publish, kind in (
+        ("winner", "unstable"),
+        ("histogram", "unstable"),
+        ("tops", "unstable"),
+        ("scores", "uncovered"),
+    ):
+        found = run("outcome", *UNIFORM[:-2], "--publish", publish, "--class", "--json").document
+        assert found["class"]["kind"] == kind  # type: ignore[index]
+
+
+def test_intervals_of_sums_and_counts_overlap() -> None:
+    """First places and the sums of plurality are the same publication, computed in two ways."""
+    tops, scores = (safemargin.outcome("plurality", 3, 50, publish=what).interval for what in ("tops", "scores"))
+    assert tops[0] < tops[1] and scores[0] < scores[1] and max(tops[0], scores[0]) <= min(tops[1], scores[1])
 
 
 def test_histogram_and_partial_tallies(run: Run) -> None:
@@ -53,7 +101,7 @@ def test_words_and_page(run: Run, tmp_path: Path) -> None:
     assert said.code == 0 and "Somebody who votes a>b>c rather than b>c>a is most exposed" in " ".join(said.out.split())
     assert "As a fraction" in said.out and "1/sqrt(voters)" in said.out
     page = (tmp_path / "page.html").read_text()
-    assert "<svg" in page and "taken for granted" in page
+    assert "<svg" in page and "Assumptions" in page
 
 
 def test_smallest_electorate(run: Run) -> None:
@@ -99,14 +147,14 @@ def test_leaked_votes(run: Run) -> None:
     asked = ("outcome", "--rule", "plurality", "--candidates", 3, "--voters", 6, "--json")
     deltas = [run(*asked, "--leaked", count).document["delta"] for count in (0, 2, 5)]
     assert deltas[0] == run(*asked).document["delta"] and deltas[0] < deltas[1] < deltas[2] == 1  # type: ignore[operator]
-    assert "name the votes with --known" in run(*asked, "--leaked", 400).err
+    assert "name the votes in `known`" in run(*asked, "--leaked", 400).err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--voters", "5"), "--candidates: say how many"),
-        (("--candidates", "3"), "--voters: say how many"),
+        (("--voters", "5"), "candidates: say how many"),
+        (("--candidates", "3"), "voters: say how many"),
         (("--candidates", "3", "--voters", "0"), "there must be at least 1"),
         (("--candidates", "a,a", "--voters", "5"), "names somebody twice"),
         (("--candidates", "3", "--voters", "5", "--epsilon", "-1"), "must be at least 0"),
@@ -114,7 +162,7 @@ def test_leaked_votes(run: Run) -> None:
         (("--candidates", "3", "--voters", "5", "--epsilon", "1000"), "at most 300"),
         (("--candidates", "3", "--voters", "5", "--publish", "names"), "must be one of winner"),
         (("--candidates", "3", "--voters", "5", "--belief", "none.csv"), "none.csv: there is no such file"),
-        (("--candidates", "3", "--voters", "5", "--belief", "result"), "name their file with --votes"),
+        (("--candidates", "3", "--voters", "5", "--belief", "result"), "name their file in `votes`"),
         (("--candidates", "3", "--voters", "5", "--ties", "a,b"), "must name every candidate once"),
     ],
 )
@@ -150,7 +198,7 @@ def test_project_and_release(run: Run, tmp_path: Path) -> None:
     assert "What the result itself tells" in page and "Publishing this result exactly is (" in page
     kept = json.loads((tmp_path / "out/inside/plan.json").read_text())
     assert kept["outcome"] == released
-    assert "-private against an adversary who believes" in " ".join(run("outcome", path).out.split())
+    assert "-private against an onlooker who believes" in " ".join(run("outcome", path).out.split())
 
 
 def test_project_with_another_belief(tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-"""Binomial and Poisson laws with full relative accuracy, however large the numbers and small the chances."""
+"""Binomial and Poisson laws with full relative accuracy, however large the numbers and small the probabilities.
+
+Differences of `gammaln` lose 8 digits with ten million voters; the saddle-point form of Loader (2000), "Fast and
+Accurate Computation of Binomial Probabilities", loses none.
+"""
 
 from typing import Any
 
@@ -14,7 +18,7 @@ _STIRLING = np.concatenate([[0.0], gammaln(_SMALL + 1) - (_SMALL + 0.5) * np.log
 
 
 def stirling_error(n: Any) -> FloatArray:
-    """log n! less Stirling's formula."""
+    """log n! less Stirling's formula: its asymptotic series, exact to double precision above 15."""
     n = np.asarray(n, dtype=np.float64)
     big = np.maximum(n, EXACT_UP_TO + 1.0)
     square = big * big
@@ -37,7 +41,7 @@ def deviance(x: Any, mean: Any) -> FloatArray:
 
 
 def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:
-    """log of the chance of k among n, each with chance p.
+    """log of the probability of k among n, each with probability p.
 
     >>> float(np.exp(log_binomial(499, 999, 0.9)))  # doctest: +ELLIPSIS
     1.98522331223...e-224
@@ -46,7 +50,7 @@ def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:
     inside = (k > 0) & (k < n)
     some, least = np.where(inside, k, 1.0), np.where(inside, n, 2.0)
     rest = least - some
-    found = (
+    logs = (
         stirling_error(least)
         - stirling_error(some)
         - stirling_error(rest)
@@ -55,21 +59,21 @@ def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:
         + 0.5 * np.log(least / (2 * np.pi * some * rest))
     )
     with np.errstate(divide="ignore"):
-        found = np.where((k == 0) & (n >= 0), n * np.log1p(-p), found)
-        found = np.where((k == n) & (n > 0), n * np.log(p), found)
-    return np.where((k < 0) | (k > n), -np.inf, found)
+        logs = np.where((k == 0) & (n >= 0), n * np.log1p(-p), logs)
+        logs = np.where((k == n) & (n > 0), n * np.log(p), logs)
+    return np.where((k < 0) | (k > n), -np.inf, logs)
 
 
 def log_poisson(k: Any, mean: Any) -> FloatArray:
-    """log of the Poisson chance of k."""
+    """log of the Poisson probability of k."""
     k, mean = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(mean, dtype=np.float64))
     some = np.maximum(k, 1.0)
-    found = -stirling_error(some) - deviance(some, mean) - 0.5 * np.log(2 * np.pi * some)
-    return np.where(k < 0, -np.inf, np.where(k == 0, -mean, found))
+    logs = -stirling_error(some) - deviance(some, mean) - 0.5 * np.log(2 * np.pi * some)
+    return np.where(k < 0, -np.inf, np.where(k == 0, -mean, logs))
 
 
 def log_upper_tail(k: Any, n: Any, p: Any) -> FloatArray:
-    """log of the chance of at least k among n.
+    """log of the probability of at least k among n.
 
     Where the tail is below what floating point holds, its first terms are summed instead.
     """
@@ -78,7 +82,7 @@ def log_upper_tail(k: Any, n: Any, p: Any) -> FloatArray:
     some, least = np.where(inside, k, 1.0), np.where(inside, n, 1.0)
     tail = betainc(some, least - some + 1, p)
     with np.errstate(divide="ignore"):
-        found = np.log(tail)
+        logs = np.log(tail)
     tiny = inside & (tail < 1e-280)
     if tiny.any():
         ratio = (n - k) / (k + 1) * p / (1 - p)
@@ -89,5 +93,5 @@ def log_upper_tail(k: Any, n: Any, p: Any) -> FloatArray:
             total = total + terms
             if not (np.abs(terms[tiny]) > 1e-17 * total[tiny]).any():
                 break
-        found = np.where(tiny & (ratio < 1), log_binomial(k, n, p) + np.log(total), found)
-    return np.where(k <= 0, 0.0, np.where(k > n, -np.inf, found))
+        logs = np.where(tiny & (ratio < 1), log_binomial(k, n, p) + np.log(total), logs)
+    return np.where(k <= 0, 0.0, np.where(k > n, -np.inf, logs))

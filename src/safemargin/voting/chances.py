@@ -1,11 +1,16 @@
-"""How likely each result is for each vote of one person, and what follows: delta, pure epsilon, the worst pair."""
+"""How likely each result is for each vote of one person, and what follows: delta, pure epsilon, the worst pair.
+
+Definition 2 of the paper: delta at epsilon is the largest sum over results r of max(0, Q_x(r) - exp(epsilon) Q_y(r))
+over ordered pairs of votes x and y, where Q_x(r) is the probability of r if the person votes x.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, expm1, inf, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import linprog
 
 from safemargin.core import BoolArray, FloatArray, IntArray
 
@@ -23,8 +28,8 @@ class Worst(NamedTuple):
 class Chances:
     """`log_likely[x, r]` is the log of how likely result r is if the person votes x.
 
-    `gaps[x, y, r]` is the difference for votes x and y, summed from the cases where they differ alone, so that it is
-    exact to its last digits even where the two are nearly equal; it is to be multiplied by `exp(shift)`.
+    `gaps[x, y, r]` is the difference for votes x and y, to be multiplied by `exp(shift)`. It is summed over the cases
+    in which they differ and over no others, so that it keeps its digits where the two are nearly equal.
     `slack` is how far any delta may be off by rounding, before that factor.
     """
 
@@ -36,12 +41,12 @@ class Chances:
     def worst(self, epsilon: float = 0.0) -> Worst:
         """Delta at an epsilon: the largest sum of positive gaps over ordered pairs of votes."""
         gaps = self.gaps
-        if epsilon > 0.0:
+        if epsilon > 0.0:  # Q_x - e Q_y = (Q_x - Q_y) - (e - 1) Q_y; 700 keeps exp within floating point
             less = np.exp(np.minimum(self.log_likely + (log(expm1(epsilon)) - self.shift), 700.0))
             gaps = gaps - less[None, :, :]
         sums = np.maximum(gaps, 0.0).sum(axis=2)
         best = float(sums.max(initial=0.0))
-        near = np.argwhere(sums >= best * (1 - 1e-9))
+        near = np.argwhere(sums >= best * (1 - 1e-9))  # of pairs that differ by rounding the first, on every machine
         x, y = (int(near[0][0]), int(near[0][1])) if best > 0 else (0, min(1, len(gaps) - 1))
         results = tuple(int(r) for r in np.flatnonzero(gaps[x, y] > 0))
         log_delta = log(best) + self.shift if best > 0 else -inf
@@ -61,6 +66,35 @@ class Chances:
         logs = np.where(possible, self.log_likely, 0.0)
         return float((logs.max(axis=0) - logs.min(axis=0)).max())
 
+    def simulator_delta(self, epsilon: float = 0.0) -> float:
+        """The least delta of any simulator that does not see the vote (Definition 8, nothing else known).
+
+        For one belief the best simulator is a fixed law q of results, which a linear program finds: for all votes x,
+        sum of (Q_x - e q)+ <= delta and sum of (q - e Q_x)+ <= delta. Definition 2 gives it with the same numbers; the
+        way back costs a factor (Lemma 2).
+        """
+        likely = np.exp(self.log_likely)
+        votes, results = likely.shape
+        excess = votes * results  # variables: q, the excesses of Q_x over e q, those of q over e Q_x, delta
+        law = np.tile(np.eye(results), (votes, 1))
+        single, summed = np.eye(excess), np.kron(np.eye(votes), np.ones(results))
+        zero, column = np.zeros((excess, excess)), np.zeros((excess, 1))
+        rows = np.block(
+            [
+                [-exp(epsilon) * law, -single, zero, column],
+                [law, zero, -single, column],
+                [np.zeros((votes, results)), summed, zero[:votes], -np.ones((votes, 1))],
+                [np.zeros((votes, results)), zero[:votes], summed, -np.ones((votes, 1))],
+            ]
+        )
+        limits = np.concatenate([-likely.ravel(), exp(epsilon) * likely.ravel(), np.zeros(2 * votes)])
+        cost = np.zeros(rows.shape[1])
+        cost[-1] = 1.0
+        total = np.zeros((1, rows.shape[1]))
+        total[0, :results] = 1.0
+        least: Any = linprog(cost, rows, limits, total, [1.0], method="highs").fun
+        return max(float(least), 0.0)
+
 
 def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 0.0, slack: float = 0.0) -> Chances:
     """From how likely each pattern is: the result for every vote of the person, the others' votes staying."""
@@ -73,6 +107,7 @@ def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 
     for result in range(results):
         hit = (rows == result).astype(np.float64)
         likely[:, result] = weights @ hit
+        # only patterns in which x gives the result and y does not: no difference of numbers that are nearly equal
         here = hit[pivotal]
         only = (here * weights[pivotal, None]).T @ (1.0 - here)
         gaps[:, :, result] = only - only.T
@@ -80,18 +115,18 @@ def from_patterns(patterns: Mapping[bytes, float], results: int, shift: float = 
         return Chances(np.log(likely) + shift, gaps, shift, slack)
 
 
-def gather(found: dict[bytes, float], results: IntArray, weights: FloatArray) -> BoolArray:
-    """Add the weights of cells to their patterns; `results` has a row per vote. Says which cells are pivotal."""
+def gather(patterns: dict[bytes, float], results: IntArray, weights: FloatArray) -> BoolArray:
+    """Add the weights of cells to their patterns; `results` has a row per vote. Returns which cells are pivotal."""
     pivotal: BoolArray = (results != results[0]).any(axis=0)
     kinds = len(results)
     for result, weight in enumerate(np.bincount(results[0, ~pivotal], weights[~pivotal])):
         if weight:
             key = np.full(kinds, result, dtype=np.int8).tobytes()
-            found[key] = found.get(key, 0.0) + float(weight)
+            patterns[key] = patterns.get(key, 0.0) + float(weight)
     if pivotal.any():
         rows = np.ascontiguousarray(results[:, pivotal].T.astype(np.int8))
-        whole = rows.view(np.dtype((np.void, kinds))).ravel()
-        distinct, place = np.unique(whole, return_inverse=True)
-        for key, weight in zip(distinct, np.bincount(place.ravel(), weights[pivotal]), strict=True):
-            found[key.tobytes()] = found.get(key.tobytes(), 0.0) + float(weight)
+        packed = rows.view(np.dtype((np.void, kinds))).ravel()  # a row as one value, so that unique sorts only once
+        distinct, group = np.unique(packed, return_inverse=True)
+        for key, weight in zip(distinct, np.bincount(group.ravel(), weights[pivotal]), strict=True):
+            patterns[key.tobytes()] = patterns.get(key.tobytes(), 0.0) + float(weight)
     return pivotal

@@ -1,16 +1,70 @@
-"""An election as an adversary sees it: the rule, how many vote, what is believed, and votes that are known."""
+"""An election as an onlooker sees it: the rule, how many vote, what is believed, and votes that are known."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import factorial
 
 import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray
-from safemargin.voting.ballots import Ranking, letters
-from safemargin.voting.belief import Belief
-from safemargin.voting.rules.rule import Rule
+from safemargin.voting.rule import Ranking, Rule, letters
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Votes that can be cast, each drawn independently with a share above zero; the shares sum to one.
+
+    `behind` is how many rankings each vote stands for, all equally likely.
+    """
+
+    votes: tuple[Ranking, ...]
+    shares: tuple[Fraction, ...]
+    words: str = field(default="", compare=False)
+    behind: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.votes) < 2:
+            raise InputError("belief: needs at least two votes that can be cast")
+        if sum(self.shares) != 1:
+            raise InputError(f"belief: the probabilities sum to {float(sum(self.shares)):.12g}, not to 1")
+        if min(self.shares) <= 0:
+            raise InputError("belief: every vote that can be cast needs a probability above 0; omit the others")
+
+
+@dataclass(frozen=True)
+class ShareBox:
+    """Votes with the least and the greatest share that the onlooker thinks possible."""
+
+    votes: tuple[Ranking, ...]
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+    words: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        for vote, low, high in zip(self.votes, self.low, self.high, strict=True):
+            if not 0 <= low <= high <= 1:
+                raise InputError(f"belief: vote {vote}: must have 0 <= low <= high <= 1")
+        if not sum(self.low) <= 1 <= sum(self.high):
+            raise InputError("belief: no probabilities within the intervals sum to 1")
+        if any(low == 0 for low in self.low):
+            raise InputError("belief: an interval starts at 0, where delta is 1; give every vote some probability")
+
+
+def uniform(rule: Rule) -> Belief:
+    """All rankings equally likely, as far as the rule distinguishes them."""
+    votes = rule.votes()
+    behind = factorial(rule.candidates) // len(votes)
+    return Belief(votes, (Fraction(1, len(votes)),) * len(votes), "every ranking is equally likely", behind)
+
+
+def from_counts(counts: Mapping[Ranking, int], votes: Sequence[Ranking], words: str) -> Belief:
+    """Shares from a poll or an earlier result; half a vote is added to each, so that none is impossible."""
+    # the posterior mean under Jeffreys' prior; without it a vote that nobody cast would have delta 1
+    total = Fraction(sum(counts.values())) + Fraction(len(votes), 2)
+    shares = tuple((counts.get(vote, 0) + Fraction(1, 2)) / total for vote in votes)
+    return Belief(tuple(votes), shares, words)
 
 
 @dataclass(frozen=True)
@@ -41,7 +95,7 @@ class Election:
 
     @cached_property
     def kinds(self) -> "Kinds":
-        """Votes that the rule does not tell apart, taken together."""
+        """Votes that the rule does not distinguish, taken together."""
         return kinds_of(self)
 
 
@@ -66,22 +120,17 @@ class Kinds:
 
 
 def kinds_of(election: Election) -> Kinds:
-    """Merge votes whose sums differ by one number throughout: the order of sums never tells them apart."""
+    """Merge votes whose sums differ by the same number throughout: the order of sums never distinguishes them."""
     belief = election.belief
     known = [vote for vote, count in election.known.items() if count]
-    adds = election.rule.statistics((*belief.votes, *known))  # one call, so that one scale makes all whole
-    mine = adds[: len(belief.votes)]
+    adds = election.rule.statistics((*belief.votes, *known))  # one call, so that one scale makes all of them integers
+    own = adds[: len(belief.votes)]
     counts = np.array([election.known[vote] for vote in known], dtype=np.int64)
     offset = counts @ adds[len(belief.votes) :] if known else np.zeros(adds.shape[1], dtype=np.int64)
-    place: dict[bytes, int] = {}
-    first: list[int] = []
-    shares: list[Fraction] = []
+    rows: dict[bytes, int] = {}
+    shares: dict[int, Fraction] = {}
     for row, share in enumerate(belief.shares):
-        key = (mine[row] - mine[row, 0]).tobytes()
-        if key not in place:
-            place[key] = len(first)
-            first.append(row)
-            shares.append(Fraction(0))
-        shares[place[key]] += share
-    votes = tuple(belief.votes[row] for row in first)
-    return Kinds(election.rule, votes, tuple(shares), mine[first], offset, election.others)
+        first = rows.setdefault((own[row] - own[row, 0]).tobytes(), row)
+        shares[first] = shares.get(first, Fraction(0)) + share
+    votes = tuple(belief.votes[row] for row in shares)
+    return Kinds(election.rule, votes, tuple(shares.values()), own[list(shares)], offset, election.others)

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 from scipy.special import gammaln
 
-from safemargin.core import FloatArray, IntArray, Progress
+from safemargin.core import FloatArray, IntArray, Progress, no_progress
 from safemargin.voting.chances import Chances, from_patterns, gather
 from safemargin.voting.election import Kinds
 
@@ -29,32 +29,31 @@ def all_counts(others: int, kinds: int) -> Iterator[IntArray]:
 
 
 def _block(others: int, kinds: int) -> IntArray:
+    """All of them at once: every row so far is repeated for each count that the next kind can have."""
     rows = np.zeros((1, 0), dtype=np.int64)
     for _ in range(kinds - 1):
         left = others - rows.sum(axis=1)
-        place = np.repeat(np.arange(len(rows)), left + 1)
+        source = np.repeat(np.arange(len(rows)), left + 1)
         start = np.cumsum(left + 1) - (left + 1)
-        value = np.arange(len(place)) - start[place]
-        rows = np.concatenate([rows[place], value[:, None]], axis=1)
+        value = np.arange(len(source)) - start[source]
+        rows = np.concatenate([rows[source], value[:, None]], axis=1)
     return np.concatenate([rows, others - rows.sum(axis=1, keepdims=True)], axis=1)
 
 
 def log_multinomial(counts: IntArray, weights: FloatArray) -> FloatArray:
-    """log of the chance of each row of counts."""
+    """log of the probability of each row of counts."""
     total = counts.sum(axis=1)
-    found: FloatArray = gammaln(total + 1) - gammaln(counts + 1).sum(axis=1) + counts @ np.log(weights)
-    return found
+    return np.asarray(gammaln(total + 1) - gammaln(counts + 1).sum(axis=1) + counts @ np.log(weights))
 
 
-def enumerated(kinds: Kinds, progress: Progress) -> Chances:
+def enumerate_votes(kinds: Kinds, progress: Progress = no_progress) -> Chances:
     """Look at every way the others can vote, with each vote of the person added."""
-    found: dict[bytes, float] = {}
+    patterns: dict[bytes, float] = {}
     done, total = 0, ways(kinds.others, len(kinds))
     for counts in all_counts(kinds.others, len(kinds)):
         sums = counts @ kinds.adds + kinds.offset
         results = np.stack([kinds.rule.winners(sums + row) for row in kinds.adds])
-        logs = log_multinomial(counts, kinds.weights)
-        gather(found, results, np.exp(logs))
+        gather(patterns, results, np.exp(log_multinomial(counts, kinds.weights)))
         done += len(counts)
-        progress("computing", done, total)
-    return from_patterns(found, kinds.rule.outcomes)
+        progress("enumerating", done, total)
+    return from_patterns(patterns, kinds.rule.outcomes)

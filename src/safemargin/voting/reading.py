@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.voting.ballots import Ranking, parse_ranking
-from safemargin.voting.belief import Belief, ShareBox, from_counts
+from safemargin.voting.election import Belief, ShareBox, from_counts
+from safemargin.voting.rule import Ranking, parse_ranking
 from safemargin.voting.rules import number
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
@@ -29,6 +29,12 @@ class Ballots:
         """How many votes."""
         return sum(self.counts.values())
 
+    def in_order(self, names: Sequence[str]) -> "Ballots":
+        """The same with the candidates in another order."""
+        numbers = {name: number for number, name in enumerate(names)}
+        counts = {tuple(numbers[self.names[c]] for c in vote): count for vote, count in self.counts.items()}
+        return Ballots(tuple(names), counts)
+
 
 def _lines(path: Path) -> list[str]:
     try:
@@ -42,56 +48,47 @@ def _lines(path: Path) -> list[str]:
 
 
 def _rows(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """The rows of a CSV file, each with its place in words."""
+    """The rows of a CSV file, each with file and line for messages."""
     reader = csv.DictReader(_lines(path))
     if "ranking" not in (reader.fieldnames or ()):
         raise InputError(f"{path}: column 'ranking' is missing")
     return [(f"{path}: line {line}", row) for line, row in enumerate(reader, 2)]
 
 
-def _names(rows: Sequence[tuple[str, dict[str, str]]]) -> tuple[str, ...]:
-    """Candidates that are named, in the order of the alphabet."""
-    return tuple(sorted({part.strip() for _, row in rows for part in (row["ranking"] or "").split(">")} - {""}))
-
-
 def names_in(path: Path) -> tuple[str, ...]:
-    """Candidates that a CSV file names."""
-    return _names(_rows(path))
+    """Candidates that a CSV file names, in alphabetical order."""
+    return tuple(sorted({part.strip() for _, row in _rows(path) for part in (row["ranking"] or "").split(">")} - {""}))
 
 
-def read_belief(path: Path, names: tuple[str, ...] | None = None) -> tuple[Belief | ShareBox, tuple[str, ...]]:
-    """What a file says: `probability` of each ranking, or `low` and `high`, or `count` of a poll or an earlier result.
-
-    Without `names`, candidates are those in the file, in the order of the alphabet.
-    """
+def read_belief(path: Path, names: tuple[str, ...] | None = None) -> Belief | ShareBox:
+    """`probability` of each ranking, or `low` and `high`, or `count` of a poll or an earlier result."""
     rows = _rows(path)
-    names = names or _names(rows)
-    seen: dict[Ranking, dict[str, str]] = {}
+    names = names or names_in(path)
+    votes: dict[Ranking, None] = {}
     for where, row in rows:
         vote = parse_ranking(row["ranking"] or "", names, where)
-        if vote in seen:
+        if vote in votes:
             raise InputError(f"{where}: ranking {row['ranking']!r} occurs twice")
-        seen[vote] = row
+        votes[vote] = None
     columns = set(rows[0][1]) if rows else set()
 
     def numbers(column: str) -> list[Fraction]:
         return [number(row[column] or "", f"{where}: {column}") for where, row in rows]
 
     if "probability" in columns:
-        return _stated(path, tuple(seen), numbers("probability"), [where for where, _ in rows]), names
+        return _stated(path, tuple(votes), numbers("probability"), [where for where, _ in rows])
     if {"low", "high"} <= columns:
         words = f"the probabilities lie within the intervals of {path.name}"
-        return ShareBox(tuple(seen), tuple(numbers("low")), tuple(numbers("high")), words), names
+        return ShareBox(tuple(votes), tuple(numbers("low")), tuple(numbers("high")), words)
     if "count" in columns:
-        cast = [_count(row["count"] or "", where) for where, row in rows]
-        counts = dict(zip(seen, cast, strict=True))
+        counts = dict(zip(votes, [_count(row["count"] or "", where) for where, row in rows], strict=True))
         words = f"votes fall as in {path.name}, fitted with half a vote more for each"
-        return from_counts(counts, tuple(seen), words), names
+        return from_counts(counts, tuple(votes), words)
     raise InputError(f"{path}: needs a column 'probability', or 'low' and 'high', or 'count'")
 
 
-def _stated(path: Path, votes: tuple[Ranking, ...], shares: list[Fraction], places: list[str]) -> Belief:
-    for where, share in zip(places, shares, strict=True):
+def _stated(path: Path, votes: tuple[Ranking, ...], shares: list[Fraction], lines: list[str]) -> Belief:
+    for where, share in zip(lines, shares, strict=True):
         if share < 0:
             raise InputError(f"{where}: probability {float(share):g} is below 0")
     total = sum(shares, Fraction(0))
@@ -105,11 +102,10 @@ def _stated(path: Path, votes: tuple[Ranking, ...], shares: list[Fraction], plac
 def read_ballots(path: Path, names: tuple[str, ...] | None = None) -> Ballots:
     """Votes that were cast: CSV with `ranking` and, unless every row is one vote, `count`; or a PrefLib file."""
     if path.suffix.lower() in PREFLIB:
-        return _preflib(path)
-    rows = _rows(path)
-    names = names or _names(rows)
+        return _read_preflib(path)
+    names = names or names_in(path)
     counts: dict[Ranking, int] = {}
-    for where, row in rows:
+    for where, row in _rows(path):
         vote = parse_ranking(row["ranking"] or "", names, where)
         counts[vote] = counts.get(vote, 0) + _count(row.get("count") or "1", where)
     return Ballots(names, counts)
@@ -121,47 +117,41 @@ def _count(text: str, where: str) -> int:
     return int(text)
 
 
-def _preflib(path: Path) -> Ballots:
+def _read_preflib(path: Path) -> Ballots:
     """Both formats: names in comments, or in lines after their number."""
-    lines = [line.strip() for line in _lines(path) if line.strip()]
     names: dict[str, str] = {}
     body = []
-    for line in lines:
-        if found := re.match(r"#\s*ALTERNATIVE NAME (\d+):\s*(.*)", line):
-            names[found[1]] = found[2].strip()
-        elif not line.startswith("#"):
+    for line in (text.strip() for text in _lines(path)):
+        if named := re.match(r"#\s*ALTERNATIVE NAME (\d+):\s*(.*)", line):
+            names[named[1]] = named[2].strip()
+        elif line and not line.startswith("#"):
             body.append(line)
     if not names and body and body[0].isdigit():
         size = int(body[0])
-        names = dict(_split(line) for line in body[1 : size + 1])
+        pairs = [line.partition(",") for line in body[1 : size + 1]]
+        names = {key.strip(): name.strip() for key, _, name in pairs}
         body = [line.replace(",", ":", 1) for line in body[size + 2 :]]
     if not names:
         raise InputError(f"{path}: names no candidates; is it a PrefLib file?")
-    places = {key: place for place, key in enumerate(names)}
+    numbers = {key: candidate for candidate, key in enumerate(names)}
     counts: dict[Ranking, int] = {}
     for line in body:
         count, _, order = line.partition(":")
         where = f"{path}: vote {line!r}"
         if "{" in order:
             raise InputError(f"{where}: puts candidates on one place; only strict orders are read")
-        parts = [part.strip() for part in order.split(",") if part.strip()]
-        vote = preflib_order(parts, places, where)
+        vote = preflib_order([part.strip() for part in order.split(",") if part.strip()], numbers, where)
         counts[vote] = counts.get(vote, 0) + _count(count, where)
     return Ballots(tuple(names.values()), counts)
 
 
-def _split(line: str) -> tuple[str, str]:
-    key, _, name = line.partition(",")
-    return key.strip(), name.strip()
-
-
-def preflib_order(parts: Sequence[str], places: dict[str, int], where: str) -> Ranking:
+def preflib_order(parts: Sequence[str], numbers: dict[str, int], where: str) -> Ranking:
     """A ranking as numbers of candidates."""
     for part in parts:
-        if part not in places:
+        if part not in numbers:
             raise InputError(f"{where}: unknown candidate {part!r}")
         if parts.count(part) > 1:
             raise InputError(f"{where}: names {part!r} twice")
     if not parts:
         raise InputError(f"{where}: names nobody")
-    return tuple(places[part] for part in parts)
+    return tuple(numbers[part] for part in parts)

@@ -1,22 +1,22 @@
-"""What the exact result of a release, the count of every option over everybody, tells about one person."""
+"""What the exact result of a release, the count of every option over everybody, discloses about one person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log10
 
-from safemargin.voting.counts import counts_worst
+from safemargin.voting.histogram import counts_worst
 
 SMALL = 1e-6
 """The delta at which the result is described: one in a million."""
-MOST_POINTS = 12
+MAX_POINTS = 12
 LARGE = 20.0
-"""An epsilon that promises nothing."""
+"""An epsilon that guarantees nothing."""
 
 
 @dataclass(frozen=True)
 class ResultPrivacy:
-    """Pairs of epsilon and delta that publishing the counts of `options` keeps, and the two options told apart best."""
+    """Pairs of epsilon and delta of publishing the counts of `options`, and the two options distinguished best."""
 
     voters: int
     options: tuple[str, ...]
@@ -45,7 +45,7 @@ def result_privacy(options: Sequence[str], counts: Sequence[int], belief: str = 
     numbers = [float(share) for share in shares]
     start = counts_worst(voters, numbers)
     curve = [(0.0, start.delta)]
-    curve += _towards(voters, numbers, 2 / (voters * min(numbers)) ** 0.5)
+    curve += _curve_to_small(voters, numbers, 2 / (voters * min(numbers)) ** 0.5)
     small = [(epsilon, delta) for epsilon, delta in curve if delta <= SMALL]
     epsilon, delta = min(small) if small else curve[0]
     x, y = start.pair
@@ -54,21 +54,21 @@ def result_privacy(options: Sequence[str], counts: Sequence[int], belief: str = 
     )
 
 
-def _towards(voters: int, shares: Sequence[float], step: float) -> list[tuple[float, float]]:
+def _curve_to_small(voters: int, shares: Sequence[float], step: float) -> list[tuple[float, float]]:
     """Points of the curve on the way to one in a million: delta falls like a normal tail, so few are enough."""
-    found: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = []
     epsilon = step
-    while len(found) < MOST_POINTS and (not found or found[-1][1] > SMALL) and epsilon < LARGE:
-        epsilon = _two_digits(epsilon)
-        found.append((epsilon, counts_worst(voters, shares, epsilon).delta))
+    while len(points) < MAX_POINTS and (not points or points[-1][1] > SMALL) and epsilon < LARGE:
+        epsilon = _round_up(epsilon)
+        points.append((epsilon, counts_worst(voters, shares, epsilon).delta))
         epsilon *= 1.5
-    return found
+    return points
 
 
-def _two_digits(value: float) -> float:
+def _round_up(value: float) -> float:
     """The value rounded up to two digits.
 
-    >>> _two_digits(0.01234)
+    >>> _round_up(0.01234)
     0.013
     """
     unit = 10.0 ** (ceil(log10(value)) - 2)

@@ -1,4 +1,4 @@
-"""What the exact result of a release tells about one person: in words, as a document, and as a picture."""
+"""What the exact result of a release discloses about one person: in words, as a document, and as a picture."""
 
 from collections.abc import Sequence
 from math import floor, log10
@@ -12,39 +12,47 @@ LABELS_APART = 0.14
 """Of the width: points that are closer share a label."""
 CAPTION = "Every marked pair of epsilon and delta holds; the smaller both are, the less one vote shows"
 ASSUMPTIONS = (
-    "Votes are drawn independently: an adversary who knows that people vote alike, or who knows some of the votes, can "
-    "learn more.",
+    "Votes are drawn independently: an onlooker who knows that people vote alike, or who knows some of the votes, can "
+    "infer more.",
     "Delta is the largest gap that one vote makes in the chance of anything published, not the chance of a breach.",
-    "Nobody is promised that their vote cannot be guessed: a belief that was right before is as right after.",
+    "A vote may still be guessed: a belief that was right before is as right after.",
 )
+NEARLY_NOTHING, LITTLE = 0.01, 0.1
+"""Up to these gaps, a total says next to nothing, or little, about one vote."""
 
 
-def small(value: float) -> str:
-    """A chance with three digits.
+def three_digits(value: float) -> str:
+    """A probability with three digits.
 
-    >>> small(0.122463), small(2.5e-9), small(0)
+    >>> three_digits(0.122463), three_digits(2.5e-9), three_digits(0)
     ('0.122', '2.5e-09', '0')
     """
     return f"{value:.3g}"
 
 
+def _gap(privacy: ResultPrivacy) -> str:
+    delta = privacy.curve[0][1]
+    return f"{100 * delta:.2g} in 100" if delta >= 0.001 else f"{1e6 * delta:.2g} in a million"
+
+
 def result_words(privacy: ResultPrivacy) -> str:
     """One sentence that a clerk can read."""
+    delta = privacy.curve[0][1]
+    amount = "next to nothing" if delta <= NEARLY_NOTHING else "little" if delta <= LITTLE else "something"
     return (
-        f"Publishing this result exactly is ({privacy.epsilon:g}, {small(privacy.delta)})-private "
-        f"against an adversary who believes that {privacy.belief}."
+        f"The total says {amount} about one vote: one vote changes the chance of any total by at most {_gap(privacy)}."
     )
 
 
 def result_lines(privacy: ResultPrivacy) -> list[str]:
-    """What the sentence means, and what it takes for granted."""
+    """What the sentence means, and what it assumes."""
     first, second = privacy.pair
-    start = privacy.curve[0][1]
-    gap = f"{100 * start:.2g} in a hundred" if start >= 0.001 else f"{1e6 * start:.2g} in a million"
+    hardly = ", and even these hardly" if privacy.curve[0][1] <= NEARLY_NOTHING else ""
     return [
-        f"Told apart best are somebody who chose {first} and somebody who chose {second}, the two rarest options: "
-        f"whatever is looked for in the result, this one choice changes its chance by at most {gap}.",
-        f"{plural(privacy.voters, 'person')} answered. Who won alone tells no more than the counts do.",
+        f"{first} and {second}, the two rarest options, are what the total distinguishes best{hardly}.",
+        f"Publishing this result exactly is ({privacy.epsilon:g}, {three_digits(privacy.delta)})-private against an "
+        f"onlooker who believes that {privacy.belief}.",
+        f"{plural(privacy.voters, 'person')} answered. Who won alone discloses no more than the counts do.",
         *ASSUMPTIONS,
     ]
 
@@ -64,7 +72,7 @@ def result_document(privacy: ResultPrivacy) -> Document:
 
 
 def curve_chart(curve: Sequence[tuple[float, float]]) -> Spec:
-    """Delta against epsilon, up to where it is nothing; on a logarithmic scale if it falls far."""
+    """Delta against epsilon, up to where it is negligible; on a logarithmic scale if it falls far."""
     kept = [(epsilon, delta) for epsilon, delta in curve if delta > SMALLEST_DRAWN]
     ended = [point for point in curve if point[1] <= SMALLEST_DRAWN][:1]
     falls_far = len(kept) > 1 and kept[-1][1] < kept[0][1] / 100
@@ -76,7 +84,7 @@ def curve_chart(curve: Sequence[tuple[float, float]]) -> Spec:
     for epsilon, delta in kept:
         apart = epsilon - labelled >= LABELS_APART * span
         labelled = epsilon if apart else labelled
-        values.append({"epsilon": epsilon, "delta": delta, "words": small(delta) if apart else ""})
+        values.append({"epsilon": epsilon, "delta": delta, "words": three_digits(delta) if apart else ""})
     x = {"field": "epsilon", "type": "quantitative", "axis": {"title": "epsilon", "grid": True, "tickCount": 5}}
     axis: Spec = {"title": "delta", "grid": True, "tickCount": 5}
     scale: Spec = {"nice": True, "zero": True}

@@ -1,35 +1,43 @@
-"""Elections drawn at random, more often where the race is close, with an interval that holds in 95 of 100 runs."""
+"""Elections drawn at random, more often where the race is close, with an interval that holds in 95 of 100 runs.
+
+The maximum over pairs of votes is biased upwards on the draws it is taken from. So the pair and the results are chosen
+on one half of the draws and measured on the other; the upper end is a union bound over all pairs and results.
+"""
 
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
-from math import exp
+from math import exp, expm1
 from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.core import FloatArray, Generator, IntArray, Progress, numpy_generator
-from safemargin.voting.crossings import crossings, results_at
+from safemargin.core import FloatArray, Generator, IntArray, Progress, no_progress, numpy_generator
+from safemargin.voting.crossings import crossings, results_for
 from safemargin.voting.election import Kinds
-from safemargin.voting.extremes import FEWEST_DRAWS, Extremes
-from safemargin.voting.rules.positional import Positional
+from safemargin.voting.scoring import Positional
 
 DRAWS = 200_000
 BLOCK = 10_000
 NEGLIGIBLE = 20.0
-MOST_SETS = 64
-MOST_COUNTS = 10_000_000
+MAX_SETS = 64
+"""Sets of results for which the upper end is computed as a whole; with more, result by result."""
+MAX_COUNTS = 10_000_000
 """Numbers that are held at once."""
-MOST_VOTES = 64
+MAX_VOTES = 64
 """Kinds of votes of which every pair is measured. Of more, those that stand out are, and the upper end is for all."""
 STAND_OUT = 24
 OFTEN = 20.0
 """Expected votes of a kind from which on the person is taken to be any voter."""
 CONFIDENCE = 0.95
 RARE = 3.7
-"""What is expected so often is drawn in 39 of 40 runs. A draw counts at most as much as there are places.
-
-Where scores decide, every tie of two candidates is drawn; ties of other rules are too many to be sure.
-"""
+"""What is expected so often is drawn in 39 of 40 runs (exp(-3.7) = 1/40). A draw counts at most as much as there are
+points that it is drawn around. Where points decide, every tie of two candidates is drawn; ties of other rules are too
+many to be sure."""
+MAX_RESULTS = 200_000_000
+"""Results that are computed for the upper end over all votes, times the sums of the rule."""
+FEWEST_DRAWS = 2_000
+PAIRS = 500
+"""Votes that are compared with all others together."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class Moments:
                 self.second[r, other] += parts[r].T @ parts[other]
 
     def gap(self, results: tuple[int, ...], factor: float) -> tuple[FloatArray, FloatArray]:
-        """Chance of `results` with each vote less `factor` times that with each other: mean and standard error."""
+        """Probability of `results` with each vote less `factor` times that with each other: mean, standard error."""
         some = list(results)
         first, second = self.first[some].sum(axis=0), self.second[np.ix_(some, some)].sum(axis=(0, 1))
         mean = (first[:, None] - factor * first[None, :]) / self.draws
@@ -78,31 +86,95 @@ class Moments:
         return mean, np.sqrt(np.maximum(square - mean**2, 0.0) / self.draws)
 
 
-def looked_at(kinds: Kinds) -> IntArray:
-    """The votes among which the worst pair is looked for: the likeliest, spread out where many are equally likely."""
-    spread = (np.arange(len(kinds)) * 2654435761) % 2**32
-    return np.sort(np.lexsort((spread, -kinds.weights))[:MOST_VOTES])
+@dataclass
+class Extremes:
+    """All kinds of votes, where there are too many for every pair: which stand out, and an upper end for delta.
+
+    Every vote is added to the same drawn elections, and compared with one vote. The gap between two votes is the
+    difference of what they differ from it by, so an interval for each vote and result bounds every pair and every set
+    of results. Sums over draws, a row per vote and a column per result: weights where the result changes, and squares.
+    """
+
+    kinds: Kinds
+    first: FloatArray
+    second: FloatArray
+    likely: FloatArray
+    squares: FloatArray
+    draws: int = 0
+    work: int = 0
+
+    @classmethod
+    def empty(cls, kinds: Kinds) -> "Extremes":
+        """Nothing drawn yet."""
+        shape = len(kinds), kinds.rule.outcomes
+        return cls(kinds, np.zeros(shape), np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1]))
+
+    def add(self, sums: IntArray, ratio: FloatArray) -> bool:
+        """Count drawn elections: sums of the others, and how much each counts. False if it would take too long."""
+        is_open = ~self.kinds.rule.settled(sums)
+        self.work += int(is_open.sum()) * sums.shape[1] * len(self.kinds)
+        if self.work > MAX_RESULTS:
+            return False
+        outcomes = self.kinds.rule.outcomes
+        usual = self.kinds.rule.winners(sums + self.kinds.adds[0])
+        self.draws += len(sums)
+        self.likely += np.bincount(usual, ratio, outcomes)
+        self.squares += np.bincount(usual, ratio**2, outcomes)
+        sums, ratio, usual = sums[is_open], ratio[is_open], usual[is_open]
+        for vote in range(1, len(self.kinds)):
+            results = self.kinds.rule.winners(sums + self.kinds.adds[vote])
+            moved = results != usual
+            if moved.any():
+                weight, new, old = ratio[moved], results[moved], usual[moved]
+                self.first[vote] += np.bincount(new, weight, outcomes) - np.bincount(old, weight, outcomes)
+                self.second[vote] += np.bincount(new, weight**2, outcomes) + np.bincount(old, weight**2, outcomes)
+        return True
+
+    def standing_out(self, most: int) -> IntArray:
+        """Votes that make some result likelier or less likely than most others do."""
+        ranks = np.concatenate([np.argsort(way, axis=0, kind="stable") for way in (self.first, -self.first)], axis=1)
+        return np.sort(np.array(list(dict.fromkeys(ranks.ravel().tolist()))[:most]))
+
+    def upper(self, epsilon: float, doubt: float) -> float:
+        """An upper end for delta over all pairs of votes, exceeded with a probability of about `doubt`."""
+        wide = NormalDist().inv_cdf(1 - doubt / (2 * self.first.size + len(self.likely)))
+        mean = self.first / self.draws
+        error = wide * np.sqrt(np.maximum(self.second / self.draws - mean**2, 0.0) / self.draws)
+        chance = self.likely / self.draws
+        spread = np.sqrt(np.maximum(self.squares / self.draws - chance**2, 0.0) / self.draws)
+        less = expm1(epsilon) * np.maximum(chance - wide * spread, 0.0)
+        high, low = mean + error, (1 + expm1(epsilon)) * (mean - error) + less
+        best = 0.0
+        for start in range(0, len(high), PAIRS):
+            gaps = np.maximum(high[start : start + PAIRS, None, :] - low[None, :, :], 0.0).sum(axis=2)
+            best = max(best, float(gaps.max()))
+        return min(best, 1.0)
 
 
-def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progress) -> Estimate:
+def likely_votes(kinds: Kinds) -> IntArray:
+    """The likeliest votes, spread out where many are equally likely."""
+    spread = (np.arange(len(kinds)) * 2654435761) % 2**32  # Knuth's multiplicative hash
+    return np.sort(np.lexsort((spread, -kinds.weights))[:MAX_VOTES])
+
+
+def sample(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progress = no_progress) -> Estimate:
     """Choose the worst votes and results on one half of the draws, measure on the other."""
-    found = crossings(kinds, 2)
-    places = [kinds.weights]
-    places += [c.shares for c in found if c.rate > 0 and kinds.others * (c.rate - found[0].rate) < NEGLIGIBLE][:4]
-    all_votes = _extremes(kinds, places, draws, seed) if len(kinds) > MOST_VOTES else None
-    votes = all_votes.standing_out(min(STAND_OUT, MOST_VOTES)) if all_votes else looked_at(kinds)
-    usual = int(results_at(kinds, kinds.weights)[0])
+    ties = crossings(kinds, 2)
+    near = [c.shares for c in ties if c.rate > 0 and kinds.others * (c.rate - ties[0].rate) < NEGLIGIBLE]
+    points = [kinds.weights, *near[:4]]
+    extremes = _draw_extremes(kinds, points, draws, seed) if len(kinds) > MAX_VOTES else None
+    votes = extremes.standing_out(min(STAND_OUT, MAX_VOTES)) if extremes else likely_votes(kinds)
+    usual = int(results_for(kinds, kinds.weights)[0])
     many = (kinds.others + 1) * float(kinds.weights[votes].min()) >= OFTEN
     generator = numpy_generator(seed)
     halves = []
     for half in range(2):
         moments = Moments.empty(kinds.rule.outcomes, len(votes))
         for start in range(0, draws // 2, BLOCK):
-            progress("computing", half * (draws // 2) + start, draws)
-            count = min(BLOCK, draws // 2 - start)
-            counts, ratio = _drawn(places, kinds.others + many, count, generator)
+            progress("drawing elections", half * (draws // 2) + start, draws)
+            counts, ratio = _draw(points, kinds.others + many, min(BLOCK, draws // 2 - start), generator)
             sums = _sums(kinds, counts)
-            if many:  # one of all voters, at random, is the person: their vote is likely where it is cast often
+            if many:  # one of all voters, at random, is the person: Q_x(r) = E[1{result r} T_x] / (n pi_x)
                 weights = ratio[:, None] * counts[:, votes] / ((kinds.others + 1) * kinds.weights[votes])
                 moments.add(weights, kinds.rule.winners(sums)[:, None])
             else:  # every vote of the person is added to the same others
@@ -110,76 +182,79 @@ def sampled(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progr
                 moments.add(np.repeat(ratio[:, None], len(votes), axis=1), results)
         halves.append(moments)
     estimate = _estimate(halves[0], halves[1], epsilon, usual)
-    x, y = estimate.pair
     high = estimate.high
-    if len(kinds) > MOST_VOTES:
-        high = max(estimate.delta, all_votes.upper(epsilon, (1 - CONFIDENCE) / 2)) if all_votes else 1.0
+    if len(kinds) > MAX_VOTES:
+        high = max(estimate.delta, extremes.upper(epsilon, (1 - CONFIDENCE) / 2)) if extremes else 1.0
     if high == 0 or not isinstance(kinds.rule, Positional):  # ties may be missed that nobody drew
-        drawn = all_votes.draws if all_votes else draws
-        high = max(high, min(RARE * len(places) / drawn, 1.0))
-    hidden = len(kinds) > MOST_VOTES and all_votes is None
+        high = max(high, min(RARE * len(points) / (extremes.draws if extremes else draws), 1.0))
+    x, y = estimate.pair
+    hidden = len(kinds) > MAX_VOTES and extremes is None
     return replace(estimate, pair=(int(votes[x]), int(votes[y])), high=high, all_votes=not hidden)
 
 
-def _extremes(kinds: Kinds, places: list[FloatArray], draws: int, seed: int) -> Extremes | None:
+def _draw_extremes(kinds: Kinds, points: list[FloatArray], draws: int, seed: int) -> Extremes | None:
     """All votes added to the same elections; nothing if that takes too long."""
-    found, generator = Extremes.empty(kinds), numpy_generator(seed + 1)
-    block = max(min(BLOCK, FEWEST_DRAWS // 4, MOST_COUNTS // (len(kinds) + kinds.adds.shape[1])), 1)
-    while found.draws < draws:
-        counts, ratio = _drawn(places, kinds.others, min(block, draws - found.draws), generator)
-        if not found.add(_sums(kinds, counts), ratio):
+    extremes, generator = Extremes.empty(kinds), numpy_generator(seed + 1)
+    block = max(min(BLOCK, FEWEST_DRAWS // 4, MAX_COUNTS // (len(kinds) + kinds.adds.shape[1])), 1)
+    while extremes.draws < draws:
+        counts, ratio = _draw(points, kinds.others, min(block, draws - extremes.draws), generator)
+        if not extremes.add(_sums(kinds, counts), ratio):
             break
-    return found if found.draws >= min(draws, FEWEST_DRAWS) else None
+    return extremes if extremes.draws >= min(draws, FEWEST_DRAWS) else None
 
 
 def _sums(kinds: Kinds, counts: IntArray) -> IntArray:
-    """What all votes add up to, in floating point, which is quick and exact for whole numbers of this size."""
+    """What all votes add up to, in floating point, which is quick and exact for integers of this size."""
     sums: IntArray = np.rint(counts.astype(np.float64) @ kinds.adds.astype(np.float64)).astype(np.int64)
     return sums + kinds.offset
 
 
-def _drawn(places: list[FloatArray], voters: int, count: int, generator: Generator) -> tuple[IntArray, FloatArray]:
-    """Counts of votes from a mixture of beliefs, and how much likelier the first belief makes them than the mixture."""
-    which = generator.integers(len(places), size=count)
-    rows = [generator.multinomial(voters, place, size=int((which == n).sum())) for n, place in enumerate(places)]
+def _draw(points: list[FloatArray], voters: int, count: int, generator: Generator) -> tuple[IntArray, FloatArray]:
+    """Counts of votes from a mixture of shares, and how much likelier the first shares make them than the mixture."""
+    which = generator.integers(len(points), size=count)
+    rows = [generator.multinomial(voters, shares, size=int((which == n).sum())) for n, shares in enumerate(points)]
     counts = np.concatenate(rows)
-    logs = counts @ np.log(np.array(places)).T
-    ratio: FloatArray = np.exp(logs[:, 0] - np.logaddexp.reduce(logs, axis=1)) * len(places)
+    logs = counts @ np.log(np.array(points)).T
+    ratio: FloatArray = np.exp(logs[:, 0] - np.logaddexp.reduce(logs, axis=1)) * len(points)
     return counts, ratio
-
-
-def _sets(moments: Moments, usual: int) -> list[tuple[int, ...]]:
-    """Sets of results without the usual one: the others say the same, with the votes exchanged."""
-    seen = [r for r in range(len(moments.first)) if moments.first[r].any() and r != usual]
-    every = chain.from_iterable(combinations(seen, size) for size in range(1, len(seen) + 1))
-    return list(every) if 2 ** len(seen) <= MOST_SETS else [(r,) for r in seen] + [tuple(seen)]
 
 
 def _estimate(choosing: Moments, measuring: Moments, epsilon: float, usual: int) -> Estimate:
     factor = exp(epsilon)
-    sets = _sets(choosing, usual)
-    cases = []
-    for results in sets:
-        mean, _ = choosing.gap(results, factor)
-        cases.append((float(mean.max()), results, np.unravel_index(int(mean.argmax()), mean.shape)))
-    if not cases:
-        rare = RARE / (choosing.draws + measuring.draws)
-        return Estimate(0.0, 0.0, min(rare, 1.0), (0, 1), ())
-    _, results, (x, y) = max(cases, key=lambda case: case[0])
+    seen = [r for r in range(len(choosing.first)) if choosing.first[r].any()]
+    # at epsilon 0 the usual result says the same as all others together, with the votes exchanged, but less exactly
+    rare = [r for r in seen if r != usual or epsilon > 0]
+    if not rare or seen == [usual]:
+        unseen = RARE / (choosing.draws + measuring.draws)
+        return Estimate(0.0, 0.0, min(unseen, 1.0), (0, 1), ())
+    gaps = np.array([choosing.gap((r,), factor)[0] for r in rare])
+    total = np.maximum(gaps, 0.0).sum(axis=0)  # the worst set of results of each pair: where its gap is positive
+    x, y = np.unravel_index(int(total.argmax()), total.shape)
+    results = tuple(r for r, gap in zip(rare, gaps[:, x, y], strict=True) if gap > 0)
     mean, error = measuring.gap(results, factor)
-    level = 1 - (1 - CONFIDENCE) / 2
     delta = max(float(mean[x, y]), 0.0)
-    low = max(delta - NormalDist().inv_cdf(level) * float(error[x, y]), 0.0)
-    pairs = mean.size * max(len(sets), 1) * 2
-    wide = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / pairs)
+    low = max(delta - NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2) * float(error[x, y]), 0.0)
     both = Moments(
         choosing.first + measuring.first, choosing.second + measuring.second, choosing.draws + measuring.draws
     )
-    tops = [delta]
-    for some in sets:
-        mean, error = both.gap(some, factor)
-        tops.append(float((mean + wide * error).max()))
-        if epsilon > 0:  # the usual result among them
-            mean, error = both.gap(some, 1 / factor)
-            tops.append(float((factor * (mean + wide * error)).max()) + 1 - factor)
-    return Estimate(delta, low, min(max(tops), 1.0), (int(x), int(y)), results)
+    high = max(delta, _upper(both, [r for r in seen if r != usual], factor))
+    return Estimate(delta, low, min(high, 1.0), (int(x), int(y)), results)
+
+
+def _upper(moments: Moments, rare: list[int], factor: float) -> float:
+    """An upper end for delta over all pairs of the votes and all sets of results, exceeded in one of 40 runs."""
+    votes = moments.first.shape[1]
+    is_few = 2 ** len(rare) <= MAX_SETS
+    every = chain.from_iterable(combinations(rare, size) for size in range(1, len(rare) + 1))
+    sets = list(every) if is_few else [(r,) for r in range(len(moments.first))]
+    wide = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / (votes**2 * len(sets) * 2))
+    ends = []
+    for results in sets:
+        mean, error = moments.gap(results, factor)
+        ends.append(mean + wide * error)
+        if is_few and factor > 1:  # the complement, with the usual result: 1 - p_x - e (1 - p_y) = e p_y - p_x + 1 - e
+            mean, error = moments.gap(results, 1 / factor)
+            ends.append((factor * (mean + wide * error)).T + 1 - factor)
+    if is_few:
+        return float(np.max(ends))
+    return float(np.maximum(ends, 0.0).sum(axis=0).max())

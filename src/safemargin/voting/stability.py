@@ -1,54 +1,71 @@
 """Whether one vote loses its weight quickly as the electorate grows, slowly, or nobody has proved which."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import factorial
+from fractions import Fraction
+from math import erf, exp, factorial, log, pi, sqrt
 
 import numpy as np
 
 from safemargin.core import InputError
-from safemargin.voting.crossings import around, crossings, hyperplanes
+from safemargin.voting.crossings import crossings, hyperplanes, results_near
 from safemargin.voting.election import Election, Kinds
-from safemargin.voting.rules.all_ties import AllTies
-from safemargin.voting.rules.bucklin import Bucklin
-from safemargin.voting.rules.majority import Majority
-from safemargin.voting.rules.stv import Stv
+from safemargin.voting.histogram import rarest
+from safemargin.voting.scoring import Majority, Positional
+
+MAX_VOTERS = 10**9
 
 
 @dataclass(frozen=True)
 class Stability:
     """`kind` is stable (delta falls exponentially), unstable (like 1 over the root of n) or uncovered.
 
-    `rate` is the exponent per voter; `margin` how far the sums of the rule are from the nearest tie that matters.
+    `rate` is the exponent per voter; `lemma_exponent` the far smaller one that the proof of Lemma 6 gives; `slope` the
+    limit of 1 / (n delta squared), where it is known.
     """
 
     kind: str
     rate: float
-    margin: float
     words: str
+    lemma_exponent: float | None = None
+    slope: float | None = None
 
 
 def classify(election: Election) -> Stability:
-    """The class of a belief under a rule; known votes do not matter, they are outnumbered in the end."""
-    kinds = election.kinds
-    found = crossings(kinds)
-    if not found:
-        return Stability("uncovered", 0.0, 0.0, "no tie was found at which the result changes; nothing is said")
-    if found[0].rate > 0:
-        words = f"delta falls about {np.exp(-found[0].rate):.4g}-fold with each voter"
-        return Stability("stable", found[0].rate, distance(kinds), words)
-    if len(set(election.belief.shares)) == 1 and _is_proved(election):
-        return Stability("unstable", 0.0, 0.0, "the race is open: delta falls like 1/sqrt(voters)")
+    """The class of a belief when the winner is published; known votes do not matter, being outnumbered in the end."""
+    kinds, belief, rule = election.kinds, election.belief, election.rule
+    ties = crossings(kinds)
+    if not ties:
+        return Stability("uncovered", 0.0, "no tie was found at which the result changes; nothing is said")
+    if ties[0].rate > 0:
+        words = f"delta falls about {np.exp(-ties[0].rate):.4g}-fold with each voter"
+        return Stability("stable", ties[0].rate, words, lemma_exponent=lemma_exponent(election))
+    # Theorem 3 is about all rankings equally likely; Theorem 2 about a majority at its bar, wherever that is
+    is_uniform = len(set(belief.shares)) == 1 and len(belief.votes) * belief.behind == factorial(rule.candidates)
+    if isinstance(rule, Majority) or (is_uniform and rule.is_proved):
+        slope = limiting_slope(rule) if isinstance(rule, Positional) else None
+        return Stability("unstable", 0.0, "the race is open: delta falls like 1/sqrt(voters)", slope=slope)
     words = "the race is open, and it is proved only that delta falls at least like 1/sqrt(voters)"
-    return Stability("uncovered", 0.0, 0.0, words)
+    return Stability("uncovered", 0.0, words)
 
 
-def _is_proved(election: Election) -> bool:
-    """Rules that are monotone, locally stable and canceling-out; STV and Bucklin are not all of these."""
-    rule = election.rule
-    if isinstance(rule, Majority):
-        return float(rule.alpha) == 0.5
-    return not isinstance(rule, Stv | Bucklin | AllTies)
+def classify_counts(shares: Sequence[Fraction], epsilon: float) -> Stability:
+    """The class when all counts of kinds with these shares are published: Theorem 4 at epsilon 0, Theorem 1 above."""
+    if epsilon == 0:
+        return Stability("unstable", 0.0, "counts are published: delta falls like 1/sqrt(voters)")
+    first, second = (float(shares[kind]) for kind in rarest([float(share) for share in shares]))
+    both, q = first + second, max(first, second) / (first + second)
+    # the probability that the share of one of the two kinds among both of them reaches w, by Cramer's theorem
+    w = exp(epsilon) * q / (1 - q + exp(epsilon) * q)
+    divergence = w * log(w / q) + (1 - w) * log((1 - w) / (1 - q))
+    rate = -log(1 - both + both * exp(-divergence))
+    return Stability("stable", rate, f"delta falls about {exp(-rate):.4g}-fold with each voter")
+
+
+def slowest(classes: Sequence[Stability]) -> Stability:
+    """The class that holds whichever of several beliefs is held."""
+    order = {"uncovered": 0, "unstable": 1, "stable": 2}
+    return min(classes, key=lambda stability: (order[stability.kind], stability.rate))
 
 
 def distance(kinds: Kinds) -> float:
@@ -57,29 +74,45 @@ def distance(kinds: Kinds) -> float:
     for normal in hyperplanes(kinds.adds).astype(np.float64):
         length = float(normal @ normal)
         nearest = kinds.weights - normal * float(normal @ kinds.weights) / length
-        if nearest.min() > 0 and len(around(kinds, nearest)) > 1:
+        if nearest.min() > 0 and len(results_near(kinds, nearest)) > 1:
             best = min(best, abs(float(normal @ kinds.weights)) / length**0.5)
     return float(best)
 
 
-def lemma_exponent(election: Election) -> float:
-    """The exponent that the proof of Lemma 6 gives: valid, and far too small.
-
-    It is stated for a belief over all rankings, none taken together.
-    """
+def lemma_exponent(election: Election) -> float | None:
+    """The exponent that the proof of Lemma 6 gives: valid, and far too small. None if the belief omits rankings."""
     belief, rule = election.belief, election.rule
     if len(belief.votes) != factorial(rule.candidates):
-        raise InputError("belief: Lemma 6 speaks of beliefs over all rankings")
+        return None  # it is stated for a belief over all rankings, none taken together
     adds = rule.statistics(belief.votes)
-    weights = tuple(belief.shares)
-    kinds = Kinds(rule, belief.votes, weights, adds, np.zeros(adds.shape[1], dtype=np.int64), 1)
-    return distance(kinds) ** 2 / (3 * len(weights) ** 2 * float(max(weights)))
+    kinds = Kinds(rule, belief.votes, belief.shares, adds, np.zeros(adds.shape[1], dtype=np.int64), 1)
+    return distance(kinds) ** 2 / (3 * len(belief.votes) ** 2 * float(max(belief.shares)))
 
 
-def smallest_electorate(delta_of: Callable[[int], float], target: float, most: int = 10**9) -> int:
-    """The least number of voters from which on delta is at most `target`: there, and with one voter more.
+def limiting_slope(rule: Positional) -> float:
+    """The limit of 1 / (n delta squared) if every ranking is equally likely, by the central limit theorem.
 
-    Delta goes up and down with the parity of n, so two neighbours are looked at, and a few below the answer.
+    >>> from safemargin.voting.scoring import Borda
+    >>> round(limiting_slope(Borda.of(3)), 6)
+    1.396263
+    """
+    points, size = rule.points, rule.candidates
+    mean = sum(points, Fraction(0)) / size
+    variance = sum(((p - mean) ** 2 for p in points), Fraction(0)) / size
+    spread = float(2 * size * variance / (size - 1))  # of the difference of two candidates' points in one vote
+    swing = float(sum((max(p - q, Fraction(0)) for p, q in zip(points, points[::-1], strict=True)), Fraction(0)))
+    # given that two tie, all others are below with the mean of a power of the normal law (Gauss-Hermite)
+    nodes, weights = np.polynomial.hermite.hermgauss(120)
+    normal = np.array([0.5 * (1 + erf(node / sqrt(2))) for node in nodes])
+    below = float((weights * normal ** (size - 2)).sum() / sqrt(pi))
+    return 2 * pi * spread / (size * below * swing) ** 2
+
+
+def smallest_electorate(delta_of: Callable[[int], float], target: float, period: int = 2) -> int:
+    """The least number of voters from which on delta is at most `target`.
+
+    Delta goes up and down with the parity of n, or with the denominator of a majority's bar. Over a whole `period` its
+    maximum falls, so that is what the search by halves looks at.
 
     >>> smallest_electorate(lambda n: n**-0.5, 0.1)
     100
@@ -88,18 +121,14 @@ def smallest_electorate(delta_of: Callable[[int], float], target: float, most: i
         raise InputError(f"delta = {target:g}: must lie between 0 and 1")
 
     def is_met(voters: int) -> bool:
-        return delta_of(voters) <= target and delta_of(voters + 1) <= target
+        return all(delta_of(voters + more) <= target for more in range(period))
 
-    high = 1
+    low, high = 0, 1
     while not is_met(high):
-        high *= 2
-        if high > most:
-            raise InputError(f"delta = {target:g}: is not reached with {most:,} voters")
-    low = high // 2
+        low, high = high, high * 2
+        if high > MAX_VOTERS:
+            raise InputError(f"delta = {target:g}: is not reached with {MAX_VOTERS:,} voters")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_met(middle) else (middle, high)
-    for voters in range(high - 1, max(high - 6, 0), -1):
-        if is_met(voters):
-            high = voters
     return high

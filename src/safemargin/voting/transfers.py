@@ -5,24 +5,25 @@ whoever is dropped are binomial.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from safemargin.core import BoolArray, FloatArray, IntArray, Progress
+from safemargin.core import FloatArray, IntArray, Progress, no_progress
 from safemargin.voting.binomial import log_binomial
 from safemargin.voting.chances import Chances
 from safemargin.voting.election import Kinds
-from safemargin.voting.rules.stv import Stv
+from safemargin.voting.elimination import Stv
 
 
-def fits(kinds: Kinds) -> bool:
+def applies(kinds: Kinds) -> bool:
     """Whether this is the rule, with three candidates and complete rankings."""
     return isinstance(kinds.rule, Stv) and kinds.rule.candidates == 3 and all(len(vote) == 3 for vote in kinds.votes)
 
 
 @dataclass(frozen=True, eq=False)
 class Seconds:
-    """For one candidate who is dropped: chances of so many second places for the first of the two others.
+    """For one candidate who is dropped: probabilities of so many second places for the first of the two others.
 
     `exactly[f, k]`, `least[f, k]` (at least k) and `below[f, k]` (fewer than k), among f votes.
     """
@@ -44,7 +45,7 @@ def _seconds(most: int, share: float) -> Seconds:
     return Seconds(exactly, least, below)
 
 
-def transferred(kinds: Kinds, progress: Progress) -> Chances:
+def count_transfers(kinds: Kinds, progress: Progress = no_progress) -> Chances:
     """Sum over the first places of the others."""
     others, votes = kinds.others, kinds.votes
     firsts = np.array([sum(w for w, v in zip(kinds.weights, votes, strict=True) if v[0] == c) for c in range(3)])
@@ -56,31 +57,34 @@ def transferred(kinds: Kinds, progress: Progress) -> Chances:
         tables.append(_seconds(others, float(to_u / firsts[last]) if firsts[last] else 0.0))
         pairs.append((u, v))
     size = len(votes)
-    likely = np.zeros((size, 3))
-    only = np.zeros((size, size, 3))
+    likely, gaps = np.zeros((size, 3)), np.zeros((size, size, 3))
     log_pairs = log_binomial(np.arange(others + 1), others, firsts[0])
+    share = firsts[1] / (firsts[1] + firsts[2]) if firsts[1] + firsts[2] > 0 else 0.0
     for a in range(others + 1):
-        progress("computing", a, others + 1)
+        progress("counting first places", a, others + 1)
         rest = others - a
         b = np.arange(rest + 1)
-        share = firsts[1] / (firsts[1] + firsts[2]) if firsts[1] + firsts[2] > 0 else 0.0
         weights = np.exp(log_pairs[a] + log_binomial(b, rest, share))
         tops = np.stack([np.full(rest + 1, a), b, rest - b])
-        chances = [_per_vote(kinds, tops, vote, offset, tables, pairs) for vote in votes]
-        for x, (dropped, need, found) in enumerate(chances):
-            likely[x] += found @ weights
+        cases = [_per_vote(kinds, tops, vote, offset, tables, pairs) for vote in votes]
+        for x, case in enumerate(cases):
+            likely[x] += case.chances @ weights
             for y in range(x):
-                dropped_y, need_y, other = chances[y]
-                differs = (dropped != dropped_y) | (need != need_y)
+                differs = (case.dropped != cases[y].dropped) | (case.need != cases[y].need)
                 if differs.any():
-                    _add_gaps(
-                        only, x, y, differs, weights, (dropped, need, found), (dropped_y, need_y, other), tops, tables
-                    )
+                    gap = _gap(np.flatnonzero(differs), weights, case, cases[y], tops, tables)
+                    gaps[x, y] += gap
+                    gaps[y, x] -= gap
     with np.errstate(divide="ignore"):
-        return Chances(np.log(likely), only)
+        return Chances(np.log(likely), gaps)
 
 
-Case = tuple[IntArray, IntArray, FloatArray]
+class Case(NamedTuple):
+    """Per split of first places: who is dropped, the second places that the first other needs, chances of results."""
+
+    dropped: IntArray
+    need: IntArray
+    chances: FloatArray
 
 
 def _known(kinds: Kinds) -> tuple[IntArray, IntArray]:
@@ -99,13 +103,12 @@ def _per_vote(
     tables: list[Seconds],
     pairs: list[tuple[int, int]],
 ) -> Case:
-    """Who is dropped, how many second places the first of the others needs then, and the chance of each result."""
     assert isinstance(kinds.rule, Stv)
     sums = tops + known[0][:, None]
     sums[vote[0]] += 1
     dropped = np.argmin(sums, axis=0) if kinds.rule.drop_first else 2 - np.argmin(sums[::-1], axis=0)
     need = np.zeros(tops.shape[1], dtype=np.int64)
-    found = np.zeros((3, tops.shape[1]))
+    chances = np.zeros((3, tops.shape[1]))
     for out, (u, v) in enumerate(pairs):
         here = np.flatnonzero(dropped == out)
         if not len(here):
@@ -114,41 +117,29 @@ def _per_vote(
         short = tops[v, here] - tops[u, here] + tops[out, here] - lead  # 2 x seconds must reach this
         bar = np.clip(-(-short // 2), 0, tops[out, here] + 1)
         need[here] = bar
-        found[u, here] = tables[out].least[tops[out, here], bar]
-        found[v, here] = tables[out].below[tops[out, here], bar]
-    return dropped, need, found
+        chances[u, here] = tables[out].least[tops[out, here], bar]
+        chances[v, here] = tables[out].below[tops[out, here], bar]
+    return Case(dropped, need, chances)
 
 
-def _add_gaps(
-    gaps: FloatArray,
-    x: int,
-    y: int,
-    differs: BoolArray,
-    weights: FloatArray,
-    mine: Case,
-    other: Case,
-    tops: IntArray,
-    tables: list[Seconds],
-) -> None:
-    """Add how much likelier each result is with vote x than with vote y, without subtracting numbers near one."""
-    at = np.flatnonzero(differs)
-    same = at[mine[0][at] == other[0][at]]
+def _gap(
+    differs: IntArray, weights: FloatArray, first: Case, second: Case, tops: IntArray, tables: list[Seconds]
+) -> FloatArray:
+    """How much likelier each result is with the first vote than with the second, over the splits where they differ."""
+    gap = np.zeros(3)
+    same = differs[first.dropped[differs] == second.dropped[differs]]
     for dropped in range(3):
-        here = same[mine[0][same] == dropped]
+        here = same[first.dropped[same] == dropped]
         if len(here):
-            low = np.minimum(mine[1][here], other[1][here])
-            high = np.maximum(mine[1][here], other[1][here])
-            count = tops[dropped, here]
-            between = tables[dropped].exactly[count, low] + np.where(
-                high - low > 1, tables[dropped].exactly[count, np.maximum(high - 1, 0)], 0.0
-            )
-            change = float((weights[here] * between * np.sign(other[1][here] - mine[1][here])).sum())
+            # needs differ by one or two: the terms between them, not a difference of tails near one
+            low = np.minimum(first.need[here], second.need[here])
+            high = np.maximum(first.need[here], second.need[here])
+            exactly, count = tables[dropped].exactly, tops[dropped, here]
+            between = exactly[count, low] + np.where(high - low > 1, exactly[count, np.maximum(high - 1, 0)], 0.0)
+            change = float((weights[here] * between * np.sign(second.need[here] - first.need[here])).sum())
             u, v = (c for c in range(3) if c != dropped)
-            for result, sign in ((u, 1.0), (v, -1.0)):
-                gaps[x, y, result] += sign * change
-                gaps[y, x, result] -= sign * change
-    apart = at[mine[0][at] != other[0][at]]
-    if len(apart):
-        change_by = (mine[2][:, apart] - other[2][:, apart]) @ weights[apart]
-        gaps[x, y] += change_by
-        gaps[y, x] -= change_by
+            gap[u] += change
+            gap[v] -= change
+    apart = differs[first.dropped[differs] != second.dropped[differs]]
+    gap += (first.chances[:, apart] - second.chances[:, apart]) @ weights[apart]
+    return gap

@@ -1,9 +1,9 @@
-"""Plurality with any number of candidates and millions of voters: sums over the ends of trails.
+"""Plurality with any number of candidates and millions of voters: sums over the ends of trails (Lemma 1).
 
-A vote for x changes the result exactly where x is one vote short of the winner. So all that is needed is the chance of
-that for every winner r and every x: over all heights of the two, the chance that all other candidates stay below and
-make up the rest. With independent Poisson counts in place of multinomial ones this is one coefficient of a product of
-cut-off series, found by a Fourier sum; the counts are tilted so that the race is typically close.
+A vote for x changes the result exactly where x is one vote short of the winner. So all that is needed is how likely
+that is for every winner r and every x: over all heights of the two, how likely all other candidates stay below and make
+up the rest. With independent Poisson counts in place of multinomial ones this is one coefficient of a product
+of truncated series, found by a Fourier sum; the counts are tilted so that the race is typically close.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from safemargin.core import FloatArray, IntArray, Progress
+from safemargin.core import FloatArray, IntArray, Progress, no_progress
 from safemargin.voting.binomial import log_poisson, log_upper_tail
 from safemargin.voting.chances import Chances
 from safemargin.voting.election import Kinds
-from safemargin.voting.rules.plurality import Plurality
+from safemargin.voting.scoring import Plurality
 
-FAR = 46.0
-"""What is smaller than the largest term by exp of this is left out."""
+NEGLIGIBLE = 46.0
+"""What is smaller than the largest term by exp of this is omitted: 1e-20 of it."""
 TOGETHER = 32
 """Heights that are transformed at once."""
 STEPS = 40
@@ -36,7 +36,7 @@ LOST = 1e-16
 """Relative rounding per voter."""
 
 
-def fits(kinds: Kinds) -> bool:
+def applies(kinds: Kinds) -> bool:
     """Whether only first places count, and one candidate gets each vote."""
     return isinstance(kinds.rule, Plurality)
 
@@ -61,79 +61,60 @@ class Race:
         Not computed, and minus infinity, where it is certainly below `least`.
         """
         rest = [c for c in range(len(self.shares)) if c not in (winner, rival) and self.shares[c] > 0]
-        lower = [int(self.known[c] + (c < winner)) for c in rest]
+        lower = [int(self.known[c] + (c < winner)) for c in rest]  # an earlier candidate wins ties
         away = 0 if rival is None else int(self.known[rival] + (rival < winner))
         pair = (self.shares[winner], None if rival is None else self.shares[rival])
-        key = (pair, int(self.known[winner]), away, tuple(sorted(zip(self.shares[rest], lower, strict=True))))
         silent = [c for c in range(len(self.shares)) if self.shares[c] == 0 and c not in (winner, rival)]
         bar = max([0, *(int(self.known[c] + (c < winner)) for c in silent)])
-        if (*key, bar) not in self.cache:
-            found = self._sum(winner, rival, rest, np.array(lower, dtype=np.int64), away, bar, least)
-            if found is None:  # too small to matter
+        others = tuple(sorted(zip(self.shares[rest], lower, strict=True)))
+        key = (pair, int(self.known[winner]), away, others, bar)  # races that are alike are computed once
+        if key not in self.cache:
+            log_sum = self._sum(winner, rival, rest, np.array(lower, dtype=np.int64), away, bar, least)
+            if log_sum is None:  # too small to matter
                 return -inf
-            self.cache[(*key, bar)] = found
-        return self.cache[(*key, bar)]
+            self.cache[key] = log_sum
+        return self.cache[key]
 
     def _sum(
         self, winner: int, rival: int | None, rest: list[int], lower: IntArray, away: int, bar: int, least: float
     ) -> float | None:
         others, known = self.others, int(self.known[winner])
-        mine = self.shares[winner]
-        if mine == 0 or (rival is not None and self.shares[rival] == 0):
+        own = self.shares[winner]
+        if own == 0 or (rival is not None and self.shares[rival] == 0):
             return self._silent(winner, rival, rest, lower, away, bar)
-        level = mine if rival is None else float(np.sqrt(mine * self.shares[rival]))
-        tied = [level] if rival is None else [level, level]
+        level = own if rival is None else float(np.sqrt(own * self.shares[rival]))
+        turn, middle = self._tilt([level] if rival is None else [level, level], rest)
+        half = np.sqrt(2 * middle * NEGLIGIBLE) + NEGLIGIBLE + 2
+        heights = np.arange(max(int(middle - half), known, away, bar), int(min(middle + half, others + known)) + 1)
+        if not len(heights):
+            return -inf
+        logs = log_poisson(heights - known, others * turn * level)
+        # from Poisson back to multinomial: divide by the probability of the total, and undo the tilt
+        constant = -others * log(turn) - float(log_poisson(others, others)) - others
+        constant += others * turn * float(level * (1 if rival is None else 2) + self.shares[rest].sum())
+        left = others - (heights - known)
+        if rival is not None:
+            logs = logs + log_poisson(heights - away, others * turn * level)
+            constant += 0.5 * (away - known) * log(own / self.shares[rival])
+            left = left - (heights - away)
+        series = [Series.of(others * turn * self.shares[c], heights - low) for c, low in zip(rest, lower, strict=True)]
+        logs = np.where(left >= 0, logs + sum((part.log_mass for part in series), np.zeros(len(heights))), -np.inf)
+        if not (logs > -inf).any() or float(logs.max()) + constant + log(len(logs)) < least:
+            return None
+        return _sum_heights(logs, series, left) + constant
+
+    def _tilt(self, tied: list[float], rest: list[int]) -> tuple[float, float]:
+        """The factor of all shares with which the race is typically close, and the typical height then.
+
+        Candidates who would be above the leaders are held at their height: the nearest point in divergence is a tie.
+        """
         for share in sorted(self.shares[rest], reverse=True):
-            mean = float(np.exp(np.mean(np.log(tied))))
-            if share <= mean:
+            if share <= float(np.exp(np.mean(np.log(tied)))):
                 break
             tied.append(share)
         mean = float(np.exp(np.mean(np.log(tied))))
         turn = 1 / (len(tied) * mean + sum(share for share in self.shares[rest] if share <= mean))
-        middle = others * turn * mean
-        half = np.sqrt(2 * middle * FAR) + FAR + 2
-        heights = np.arange(max(int(middle - half), known, away, bar), int(min(middle + half, others + known)) + 1)
-        if not len(heights):
-            return -inf
-        own = heights - known
-        logs = log_poisson(own, others * turn * level)
-        constant = -others * log(turn) - float(log_poisson(others, others)) - others
-        constant += others * turn * float(level * (1 if rival is None else 2) + self.shares[rest].sum())
-        left = others - own
-        if rival is not None:
-            theirs = heights - away
-            logs = logs + log_poisson(theirs, others * turn * level)
-            constant += 0.5 * (away - known) * log(mine / self.shares[rival])
-            left = left - theirs
-        series = [Series.of(others * turn * self.shares[c], heights - low) for c, low in zip(rest, lower, strict=True)]
-        for each in series:
-            logs = logs + each.log_mass
-        logs = np.where(left >= 0, logs, -np.inf)
-        if not (logs > -inf).any() or float(logs.max()) + constant + log(len(logs)) < least:
-            return None
-        near = np.flatnonzero(logs > logs.max() - FAR)
-        held = np.exp(logs[near] - logs.max())
-        held /= held.sum()
-        spread = float(np.sqrt(max(held @ near**2 - float(held @ near) ** 2, 0.0)))
-        room = np.sum([each.caps for each in series], axis=0) if series else np.zeros_like(left)
-        within = np.flatnonzero((left <= room) & (left >= 0))
-        start, end = max(near[0], within.min(initial=len(logs))), min(near[-1], within.max(initial=-1))
-        if start > end:
-            return -inf
-        step = max(int(spread / STEPS), 1)
-        while True:
-            rows = np.arange(start, end + 1, step)
-            found = logs[rows] + _log_coefficient([each.at(rows) for each in series], left[rows])
-            top = float(found.max(initial=-inf))
-            if top == -inf and step == 1:
-                return -inf
-            terms = np.exp(found - top) if top > -inf else np.zeros(1)
-            if step == 1:
-                return float(top + constant + log(float(terms.sum())))
-            fine, coarse = _extrapolated(terms, step, LEVELS), _extrapolated(terms, step, LEVELS[:-1])
-            if abs(fine - coarse) < AGREE * fine:
-                return float(top + constant + log(fine))
-            step = max(step // 2, 1)
+        return turn, self.others * turn * mean
 
     def _silent(self, winner: int, rival: int | None, rest: list[int], lower: IntArray, away: int, bar: int) -> float:
         """The same where nobody votes for the winner or the rival: their heights are known."""
@@ -153,15 +134,40 @@ class Race:
         if height < bar or left < 0 or logs == -inf:
             return -inf
         turn = max(left, 1e-9) / max(others * float(self.shares[rest].sum()), 1e-300) if rest else 1.0
-        series = [
-            Series.of(others * turn * self.shares[c], np.array([height - low]))
-            for c, low in zip(rest, lower, strict=True)
-        ]
-        logs += sum(float(each.log_mass[0]) for each in series) - left * log(turn)
+        caps = [np.array([height - low]) for low in lower]
+        series = [Series.of(others * turn * self.shares[c], cap) for c, cap in zip(rest, caps, strict=True)]
+        logs += sum(float(part.log_mass[0]) for part in series) - left * log(turn)
         logs += others * float(self.shares[rest].sum()) * (turn - 1)
         if logs == -inf:
             return -inf
         return logs + float(_log_coefficient(series, np.array([left]))[0])
+
+
+def _sum_heights(logs: FloatArray, series: list["Series"], left: IntArray) -> float:
+    """log of the sum over all heights: `logs` of the leaders times the probability that the rest make up `left`."""
+    near = np.flatnonzero(logs > logs.max() - NEGLIGIBLE)
+    weights = np.exp(logs[near] - logs.max())
+    weights /= weights.sum()
+    spread = float(np.sqrt(max(weights @ near**2 - float(weights @ near) ** 2, 0.0)))
+    room = np.sum([part.caps for part in series], axis=0) if series else np.zeros_like(left)
+    within = np.flatnonzero((left <= room) & (left >= 0))
+    start, end = max(near[0], within.min(initial=len(logs))), min(near[-1], within.max(initial=-1))
+    if start > end:
+        return -inf
+    step = max(int(spread / STEPS), 1)
+    while True:  # ever finer steps until the extrapolation agrees with a coarser one, down to every height
+        rows = np.arange(start, end + 1, step)
+        logs_here = logs[rows] + _log_coefficient([part.rows(rows) for part in series], left[rows])
+        top = float(logs_here.max(initial=-inf))
+        if top == -inf and step == 1:
+            return -inf
+        terms = np.exp(logs_here - top) if top > -inf else np.zeros(1)
+        if step == 1:
+            return float(top + log(float(terms.sum())))
+        fine, coarse = _extrapolate(terms, step, LEVELS), _extrapolate(terms, step, LEVELS[:-1])
+        if abs(fine - coarse) < AGREE * fine:
+            return float(top + log(fine))
+        step = max(step // 2, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,59 +184,60 @@ class Series:
     def of(cls, mean: float, caps: IntArray) -> "Series":
         """Weights as logs, from where they matter for the lowest cap to where they matter for the highest."""
         lowest, highest = int(max(caps.min(), 0)), int(max(caps.max(), 0))
-        reach = np.sqrt(2 * mean * FAR) + FAR + 2
+        reach = np.sqrt(2 * mean * NEGLIGIBLE) + NEGLIGIBLE + 2
         low = max(int(min(float(lowest), mean) - reach), 0)
         high = max(min(highest, int(mean + reach)), low)
         weights = log_poisson(np.arange(low, high + 1), mean)
         below = np.logaddexp.accumulate(weights)
-        place = np.clip(caps - low, -1, high - low)
-        mass = np.where(place < 0, -np.inf, below[np.maximum(place, 0)])
+        last = np.clip(caps - low, -1, high - low)
+        mass = np.where(last < 0, -np.inf, below[np.maximum(last, 0)])
         return cls(mean, low, weights, caps, mass)
 
-    def at(self, rows: IntArray) -> "Series":
+    def rows(self, rows: IntArray) -> "Series":
         """For some of the caps only."""
         return Series(self.mean, self.low, self.weights, self.caps[rows], self.log_mass[rows])
 
     def spectra(self, rows: range, shifts: IntArray, period: int) -> Any:
         """Fourier transforms of the law below the caps of `rows`, divided by its mass, each shifted back."""
-        held = np.zeros((len(rows), period))
+        laws = np.zeros((len(rows), period))
         for row, shift in zip(rows, shifts.tolist(), strict=True):
             size = int(np.clip(self.caps[row] - self.low + 1, 0, len(self.weights)))
             start = (self.low - shift) % period
             law = np.exp(self.weights[:size] - self.log_mass[row])
-            fits = min(size, period - start)
-            held[row - rows.start, start : start + fits] = law[:fits]
-            held[row - rows.start, : size - fits] += law[fits:]
-        return fft.rfft(held)
+            before = min(size, period - start)  # what lies beyond the period is wrapped around
+            laws[row - rows.start, start : start + before] = law[:before]
+            laws[row - rows.start, : size - before] += law[before:]
+        return fft.rfft(laws)
 
 
 def _log_coefficient(series: list[Series], sums: IntArray) -> FloatArray:
     """log of the chance that the series sum to `sums`, each below its cap; one for every row of caps."""
     if not series:
         return np.where(sums == 0, 0.0, -np.inf)
-    mass = np.sum([each.log_mass for each in series], axis=0)
-    possible = (sums <= np.sum([each.caps for each in series], axis=0)) & (mass > -np.inf)
+    mass = np.sum([part.log_mass for part in series], axis=0)
+    possible = (sums <= np.sum([part.caps for part in series], axis=0)) & (mass > -np.inf)
     if len(series) == 1:
         return np.where(possible, log_poisson(sums, series[0].mean) - mass, -np.inf)
     if len(series) == 2:
-        one, two = series
-        size, share = sums.astype(np.float64), one.mean / max(one.mean + two.mean, 1e-300)
-        inside = _log_between(size - np.minimum(two.caps, sums), np.minimum(one.caps, sums), size, share)
+        # two Poisson counts with a known sum are binomial
+        first, second = series
+        size, share = sums.astype(np.float64), first.mean / max(first.mean + second.mean, 1e-300)
+        inside = _log_between(size - np.minimum(second.caps, sums), np.minimum(first.caps, sums), size, share)
         with np.errstate(invalid="ignore"):
-            return np.where(possible, log_poisson(sums, one.mean + two.mean) + inside - mass, -np.inf)
-    spread = sum(each.mean for each in series)
-    period = 2 * int(np.sqrt(2 * spread * FAR) + FAR * 2 / 3 + 2) + 1
-    period = min(period, 2 * (int(sums.max()) + sum(each.low + len(each.weights) for each in series)) + 1)
-    period = fft.next_fast_len(max(period, *(len(each.weights) for each in series)), real=True)
+            return np.where(possible, log_poisson(sums, first.mean + second.mean) + inside - mass, -np.inf)
+    spread = sum(part.mean for part in series)
+    period = 2 * int(np.sqrt(2 * spread * NEGLIGIBLE) + NEGLIGIBLE * 2 / 3 + 2) + 1
+    period = min(period, 2 * (int(sums.max()) + sum(part.low + len(part.weights) for part in series)) + 1)
+    period = fft.next_fast_len(max(period, *(len(part.weights) for part in series)), real=True)
     total = np.zeros(len(sums))
     for start in range(0, len(sums), TOGETHER):
         rows = range(start, min(start + TOGETHER, len(sums)))
         product = series[0].spectra(rows, sums[start : rows.stop], period)
         done: dict[tuple[float, int], Any] = {}
-        for each in series[1:]:
-            key = (each.mean, int(each.caps[0]))
+        for part in series[1:]:
+            key = (part.mean, int(part.caps[0]))
             if key not in done:
-                done[key] = each.spectra(rows, np.zeros(len(rows), dtype=np.int64), period)
+                done[key] = part.spectra(rows, np.zeros(len(rows), dtype=np.int64), period)
             product *= done[key]
         total[start : rows.stop] = 2 * product.real.sum(axis=1) - product[:, 0].real
         if period % 2 == 0:
@@ -239,7 +246,7 @@ def _log_coefficient(series: list[Series], sums: IntArray) -> FloatArray:
         return np.log(np.where(possible, np.maximum(total / period, 0.0), 0.0))
 
 
-def _extrapolated(terms: FloatArray, step: int, levels: Sequence[int]) -> float:
+def _extrapolate(terms: FloatArray, step: int, levels: Sequence[int]) -> float:
     """The sum over all heights, from terms `step` apart.
 
     From where heights become possible on, terms are smooth but start at a bend. By Euler and Maclaurin, sums with half
@@ -269,7 +276,7 @@ def _log_between(low: FloatArray, high: FloatArray, size: FloatArray, share: flo
         return np.where(low <= high, start + np.log1p(-np.exp(np.minimum(end - start, 0.0))), -np.inf)
 
 
-def overtaken(kinds: Kinds, progress: Progress, full: bool = True) -> Chances:
+def count_trails(kinds: Kinds, progress: Progress = no_progress, full: bool = True) -> Chances:
     """Chances of all results; without `full`, gaps alone, which is all that epsilon 0 needs."""
     size = kinds.rule.candidates
     shares, known = np.zeros(size), kinds.offset[:size]
@@ -282,14 +289,14 @@ def overtaken(kinds: Kinds, progress: Progress, full: bool = True) -> Chances:
     steps = size + size * size
     order = np.argsort(-shares, kind="stable")
     for done, r in enumerate(order.tolist()):
-        progress("computing", done, steps)
+        progress("computing wins", done, steps)
         wins[r] = race.log_chance(r) if full else 0.0
     best = -inf
     races = [(int(r), x) for r in order for x in tops if x != r]
     races.sort(key=lambda race: -min(shares[race[0]], shares[race[1]]))
     for done, (r, x) in enumerate(races):
-        progress("computing", size + done, steps)
-        least = wins[r] - FAR if full else best - FAR
+        progress("computing close races", size + done, steps)
+        least = wins[r] - NEGLIGIBLE if full else best - NEGLIGIBLE
         short[r, x] = race.log_chance(r, x, least)
         best = max(best, short[r, x])
     shift = float(short.max()) if short.max() > -inf else 0.0

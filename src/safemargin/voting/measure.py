@@ -1,0 +1,344 @@
+"""What publishing a result exactly discloses about one vote, by the first engine of a table that can answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from math import inf, log
+
+from scipy.optimize import brentq
+
+from safemargin.core import InputError, Progress, TooLargeError, no_progress
+from safemargin.voting import plurality, transfers, two_candidates
+from safemargin.voting.chances import Chances, Worst
+from safemargin.voting.convolution import VoteGrid, convolve, exact_delta, grid_of, is_small, sums_worst
+from safemargin.voting.election import Belief, ShareBox, Election, Kinds
+from safemargin.voting.enumeration import enumerate_votes, ways
+from safemargin.voting.fourier import transform
+from safemargin.voting.histogram import ROUNDING, counts_fraction, counts_worst
+from safemargin.voting.privacy import PUBLISHED, OutcomePrivacy
+from safemargin.voting.rule import Ranking, ranking_text
+from safemargin.voting.sampling import DRAWS, MAX_VOTES, sample
+
+CURVE = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0)
+
+MAX_STEPS = 3e8
+"""Additions of a convolution: about two seconds."""
+MAX_WAYS = 2.4e7
+"""Ways to vote, times kinds of votes, that are enumerated: about twenty seconds."""
+MAX_CELLS = 4e7
+"""Of a Fourier transform: 320 MB."""
+MAX_TRANSFER_VOTERS = 6_000
+"""Tables of dynamic programming are quadratic in them: 860 MB."""
+MAX_DIMENSIONS = 3
+MAX_SEARCHED_EPSILON = 64.0
+MAX_EPSILON = 300.0
+"""exp of more, times a log probability, leaves floating point."""
+MAX_SLACK = 1e-6
+"""Of delta: with more than this left open by rounding, a value is not called exact."""
+FLOAT_ERROR = 1e-12
+"""Relative error of sums of positive floating-point numbers, as engines showed it against fractions."""
+ROUNDS = 4
+MAX_STARTS = 40
+
+
+def measure(
+    election: Election,
+    publish: str = "winner",
+    epsilon: float = 0.0,
+    *,
+    curve: Sequence[float] = (),
+    engine: str | None = None,
+    rational: bool = False,
+    simulator: bool = False,
+    draws: int = DRAWS,
+    progress: Progress = no_progress,
+) -> OutcomePrivacy:
+    """How private publishing the result of an election is, against somebody who believes what it says."""
+    if not 0 <= epsilon <= MAX_EPSILON:
+        raise InputError(f"epsilon = {epsilon}: must be at least 0, and at most {MAX_EPSILON:g}")
+    if publish not in PUBLISHED:
+        raise InputError(f"publish = {publish!r}: must be one of {', '.join(PUBLISHED)}")
+    if engine is not None and engine not in ENGINES:
+        raise InputError(f"engine = {engine!r}: must be one of {', '.join(ENGINES)}")
+    if publish == "winner":
+        privacy = _winner(election, epsilon, curve, engine, simulator, draws, progress)
+    elif publish == "scores":
+        privacy = _scores(election, epsilon, curve)
+    else:
+        privacy = _counts(election, publish, epsilon, curve)
+    if simulator and privacy.chances is None:
+        raise InputError("simulator: needs the winner as publication, and an engine that computes its probabilities")
+    fraction = _fraction(election, publish, epsilon) if rational else None
+    return replace(privacy, fraction=fraction, belief=election.belief.words, names=election.candidates)
+
+
+def _privacy(
+    election: Election, publish: str, epsilon: float, worst: Worst, engine: str, votes: Sequence[Ranking], slack: float
+) -> OutcomePrivacy:
+    names = election.candidates
+    return OutcomePrivacy(
+        publish,
+        election.voters,
+        epsilon,
+        worst.delta,
+        worst.log_delta,
+        exact=slack <= MAX_SLACK * worst.delta,
+        interval=(max(worst.delta - slack, 0.0), min(worst.delta + slack, 1.0)),
+        engine=engine,
+        pair=(ranking_text(votes[worst.pair[0]], names), ranking_text(votes[worst.pair[1]], names)),
+        results=tuple(election.rule.outcome_name(result, names) for result in worst.results),
+    )
+
+
+def _counts(election: Election, publish: str, epsilon: float, curve: Sequence[float]) -> OutcomePrivacy:
+    """Counts of rankings, or of favourites."""
+    votes, shares = counted_kinds(election, publish)
+    voters = election.others + 1
+    if len(shares) < 2:
+        raise InputError("belief: all votes count alike in what is published; nothing can be inferred")
+    numbers = [float(share) for share in shares]
+    worst = counts_worst(voters, numbers, epsilon)
+    privacy = _privacy(election, publish, epsilon, worst, "histogram formula", votes, ROUNDING * worst.delta)
+    points = tuple((point, counts_worst(voters, numbers, point).delta) for point in curve)
+    return replace(privacy, curve=points, pure_epsilon=inf)  # a vote that nobody else cast shows
+
+
+def counted_kinds(election: Election, publish: str) -> tuple[list[Ranking], list[Fraction]]:
+    """The kinds of votes that are counted, with their shares; of very many equal ones the two that matter."""
+    belief, rule = election.belief, election.rule
+    if publish == "tops":
+        merged: dict[Ranking, Fraction] = {}
+        for vote, share in zip(belief.votes, belief.shares, strict=True):
+            merged[vote[:1]] = merged.get(vote[:1], Fraction(0)) + share
+        return list(merged), list(merged.values())
+    if belief.behind > 1:  # of which two are as rare as any
+        least = min(belief.shares) / belief.behind
+        order = tuple(range(rule.candidates))
+        return [order, (*order[:-2], order[-1], order[-2])], [least, least]
+    return list(belief.votes), list(belief.shares)
+
+
+def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> OutcomePrivacy:
+    kinds = election.kinds
+    grid = grid_of(kinds)
+    if grid.cells(kinds.others) * kinds.others * len(kinds) > MAX_STEPS:
+        raise InputError(
+            f"publish = 'scores': {election.voters:,} voters have too many sums; publish winner or histogram"
+        )
+    first, *rest = sums_worst(kinds, grid, (epsilon, *curve))
+    # differences of laws: the error is relative to their sum, which is 1
+    privacy = _privacy(election, "scores", epsilon, first, "convolution", kinds.votes, FLOAT_ERROR)
+    return replace(privacy, curve=tuple((point, worst.delta) for point, worst in zip(curve, rest, strict=True)))
+
+
+def _winner(
+    election: Election,
+    epsilon: float,
+    curve: Sequence[float],
+    asked: str | None,
+    simulator: bool,
+    draws: int,
+    progress: Progress,
+) -> OutcomePrivacy:
+    kinds = election.kinds
+    if len(kinds) < 2:
+        none = Worst(0.0, -inf, (0, 0), ())
+        privacy = _privacy(election, "winner", epsilon, none, "closed form", kinds.votes, 0.0)
+        return replace(privacy, curve=tuple((point, 0.0) for point in curve), pure_epsilon=0.0)
+    grid = grid_of(kinds)
+    notes: list[str] = []
+    for name in [*([asked] if asked else []), *(name for name in ENGINES if name != asked)]:
+        reason = ENGINES[name].refusal(kinds, grid)
+        if reason is None:
+            break
+        if reason and (asked is None or name == asked):
+            notes.append(f"{name}: {reason}")
+    run = ENGINES[name].run
+    if run is None:
+        return _sampled(election, epsilon, name, draws, progress, notes)
+    full = epsilon > 0 or bool(curve) or simulator
+    chances = run(kinds, grid, progress, full)
+    worst = chances.worst(epsilon)
+    slack = chances.rounding + FLOAT_ERROR * worst.delta
+    privacy = _privacy(election, "winner", epsilon, worst, name, kinds.votes, slack)
+    if not privacy.exact:
+        notes.append("rounding leaves some of the digits open; see the interval")
+    named = tuple(ranking_text(vote, election.candidates) for vote in kinds.votes)
+    outcomes = tuple(election.rule.outcome_name(r, election.candidates) for r in range(election.rule.outcomes))
+    return replace(
+        privacy,
+        notes=tuple(notes) if asked or name in ("FFT", "enumeration") or not privacy.exact else (),
+        curve=tuple((point, chances.worst(point).delta) for point in curve),
+        pure_epsilon=chances.pure_epsilon if full and name != "FFT" else None,  # windows omit unlikely results
+        simulator=chances.simulator_delta(epsilon) if simulator else None,
+        chances=chances if full else None,
+        votes=named,
+        outcomes=outcomes,
+    )
+
+
+def _sampled(
+    election: Election, epsilon: float, name: str, draws: int, progress: Progress, notes: list[str]
+) -> OutcomePrivacy:
+    kinds = election.kinds
+    estimate = sample(kinds, epsilon, draws, 0, progress)
+    worst = Worst(estimate.delta, log(estimate.delta) if estimate.delta else -inf, estimate.pair, estimate.results)
+    # who wins follows from how many votes of each kind there are, so it discloses no more than those counts (Lemma 3)
+    counted = counts_worst(kinds.others + 1, kinds.weights.tolist(), epsilon).delta
+    if not estimate.all_votes:
+        notes.append(
+            f"the worst pair was looked for in {MAX_VOTES} likely votes of {len(kinds):,}; "
+            "delta is a lower bound, and the upper end that of publishing all counts"
+        )
+    interval = estimate.low, max(min(estimate.high, counted), estimate.low)
+    privacy = _privacy(election, "winner", epsilon, worst, name, kinds.votes, inf)
+    return replace(privacy, interval=interval, notes=tuple(notes))
+
+
+def chances_of(election: Election, progress: Progress = no_progress) -> Chances:
+    """Probabilities of every winner for every vote, by the first engine that computes them."""
+    kinds = election.kinds
+    grid = grid_of(kinds)
+    for engine in ENGINES.values():
+        if engine.run is not None and engine.refusal(kinds, grid) is None:
+            return engine.run(kinds, grid, progress, True)
+    raise TooLargeError(f"voters = {election.voters:,}: too many for every engine that computes probabilities")
+
+
+def least_epsilon(election: Election, publish: str, target: float) -> float:
+    """The least epsilon with delta at most `target`, to six digits and rounded up; infinite if there is none."""
+    if not 0 < target < 1:
+        raise InputError(f"delta = {target:g}: must lie between 0 and 1")
+    chances = chances_of(election) if publish == "winner" else None
+
+    def excess(epsilon: float) -> float:
+        delta = chances.worst(epsilon).delta if chances else measure(election, publish, epsilon).delta
+        return delta - target
+
+    if excess(0.0) <= 0:
+        return 0.0
+    high = 1.0
+    while excess(high) > 0:
+        high *= 2
+        if high > MAX_SEARCHED_EPSILON:
+            return inf
+    root: float = brentq(excess, 0.0, high, xtol=1e-12, rtol=1e-8)
+    return root * (1 + 1e-7)
+
+
+def worst_in(box: ShareBox, election: Election, publish: str, epsilon: float) -> OutcomePrivacy:
+    """The largest delta found for shares within the box: a lower bound on the largest there is.
+
+    For counts it is exact if the two rarest kinds can be at their low ends together: delta falls as shares grow.
+    """
+    tried: dict[tuple[Fraction, ...], OutcomePrivacy] = {}
+
+    def ask(shares: tuple[Fraction, ...]) -> OutcomePrivacy:
+        if shares not in tried:
+            tried[shares] = measure(replace(election, belief=Belief(box.votes, shares, box.words)), publish, epsilon)
+        return tried[shares]
+
+    size = range(len(box.votes))
+    pairs = sorted(((i, j) for i in size for j in range(i)), key=lambda pair: box.low[pair[0]] + box.low[pair[1]])
+    starts = [_filled(box, ()), *(_filled(box, pair) for pair in pairs[:MAX_STARTS])]
+    best = max(dict.fromkeys(starts), key=lambda shares: ask(shares).delta)
+    for halving in range(ROUNDS):  # move shares from one kind to another, by ever smaller parts of the room
+        for i, j in ((i, j) for i in size for j in size if i != j):
+            room = min(box.high[i] - best[i], best[j] - box.low[j]) * Fraction(1, 2 * 2**halving)
+            moved = list(best)
+            moved[i], moved[j] = moved[i] + room, moved[j] - room
+            if room > 0 and ask(tuple(moved)).delta > ask(best).delta:
+                best = tuple(moved)
+    privacy = ask(best)
+    rarest = sorted(size, key=lambda i: box.low[i])[:2]
+    if publish == "histogram" and all(best[i] == box.low[i] for i in rarest):
+        return privacy
+    note = "the worst belief within the intervals was searched for; delta may be larger"
+    return replace(privacy, exact=False, interval=(privacy.interval[0], 1.0), notes=(*privacy.notes, note))
+
+
+def _filled(box: ShareBox, lowest: tuple[int, ...]) -> tuple[Fraction, ...]:
+    """Shares from the low ends up, by the same part of the room of each; those of `lowest` only if they must."""
+    shares = list(box.low)
+    for group in ([i for i in range(len(shares)) if i not in lowest], list(lowest)):
+        left = 1 - sum(shares)
+        room = sum((box.high[i] - box.low[i] for i in group), Fraction(0))
+        part = min(left / room, Fraction(1)) if room else Fraction(0)
+        for i in group:
+            shares[i] += part * (box.high[i] - box.low[i])
+    return tuple(shares)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to compute probabilities. `refusal` says why it cannot: empty if it is for other rules, none if it can."""
+
+    refusal: Callable[[Kinds, VoteGrid], str | None]
+    run: Callable[[Kinds, VoteGrid, Progress, bool], Chances] | None
+
+
+def _unless(applies: Callable[[Kinds], bool], kinds: Kinds, grid: VoteGrid) -> str | None:
+    return None if applies(kinds) else ""
+
+
+def _refuse_transfers(kinds: Kinds, grid: VoteGrid) -> str | None:
+    if not transfers.applies(kinds):
+        return ""
+    return None if kinds.others <= MAX_TRANSFER_VOTERS else f"more than {MAX_TRANSFER_VOTERS:,} voters"
+
+
+def _refuse_convolution(kinds: Kinds, grid: VoteGrid) -> str | None:
+    steps = grid.cells(kinds.others) * max(kinds.others, 1) * len(kinds)
+    return None if steps <= MAX_STEPS else f"{_about(steps)} steps are too many"
+
+
+def _refuse_transform(kinds: Kinds, grid: VoteGrid) -> str | None:
+    if grid.dimensions > MAX_DIMENSIONS:
+        return f"a grid of {grid.dimensions} dimensions is too large"
+    spread = kinds.others * (kinds.weights @ (grid.steps - kinds.weights @ grid.steps) ** 2)
+    cells = float((2 * (92 * spread) ** 0.5 + 62).prod())  # a window by Bernstein's inequality, 92 = 2 log 1e20
+    return None if cells <= MAX_CELLS else f"{cells:.2g} cells are too many"
+
+
+def _refuse_enumeration(kinds: Kinds, grid: VoteGrid) -> str | None:
+    count = ways(kinds.others, len(kinds))
+    return None if count * len(kinds) <= MAX_WAYS else f"{_about(count)} ways to vote are too many"
+
+
+def _about(count: int) -> str:
+    """A large number in two digits, however large."""
+    return f"{count:.2g}" if count < 10**300 else f"1e{int(count.bit_length() * 0.30103)}"
+
+
+ENGINES = {
+    "closed form": Engine(
+        partial(_unless, two_candidates.applies),
+        lambda kinds, grid, progress, full: two_candidates.compute(kinds),
+    ),
+    "dynamic programming": Engine(
+        _refuse_transfers, lambda kinds, grid, progress, full: transfers.count_transfers(kinds, progress)
+    ),
+    "convolution": Engine(_refuse_convolution, lambda kinds, grid, progress, full: convolve(kinds, grid, progress)),
+    "trails": Engine(
+        partial(_unless, plurality.applies),
+        lambda kinds, grid, progress, full: plurality.count_trails(kinds, progress, full),
+    ),
+    "FFT": Engine(_refuse_transform, lambda kinds, grid, progress, full: transform(kinds, grid, progress)),
+    "enumeration": Engine(_refuse_enumeration, lambda kinds, grid, progress, full: enumerate_votes(kinds, progress)),
+    "Monte Carlo": Engine(lambda kinds, grid: None, None),
+}
+"""From the quickest to the one that always answers; the first that can is taken."""
+
+
+def _fraction(election: Election, publish: str, epsilon: float) -> Fraction:
+    """Delta as a fraction, at epsilon 0."""
+    if epsilon != 0:
+        raise InputError(f"epsilon = {epsilon:g}: delta is a fraction at epsilon 0 only")
+    if publish in ("histogram", "tops"):
+        return counts_fraction(election.others + 1, counted_kinds(election, publish)[1])
+    if publish == "winner" and two_candidates.applies(election.kinds):
+        return two_candidates.exact_fraction(election.kinds)
+    if publish == "winner" and is_small(election.kinds, grid_of(election.kinds)):
+        return exact_delta(election.kinds)
+    raise InputError(f"rational: {election.voters:,} voters are too many for a fraction")

@@ -1,0 +1,179 @@
+"""The public function: what the exact result of a vote discloses about one person's vote."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from math import inf
+from pathlib import Path
+
+from safemargin.core import InputError, Progress, no_progress
+from safemargin.voting.election import Belief, ShareBox, Election, from_counts, uniform
+from safemargin.voting.enumeration import ways
+from safemargin.voting.measure import CURVE, counted_kinds, least_epsilon, measure, worst_in
+from safemargin.voting.privacy import OutcomePrivacy, worst_of
+from safemargin.voting.reading import Ballots, names_in, read_ballots, read_belief
+from safemargin.voting.rule import letters
+from safemargin.voting.rules import AllTies, rule_named
+from safemargin.voting.sampling import DRAWS
+from safemargin.voting.scoring import Majority
+from safemargin.voting.stability import Stability, classify, classify_counts, slowest, smallest_electorate
+
+ALL_TIES = "all"
+MAX_LEAKS = 500
+"""Ways in which leaked votes can have been cast that are tried."""
+NOT_FILES = ("uniform", "result")
+"""Words for beliefs; all others are files."""
+
+
+def outcome(
+    rule: str = "plurality",
+    candidates: str | int | Sequence[str] | None = None,
+    voters: int | None = None,
+    belief: str | Path | Sequence[str | Path] = (),
+    *,
+    publish: str = "winner",
+    epsilon: float = 0.0,
+    curve: bool | Sequence[float] = False,
+    delta: float | None = None,
+    votes: str | Path | None = None,
+    known: str | Path | None = None,
+    leaked: int = 0,
+    ties: str | Sequence[str] | None = None,
+    engine: str | None = None,
+    rational: bool = False,
+    classify: bool = False,
+    simulator: bool = False,
+    draws: int = DRAWS,
+    progress: Progress = no_progress,
+) -> OutcomePrivacy:
+    """How private publishing a result exactly is: delta, the worst pair of votes, and how it was computed.
+
+    `belief` is what an onlooker thinks about the votes of others: "uniform", "result" (of `votes`), a CSV file, or
+    several of these, of which any may be held. `delta` asks for the smallest electorate and the least epsilon,
+    `classify` for how delta falls as the electorate grows.
+
+    >>> round(outcome("majority", candidates=2, voters=5).delta, 3)
+    0.375
+    """
+    given = [belief] if isinstance(belief, str | Path) else list(belief)
+    beliefs = [str(word) for word in given] or ["uniform" if votes is None else "result"]
+    files = [Path(word) for word in beliefs if word not in NOT_FILES]
+    ballots = None if votes is None else read_ballots(Path(votes))
+    order = ties.split(",") if isinstance(ties, str) and ties != ALL_TIES else ties
+    names = _in_order(_names(candidates, ballots, files), order)
+    chosen = rule_named(rule, len(names))
+    chosen = AllTies(len(names), chosen) if ties == ALL_TIES else chosen
+    if ballots is not None:
+        ballots = ballots.in_order(names)
+        voters = ballots.voters if voters is None else voters
+    if voters is None:
+        raise InputError("voters: say how many people vote")
+    held: list[Belief | ShareBox] = [read_belief(path, names) for path in files]
+    held += [uniform(chosen)] if "uniform" in beliefs else []
+    held += [_as_cast(ballots)] if "result" in beliefs else []
+    seen = {} if known is None else read_ballots(Path(known), names).counts
+    elections = [Election(chosen, voters, item, seen, names) for item in held if isinstance(item, Belief)]
+    if simulator and len(held) > 1:
+        raise InputError("simulator: give one belief; with several the simulator may depend on the other votes")
+    points = CURVE if curve is True else tuple(curve or ())
+    options = {"curve": points, "engine": engine, "rational": rational, "simulator": simulator, "draws": draws}
+    values = [
+        measure(case, publish, epsilon, progress=progress, **options)  # type: ignore[arg-type]
+        for election in elections
+        for case in _leaking(election, leaked)
+    ]
+    for box in (item for item in held if isinstance(item, ShareBox)):
+        values.append(worst_in(box, Election(chosen, voters, _inside(box), seen, names), publish, epsilon))
+    winner = None
+    if ballots is not None:
+        winner = chosen.outcome_name(chosen.winner(tuple(ballots.counts), tuple(ballots.counts.values())), names)
+    return replace(
+        worst_of(values),
+        rule=rule,
+        winner=winner,
+        stability=_classify(elections, publish, epsilon) if classify and elections else None,
+        wanted=None if delta is None else _search(elections, publish, epsilon, delta, draws),
+    )
+
+
+def _inside(box: ShareBox) -> Belief:
+    """A belief with the votes of the box, to start from."""
+    return Belief(box.votes, tuple(low / sum(box.low) for low in box.low), box.words)
+
+
+def _leaking(election: Election, count: int) -> list[Election]:
+    """The election with `count` votes more known, in every way they can have been cast."""
+    votes = election.kinds.votes
+    if count < 0 or ways(count, len(votes)) > MAX_LEAKS:
+        raise InputError(f"leaked = {count}: must be from 0 to what can be tried; name the votes in `known`")
+    cases = []
+    for leaked in combinations_with_replacement(votes, count):
+        known = dict(election.known)
+        for vote in leaked:
+            known[vote] = known.get(vote, 0) + 1
+        cases.append(replace(election, known=known))
+    return cases
+
+
+def _classify(elections: Sequence[Election], publish: str, epsilon: float) -> Stability:
+    """The class whichever belief is held; scores are between the winner and the counts."""
+    if publish == "winner":
+        return slowest([classify(election) for election in elections])
+    if publish == "scores":
+        words = "it is proved only that delta falls at least like 1/sqrt(voters), as that of all counts does"
+        return Stability("uncovered", 0.0, words)
+    return slowest([classify_counts(counted_kinds(election, publish)[1], epsilon) for election in elections])
+
+
+def _search(
+    elections: Sequence[Election], publish: str, epsilon: float, delta: float, draws: int
+) -> tuple[float, int, float]:
+    """The smallest electorate and the least epsilon for a delta, whichever belief is held."""
+    if not elections:
+        raise InputError("delta: give a belief, not intervals")
+
+    def delta_of(voters: int) -> float:
+        if any(sum(election.known.values()) >= voters for election in elections):
+            return 1.0
+        cases = [replace(election, voters=voters) for election in elections]
+        return max(measure(case, publish, epsilon, draws=draws).delta for case in cases)
+
+    rule = elections[0].rule
+    period = 2 * rule.alpha.denominator if isinstance(rule, Majority) else 2
+    smallest = smallest_electorate(delta_of, delta, period)
+    return delta, smallest, max((least_epsilon(case, publish, delta) for case in elections), default=inf)
+
+
+def _names(candidates: str | int | Sequence[str] | None, ballots: Ballots | None, files: list[Path]) -> tuple[str, ...]:
+    """Names of the candidates: from the votes, as given, or those in the files of beliefs, in alphabetical order."""
+    if ballots is not None:
+        return ballots.names
+    in_files = tuple(sorted({name for path in files for name in names_in(path)}))
+    if candidates is None:
+        if not in_files:
+            raise InputError("candidates: say how many candidates there are, or name them, as in a,b,c")
+        return in_files
+    if isinstance(candidates, int) or (isinstance(candidates, str) and candidates.isdigit()):
+        count = int(candidates)
+        return in_files if len(in_files) == count else letters(count)
+    parts = candidates.split(",") if isinstance(candidates, str) else candidates
+    names = tuple(part.strip() for part in parts if part.strip())
+    if len(set(names)) < len(names):
+        raise InputError(f"candidates = {', '.join(names)}: names somebody twice")
+    return names
+
+
+def _in_order(names: tuple[str, ...], ties: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Candidates in the order in which ties are broken."""
+    if ties is None or isinstance(ties, str):
+        return names
+    order = tuple(part.strip() for part in ties)
+    if sorted(order) != sorted(names):
+        raise InputError(f"ties = {','.join(order)}: must name every candidate once ({', '.join(names)}), or be 'all'")
+    return order
+
+
+def _as_cast(ballots: Ballots | None) -> Belief:
+    if ballots is None:
+        raise InputError("belief = 'result': needs the votes that were cast; name their file in `votes`")
+    return from_counts(ballots.counts, tuple(ballots.counts), "everybody else votes independently, as in the result")

@@ -1,0 +1,199 @@
+"""How private a publication is: one value, as JSON, in words and as a page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import inf, isfinite, log
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Result,
+    element,
+    figure,
+    joined,
+    paragraphs,
+    points,
+    render_page,
+    section,
+    table,
+    to_svg,
+)
+from safemargin.voting.chances import Chances
+from safemargin.voting.result_report import ASSUMPTIONS, CAPTION, curve_chart, three_digits
+from safemargin.voting.stability import Stability
+
+PUBLISHED = {
+    "winner": "the winner",
+    "histogram": "how many cast each ranking",
+    "tops": "how many put each candidate first",
+    "scores": "the sums that the rule counts",
+}
+"""What may be published."""
+
+
+@dataclass(frozen=True)
+class OutcomePrivacy(Result):
+    """Delta at an epsilon, how it was computed, and the pair of votes that an observer can best distinguish."""
+
+    publish: str
+    voters: int
+    epsilon: float
+    delta: float
+    log_delta: float
+    exact: bool
+    interval: tuple[float, float]
+    engine: str
+    pair: tuple[str, str]
+    results: tuple[str, ...] = ()
+    pure_epsilon: float | None = None
+    curve: tuple[tuple[float, float], ...] = ()
+    fraction: Fraction | None = None
+    notes: tuple[str, ...] = ()
+    belief: str = ""
+    names: tuple[str, ...] = field(default=(), repr=False)
+    rule: str = ""
+    winner: str | None = None
+    """Who won, where the votes are given."""
+    stability: Stability | None = None
+    wanted: tuple[float, int, float] | None = None
+    """A delta, the smallest electorate for it, and the least epsilon with these voters."""
+    simulator: float | None = None
+    """The least delta of a simulator that does not see the vote (Definition 8)."""
+    chances: Chances | None = field(default=None, repr=False, compare=False)
+    votes: tuple[str, ...] = field(default=(), repr=False)
+    outcomes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def likely(self) -> dict[str, dict[str, float]]:
+        """How likely every winner is, by vote of the person; computed with a curve or an epsilon above 0."""
+        rows = [] if self.chances is None else np.exp(self.chances.log_likely).tolist()
+        return {vote: dict(zip(self.outcomes, row, strict=True)) for vote, row in zip(self.votes, rows, strict=False)}
+
+    @property
+    def words(self) -> str:
+        """The value in two sentences; where it was drawn or searched for, with the upper end of its interval."""
+        delta = three_digits(self.delta) if self.exact else f"at most {three_digits(self.interval[1])}"
+        return (
+            f"Publishing {PUBLISHED[self.publish]} exactly is ({self.epsilon:g}, {delta})-private against an onlooker "
+            f"who believes that {self.belief}. {self._pair_words()}"
+        )
+
+    def _pair_words(self) -> str:
+        first, second = self.pair
+        if self.log_delta == -inf:
+            return "No vote makes a difference."
+        effect = f"makes {' or '.join(self.results)} likelier" if self.results else "shows best"
+        return f"Somebody who votes {first} rather than {second} is most exposed: it {effect}."
+
+    def to_json(self) -> Document:
+        """The document that `outcome --json` prints."""
+        document: Document = {
+            "schema": SCHEMA,
+            "delta": self.delta,
+            "epsilon": self.epsilon,
+            "exact": self.exact,
+            "interval": list(self.interval),
+            "engine": self.engine,
+            "worst_pair": list(self.pair),
+            "results": list(self.results),
+            "log10_delta": self.log_delta / log(10) if isfinite(self.log_delta) else None,
+            "publish": self.publish,
+            "rule": self.rule,
+            "candidates": list(self.names),
+            "voters": self.voters,
+            "belief": self.belief,
+            "notes": list(self.notes),
+            "words": self.words,
+        }
+        if self.fraction is not None:
+            document["fraction"] = str(self.fraction)
+        if self.simulator is not None:
+            document["simulator_delta"] = self.simulator
+        if self.curve:
+            document["curve"] = [list(point) for point in self.curve]
+            document["pure_epsilon"] = _finite(self.pure_epsilon)
+        if self.stability is not None:
+            shown = {"kind": self.stability.kind, "rate": self.stability.rate, "words": self.stability.words}
+            more = {"lemma6_exponent": self.stability.lemma_exponent, "slope": self.stability.slope}
+            document["class"] = {**shown, **{key: value for key, value in more.items() if value is not None}}
+        if self.wanted is not None:
+            document["wanted_delta"], document["smallest_electorate"], least = self.wanted
+            document["least_epsilon"] = _finite(least)
+        if self.winner is not None:
+            document["winner"] = self.winner
+        return document
+
+    def show(self, console: Console) -> None:
+        """The same in a terminal."""
+        for text, style in self._lines():
+            console.print(Text(text, style=style))
+
+    def _lines(self) -> list[tuple[str, str]]:
+        (low, high), log10 = self.interval, self.log_delta / log(10)
+        lines = [
+            (self.words, ""),
+            (f"delta {self.delta:.10g} at epsilon {self.epsilon:g} ({self.engine})", "bold"),
+        ]
+        if not self.exact:
+            runs = " in 95 of 100 runs" if self.engine == "Monte Carlo" else ""
+            lines.append((f"Not exact: delta lies in [{low:.4g}, {high:.4g}]{runs}.", "yellow"))
+        if self.delta == 0 and isfinite(log10):
+            lines.append((f"log10 of delta is {log10:.6g}.", ""))
+        if self.winner is not None:
+            lines.append((f"Winner: {self.winner}.", ""))
+        if self.fraction is not None:
+            lines.append((f"As a fraction: {self.fraction}.", ""))
+        if self.simulator is not None:
+            lines.append((f"By the simulator definition: delta {self.simulator:.10g}.", ""))
+        if self.stability is not None:
+            lines.append((f"As the electorate grows: {self.stability.words} ({self.stability.kind}).", ""))
+            if self.stability.slope is not None:
+                lines.append((f"In the limit: delta is {self.stability.slope**-0.5:.4g} / sqrt(voters).", ""))
+        if self.wanted is not None:
+            delta, voters, epsilon = self.wanted
+            lines.append((f"Smallest electorate with delta {delta:g}: {voters:,}.", ""))
+            if isfinite(epsilon):
+                lines.append((f"With {self.voters:,} voters, delta {delta:g} needs epsilon {epsilon:.6g}.", ""))
+        lines += [(f"  epsilon {epsilon:<6g} delta {three_digits(delta)}", "") for epsilon, delta in self.curve]
+        if self.curve and _finite(self.pure_epsilon) is not None:
+            lines.append((f"With delta 0: epsilon {self.pure_epsilon:.6g}.", ""))
+        return lines + [(f"Note: {note}.", "dim") for note in self.notes]
+
+    def to_html(self) -> str:
+        """One page with a picture of the trade-off, if the curve was computed."""
+        title = f"How private is the outcome? {self.rule}, {self.voters:,} voters"
+        rows = [(f"{epsilon:g}", three_digits(delta)) for epsilon, delta in self.curve]
+        parts = [
+            section(
+                "What the result itself discloses",
+                paragraphs(element("strong", self.words)),
+                figure(to_svg(curve_chart(self.curve)), CAPTION, fits=True) if self.curve else "",
+                table(("epsilon", "delta"), rows, ("epsilon", "delta"), "compact") if rows else "",
+            ),
+            section("Assumptions", points([*ASSUMPTIONS, f"Engine: {self.engine}."])),
+        ]
+        return render_page(title, element("h1", title), joined(parts))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None
+
+
+def worst_of(values: Sequence[OutcomePrivacy]) -> OutcomePrivacy:
+    """The guarantee against whoever holds any of several beliefs: the largest delta, at every epsilon."""
+    worst = max(values, key=lambda value: (value.delta, value.log_delta))
+    pure = [value.pure_epsilon for value in values]
+    several = zip(*(value.curve for value in values), strict=False)  # none if a belief has none
+    curve = tuple(max(points, key=lambda point: point[1]) for points in several)
+    return replace(
+        worst,
+        interval=(worst.interval[0], max(value.interval[1] for value in values)),
+        exact=all(value.exact for value in values),
+        curve=curve,
+        pure_epsilon=None if None in pure else max(epsilon for epsilon in pure if epsilon is not None),
+    )

@@ -1,0 +1,131 @@
+"""Rankings, and what a voting rule is: every vote adds a vector of integers, and the order of the sums says who wins.
+
+This is the generalised scoring form of Liu, Lu, Xia and Zikas (Definition 5): `statistics` is their f, `winners` their
+g. Adding the same number to all sums changes nothing. Ties go to the candidate with the lower number.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from math import factorial
+from string import ascii_lowercase
+from typing import ClassVar
+
+import numpy as np
+
+from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
+
+Ranking = tuple[int, ...]
+"""Candidates by number, the favourite first; whoever is not named is behind all who are."""
+
+MAX_RANKINGS = 5040
+"""Rankings of seven candidates."""
+
+
+def letters(candidates: int) -> tuple[str, ...]:
+    """Names for candidates that have none.
+
+    >>> letters(3)
+    ('a', 'b', 'c')
+    """
+    if candidates <= len(ascii_lowercase):
+        return tuple(ascii_lowercase[:candidates])
+    return tuple(f"c{number}" for number in range(1, candidates + 1))
+
+
+def rankings(candidates: int) -> tuple[Ranking, ...]:
+    """All complete rankings, in alphabetical order."""
+    if factorial(candidates) > MAX_RANKINGS:
+        raise TooLargeError(f"{candidates} candidates: have more than {MAX_RANKINGS:,} rankings; name those that occur")
+    return tuple(permutations(range(candidates)))
+
+
+def approvals(candidates: int, count: int) -> tuple[Ranking, ...]:
+    """One ranking per set of `count` candidates in front; with a count of 1, one per favourite."""
+    chosen = combinations(range(candidates), count)
+    return tuple((*front, *(c for c in range(candidates) if c not in front)) for front in chosen)
+
+
+def parse_ranking(text: str, names: Sequence[str], where: str) -> Ranking:
+    """The ranking that `a>b>c` stands for.
+
+    >>> parse_ranking("b > a", ("a", "b", "c"), "line 2")
+    (1, 0)
+    """
+    numbers = {name: number for number, name in enumerate(names)}
+    parts = [part.strip() for part in text.split(">")]
+    if "" in parts:
+        raise InputError(f"{where}: ranking {text!r}: has an empty place; write candidates as in a>b>c")
+    for part in parts:
+        if part not in numbers:
+            raise InputError(f"{where}: ranking {text!r}: unknown candidate {part!r}; known are {', '.join(names)}")
+        if parts.count(part) > 1:
+            raise InputError(f"{where}: ranking {text!r}: names {part!r} twice")
+    return tuple(numbers[part] for part in parts)
+
+
+def ranking_text(ranking: Ranking, names: Sequence[str]) -> str:
+    """A ranking as people write it.
+
+    >>> ranking_text((1, 0), ("a", "b", "c"))
+    'b>a'
+    """
+    return ">".join(names[candidate] for candidate in ranking)
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """A way to choose one of `candidates` from rankings, blind to who cast which."""
+
+    candidates: int
+    is_proved: ClassVar[bool] = True
+    """Whether the rule is monotone, locally stable and canceling-out, as Theorem 3 needs (checked in the tests)."""
+
+    @abstractmethod
+    def statistics(self, votes: Sequence[Ranking]) -> IntArray:
+        """What each vote adds: a row per vote."""
+
+    @abstractmethod
+    def winners(self, sums: IntArray) -> IntArray:
+        """Who wins, for each row of sums."""
+
+    def settled(self, sums: IntArray) -> BoolArray:
+        """Rows whose winner surely stays the same whatever vote is added, where that is quick to see."""
+        return np.zeros(len(sums), dtype=bool)
+
+    def votes(self) -> tuple[Ranking, ...]:
+        """One vote of each kind that the rule distinguishes, equally many rankings behind each."""
+        return rankings(self.candidates)
+
+    def winner(self, votes: Sequence[Ranking], counts: Sequence[int]) -> int:
+        """Who wins an election with so many of each vote.
+
+        >>> from safemargin.voting.rules import rule_named
+        >>> rule_named("plurality", 3).winner([(0, 1, 2), (2, 1, 0)], [2, 3])
+        2
+        """
+        sums = np.asarray(counts, dtype=np.int64) @ self.statistics(votes)
+        return int(self.winners(sums.reshape(1, -1))[0])
+
+    @property
+    def outcomes(self) -> int:
+        """How many results there can be."""
+        return self.candidates
+
+    def outcome_name(self, outcome: int, names: Sequence[str]) -> str:
+        """What a result is called."""
+        return names[outcome]
+
+
+def first_best(scores: IntArray) -> IntArray:
+    """The first of the highest scores in each row."""
+    if scores.shape[1] > 8:
+        return np.asarray(np.argmax(scores, axis=1).astype(np.int64))
+    # numpy's argmax is slow along short rows: three candidates take four times as long as this loop over columns
+    best, winner = scores[:, 0].copy(), np.zeros(len(scores), dtype=np.int64)
+    for column in range(1, scores.shape[1]):
+        higher = scores[:, column] > best
+        np.copyto(best, scores[:, column], where=higher)
+        winner[higher] = column
+    return winner

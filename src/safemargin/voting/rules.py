@@ -1,0 +1,102 @@
+"""The table of voting rules and the names they are called by. A new rule is one class and one line here."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+
+from safemargin.core import InputError, IntArray, TooLargeError, exact_number
+from safemargin.voting.elimination import Bucklin, Stv
+from safemargin.voting.pairwise import Copeland, Kemeny, Maximin, RankedPairs, Schulze
+from safemargin.voting.rule import Ranking, Rule
+from safemargin.voting.scoring import Approval, Borda, Majority, Plurality, Positional, Veto
+
+RULES: Mapping[str, Callable[[int], Rule]] = {
+    "plurality": lambda candidates: Plurality.of(candidates, 1),
+    "veto": Veto.of,
+    "borda": Borda.of,
+    "stv": Stv,
+    "stv-drop-first": lambda candidates: Stv(candidates, drop_first=True),
+    "maximin": Maximin,
+    "copeland": Copeland,
+    "bucklin": Bucklin,
+    "bucklin-simple": lambda candidates: Bucklin(candidates, simple=True),
+    "ranked-pairs": RankedPairs,
+    "schulze": Schulze,
+    "kemeny": Kemeny,
+}
+
+NAMES = (*RULES, "approval-K", "positional:P1,P2,...", "majority", "majority:ALPHA")
+"""What a user may write; K, P and ALPHA are numbers."""
+
+MAX_TIED_CANDIDATES = 4
+
+
+def rule_named(name: str, candidates: int) -> Rule:
+    """The rule that a user's word stands for.
+
+    >>> rule_named("approval-2", 4).points
+    (Fraction(1, 1), Fraction(1, 1), Fraction(0, 1), Fraction(0, 1))
+    """
+    if candidates < 2:
+        raise InputError(f"candidates = {candidates}: there must be at least 2")
+    if name in RULES:
+        return RULES[name](candidates)
+    word, _, numbers = name.partition(":")
+    if word == "majority":
+        return Majority(candidates, number(numbers, name) if numbers else Fraction(1, 2))
+    if word == "positional" and numbers:
+        return Positional(candidates, tuple(number(part, name) for part in numbers.split(",")))
+    kind, _, count = name.rpartition("-")
+    if kind == "approval" and count.isdigit():
+        return Approval.of(candidates, int(count))
+    raise InputError(f"rule {name!r}: unknown; known are {', '.join(NAMES)}")
+
+
+def number(text: str, where: str) -> Fraction:
+    """An exact number as people write it: 0.55, 2/3 or 1e-6."""
+    try:
+        return exact_number(text.strip())
+    except ValueError:
+        raise InputError(f"{where}: {text!r} is not a number") from None
+
+
+@dataclass(frozen=True)
+class AllTies(Rule):
+    """Everybody who wins when ties are broken in some order of the candidates; a set is a number in base two."""
+
+    rule: Rule
+    is_proved = False  # the theorems are about one winner
+
+    def __post_init__(self) -> None:
+        if self.candidates > MAX_TIED_CANDIDATES:
+            raise TooLargeError(f"ties: {self.candidates} candidates have too many orders; name one of them")
+
+    def statistics(self, votes: Sequence[Ranking]) -> IntArray:
+        """Those of the rule for every order of the candidates."""
+        orders = permutations(range(self.candidates))
+        parts = [self.rule.statistics([tuple(order[c] for c in vote) for vote in votes]) for order in orders]
+        return np.concatenate(parts, axis=1)
+
+    def winners(self, sums: IntArray) -> IntArray:
+        """The set of winners over all orders."""
+        orders = list(permutations(range(self.candidates)))
+        tied = np.zeros(len(sums), dtype=np.int64)
+        for order, part in zip(orders, np.split(sums, len(orders), axis=1), strict=True):
+            tied |= 1 << np.argsort(order)[self.rule.winners(part)]
+        return tied
+
+    def votes(self) -> tuple[Ranking, ...]:
+        """Those of the rule."""
+        return self.rule.votes()
+
+    @property
+    def outcomes(self) -> int:
+        """Sets of candidates."""
+        return 1 << self.candidates
+
+    def outcome_name(self, outcome: int, names: Sequence[str]) -> str:
+        """The names that tie."""
+        return "=".join(name for candidate, name in enumerate(names) if outcome >> candidate & 1)
