@@ -8,7 +8,7 @@ import pytest
 
 from safemargin.core import InputError
 from safemargin.voting.crossings import hyperplanes
-from safemargin.voting.election import Belief, ShareBox, Election, from_counts, uniform
+from safemargin.voting.election import Belief, Election, ShareBox, from_counts, uniform
 from safemargin.voting.enumeration import all_counts
 from safemargin.voting.measure import measure, worst_in
 from safemargin.voting.reading import names_in, read_ballots, read_belief

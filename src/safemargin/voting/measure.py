@@ -12,7 +12,7 @@ from safemargin.core import InputError, Progress, TooLargeError, no_progress
 from safemargin.voting import plurality, transfers, two_candidates
 from safemargin.voting.chances import Chances, Worst
 from safemargin.voting.convolution import VoteGrid, convolve, exact_delta, grid_of, is_small, sums_worst
-from safemargin.voting.election import Belief, ShareBox, Election, Kinds
+from safemargin.voting.election import Belief, Election, Kinds, ShareBox
 from safemargin.voting.enumeration import enumerate_votes, ways
 from safemargin.voting.fourier import transform
 from safemargin.voting.histogram import ROUNDING, counts_fraction, counts_worst

@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 
 from safemargin.core import InputError, Progress, no_progress
-from safemargin.voting.election import Belief, ShareBox, Election, from_counts, uniform
+from safemargin.voting.election import Belief, Election, ShareBox, from_counts, uniform
 from safemargin.voting.enumeration import ways
 from safemargin.voting.measure import CURVE, counted_kinds, least_epsilon, measure, worst_in
 from safemargin.voting.privacy import OutcomePrivacy, worst_of

@@ -79,7 +79,7 @@ def count_transfers(kinds: Kinds, progress: Progress = no_progress) -> Chances:
         return Chances(np.log(likely), gaps)
 
 
-class Case(NamedTuple):
+class TransferCase(NamedTuple):
     """Per split of first places: who is dropped, the second places that the first other needs, chances of results."""
 
     dropped: IntArray
@@ -102,7 +102,7 @@ def _per_vote(
     known: tuple[IntArray, IntArray],
     tables: list[Seconds],
     pairs: list[tuple[int, int]],
-) -> Case:
+) -> TransferCase:
     assert isinstance(kinds.rule, Stv)
     sums = tops + known[0][:, None]
     sums[vote[0]] += 1
@@ -119,11 +119,16 @@ def _per_vote(
         need[here] = bar
         chances[u, here] = tables[out].least[tops[out, here], bar]
         chances[v, here] = tables[out].below[tops[out, here], bar]
-    return Case(dropped, need, chances)
+    return TransferCase(dropped, need, chances)
 
 
 def _gap(
-    differs: IntArray, weights: FloatArray, first: Case, second: Case, tops: IntArray, tables: list[Seconds]
+    differs: IntArray,
+    weights: FloatArray,
+    first: TransferCase,
+    second: TransferCase,
+    tops: IntArray,
+    tables: list[Seconds],
 ) -> FloatArray:
     """How much likelier each result is with the first vote than with the second, over the splits where they differ."""
     gap = np.zeros(3)
