@@ -1,0 +1,83 @@
+"""Every installed module serves a public name or a command: from there, imports lead to it."""
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import safemargin
+from safemargin import cli
+
+SOURCE = Path(__file__).parent.parent / "src"
+ENTRANCES = [
+    "safemargin.__main__",
+    *(f"safemargin.{module}" for module in safemargin._HOME.values()),
+    *(
+        f"safemargin.{place.partition(':')[0]}"
+        for place in [
+            *(entry.place for entry in cli.COMMANDS.values()),
+            *(place for members in cli.ADDED.values() for place in members.values()),
+            *cli.OF_PROJECTS.values(),
+        ]
+    ),
+]
+
+
+def modules(source: Path = SOURCE) -> dict[str, Path]:
+    return {
+        ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in source.rglob("*.py")
+    }
+
+
+def imported(path: Path) -> set[str]:
+    """Full names in the import statements of a file."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module or ""}
+    return names
+
+
+def reached(entrances: Iterable[str], known: dict[str, Path]) -> set[str]:
+    """Modules that are loaded, the packages that hold them included."""
+    waiting, seen = list(entrances), set[str]()
+    while waiting:
+        name = waiting.pop()
+        parent = name.rpartition(".")[0]
+        if parent:
+            waiting += [parent] if parent not in seen else []
+        if name in known and name not in seen:
+            seen.add(name)
+            waiting += imported(known[name])
+    return seen
+
+
+def test_every_module_is_reachable_from_the_public_names_and_the_commands() -> None:
+    known = modules()
+    assert sorted(set(known) - reached(ENTRANCES, known)) == []
+
+
+def test_every_entrance_exists() -> None:
+    assert sorted(set(ENTRANCES) - set(modules())) == []
+
+
+def test_a_dead_module_is_found(tmp_path: Path) -> None:
+    for name, text in {
+        "__init__": "",
+        "used": "",
+        "face": "from pack.used import x",
+        "dead": "import pack.used",
+    }.items():
+        (tmp_path / "pack").mkdir(exist_ok=True)
+        (tmp_path / "pack" / f"{name}.py").write_text(text)
+    known = modules(tmp_path)
+    assert set(known) - reached(["pack.face"], known) == {"pack.dead"}
+
+
+@pytest.mark.parametrize("name", ["safemargin.ui.draw", "safemargin.core.randomness", "safemargin.core"])
+def test_modules_that_must_be_reached(name: str) -> None:
+    assert name in reached(ENTRANCES, modules())
