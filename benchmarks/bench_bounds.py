@@ -18,8 +18,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from safemargin.bounds.bound import bound
+from safemargin.bounds.build import build_system
 from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System
 from safemargin.core.arrays import frozen
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.published import PublishedTable
@@ -144,7 +145,7 @@ def main() -> None:
     for size, rate in ((10, 3.0), (10, 0.5)):
         table = generator.poisson(rate * generator.gamma(1.0, 1.0, (size,) * 3))
         tables = margins(table, 2)
-        known = system(tables, Onlooker())
+        known = build_system(tables, Onlooker())
         sample = generator.choice(known.size, SAMPLE, replace=False).tolist()
         peer, ends = sampled(cold, known, sample)
         scipy, _ = sampled(by_scipy, known, sample)

@@ -12,8 +12,9 @@ import time
 import highspy
 import numpy as np
 
+from safemargin.bounds.build import build_system
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System
 from safemargin.bounds.witness import Family, largest_beta
 from safemargin.core.arrays import frozen
 from safemargin.core.axis import Axis, Schema
@@ -66,7 +67,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for sizes, people in CASES:
         table = population(sizes, people)
-        known = system(exact_margins(table), knowing(table, "joint"))
+        known = build_system(exact_margins(table), knowing(table, "joint"))
         family = Family(known, *propagate(known))
         start = time.perf_counter()
         found = largest_beta(family)

@@ -7,7 +7,7 @@ from cases import Town, town
 from safemargin.audit.audit import audit
 from safemargin.audit.backwards import possible_tables
 from safemargin.audit.findings import Attempt
-from safemargin.bounds.system import system
+from safemargin.bounds.build import build_system
 from safemargin.core.margins import knowing
 from safemargin.core.target import Limits, Target
 from safemargin.release.decide.decide import decide
@@ -113,6 +113,6 @@ def test_every_possible_table_is_listed_once() -> None:
     place = opposite()
     table = place.table()
     release = publish(decide(table, Target(beta=0.05, kappa=5)), table)
-    listed = possible_tables(system(release.tables, knowing(table, "joint")))
+    listed = possible_tables(build_system(release.tables, knowing(table, "joint")))
     assert listed is not None
     assert sorted(counts.tolist() for counts in listed) == [[count, 20 - count] for count in range(21)]

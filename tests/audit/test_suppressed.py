@@ -11,9 +11,9 @@ import pytest
 
 from safemargin.audit.audit import audit
 from safemargin.audit.findings import Finding
+from safemargin.bounds.build import build_system
+from safemargin.bounds.methods import settle
 from safemargin.bounds.search import Targets
-from safemargin.bounds.sharp import settle
-from safemargin.bounds.system import system
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.publication import Publication
 from safemargin.core.published import PublishedTable
@@ -52,7 +52,7 @@ def as_tau_argus(path: Path, name: str, hidden: set[tuple[str, ...]]) -> Path:
 
 def intervals(tables: Sequence[PublishedTable]) -> dict[tuple[str, ...], tuple[int, int]]:
     """The interval of every suppressed count, by its labels."""
-    known = system(tables, Onlooker())
+    known = build_system(tables, Onlooker())
     rows = [row for row, (table, at) in enumerate(known.sources) if table.status[at] == "suppressed"]
     targets = Targets(known.rows[rows], np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
     settled = settle(known, targets)

@@ -5,11 +5,13 @@ import pytest
 
 from brute import Fiber, TooMany, subsets
 from cases import Town, facts_about, margin, partition, rolls, town, turnout
-from safemargin.bounds.certify import Proof, certify
-from safemargin.bounds.nearby import nearby
+from safemargin.bounds.build import build_system
+from safemargin.bounds.certify import certify
+from safemargin.bounds.exposure import Proof
+from safemargin.bounds.integer import nearby
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System
 from safemargin.bounds.witness import Family
 from safemargin.core.margins import exact_margins, knowing
 from safemargin.core.onlooker import Onlooker
@@ -99,7 +101,7 @@ def run(seeds: range, small: bool) -> dict[str, int]:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        known = system(tables, onlooker)
+        known = build_system(tables, onlooker)
         proof = certify(known, limits)
         check(fiber, known, proof, tables, onlooker.facts, limits, seed)
         seen["holds" if proof.holds else "exposed" if proof.exposed else "undecided"] += 1
@@ -126,7 +128,7 @@ def test_exchanges_reach_only_what_some_table_attains() -> None:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        known = system(tables, onlooker)
+        known = build_system(tables, onlooker)
         labels = [[known.categories[a][c] for a, c in enumerate(code)] for code in known.codes]
         cells = [[(name,) for name in names] for names in labels]
         truth = [[place.count(known.axes, cell, o) for o in known.options[: known.free]] for cell in cells]
@@ -149,7 +151,7 @@ def test_exchanges_reach_only_what_some_table_attains() -> None:
 def test_tables_that_come_with_a_certificate_are_checked() -> None:
     place = town(np.random.default_rng(3), axes=2, options=1, people=60, fill=1.0, most_per_profile=20)
     table = place.table()
-    known = system(exact_margins(table), knowing(table, "joint"))
+    known = build_system(exact_margins(table), knowing(table, "joint"))
     limits = Target(beta=0.0, kappa=1).limits(table.totals.tolist(), 60)
     wrong = np.zeros_like(known.low)
     assert not known.admits(wrong)
@@ -175,7 +177,7 @@ def test_a_bridge_between_two_blocks_is_never_certified(side: int) -> None:
     categories = tuple(tuple(f"{axis}{block}{i}" for block in "xy" for i in range(side)) for axis in "pq")
     table = Town(("p", "q"), categories, ("A",), people, votes).table()
     limits = Target(beta=0.05, kappa=10).limits(table.totals.tolist(), sum(people.values()))
-    proof = certify(system(exact_margins(table), knowing(table, "joint")), limits)
+    proof = certify(build_system(exact_margins(table), knowing(table, "joint")), limits)
     assert not proof.holds
     for one in proof.exposed:
         assert (one.cell, one.lower, one.upper) == ({"p": "px0", "q": "qy0"}, 3, 3)
@@ -193,7 +195,7 @@ def test_a_narrow_interval_within_the_limits_is_not_called_disclosed() -> None:
     tables = [margin(place, ()), margin(place, ("p", "q"))]
     onlooker = Onlooker(roll=rolls(place, "joint"))
     limits = Target(beta=0.1, kappa=5, tau=1).limits([7], 20)
-    assert certify(system(tables, onlooker), limits).exposed == ()
+    assert certify(build_system(tables, onlooker), limits).exposed == ()
 
 
 def of_several_axes(seed: int) -> tuple[Town, list[PublishedTable], Onlooker, Limits]:
@@ -228,7 +230,7 @@ def check_several_axes(seeds: range) -> dict[str, int]:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        known = system(tables, onlooker)
+        known = build_system(tables, onlooker)
         proof = certify(known, limits)
         check(fiber, known, proof, tables, (), limits, seed)
         seen["holds" if proof.holds else "exposed" if proof.exposed else "undecided"] += 1
@@ -256,7 +258,7 @@ def test_joined_tables_of_several_axes_are_rounded_by_exchanges(sets: list[str])
         place = town(rng, axes=4, options=options, people=2000, fill=0.9, most_per_profile=2000, most_categories=4)
         singles = [margin(place, (axis,)) for axis in place.axes]
         tables = [margin(place, ()), *singles, *(margin(place, tuple(axes)) for axes in sets)]
-        known = system(tables, Onlooker(roll=rolls(place, "joint")))
+        known = build_system(tables, Onlooker(roll=rolls(place, "joint")))
         fit = Family(known, *propagate(known)).fit()
         counts = Rounder(known).round(fit.values)
         assert counts is not None and known.admits(counts), seed
@@ -267,7 +269,7 @@ def test_tables_in_a_circle_are_rounded_by_a_program() -> None:
         rng = np.random.default_rng([seed, 79])
         place = town(rng, axes=3, options=2, people=800, fill=1.0, most_per_profile=800, most_categories=4)
         tables = [margin(place, axes) for axes in subsets(place.axes, (1, 2))]
-        known = system(tables, Onlooker(roll=rolls(place, "joint")))
+        known = build_system(tables, Onlooker(roll=rolls(place, "joint")))
         low, high = propagate(known)
         rounder = Rounder(known)
         assert rounder.in_circles and rounder.round(Family(known, low, high).fit().values) is None

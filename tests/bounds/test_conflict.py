@@ -8,8 +8,9 @@ from scipy.optimize import linprog
 
 from brute import published
 from safemargin.bounds.bound import bound
+from safemargin.bounds.build import build_system
 from safemargin.bounds.conflict import Conflict, conflict
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System
 from safemargin.core.errors import ContradictionError
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.published import PublishedTable
@@ -90,7 +91,7 @@ def test_named_facts_contradict_each_other_and_each_is_needed() -> None:
     found_some = with_caps = 0
     for _ in range(40):
         tables, onlooker = wrong_tables(generator)
-        known = system(tables, onlooker, check=False, conclude=False)
+        known = build_system(tables, onlooker, check=False, conclude=False)
         every = Conflict(np.arange(len(known.lower)), np.arange(0 if known.people is None else len(known.people)))
         found = conflict(known)
         assert (found is None) == possible(known, every)

@@ -13,12 +13,12 @@ import pytest
 from brute import Fiber, TooMany, Unlimited, published
 from cases import margin, situation, town
 from safemargin.bounds.bound import bound
+from safemargin.bounds.build import build_system
 from safemargin.bounds.certificate import Dual, parse
-from safemargin.bounds.check_claims import Checker, check
-from safemargin.bounds.check_verdicts import Fault
+from safemargin.bounds.check import Checker, Fault, check
 from safemargin.bounds.duals import Facts, Goal
 from safemargin.bounds.proof import certificate
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System
 from safemargin.core.errors import InputError
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.published import UNBOUNDED, PublishedTable
@@ -60,7 +60,7 @@ def fails(document: Document, files: Files) -> bool:
 
 def known_of(document: Document, files: Files) -> System:
     by = {role: tuple(table for mine, table in files if mine == role) for role in ("table", "roll", "fact")}
-    return system(by["table"], Onlooker(roll=by["roll"], facts=by["fact"]), document["slack"])
+    return build_system(by["table"], Onlooker(roll=by["roll"], facts=by["fact"]), document["slack"])
 
 
 def compare(seed: int, composition: str, options: int) -> bool:

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from safemargin.bounds.clearing import NUDGES, nudge
-from safemargin.bounds.levels import levels, open_cells, show
-from safemargin.bounds.linear import Program
+from safemargin.bounds.build import build_system
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.levels import levels
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.reach import Surroundings
+from safemargin.bounds.reach import Reach, Surroundings, perturb_and_repair
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.system import System, system
+from safemargin.bounds.search import open_cells, show
+from safemargin.bounds.solver import Program
+from safemargin.bounds.system import System, joint_rows
 from safemargin.core.arrays import frozen
 from safemargin.core.axis import Axis, Schema
 from safemargin.core.margins import knowing, printed
@@ -36,7 +38,7 @@ def village(seed: int, options: int) -> tuple[Table, System]:
     else:
         tables.append(printed(table, ("grade",), {"grade": alone["grade"]}))
     tables.append(printed(table, ("term",), {"term": alone["term"]}))
-    return table, system(tuple(tables), knowing(table, "joint"), 0)
+    return table, build_system(tuple(tables), knowing(table, "joint"), 0)
 
 
 @pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3)])
@@ -46,11 +48,12 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
     limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
     counts = table.margin(NAMES).counts[:, : known.free].ravel()
     assert known.admits(counts)
-    program = Program(known, *propagate(known))
-    around = Surroundings(rounder.reach, counts)
+    program = Program(joint_rows(known), *propagate(known), EFFORT.rows_to_thin)
+    reach = Reach(rounder.exchanges)
+    around = Surroundings(reach, counts)
     wider = 0
-    for level in levels(known, rounder, limits):
-        *_, (least, most) = around.ends(level.pieces(rounder.reach))
+    for level in levels(known, rounder.ranges, limits):
+        *_, (least, most) = around.ends(level.pieces(reach.parts))
         now = level.add(known.listed(counts))
         for cell in range(len(level.first)):
             for option in range(known.free):
@@ -64,16 +67,17 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
 
 
 @pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 2)])
-def test_nudged_profiles_lead_to_tables_that_fit_and_show_more(seed: int, options: int) -> None:
+def test_perturbed_profiles_lead_to_tables_that_fit_and_show_more(seed: int, options: int) -> None:
     table, known = village(seed, options)
     rounder = Rounder(known)
     limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
-    checked = levels(known, rounder, limits)
+    checked = levels(known, rounder.ranges, limits)
     tables = [table.margin(NAMES).counts[:, : known.free].ravel()]
-    show(checked, known, tables[0])
+    show(checked, known.listed(tables[0]))
     before = open_cells(checked)
-    told: list[float] = []
-    nudge(checked, rounder, tables, np.random.default_rng(seed), told.append)
-    assert 0 < len(told) <= NUDGES and told == sorted(told) and 0 == told[0] <= told[-1] < 1
+    shares: list[float] = []
+    reach, generator = Reach(rounder.exchanges), np.random.default_rng(seed)
+    perturb_and_repair(checked, known, reach, rounder.round, tables, generator, shares.append)
+    assert 0 < len(shares) <= EFFORT.perturbations and shares == sorted(shares) and 0 == shares[0] <= shares[-1] < 1
     assert all(known.admits(counts) for counts in tables)
     assert len(tables) > 1 and open_cells(checked) < before

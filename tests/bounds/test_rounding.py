@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from safemargin.bounds.build import build_system
 from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.system import system
 from safemargin.core.arrays import frozen
 from safemargin.core.axis import Axis, Schema
 from safemargin.core.margins import as_published, knowing
@@ -33,7 +33,7 @@ def test_a_place_with_one_person_does_not_hinder_rounding(seed: int, published: 
     table = county(seed)
     tables = [as_published(table.margin(()), table.schema, "total")]
     tables += [as_published(table.margin((name,)), table.schema, name) for name in published]
-    known = system(tuple(tables), knowing(table, "joint"), 0)
+    known = build_system(tuple(tables), knowing(table, "joint"), 0)
     rounder = Rounder(known)
     counts = rounder.round(rounder.guess())
     assert counts is not None and known.admits(counts)

@@ -8,8 +8,10 @@ import pytest
 
 from brute import published
 from safemargin.bounds.bound import bound
-from safemargin.bounds.linear import Program
-from safemargin.bounds.system import system
+from safemargin.bounds.build import build_system
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.solver import Program
+from safemargin.bounds.system import joint_rows
 from safemargin.core.errors import ContradictionError
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.published import PublishedTable
@@ -113,8 +115,8 @@ def test_decomposable_chain_of_twelve_axes_equals_programs() -> None:
     tables = [margin(table, tuple(range(a, a + 3)), names) for a in range(10)]
     exposure = bound(tables)
     assert (exposure.method == 0).all() and exposure.integer.all()
-    known = system(tables, Onlooker())
-    program = Program(known, known.low, np.minimum(known.high, 10**6))
+    known = build_system(tables, Onlooker())
+    program = Program(joint_rows(known), known.low, np.minimum(known.high, 10**6), EFFORT.rows_to_thin)
     for cell in generator.choice(known.size, 4, replace=False):
         cost = np.zeros(known.size)
         cost[cell] = 1

@@ -12,14 +12,14 @@ from scipy.stats import chisquare
 
 from brute import Fiber, TooMany, Unlimited, published
 from cases import Town, margin, rolls, situation
-from safemargin.bounds.fiber import attained, dimension, tables
-from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, count_tables
-from safemargin.bounds.fiber_form import FiberForm, parts, standard
+from safemargin.bounds.build import build_system
+from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, attained, count_tables, dimension, tables
+from safemargin.bounds.fiber_equations import Equations, components
+from safemargin.bounds.fiber_listing import TableSearch, count_by_grid, count_by_states
 from safemargin.bounds.fiber_sample import _basis, _solve, reach, sample
-from safemargin.bounds.fiber_search import FiberSearch
-from safemargin.bounds.fiber_states import count_by_grid, count_by_states
 from safemargin.bounds.fiber_vertices import count_by_vertices
-from safemargin.bounds.system import System, system
+from safemargin.bounds.propagate import standard_form
+from safemargin.bounds.system import System
 from safemargin.core.arrays import FloatArray, IntArray
 from safemargin.core.errors import ContradictionError, InputError, TooLargeError
 from safemargin.core.onlooker import Onlooker
@@ -78,15 +78,15 @@ def with_margins(table: IntArray, sets: Iterable[str]) -> System:
     for axes in sets:
         others = tuple(place for place, name in enumerate(names) if name not in axes)
         shown.append(one_margin(axes, table.sum(axis=others)))
-    return system(shown, Onlooker())
+    return build_system(shown, Onlooker())
 
 
 def two_way(rows: Sequence[int], columns: Sequence[int]) -> System:
-    return system([one_margin("R", np.array(rows)), one_margin("C", np.array(columns))], Onlooker())
+    return build_system([one_margin("R", np.array(rows)), one_margin("C", np.array(columns))], Onlooker())
 
 
 def three_way(margins: Sequence[Sequence[Sequence[int]]]) -> System:
-    return system(
+    return build_system(
         [one_margin(axes, margin) for axes, margin in zip(("AB", "AC", "BC"), margins, strict=True)], Onlooker()
     )
 
@@ -178,7 +178,7 @@ def test_the_suppression_pattern_that_fails() -> None:
     inside = [((f"A{i}", f"B{j}"), None, None) for i, j in hidden]
     shown = [published("inside", ["A", "B"], cells + inside)]
     shown += [one_margin("A", table.sum(axis=1)), one_margin("B", table.sum(axis=0))]
-    known = system(shown, Onlooker())
+    known = build_system(shown, Onlooker())
     values = attained(known)
     assert values is not None
     found = dict(zip(label(known), values, strict=True))
@@ -200,7 +200,7 @@ def test_every_width_is_one_with_all_five_way_margins() -> None:
 
 def test_contradictions_have_no_table() -> None:
     part = published("part", ["A"], [(("A0",), None, 3)])
-    known = system([part, one_margin("AB", [[1, 1], [1, 1]])], Onlooker())
+    known = build_system([part, one_margin("AB", [[1, 1], [1, 1]])], Onlooker())
     assert (count_tables(known).value, count_tables(known).exact) == (0, True)
     assert list(tables(known)) == []
     with pytest.raises(ContradictionError):
@@ -208,7 +208,7 @@ def test_contradictions_have_no_table() -> None:
 
 
 def test_what_nothing_limits_is_not_counted() -> None:
-    known = system([published("A", ["A"], [(("A0",), None, 3), (("A1",), None, None)])], Onlooker())
+    known = build_system([published("A", ["A"], [(("A0",), None, 3), (("A1",), None, None)])], Onlooker())
     found = count_tables(known)
     assert (found.value, found.exact) == (None, False) and "limits" in found.method
     assert attained(known) is None
@@ -244,7 +244,7 @@ def test_all_tables_are_found(composition: str, options: int) -> None:
             fiber = Fiber(shown, onlooker)
         except (TooMany, Unlimited):
             continue
-        known = system(shown, onlooker)
+        known = build_system(shown, onlooker)
         count = 0 if fiber.is_empty else fiber.count()
         found = count_tables(known)
         assert (found.value, found.exact) == (count, True), seed
@@ -279,20 +279,22 @@ def test_values_of_sums_of_cells() -> None:
     assert attained(known, targets) == attained(known, sparse.csr_array(targets)) == expected
 
 
-def pieces(seeds: Iterable[int]) -> Iterable[FiberForm]:
+def pieces(seeds: Iterable[int]) -> Iterable[Equations]:
     for seed in seeds:
         for composition in ("joint", "sizes", "none"):
             _, shown, onlooker = situation(seed, composition, 1 + seed % 3, people=20, two_way=0.3, hide=0.05)
             try:
-                yield from (form for _, form in parts(standard(system(shown, onlooker))) if form.matrix.shape[0])
+                yield from (
+                    form for _, form in components(standard_form(build_system(shown, onlooker))) if form.matrix.shape[0]
+                )
             except (ContradictionError, TooLargeError):
                 continue
 
 
-def by_search(form: FiberForm) -> int | None:
+def by_search(form: Equations) -> int | None:
     found = 0
     try:
-        for bar in FiberSearch(form).bars(10_000_000):
+        for bar in TableSearch(form).bars(10_000_000):
             found += int(bar.count.sum())
     except TooLargeError:
         return None
@@ -324,10 +326,10 @@ def test_equations_with_any_whole_coefficients() -> None:
         matrix = rng.integers(-3, 5, size=(rows, count)) * rng.integers(0, 2, size=(rows, count))
         room = rng.integers(0, 5, size=count)
         total = matrix @ (rng.random(count) * (room + 1)).astype(np.int64) + (rng.random() < 0.2)
-        form = FiberForm(sparse.csr_array(matrix), total, room, np.arange(count), np.zeros(count, dtype=np.int64))
+        form = Equations(sparse.csr_array(matrix), total, room, np.arange(count), np.zeros(count, dtype=np.int64))
         grid = np.array(list(product(*(range(top + 1) for top in room.tolist()))))
         expected = grid[(grid @ matrix.T == total).all(axis=1)]
-        search = FiberSearch(form)
+        search = TableSearch(form)
         found = [search.complete(bar.expand()) for bar in search.bars(np.inf)]
         listed = np.concatenate(found) if found else expected[:0]
         assert sorted(map(tuple, listed.tolist())) == sorted(map(tuple, expected.tolist()))
@@ -373,7 +375,7 @@ def test_dimension_is_that_of_the_tables() -> None:
     equal = 0
     for seed in range(40):
         _, shown, onlooker = situation(seed, ("joint", "sizes")[seed % 2], 1 + seed % 2)
-        known = system(shown, onlooker)
+        known = build_system(shown, onlooker)
         try:
             listed = np.array(list(tables(known, 3_000)))
         except TooLargeError:
@@ -389,7 +391,7 @@ def test_ranges_that_are_always_met_at_one_end_count_as_equations() -> None:
     cells = [((f"A{i}", f"B{j}"), None, (0, 2)) for i in range(2) for j in range(2)]
     for total, flat in ((8, 0), (7, 3)):
         shown = [published("cells", ["A", "B"], cells), published("all", [], [((), None, total)])]
-        assert dimension(system(shown, Onlooker())) == flat
+        assert dimension(build_system(shown, Onlooker())) == flat
 
 
 # Random tables
@@ -414,7 +416,7 @@ def voters(options: int) -> System:
     counts = {cell: vote[:options] for cell, vote in zip(people, votes, strict=True)}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "q2")), ("A", "B")[:options], people, counts)
     shown = [margin(place, ("p",)), margin(place, ("q",))]
-    return system(shown, Onlooker(roll=rolls(place, "joint")))
+    return build_system(shown, Onlooker(roll=rolls(place, "joint")))
 
 
 SMALL = {
@@ -516,7 +518,7 @@ def test_moves_that_share_nothing_are_a_number_that_is_reached() -> None:
     for seed in range(40):
         composition = ("joint", "sizes", "none")[seed % 3]
         _, shown, onlooker = situation(seed, composition, 1 + seed % 3)
-        known = system(shown, onlooker)
+        known = build_system(shown, onlooker)
         found = count_tables(known, limit=20_000)
         first = next(tables(known), None) if found.exact and 0 < (found.value or 0) <= 20_000 else None
         if first is not None and found.value is not None:

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from brute import published
-from safemargin.bounds.asked import cells_asked, targets_of
-from safemargin.bounds.exposure import Exposure, TargetCells
-from safemargin.bounds.fiber_count import count_tables
-from safemargin.bounds.fiber_values import Fiber
-from safemargin.bounds.possible import glance
-from safemargin.bounds.system import System, system
+from safemargin.bounds.build import build_system
+from safemargin.bounds.exposure import Exposure, Fiber, TargetCells
+from safemargin.bounds.fiber_count import count_tables, glance
+from safemargin.bounds.system import System
+from safemargin.bounds.targets import cells_asked, targets_of
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.target import Target
 
@@ -22,7 +21,7 @@ def cube(size: int) -> System:
         published(a + b, [a, b], [((f"{a}{i}", f"{b}{j}"), None, 6 * size) for i, j in every])
         for a, b in ("AB", "AC", "BC")
     ]
-    return system(shown, Onlooker())
+    return build_system(shown, Onlooker())
 
 
 def test_all_or_nobody_is_disclosed() -> None:

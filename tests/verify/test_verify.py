@@ -17,9 +17,8 @@ import pytest
 from cases import margin, rolls, town
 from commands import Run, in_process
 from safemargin.bounds.bound import bound
-from safemargin.bounds.certificate import SourceFile, digest, source_of
+from safemargin.bounds.certificate import SourceFile, Verification, digest, source_of
 from safemargin.bounds.proof import certificate
-from safemargin.bounds.verification import Verification
 from safemargin.core.errors import InputError
 from safemargin.core.onlooker import Onlooker
 from safemargin.core.publication import Publication

@@ -13,8 +13,9 @@ import numpy as np
 
 from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
+from safemargin.bounds.build import build_system
 from safemargin.bounds.propagate import propagate
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System
 from safemargin.core import BoolArray, IntArray, PublishedTable
 
 MOST_TABLES = 200
@@ -28,7 +29,7 @@ Rerun = Callable[[IntArray], Sequence[PublishedTable]]
 
 def backwards(situation: Situation, rerun: Rerun) -> Attempt:
     """Look for cells that the rule leaves no answer within the limits for, although the published counts do."""
-    known = system(situation.release.tables, situation.onlooker, situation.slack)
+    known = build_system(situation.release.tables, situation.onlooker, situation.slack)
     if any("noised" in table.status for table in situation.release.tables):
         return Attempt("backwards", "noised groups are drawn: no run of the rule is like another", 0)
     if known.people is None or situation.slack:

@@ -12,9 +12,8 @@ from safemargin.audit.findings import Findings
 from safemargin.audit.manifest import read_manifest, read_promises
 from safemargin.audit.report import findings_document, show_findings
 from safemargin.bounds.certificate import SourceFile
-from safemargin.bounds.cli import Ask, export_cells
+from safemargin.bounds.cli import Ask, export_cells, sources_of
 from safemargin.bounds.proof import certificate as run_proof
-from safemargin.bounds.sources import sources_of
 from safemargin.bounds.system import measured_slack
 from safemargin.core import InputError, Onlooker, Publication, PublishedTable, Target
 from safemargin.io import public, read_tables, remembering

@@ -2,7 +2,7 @@
 
 from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
-from safemargin.bounds.earlier import certify_with_earlier
+from safemargin.bounds.certify import certify_with_earlier
 
 
 def earlier(situation: Situation) -> Attempt:

@@ -6,8 +6,9 @@ import numpy as np
 
 from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
+from safemargin.bounds.build import build_system
 from safemargin.bounds.certify import certify
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System
 from safemargin.core import JOINER, row_keys
 
 
@@ -18,7 +19,7 @@ def joint(situation: Situation) -> Attempt:
     looked = exposure.lower.size
     known = None
     if exposure.onlooker.roll and exposure.people is not None:
-        known = system(situation.release.tables, situation.onlooker, situation.slack)
+        known = build_system(situation.release.tables, situation.onlooker, situation.slack)
         if known.people is not None:
             proof = certify(known, situation.limits, given=situation.release.witness, most_linear=0)
             looked = sum(proof.checked.get(name, 0) for name in ("joint cells", "cells of fewer axes"))

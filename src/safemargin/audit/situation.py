@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.membership import complete, layers
-from safemargin.bounds.system import complete_total, seen_in
+from safemargin.bounds.system import complete, complete_total, layers, seen_in
 from safemargin.core import IntArray, Limits, Onlooker, Publication, PublishedTable, group_sums, row_keys
 
 

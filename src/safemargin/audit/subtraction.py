@@ -7,7 +7,7 @@ import numpy as np
 
 from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
-from safemargin.bounds.membership import layers
+from safemargin.bounds.system import layers
 from safemargin.core import PublishedTable, frozen
 
 

@@ -5,16 +5,17 @@ from scipy import sparse
 
 from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.situation import Situation
+from safemargin.bounds.build import build_system
+from safemargin.bounds.methods import settle
 from safemargin.bounds.search import Targets
-from safemargin.bounds.sharp import settle
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System
 
 
 def suppressed(situation: Situation) -> Attempt:
     """Bound every suppressed count of a table without options; those known to within tau are given away."""
     if situation.onlooker.roll or not any("suppressed" in table.status for table in situation.release.tables):
         return Attempt("suppressed", "no count is suppressed that this attack looks at", 0)
-    known = system(situation.release.tables, situation.onlooker, situation.slack)
+    known = build_system(situation.release.tables, situation.onlooker, situation.slack)
     rows = _suppressed_rows(known)
     if known.options != ("",) or not rows:
         return Attempt("suppressed", "no count is suppressed that this attack looks at", 0)

@@ -1,22 +1,20 @@
-"""What each cell gives away: the sharpest interval that follows from what is public."""
+"""What each cell discloses: the sharpest interval that follows from what is public."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from safemargin.bounds import closed
-from safemargin.bounds.asked import cells_asked, known_axes, people_of, targets_of
+from safemargin.bounds.build import build_system
 from safemargin.bounds.conflict import explained
-from safemargin.bounds.exposure import Exposure, TargetCells
-from safemargin.bounds.fiber_values import Fiber
-from safemargin.bounds.membership import complete
-from safemargin.bounds.possible import MOST_TO_GLANCE, glance
-from safemargin.bounds.profiles import MOST_PROFILES
-from safemargin.bounds.propagate import propagate
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.exposure import Exposure, Fiber, TargetCells
+from safemargin.bounds.fiber_count import glance
+from safemargin.bounds.methods import settle
+from safemargin.bounds.propagate import closed_form_applies, order_one_bounds, propagate
 from safemargin.bounds.search import Targets
-from safemargin.bounds.sharp import settle
-from safemargin.bounds.system import System, check_totals, complete_total, seen_in, system
+from safemargin.bounds.system import System, check_totals, complete, complete_total, seen_in
+from safemargin.bounds.targets import cells_asked, known_axes, people_of, targets_of
 from safemargin.bounds.witness import Family
 from safemargin.core import (
     ContradictionError,
@@ -31,14 +29,6 @@ from safemargin.core import (
     knowing,
     no_progress,
 )
-
-__all__ = ["bound"]
-
-MOST_TO_FIT = 80_000
-"""Counts up to which the belief of a maximum-entropy analyst is worked out."""
-
-MOST_FOR_SHARP = 3_000
-"""Counts to be bounded up to which sharp intervals take seconds at most."""
 
 
 def bound(
@@ -68,7 +58,7 @@ def bound(
         slack = slack or public.inconsistency.slack(int(public.totals.sum()))
         public = exact_margins(public)
     onlooker = onlooker or Onlooker()
-    if slack == 0 and closed.applies(public, onlooker):
+    if slack == 0 and closed_form_applies(public, onlooker):
         check_totals(public, slack, seen_in(public))
         return _in_closed_form(tuple(public), onlooker, target, fiber)
     try:
@@ -89,8 +79,8 @@ def _bound(
     whole: bool,
     progress: Progress,
 ) -> Exposure:
-    known = system(public, onlooker, slack)
-    sharp = known.size <= MOST_FOR_SHARP if sharp is None else sharp
+    known = build_system(public, onlooker, slack)
+    sharp = known.size <= EFFORT.sharp_counts if sharp is None else sharp
     cells, cell_of = cells_asked(known, target)
     targets = targets_of(known, cell_of, len(cells))
     people = people_of(known, onlooker, cells, cell_of)
@@ -143,11 +133,11 @@ def _in_closed_form(
         if table.axes == (axis,)
     )
     count = math.prod(len(names) for names in categories)
-    if count > MOST_PROFILES:
+    if count > EFFORT.profiles:
         raise TooLargeError(f"{count:,} combinations of {' x '.join(wanted)}: ask for fewer axes (--target)")
     if wanted:
         codes = np.indices([len(names) for names in categories]).reshape(len(wanted), -1).T.astype(np.int64)
-        lower, upper = closed.order_one(chosen, wanted, categories, codes)
+        lower, upper = order_one_bounds(chosen, wanted, categories, codes)
     else:
         lower = upper = np.array([complete_total(tables[0], {})], dtype=np.int64)
         codes = np.zeros((1, 0), dtype=np.int64)
@@ -170,9 +160,9 @@ def _seen_in_closed_form(
 ) -> Fiber | None:
     """A first look where there is no system yet; cells are in the order of `wanted`."""
     sizes = [len(frozenset().union(*groups)) for table in tables for groups in table.groups]
-    if not fiber or math.prod(sizes) * max(len(tables[0].options), 1) > MOST_TO_GLANCE:
+    if not fiber or math.prod(sizes) * max(len(tables[0].options), 1) > EFFORT.quick_counts:
         return Fiber(None, None) if fiber else None
-    known = system(tables, onlooker)
+    known = build_system(tables, onlooker)
     cells, cell_of = cells_asked(known, wanted)
     return _seen(known, targets_of(known, cell_of, len(cells)))
 
@@ -194,7 +184,7 @@ def _population(onlooker: Onlooker, known: System) -> int | None:
 
 def _fitted(known: System, cell_of: IntArray, cells: int) -> FloatArray | None:
     """What the maximum-entropy analyst believes: expected count per cell and option."""
-    if known.people is None or len(known.lower) > 2_500 or known.size > MOST_TO_FIT:
+    if known.people is None or len(known.lower) > EFFORT.fitted_rows or known.size > EFFORT.fitted_counts:
         return None
     low, high = propagate(known)
     values = Family(known, low, high).fit().values.reshape(-1, known.free)

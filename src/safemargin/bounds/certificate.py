@@ -2,21 +2,33 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from safemargin.core import InputError
 
 SCHEMA = 1
+
+
 KIND = "bounds"
+
+
 SUPPRESSION = "safemargin-pattern"
 """The kind of a certificate about suppressed cells."""
+
+
 ROLES = ("table", "roll", "fact")
+
+
 DUAL, SEARCH, UNLIMITED = "dual", "search", "no limit"
+
+
 SHOWN_BY = (DUAL, SEARCH, UNLIMITED)
 """How an end was found: its dual proves it; a search that is no proof closed the rest of a gap; nothing limits it."""
+
+
 VERDICT_RULE = (
     "A cell is contained if its whole interval lies within the limits and it has at least kappa people. Otherwise it "
     "is disclosed if its interval lies wholly outside the limits or is no wider than tau (in a small cell: than a "
@@ -24,8 +36,14 @@ VERDICT_RULE = (
     "or more options never more than half of what the total leaves. Where the people of a cell are not known, only the "
     "width counts."
 )
+
+
 Document = dict[str, Any]
+
+
 Numbers = Mapping[int, int]
+
+
 T = TypeVar("T")
 
 
@@ -304,7 +322,7 @@ def _count(value: object) -> int:
 
 
 def source_of(path: Path, role: str, **reading: Any) -> SourceFile:
-    """How a certificate names a file; `reading` are the fields of `SourceFile` that say how it is read."""
+    """How a certificate names a file; `reading` are the fields of `Source` that say how it is read."""
     return SourceFile(path.name, role, file_hash(path), **reading)
 
 
@@ -313,3 +331,59 @@ def file_hash(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked. An end is `proved` if nothing lies beyond it and a table attains it, `outer` if only the first
+    is shown, `search` if the certificate leaves a gap that only its author's search has closed.
+    """
+
+    kind: str
+    files: int
+    cells: int = 0
+    proved: int = 0
+    outer: int = 0
+    search: int = 0
+    unlimited: int = 0
+    tables: int = 0
+    slack: int = 0
+    failures: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every claim that can be checked is true."""
+        return not self.failures
+
+    def document(self) -> dict[str, object]:
+        """For `--json`."""
+        return {"schema": SCHEMA, "holds": self.holds, **asdict(self)}
+
+    def lines(self) -> Iterator[str]:
+        """For a terminal."""
+        if self.failures:
+            more = f" ({len(self.failures) - 1:,} more claims fail)" if len(self.failures) > 1 else ""
+            yield f"The certificate does not hold: {self.failures[0]}{more}"
+            return
+        yield f"{_many(self.files, 'file')}: every hash matches."
+        if self.kind == KIND:
+            yield f"{_many(self.cells, 'interval')}, {_many(self.tables, 'table')} of whole people, all checked:"
+            yield f"  {_many(self.proved, 'end')} proved: nothing lies beyond, and a table attains it."
+            if self.outer:
+                yield f"  {_many(self.outer, 'end')} proved as limits; whether they can be attained is not shown."
+            if self.search:
+                yield f"  {_many(self.search, 'end')} not proved by the certificate: a search closed the last gap."
+            if self.unlimited:
+                yield f"  {_many(self.unlimited, 'end')} that no file limits."
+        elif self.kind == SUPPRESSION:
+            tables = _many(self.tables, "integer table")
+            yield f"{_many(self.cells, 'suppressed count')}, {tables}, all checked:"
+            yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
+        if self.slack:
+            yield f"Every count may be off by {self.slack:,}, since the files disagree on totals."
+        yield from (f"Not checked: {words}" for words in self.unchecked)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

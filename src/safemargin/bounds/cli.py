@@ -1,12 +1,13 @@
-"""Arguments that `bound` and `audit` share."""
+"""Arguments that `bound` and `audit` share, and the files that a certificate speaks about."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from safemargin.bounds.export import cells_csv
+from safemargin.bounds.certificate import SourceFile, source_of
 from safemargin.bounds.exposure import Exposure
-from safemargin.core import Target
-from safemargin.io import axes
+from safemargin.bounds.report import cells_csv
+from safemargin.core import PublishedTable, Target
+from safemargin.io import axes, read_tidy, skip_rules
 from safemargin.ui import write_text
 
 
@@ -27,3 +28,16 @@ class Ask:
 def export_cells(path: Path | None, exposure: Exposure, aim: Target) -> None:
     if path is not None:
         write_text(path, cells_csv(exposure, aim))
+
+
+def sources_of(
+    files: list[Path] | None, role: str, count: str, option: str, by: str | None = None, skip: list[str] | None = None
+) -> list[SourceFile]:
+    """How `files` are read, for a certificate."""
+    reading = {"count": count, "option": option, "by": axes(by), "skip": skip_rules(skip)}
+    return [source_of(file, role, **reading) for file in files or []]
+
+
+def read_source(path: Path, source: SourceFile) -> PublishedTable:
+    """A file that a certificate speaks about, as it says."""
+    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)

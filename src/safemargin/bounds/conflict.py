@@ -6,16 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.profiles import joint_roll
+from safemargin.bounds.build import build_system
+from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import Form, limits, solver_of
-from safemargin.bounds.system import System, system
+from safemargin.bounds.system import System, joint_roll
 from safemargin.core import UNBOUNDED, ContradictionError, IntArray, MismatchError, Onlooker, PublishedTable
 
 FRACTIONS = "the facts contradict each other: tables with fractions of people satisfy all of them, whole people cannot"
-MOST_TO_FILTER = 400
-MOST_TO_NAME = 12
-MOST_TO_REORDER = 60
-"""Up to this many rows are filtered in several orders, for the fewest facts."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ def explained(
     if isinstance(error, MismatchError):
         return error
     try:
-        known = system(tables, onlooker, slack, check=False, conclude=False)
+        known = build_system(tables, onlooker, slack, check=False, conclude=False)
     except ContradictionError:
         return error
     found = conflict(known)
@@ -46,9 +43,11 @@ def explained(
     axes = tuple(dict.fromkeys(axis for table in (*tables, *onlooker.facts) for axis in table.axes))
     roll = joint_roll(onlooker.roll, axes)
     if roll is not None:
-        facts = facts[:MOST_TO_NAME] + _of_roll(known, roll.name, found, max(MOST_TO_NAME - len(facts), 1))
-    more = f" and {len(found.rows) - MOST_TO_NAME} more" if len(found.rows) > MOST_TO_NAME else ""
-    named = "; ".join(facts if roll is not None else facts[:MOST_TO_NAME])
+        facts = facts[: EFFORT.conflict_named] + _of_roll(
+            known, roll.name, found, max(EFFORT.conflict_named - len(facts), 1)
+        )
+    more = f" and {len(found.rows) - EFFORT.conflict_named} more" if len(found.rows) > EFFORT.conflict_named else ""
+    named = "; ".join(facts if roll is not None else facts[: EFFORT.conflict_named])
     unlisted = ", if cells that a table does not list are empty" if _needs_unlisted(known, found) else ""
     return ContradictionError(f"these facts cannot all hold: {named}{more}{unlisted}")
 
@@ -63,10 +62,10 @@ def conflict(known: System) -> Conflict | None:
         return alone
     whole = _all(known)
     suspects = _narrowed(known, whole)
-    if suspects is None or len(suspects.rows) > MOST_TO_FILTER:
+    if suspects is None or len(suspects.rows) > EFFORT.conflict_rows:
         return None
     starts = [suspects.rows[::-1]]  # what is tried last stays: facts that are listed first
-    if len(whole.rows) <= MOST_TO_REORDER:
+    if len(whole.rows) <= EFFORT.conflict_reordered:
         starts += [whole.rows[::-1], whole.rows]
     found = [_filtered(known, replace(whole, rows=rows)) for rows in starts]
     return min(found, key=lambda each: (len(each), each.rows.tolist()))
@@ -100,7 +99,7 @@ def _filtered(known: System, facts: Conflict) -> Conflict:
             narrowed = _narrowed(known, replace(facts, rows=facts.rows[facts.rows != row]))
             facts = facts if narrowed is None else replace(facts, rows=narrowed.rows)
     facts = _narrowed(known, facts) or facts
-    caps = facts.caps.tolist() if len(facts.caps) <= MOST_TO_FILTER else []
+    caps = facts.caps.tolist() if len(facts.caps) <= EFFORT.conflict_rows else []
     for cap in caps:
         if cap in facts.caps:
             facts = _narrowed(known, replace(facts, caps=facts.caps[facts.caps != cap])) or facts

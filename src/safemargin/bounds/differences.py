@@ -1,4 +1,4 @@
-"""What two releases about one population tell by subtraction, if those who stayed kept their answers.
+"""What two releases about one population disclose by subtraction, if those who stayed kept their answers.
 
 The count of a group now, less its count then, is the answers of those who came into it less those of the people who
 went out of it. With `came` and `went` people and a difference per option, the count of every option among those who
@@ -13,10 +13,18 @@ from itertools import product
 
 import numpy as np
 
-from safemargin.bounds.certify import Exposed
-from safemargin.core import CROSS, Group, IntArray, Limits, Past, PublishedTable, label
+from safemargin.bounds.exposure import Exposed
+from safemargin.core import (
+    CROSS,
+    Group,
+    IntArray,
+    Limits,
+    Past,
+    PublishedTable,
+    label,
+)
 
-Parts = Sequence[tuple[Group, IntArray]]
+CountedGroups = Sequence[tuple[Group, IntArray]]
 """Groups that part an axis, with their counts per option."""
 
 
@@ -38,7 +46,7 @@ def totals_of(tables: Iterable[PublishedTable], options: Sequence[str]) -> IntAr
     return None
 
 
-def parts_of(table: PublishedTable, total: IntArray | None, options: Sequence[str]) -> Parts:
+def parts_of(table: PublishedTable, total: IntArray | None, options: Sequence[str]) -> CountedGroups:
     """The groups of a table of one axis; those without an exact count are one, with what is left of the total.
 
     Of a table of several axes these are its cells with an exact count, their categories joined.
@@ -71,7 +79,7 @@ def _counts(table: PublishedTable, rows: IntArray, options: Sequence[str]) -> In
     return found
 
 
-def given_away(
+def disclosed_by_differences(
     tables: Sequence[PublishedTable], past: Past, limits: Limits, slack: int = 0
 ) -> tuple[list[Exposed], int]:
     """Groups of people who came or went whose answers follow by subtraction, and how many groups were looked at."""
@@ -125,7 +133,7 @@ def refuted_by_totals(tables: Sequence[PublishedTable], past: Past, slack: int =
 
 
 def differences(
-    axis: str, parts: Parts, options: Sequence[str], past: Past, limits: Limits, slack: int = 0
+    axis: str, parts: CountedGroups, options: Sequence[str], past: Past, limits: Limits, slack: int = 0
 ) -> tuple[list[Exposed], int]:
     """The same for the groups of one axis (or cells of several, joined), against every earlier release of it.
 
@@ -192,7 +200,7 @@ def unions(first: Sequence[Group], second: Sequence[Group]) -> list[Group]:
     return [each for each in found if each <= known[0] and each <= known[1] and each != known[0] | known[1]]
 
 
-def _sum(parts: Parts, union: Group) -> IntArray:
+def _sum(parts: CountedGroups, union: Group) -> IntArray:
     counts = [counts for group, counts in parts if group <= union]
     found: IntArray = np.sum(counts, axis=0, dtype=np.int64)
     return found

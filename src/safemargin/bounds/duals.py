@@ -14,16 +14,15 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.bounds.certificate import Dual
-from safemargin.bounds.linear import joint_rows
+from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.search import Targets
 from safemargin.bounds.solver import PRIMAL, Form, is_optimal, limits, solver_of
-from safemargin.bounds.system import System
+from safemargin.bounds.system import System, joint_rows
 from safemargin.core import UNBOUNDED, FloatArray, IntArray
 
-DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 12, 24, 60, 120, 420, 840)
-FINEST = 2**20
-MOST_COMMON = 10**6
 CLOSE = 1e-6
+
+
 SAFE = 2**62
 """Sums below this cannot overflow."""
 
@@ -219,9 +218,11 @@ class DualProgram:
         """The multipliers over growing denominators, those that fit well first."""
         used = np.flatnonzero(np.abs(multipliers) > CLOSE)
         values = multipliers[used]
-        fits = [d for d in DENOMINATORS if np.abs(values - np.rint(values * d) / d).max(initial=0.0) < CLOSE]
+        fits = [d for d in EFFORT.denominators if np.abs(values - np.rint(values * d) / d).max(initial=0.0) < CLOSE]
         exact = lcm(*(Fraction(value).limit_denominator(840).denominator for value in np.unique(values.round(9))))
-        for denominator in dict.fromkeys([*fits[:2], min(exact, MOST_COMMON), DENOMINATORS[-1], FINEST]):
+        for denominator in dict.fromkeys(
+            [*fits[:2], min(exact, EFFORT.common_denominator), EFFORT.denominators[-1], EFFORT.finest_denominator]
+        ):
             yield self._dual(used, np.rint(values * denominator).astype(np.int64), denominator)
 
     def _dual(self, used: IntArray, numbers: IntArray, denominator: int) -> Dual:

@@ -10,13 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.bounds.system import System
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
-
-MOST_PER_LINK = 2_000
-FEW = 0.02
-"""The share of pairs below which a search looks at no others than these and their neighbours."""
-
 
 Links = dict[int, dict[int, tuple[IntArray, IntArray]]]
 """Per slice and neighbouring slice, pairs of profiles between them."""
@@ -50,12 +44,23 @@ class Pairs:
 
 
 class Exchanges:
-    """Where votes of one system can be exchanged; depends on public facts only."""
+    """Where votes can be exchanged: profiles in `blocks` of slices, with the range of each count; public facts only."""
 
-    def __init__(self, known: System) -> None:
-        assert known.people is not None
-        self.known, self.people = known, known.people
-        self.tops = finest(known.blocks)
+    def __init__(
+        self,
+        blocks: IntArray,
+        slices: int,
+        people: IntArray,
+        low: IntArray,
+        high: IntArray,
+        pairs_per_link: int,
+        few_pairs: float,
+    ) -> None:
+        self.blocks, self.slices, self.people = blocks, slices, people
+        self.pairs_per_link, self.few_pairs = pairs_per_link, few_pairs
+        self.low, self.high = low.reshape(len(people), -1), high.reshape(len(people), -1)
+        self.free = self.low.shape[1]
+        self.tops = finest(blocks)
         self._pairs: dict[int, Pairs] = {}
         self._links: dict[int, Links] = {}
 
@@ -73,18 +78,18 @@ class Exchanges:
 
     def linked(self, block: int, pairs: Pairs) -> Links:
         """Pairs by the two slices of `block` that they stand in."""
-        mine = self.known.blocks[block]
+        mine = self.blocks[block]
         links: Links = {}
         ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
         for start, end in zip([0, *ends], ends, strict=False):
-            few = slice(start, min(end, start + MOST_PER_LINK))
+            few = slice(start, min(end, start + self.pairs_per_link))
             a, b = pairs.first[few], pairs.second[few]
             links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
             links.setdefault(int(mine[b[0]]), {})[int(mine[a[0]])] = (b, a)
         return links
 
     def _find(self, block: int) -> Pairs:
-        codes = self.known.blocks
+        codes = self.blocks
         if block not in self.tops or (codes[block] == codes[block][:1]).all():
             none = np.zeros(0, dtype=np.int64)  # who differs there differs in a finer block too; or nothing differs
             return Pairs(none, none, none)
@@ -92,14 +97,14 @@ class Exchanges:
 
     def alike(self, block: int, others: IntArray) -> Pairs:
         """Pairs that differ in `block` and agree in every row of `others` (one code per profile)."""
-        codes, others = self.known.blocks, others.T + 1
+        codes, others = self.blocks, others.T + 1
         keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
         mine = codes[block]
         order = self._hubs_first(keys, mine)
         keys = keys[order]
         start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
         first = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
-        whole = np.asarray((self.known.high.reshape(-1, self.known.free) >= self.people[:, None]).all(axis=1))
+        whole = np.asarray((self.high >= self.people[:, None]).all(axis=1))
         differs = np.flatnonzero((mine[first] != mine[order]) & whole[first] & whole[order])
         first, second = first[differs], order[differs]
         slices = row_keys(np.stack([mine[first], mine[second]], axis=1) + 1, [int(mine.max()) + 2] * 2)
@@ -139,12 +144,12 @@ class Exchanges:
         """
         matrix = self.matrix(counts)
         least, most = matrix.copy(), matrix.copy()
-        for block in range(len(self.known.blocks)):
+        for block in range(len(self.blocks)):
             pairs = self.pairs(block)
             asked = wanted[pairs.first] | wanted[pairs.second]
             if not asked.any():
                 continue
-            if asked.mean() < FEW:
+            if asked.mean() < self.few_pairs:
                 touched = np.zeros(int(pairs.key[-1]) + 1, dtype=bool)
                 touched[pairs.key[asked]] = True
                 near = touched[pairs.key]  # votes come back through pairs of the same two slices
@@ -174,26 +179,26 @@ class Exchanges:
         `want` says per profile and column where a higher (positive) or lower count is wanted; exchanges go there first.
         """
         matrix = self.matrix(counts).copy()
-        count = len(self.known.blocks)
+        count = len(self.blocks)
         for block in generator.permutation(count).tolist():
             pairs = self.pairs(block)
             if not len(pairs.key) or count < 2:
                 continue
             other = int(generator.choice([place for place in range(count) if place != block]))
-            halves = generator.random(self.known.slices.shape[0] + 1) - 0.5
-            chance = halves[self.known.blocks[other]][pairs.first]
+            halves = generator.random(self.slices + 1) - 0.5
+            chance = halves[self.blocks[other]][pairs.first]
             options = generator.permutation(matrix.shape[1]).tolist()
             for given, taken in zip(options[::2], options[1::2], strict=False):
                 gain = want[pairs.first, taken] - want[pairs.first, given]
                 gain = gain + want[pairs.second, given] - want[pairs.second, taken] + chance
                 order = pairs.best(np.abs(gain))
                 _trade(matrix, pairs, order, gain[order] > 0, (given, taken))
-        result: IntArray = matrix[:, : self.known.free].ravel()
+        result: IntArray = matrix[:, : self.free].ravel()
         return result
 
     def matrix(self, counts: IntArray) -> IntArray:
         """Counts per profile and option, with what is left of its people in the last column."""
-        chosen = counts.reshape(-1, self.known.free)
+        chosen = counts.reshape(-1, self.free)
         return np.column_stack([chosen, self.people - chosen.sum(axis=1)])
 
 

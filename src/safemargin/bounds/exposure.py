@@ -1,11 +1,51 @@
-"""What an onlooker can infer, cell by cell."""
+"""What bounding and certifying return: intervals per cell, verdicts, possible tables, exposed cells."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from safemargin.bounds.fiber_values import Fiber
 from safemargin.core import VERDICTS, FloatArray, IntArray, Limits, Onlooker, Target, Verdict
+
+QUANTILES = (0.05, 0.5, 0.95)
+"""Shares of the drawn tables that have a count of at most a quantile."""
+
+
+@dataclass(frozen=True)
+class Fiber:
+    """How many tables are possible, in how many dimensions, and what they hold; None for what is not known.
+
+    `tables` is the exact number, `reached` a number that is surely reached. `attained` are the values of every cell and
+    option (in that order) that occur in some table.
+    """
+
+    dimension: int | None
+    tables: int | None
+    reached: int = 0
+    method: str = ""
+    attained: tuple[tuple[int, ...], ...] | None = None
+
+    def gap(self, place: int) -> tuple[int, ...] | None:
+        """The values of a cell and option, if they leave out some between the smallest and the largest."""
+        values = () if self.attained is None else self.attained[place]
+        return values if values and values[-1] - values[0] >= len(values) else None
+
+    @property
+    def gaps(self) -> tuple[int, ...]:
+        """Places of the cells and options whose values have a gap."""
+        return tuple(place for place in range(len(self.attained or ())) if self.gap(place))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Random tables of a fiber: mean of every cell and option, its standard error, and quantiles (columns)."""
+
+    law: str
+    tables: int
+    seed: int
+    mean: FloatArray
+    error: FloatArray
+    quantiles: IntArray
+
 
 METHODS = ("closed form", "propagation", "witness", "linear program", "integer program")
 """How an interval was settled; `Exposure.method` points into this."""
@@ -80,3 +120,49 @@ class Exposure:
     def width(self) -> IntArray:
         """Upper minus lower."""
         return self.upper - self.lower
+
+
+@dataclass(frozen=True)
+class Possible:
+    """A fiber, seen through the cells that were asked about."""
+
+    cells: TargetCells
+    options: tuple[str, ...]
+    people: IntArray | None
+    onlooker: Onlooker
+    fiber: Fiber
+    drawn: Drawn | None = None
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """A cell that the facts give away: its labels, option, people and interval."""
+
+    cell: dict[str, str] = field(hash=False)
+    option: int
+    people: int
+    lower: int
+    upper: int
+    earlier: str = ""
+    """The cycles of the earlier releases without which it would not be given away."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What deciding found.
+
+    `tables` are the integer witnesses. `linear` cells are cleared by a real-valued table only, `undecided` ones by
+    nothing that was tried; `doubtful` names some of those.
+    """
+
+    exposed: tuple[Exposed, ...]
+    checked: dict[str, int] = field(hash=False)
+    linear: int = 0
+    undecided: int = 0
+    doubtful: tuple[Exposed, ...] = ()
+    tables: tuple[IntArray, ...] = field(hash=False, compare=False, default=())
+
+    @property
+    def holds(self) -> bool:
+        """Whether every cell was shown to be safe."""
+        return not self.exposed and self.undecided == 0

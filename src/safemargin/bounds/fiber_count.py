@@ -1,39 +1,67 @@
-"""How many integer tables satisfy all facts: what is open is cut into pieces, each counted the cheapest way."""
+"""How many integer tables satisfy all facts, in how many dimensions, and which values they hold.
 
-from collections.abc import Callable
+What is open is cut into components, each counted the cheapest way.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
-from safemargin.bounds.fiber_form import FiberForm, parts, standard
-from safemargin.bounds.fiber_search import FiberSearch
-from safemargin.bounds.fiber_states import count_by_grid, count_by_states
+import numpy as np
+from scipy import sparse
+
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.exposure import Fiber
+from safemargin.bounds.fiber_equations import Equations, components, rank
+from safemargin.bounds.fiber_listing import TableSearch, count_by_grid, count_by_states
 from safemargin.bounds.fiber_vertices import count_by_vertices
-from safemargin.bounds.system import System
-from safemargin.core import ContradictionError, Progress, TooLargeError, no_progress
+from safemargin.bounds.propagate import propagate, standard_form
+from safemargin.bounds.search import Targets
+from safemargin.bounds.system import System, joint_rows
+from safemargin.core import (
+    UNBOUNDED,
+    BoolArray,
+    ContradictionError,
+    FloatArray,
+    IntArray,
+    Progress,
+    TooLargeError,
+    no_progress,
+)
 
-LITTLE_SEARCH, LONG_SEARCH, SEARCH_PER_TABLE = 20_000_000, 400_000_000, 1_000
-FEW_SUMS, MANY_SUMS = 4_000_000, 60_000_000
-SMALL_GRID, LARGE_GRID = 60_000_000, 1_200_000_000
-FEW_VERTICES, MOST_VERTICES = 2_000, 20_000
-"""Work that is a fraction of a second, and some seconds, of each way to count."""
+PROGRESS_STEPS = 1_000
+"""Parts in which progress within a component is reported."""
 
-MOST_FOR_QUICK = 500
-"""Open counts beyond which even a first look takes longer."""
-
-STEPS = 1_000
-"""Parts in which progress within a piece is told."""
 
 Report = Callable[[float], None]
+
+
 Way = tuple[str, Callable[[], int | None]]
 """A method in words, and what it finds."""
 
+
 CONTRADICTION = "propagation finds a contradiction"
+
+
 UNLIMITED = "nothing that is published limits some count"
+
+
 FIXED = "propagation fixes every count"
+
+
 UNTIED = "no equation ties the counts that are open"
+
+
 TOO_MANY = "too many counts are open"
+
+
 SEARCH = "search over the counts that the equations leave free"
+
+
 VERTICES = "generating function of the vertices"
+
+
 STATES = "partial sums, one count after the other"
 
 
@@ -54,7 +82,7 @@ def count_tables(
     With `quick`, only what takes a fraction of a second is tried. So is, for the other pieces, once one was too large.
     """
     try:
-        pieces = [form for _, form in parts(standard(known))]
+        pieces = [form for _, form in components(standard_form(known))]
     except ContradictionError:
         return Count(0, True, CONTRADICTION)
     except TooLargeError:
@@ -78,38 +106,38 @@ def _portion(progress: Progress, place: int, pieces: int) -> Report:
     """Report a share of one piece as part of all of them."""
 
     def report(done: float) -> None:
-        progress("counting", int(STEPS * (place + min(done, 1.0))), STEPS * pieces)
+        progress("counting", int(PROGRESS_STEPS * (place + min(done, 1.0))), PROGRESS_STEPS * pieces)
 
     return report
 
 
-def _count_piece(form: FiberForm, limit: int, patient: bool, report: Report) -> Count:
+def _count_piece(form: Equations, limit: int, patient: bool, report: Report) -> Count:
     """Number of solutions of one connected piece: every way with little effort, then, if `patient`, with more."""
     if not form.matrix.shape[0]:
         return Count(prod((form.room + 1).tolist()), True, UNTIED)
-    if not patient and form.matrix.shape[1] > MOST_FOR_QUICK:
+    if not patient and form.matrix.shape[1] > EFFORT.quick_counts:
         return Count(None, False, TOO_MANY)
-    count = _by_search(form, limit, LITTLE_SEARCH, report)
+    count = _by_search(form, limit, EFFORT.search_work[0], report)
     if count.exact:
         return count
     quick: list[Way] = [
-        (STATES, lambda: count_by_states(form, FEW_SUMS)),
-        (STATES, lambda: count_by_grid(form, SMALL_GRID)),
-        (VERTICES, lambda: count_by_vertices(form, MOST_VERTICES if patient else FEW_VERTICES)),
+        (STATES, lambda: count_by_states(form, EFFORT.partial_sums[0])),
+        (STATES, lambda: count_by_grid(form, EFFORT.grid_work[0])),
+        (VERTICES, lambda: count_by_vertices(form, EFFORT.vertices[1] if patient else EFFORT.vertices[0])),
     ]
     if (found := _first(quick)) is not None or not patient:
         return found or count
-    count = _by_search(form, limit, LONG_SEARCH, report)
+    count = _by_search(form, limit, EFFORT.search_work[1], report)
     if count.exact:
         return count
     slow: list[Way] = [
-        (STATES, lambda: count_by_states(form, MANY_SUMS)),
-        (STATES, lambda: count_by_grid(form, LARGE_GRID)),
+        (STATES, lambda: count_by_states(form, EFFORT.partial_sums[1])),
+        (STATES, lambda: count_by_grid(form, EFFORT.grid_work[1])),
     ]
     if (found := _first(slow)) is not None:
         return found
-    enough = (count.value or 0) > limit or SEARCH_PER_TABLE * limit <= LONG_SEARCH
-    return count if enough else _by_search(form, limit, SEARCH_PER_TABLE * limit, report)
+    enough = (count.value or 0) > limit or EFFORT.search_work_per_table * limit <= EFFORT.search_work[1]
+    return count if enough else _by_search(form, limit, EFFORT.search_work_per_table * limit, report)
 
 
 def _first(ways: list[Way]) -> Count | None:
@@ -121,11 +149,11 @@ def _first(ways: list[Way]) -> Count | None:
     return None
 
 
-def _by_search(form: FiberForm, limit: int, work: int, report: Report) -> Count:
+def _by_search(form: Equations, limit: int, work: int, report: Report) -> Count:
     """By listing, as far as `limit` and `work` allow."""
     found = 0
     try:
-        search = FiberSearch(form)
+        search = TableSearch(form)
         for bar in search.bars(work):
             found += int(bar.count.sum())
             report(search.work / work)
@@ -134,3 +162,165 @@ def _by_search(form: FiberForm, limit: int, work: int, report: Report) -> Count:
     except TooLargeError as reason:
         return Count(found or None, False, f"{SEARCH}: {reason}")
     return Count(found, True, SEARCH)
+
+
+def dimension(known: System) -> int:
+    """Dimension of the smallest flat that holds all real tables: open counts minus independent equations.
+
+    Ranges and ceilings that every real table meets with equality count as equations. Beyond `MOST_FOR_PROGRAM` open
+    counts only propagation looks for them, and the dimension may be given too large.
+    """
+    low, high = propagate(known)
+    loose = np.flatnonzero(low < high)
+    matrix, lower, upper = joint_rows(known)
+    shift = matrix @ low
+    part = sparse.csr_array(matrix[:, loose])
+    lower, upper = lower - shift, np.where(upper < UNBOUNDED, upper - shift, UNBOUNDED)
+    keep = np.flatnonzero(np.diff(part.indptr) > 0)
+    part, lower, upper = part[keep], lower[keep], upper[keep]
+    stuck, tight = np.zeros(len(loose), dtype=bool), lower == upper
+    if 0 < len(loose) <= EFFORT.dimension_counts:
+        room = (high - low)[loose]
+        stuck, tight = _always_tight(part, lower, upper, np.where(high[loose] < UNBOUNDED, room, UNBOUNDED))
+    return int((~stuck).sum()) - rank(sparse.csr_array(part[tight][:, ~stuck]), EFFORT.exact_rank_work)
+
+
+def _always_tight(
+    matrix: sparse.csr_array, lower: IntArray, upper: IntArray, room: IntArray
+) -> tuple[BoolArray, BoolArray]:
+    """Unknowns that stand at one end in every real solution, and rows that do.
+
+    One program: a solution scaled up as far as needed, so that every inequality that can be strict is so by one.
+    """
+    equal = lower == upper
+    ranged, capped = np.flatnonzero(~equal), np.flatnonzero(room < UNBOUNDED)
+    roofed = ranged[upper[ranged] < UNBOUNDED]
+    one = sparse.eye_array(len(room), format="csr")
+    sides = sparse.vstack([-one, one[capped], -matrix[ranged], matrix[roofed]])
+    limit = np.r_[np.zeros(len(room)), room[capped], -lower[ranged], upper[roofed]].astype(np.float64)
+    shut = _never_strict(sparse.csr_array(sides), limit, matrix[equal], lower[equal].astype(np.float64))
+    ends = np.cumsum([len(room), len(capped), len(ranged)])
+    stuck = shut[: ends[0]].copy()
+    stuck[capped] |= shut[ends[0] : ends[1]]
+    tight = equal.copy()
+    tight[ranged] |= shut[ends[1] : ends[2]]
+    tight[roofed] |= shut[ends[2] :]
+    return stuck, tight
+
+
+def _never_strict(
+    sides: sparse.csr_array, limit: FloatArray, equations: sparse.csr_array, total: FloatArray
+) -> BoolArray:
+    """Which of the inequalities `sides @ z <= limit` hold with equality wherever all of them and the equations hold."""
+    count, unknowns = sides.shape
+    none = sparse.csr_array((len(total), count))
+    above: Any = sparse.hstack([sides, sparse.csr_array(-limit[:, None]), sparse.eye_array(count)], format="csr")
+    exact: Any = sparse.hstack([equations, sparse.csr_array(-total[:, None]), none], format="csr")
+    from scipy.optimize import linprog  # takes as long to import as all the rest
+
+    found = linprog(
+        np.r_[np.zeros(unknowns + 1), -np.ones(count)],
+        A_ub=above,
+        b_ub=np.zeros(count),
+        A_eq=exact,
+        b_eq=np.zeros(len(total)),
+        bounds=[*[(0.0, None)] * unknowns, (1.0, None), *[(0.0, 1.0)] * count],
+    )
+    if found.status == 2:
+        raise ContradictionError("the facts contradict each other: no table satisfies all of them")
+    return np.zeros(count, dtype=bool) if found.x is None else np.asarray(found.x[unknowns + 1 :] < 0.5)
+
+
+def tables(known: System, limit: int = 2_000_000) -> Iterator[IntArray]:
+    """Every integer table, as values of all variables; raises `TooLargeError` if there are more than `limit`."""
+    for chunk in _chunks(known, limit):
+        yield from chunk
+
+
+def attained(
+    known: System, targets: sparse.csr_array | IntArray | None = None, limit: int = 200_000
+) -> tuple[tuple[int, ...], ...] | None:
+    """All values that each target takes in integer tables, in order; None if there are more than `limit` tables.
+
+    Targets are rows of coefficients of the variables; without any, every variable is one.
+    """
+    matrix = sparse.eye_array(known.size, dtype=np.int64, format="csr") if targets is None else targets
+    seen: list[set[int]] = [set() for _ in range(matrix.shape[0])]
+    try:
+        for chunk in _chunks(known, limit):
+            for target, values in enumerate(matrix @ chunk.T):
+                seen[target].update(np.unique(values).tolist())
+    except TooLargeError:
+        return None
+    return tuple(tuple(sorted(values)) for values in seen)
+
+
+def _chunks(known: System, limit: int) -> Iterator[IntArray]:
+    """All tables, many rows at a time."""
+    try:
+        form = standard_form(known)
+    except ContradictionError:
+        return
+    pieces = sorted(components(form), key=lambda piece: len(piece[0]))
+    fixed: list[tuple[IntArray, IntArray]] = []
+    total = 1
+    for mine, piece in pieces[:-1]:
+        found = [*_solutions(piece, limit)]
+        if not found:
+            return
+        fixed.append((mine, np.concatenate(found)))
+        total *= len(fixed[-1][1])
+    listed = 0
+    for last in _solutions(pieces[-1][1], limit) if pieces else [np.zeros((1, 0), dtype=np.int64)]:
+        listed += len(last) * total
+        if listed > limit:
+            raise TooLargeError(f"more than {limit:,} tables are possible")
+        yield from _products(form, [*fixed, (pieces[-1][0], last)] if pieces else [])
+
+
+def _products(form: Equations, pieces: Sequence[tuple[IntArray, IntArray]]) -> Iterator[IntArray]:
+    """Every combination of solutions of the pieces."""
+    sizes = [len(values) for _, values in pieces]
+    total = int(np.prod(sizes, dtype=object)) if sizes else 1
+    for start in range(0, total, EFFORT.rows_at_once):
+        place = np.arange(start, min(start + EFFORT.rows_at_once, total))
+        whole = np.zeros((len(place), len(form.room)), dtype=np.int64)
+        for (mine, values), size in zip(pieces, sizes, strict=True):
+            whole[:, mine] = values[place % size]
+            place = place // size
+        yield form.tables(whole)
+
+
+def _solutions(piece: Equations, limit: int) -> Iterator[IntArray]:
+    """Solutions of one connected piece, many rows at a time."""
+    search, found = TableSearch(piece), 0
+    for bar in search.bars(max(EFFORT.search_work[1], EFFORT.search_work_per_table * limit)):
+        found += int(bar.count.sum())
+        if found > limit:
+            raise TooLargeError(f"more than {limit:,} tables are possible")
+        yield search.complete(bar.expand())
+
+
+def glance(known: System, targets: Targets) -> Fiber:
+    """What a fraction of a second tells about a fiber: nothing if it is large."""
+    if known.size > EFFORT.quick_counts:
+        return Fiber(None, None)
+    count = count_tables(known, quick=True)
+    values = None
+    if count.exact and count.value is not None and count.value * len(targets.sign) <= EFFORT.glance_counts:
+        values = _values(known, targets, count.value)
+    return _fiber(dimension(known), count, values)
+
+
+def _fiber(flat: int, count: Count, values: tuple[tuple[int, ...], ...] | None) -> Fiber:
+    number = count.value if count.exact else None
+    return Fiber(flat, number, count.value or 0, count.method, values)
+
+
+def _values(known: System, targets: Targets, most: int) -> tuple[tuple[int, ...], ...] | None:
+    """The values that each target takes."""
+    found = attained(known, targets.matrix, limit=most)
+    if found is None:
+        return None
+    turns = zip(found, targets.offset.tolist(), targets.sign.tolist(), strict=True)
+    return tuple(tuple(sorted(offset + sign * value for value in values)) for values, offset, sign in turns)

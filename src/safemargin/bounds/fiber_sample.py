@@ -14,17 +14,14 @@ from math import gcd
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.fiber_form import Echelon, FiberForm, eliminate, standard
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.fiber_equations import Echelon, Equations, eliminate
+from safemargin.bounds.propagate import standard_form
 from safemargin.bounds.system import System
 from safemargin.core import UNBOUNDED, Generator, InputError, IntArray
 
 LAWS = ("uniform", "hypergeometric")
-MOST_FOR_ALL_PAIRS = 400
-MOST_ENTRIES = 300_000
-MOST_ELIMINATIONS, ELIMINATION_WORK = 200, 30_000_000
-MOST_CIRCUITS = 5_000
-LONGEST_PAUSE = 2_000
-MOVES_PER_COUNT = 20
+
 
 Move = list[tuple[int, int]]
 """Places and steps."""
@@ -57,10 +54,10 @@ def chain(
         raise InputError(f"law {law!r} is unknown; the laws are {', '.join(LAWS)}")
     if start.shape != known.low.shape or not known.admits(start):
         raise InputError("the table to start from does not satisfy the facts")
-    form = standard(known)
+    form = standard_form(known)
     walk = _Chain(known, form, start, law == "hypergeometric")
     kinds = _kinds(form, generator)
-    pause = min(2 * len(form.loose), LONGEST_PAUSE) if between is None else between
+    pause = min(2 * len(form.loose), EFFORT.longest_pause) if between is None else between
     while True:
         for _ in range(max(pause, 1) if kinds else 0):
             draw = kinds[int(generator.integers(len(kinds)))]
@@ -72,11 +69,11 @@ def chain(
 
 def reach(known: System, start: IntArray, generator: Generator) -> int:
     """A number of tables that there are at least: moves from `start` that share no count can be combined freely."""
-    form = standard(known)
+    form = standard_form(known)
     walk, kinds = _Chain(known, form, start, False), _kinds(form, generator)
     lines = []
     for draw in kinds:
-        for _ in range(MOVES_PER_COUNT * len(form.loose)):
+        for _ in range(EFFORT.moves_per_count * len(form.loose)):
             change = walk.along_all(draw(generator))
             least, most = walk.ends(change)
             lines.append((most - least + 1, [at for at, _ in change]))
@@ -91,7 +88,7 @@ def reach(known: System, start: IntArray, generator: Generator) -> int:
 class _Chain:
     """The open counts, what the ranges leave over and, last, who is left of each profile."""
 
-    def __init__(self, known: System, form: FiberForm, start: IntArray, weighted: bool) -> None:
+    def __init__(self, known: System, form: Equations, start: IntArray, weighted: bool) -> None:
         count = len(form.loose)
         follows = [sparse.eye_array(count, dtype=np.int64), -(form.matrix[:, count:].T @ form.matrix[:, :count])]
         values, room = [form.values(start)], [form.room]
@@ -161,7 +158,7 @@ def gathered(steps: Iterable[tuple[int, int]]) -> Move:
 Draw = Callable[[Generator], Move]
 
 
-def _kinds(form: FiberForm, generator: Generator) -> list[Draw]:
+def _kinds(form: Equations, generator: Generator) -> list[Draw]:
     """Ways to draw a move that keeps every equation: exchanges, circuits, and sums of a basis."""
     count = len(form.loose)
     ranged = np.zeros(form.matrix.shape[0], dtype=bool)
@@ -171,7 +168,7 @@ def _kinds(form: FiberForm, generator: Generator) -> list[Draw]:
     pairs = _pairs(equations, generator)
     if len(pairs.first):
         kinds.append(pairs.draw)
-    if equations.shape[0] * count > MOST_ENTRIES:
+    if equations.shape[0] * count > EFFORT.kernel_entries:
         return kinds
     solved = _solve(equations.toarray(), generator)
     if len(solved.free):
@@ -194,13 +191,13 @@ def _circuits(solved: Echelon, generator: Generator) -> list[Move]:
     independent = np.zeros((rows, count), dtype=np.int64)
     independent[np.arange(rows), solved.pivots] = solved.scale
     independent[:, solved.free] = solved.matrix
-    turns = min(max(ELIMINATION_WORK // (rows * rows * count + 1), 4), MOST_ELIMINATIONS)
+    turns = min(max(EFFORT.elimination_work // (rows * rows * count + 1), 4), EFFORT.eliminations)
     found: dict[tuple[tuple[int, int], ...], Move] = {}
     for _ in range(turns):
         for column in range(len(solved.free)):
             move = _circuit(solved, column)
             found.setdefault(tuple(sorted(move if min(move)[1] > 0 else [(at, -step) for at, step in move])), move)
-        if len(found) > MOST_CIRCUITS:
+        if len(found) > EFFORT.circuits:
             break
         solved = _solve(independent, generator)
     return list(found.values())
@@ -239,7 +236,7 @@ def _pairs(equations: sparse.csr_array, generator: Generator) -> _Pairs:
     """Pairs whose difference another pair has too: found by random marks, then compared."""
     mark = generator.integers(-(2**62), 2**62, size=equations.shape[0])
     column = equations.T @ mark
-    if len(column) <= MOST_FOR_ALL_PAIRS:
+    if len(column) <= EFFORT.all_pairs:
         first, second = np.triu_indices(len(column), 1)
     else:
         first, second = _neighbours(sparse.csc_array(equations), column, mark)

@@ -14,15 +14,20 @@ from math import comb, factorial, prod
 
 import numpy as np
 
-from safemargin.bounds.fiber_form import Echelon, FiberForm, eliminate, from_residues
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.fiber_equations import Echelon, Equations, eliminate, from_residues
 from safemargin.core import BoolArray, FloatArray, IntArray
 
-MOST_DIMENSIONS = 25
 MOST = 2**62
+
+
 FINEST, COARSEST = 40, 26
 """One is kept as two to the power of so many units, depending on the size of the counts."""
 
+
 MULTIPLIER, INCREMENT = 6_364_136_223_846_793_005, 1_442_695_040_888_963_407
+
+
 LOWER, UPPER, BASIC = 0, 1, 2
 
 
@@ -60,7 +65,7 @@ def scattered(count: int, bits: int, salt: int) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-def count_by_vertices(form: FiberForm, most: int) -> int | None:
+def count_by_vertices(form: Equations, most: int) -> int | None:
     """The number of solutions; None where the method does not apply or meets more than `most` vertices."""
     try:
         return _count(form, most)
@@ -68,11 +73,11 @@ def count_by_vertices(form: FiberForm, most: int) -> int | None:
         return None
 
 
-def _count(form: FiberForm, most: int) -> int:
+def _count(form: Equations, most: int) -> int:
     matrix = form.matrix.toarray()
     largest = max(form.room.max(initial=0), np.abs(form.total).max(initial=0))
     bits = min(FINEST, 60 - int(largest).bit_length())
-    if matrix.shape[1] - min(matrix.shape) > MOST_DIMENSIONS or bits < COARSEST:
+    if matrix.shape[1] - min(matrix.shape) > EFFORT.vertex_dimensions or bits < COARSEST:
         raise _Unfit
     for salt in range(1, 4):
         box = _box(form, matrix, bits, salt)
@@ -85,7 +90,7 @@ def _count(form: FiberForm, most: int) -> int:
     raise _Unfit
 
 
-def _box(form: FiberForm, matrix: IntArray, bits: int, salt: int) -> Box:
+def _box(form: Equations, matrix: IntArray, bits: int, salt: int) -> Box:
     count, unit = len(form.room), 2**bits
     push = unit // 8 + scattered(2 * count, bits - 1, salt)
     positive = (matrix >= 0).all(axis=1)
@@ -94,7 +99,7 @@ def _box(form: FiberForm, matrix: IntArray, bits: int, salt: int) -> Box:
     return Box(-push[:count], high, form.room, unit)
 
 
-def _corner(form: FiberForm, box: Box, salt: int) -> FloatArray | None:
+def _corner(form: Equations, box: Box, salt: int) -> FloatArray | None:
     """Some vertex, as a solver sees it; None if there is no real solution."""
     ends = box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit)
     bounds = list(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
@@ -109,7 +114,7 @@ def _corner(form: FiberForm, box: Box, salt: int) -> FloatArray | None:
     return np.asarray(found.x)
 
 
-def _vertex(form: FiberForm, matrix: IntArray, box: Box, values: FloatArray) -> Vertex | None:
+def _vertex(form: Equations, matrix: IntArray, box: Box, values: FloatArray) -> Vertex | None:
     """The vertex in whole numbers, checked; None if it cannot be told from the solver's values."""
     below, above = values - box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit - values)
     near = np.minimum(below, above)

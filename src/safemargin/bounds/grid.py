@@ -1,18 +1,17 @@
-"""Plain margins of a table: what the methods for tables of any order need to know about a system.
+"""Plain margins of a table, and the intervals that follow from them without a program.
 
 A system is plain if every fact is an exact count of single categories, complete over its axes, and nobody's options
 share people. Then the published sets of axes (their *faces*) say which changes no margin notices.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
-from safemargin.bounds.system import System
-from safemargin.core import IntArray, row_keys
+from safemargin.core import UNBOUNDED, IntArray
 
 Face = frozenset[int]
 """A set of axes, by number."""
@@ -22,7 +21,7 @@ Face = frozenset[int]
 class Grid:
     """The maximal published faces of a plain system, and for one option the block of slices that states each."""
 
-    known: System
+    codes: IntArray
     shape: tuple[int, ...]
     faces: tuple[Face, ...]
     values: Mapping[Face, IntArray]
@@ -30,7 +29,7 @@ class Grid:
     @cached_property
     def is_full(self) -> bool:
         """Whether every combination of categories is a profile."""
-        return len(self.known.codes) == int(np.prod(self.shape, dtype=np.int64))
+        return len(self.codes) == int(np.prod(self.shape, dtype=np.int64))
 
     def margin(self, face: Face) -> IntArray:
         """Counts of a face (or any part of one) per profile: the margin that each profile lies in."""
@@ -39,40 +38,15 @@ class Grid:
         table = self._table(whole)
         summed = table.sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in face))
         if not kept:
-            return np.full(len(self.known.codes), int(table.sum()), dtype=np.int64)
-        return np.asarray(summed[tuple(self.known.codes[:, axis] for axis in kept)], dtype=np.int64)
+            return np.full(len(self.codes), int(table.sum()), dtype=np.int64)
+        return np.asarray(summed[tuple(self.codes[:, axis] for axis in kept)], dtype=np.int64)
 
     def _table(self, face: Face) -> IntArray:
         axes = sorted(face)
         table = np.zeros([self.shape[axis] for axis in axes] or [1], dtype=np.int64)
-        place = tuple(self.known.codes[:, axis] for axis in axes) or (np.zeros(len(self.known.codes), dtype=np.int64),)
+        place = tuple(self.codes[:, axis] for axis in axes) or (np.zeros(len(self.codes), dtype=np.int64),)
         table[place] = self.values[face]
         return table
-
-
-def grids(known: System) -> tuple[Grid, ...]:
-    """One grid per option of a plain system; none if it is not plain."""
-    if known.people is not None and known.free > 1:
-        return ()
-    if (known.lower != known.upper).any() or not ((known.weights.sum(axis=1) == 1).all()):
-        return ()
-    shape = tuple(len(names) for names in known.categories)
-    found = []
-    for option in range(known.free):
-        values: dict[Face, IntArray] = {}
-        for block in known.blocks:
-            stated = _stated(known, block, option)
-            face = _face(known, block)
-            if stated is None or face is None:
-                return ()
-            if not (block >= 0).all():
-                return ()
-            values.setdefault(face, stated)
-        tops = tuple(f for f in values if not any(f < other for other in values))
-        if not tops:
-            return ()
-        found.append(Grid(known, shape, tops, {face: values[face] for face in tops}))
-    return tuple(found)
 
 
 def missing_faces(faces: Sequence[Face], count: int) -> tuple[Face, ...]:
@@ -86,22 +60,109 @@ def missing_faces(faces: Sequence[Face], count: int) -> tuple[Face, ...]:
     return tuple(found)
 
 
-def _face(known: System, block: IntArray) -> Face | None:
-    rows = np.flatnonzero(known.slice_of == block.max(initial=-1))
-    if not len(rows):
-        return None
-    table, _ = known.sources[int(rows[0])]
-    face = frozenset(known.axes.index(axis) for axis in table.axes)
-    columns = sorted(face)
-    keys = row_keys(known.codes[:, columns], [len(known.categories[c]) for c in columns])
-    alone = len(np.unique(keys)) == len(np.unique(block))
-    return face if alone else None
+@dataclass(frozen=True)
+class Junction:
+    """A set of faces that can be put together one after the other, each meeting the earlier ones in one of them."""
+
+    faces: tuple[Face, ...]
+    separators: tuple[Face, ...]
 
 
-def _stated(known: System, block: IntArray, option: int) -> IntArray | None:
-    """The published count of the slice that each profile lies in."""
-    value = np.full(known.slices.shape[0], -1, dtype=np.int64)
-    mine = known.weights[:, option] > 0
-    value[known.slice_of[mine]] = known.lower[mine]
-    stated = value[block]
-    return None if (stated < 0).any() else stated
+def junction(faces: Sequence[Face]) -> Junction | None:
+    """The order in which decomposable faces fit together, or none if they are not decomposable.
+
+    Graham's reduction: a face whose shared axes all lie in one other face is an ear; take ears off until one is left.
+
+    >>> junction([frozenset({0, 1}), frozenset({1, 2}), frozenset({2, 0})]) is None
+    True
+    """
+    left = [face for face in faces if not any(face < other for other in faces)]
+    taken: list[Face] = []
+    separators: list[Face] = []
+    while len(left) > 1:
+        for face in left:
+            others = [other for other in left if other is not face]
+            shared = face & frozenset().union(*others)
+            if any(shared <= other for other in others):
+                taken.append(face)
+                separators.append(shared)
+                left = others
+                break
+        else:
+            return None
+    return Junction((*left, *taken[::-1]), tuple(separators[::-1]))
+
+
+def by_option(
+    grids: Sequence[Grid],
+    narrow: Callable[[Grid, IntArray, IntArray], tuple[IntArray, IntArray]],
+    low: IntArray,
+    high: IntArray,
+) -> tuple[IntArray, IntArray]:
+    """Intervals of all variables, narrowed one option (and its grid) at a time."""
+    low, high = low.copy(), high.copy()
+    for option, grid in enumerate(grids):
+        mine = slice(option, None, len(grids))
+        low[mine], high[mine] = narrow(grid, low[mine], high[mine])
+    return low, high
+
+
+def decomposable(grid: Grid) -> tuple[IntArray, IntArray]:
+    """Lower and upper counts of every profile (Dobra and Fienberg): cliques less separators, and the least clique."""
+    order = junction(grid.faces)
+    assert order is not None
+    cliques = [grid.margin(face) for face in order.faces]
+    lower = sum(cliques) - sum((grid.margin(face) for face in order.separators), np.zeros_like(cliques[0]))
+    return np.maximum(lower, 0), np.minimum.reduce(cliques)
+
+
+def shuttle(grid: Grid, low: IntArray, high: IntArray, most_counts: int, rounds: int) -> tuple[IntArray, IntArray]:
+    """Tighten intervals of one option (one per profile); valid for every table with these margins."""
+    count = len(grid.shape)
+    patterns = 2**count
+    if count < 2 or len(low) * patterns > most_counts:
+        return low, high
+    lower = np.zeros((len(low), patterns), dtype=np.int64)
+    upper = np.full((len(low), patterns), UNBOUNDED, dtype=np.int64)
+    lower[:, 0], upper[:, 0] = low, high
+    rows = [row for face in grid.faces for row in _rows(grid, face, count)]
+    for _ in range(rounds):
+        changed = False
+        for members, value in rows:
+            spare = value - lower[:, members].sum(axis=1)
+            surplus = np.minimum(upper[:, members], UNBOUNDED).sum(axis=1) - value
+            top = np.minimum(upper[:, members], lower[:, members] + spare[:, None])
+            bottom = np.maximum(lower[:, members], upper[:, members] - surplus[:, None])
+            changed |= bool((top < upper[:, members]).any() or (bottom > lower[:, members]).any())
+            upper[:, members], lower[:, members] = top, bottom
+        if not changed:
+            break
+    return lower[:, 0], upper[:, 0]
+
+
+def _rows(grid: Grid, face: Face, count: int) -> list[tuple[list[int], IntArray]]:
+    """Rows of the collapsed tables for one face: which patterns of "rest" add up to which margin.
+
+    Bit `a` of a pattern says that axis `a` is at the rest. The margin with some axes at the rest follows from those
+    with the cell's own categories by inclusion and exclusion.
+    """
+    axes = sorted(face)
+    own = {
+        frozenset(part): grid.margin(frozenset(part)) for k in range(len(axes) + 1) for part in combinations(axes, k)
+    }
+    outside = [axis for axis in range(count) if axis not in face]
+    rows = []
+    for size in range(len(axes) + 1):
+        for rest in combinations(axes, size):
+            value = np.zeros(len(grid.codes), dtype=np.int64)
+            for k in range(size + 1):
+                for part in combinations(rest, k):
+                    value += (-1) ** k * own[(face - frozenset(rest)) | frozenset(part)]
+            base = sum(1 << axis for axis in rest)
+            members = [
+                base + sum(1 << axis for axis in free)
+                for k in range(len(outside) + 1)
+                for free in combinations(outside, k)
+            ]
+            rows.append((members, value))
+    return rows

@@ -1,162 +1,48 @@
 """The cells that a certificate looks at: joint ones, and those of every smaller set of axes."""
 
-from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
-from safemargin.bounds.reach import Parts, Reach
-from safemargin.bounds.rounding import Rounder
-from safemargin.bounds.system import System
-from safemargin.core import BoolArray, FloatArray, IntArray, Limits, distinct, grouped, label, row_keys
-
-MOST_CELLS_TO_SUM = 400_000
-
-
-class Level:
-    """Cells of one set of axes: what public facts force from outside, what integer tables showed from inside."""
-
-    def __init__(self, known: System, names: tuple[str, ...], codes: IntArray, limits: Limits) -> None:
-        assert known.people is not None
-        self.known, self.names = known, names
-        sizes = [int(column.max(initial=0)) + 2 for column in codes.T]
-        self.first, self.cell_of = grouped(row_keys(codes + 1, sizes))
-        self.codes = codes[self.first]
-        self.people = self.add(known.people[:, None])[:, 0]
-        self.limits = limits
-        self.least, self.most = limits.least(self.people), limits.most(self.people)
-        self.tolerance = limits.tolerance(self.people)[:, None]
-        shape = (len(self.first), len(known.options))
-        self.outer_lower = np.zeros(shape, dtype=np.int64)
-        self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
-        self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
-        self.excused = np.zeros(shape, dtype=bool)
-        self._needs: tuple[BoolArray, BoolArray] | None = None
-        self._contained: BoolArray | None = None
-        self._open = 0
-        self._pieces: Parts | None = None
-
-    def add(self, values: IntArray) -> IntArray:
-        """Sums of per-profile columns by cell, exactly."""
-        columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
-        return np.stack(columns, axis=1).astype(np.int64)
-
-    def pieces(self, reach: Reach) -> Parts:
-        """Its cells in pieces."""
-        if self._pieces is None:
-            self._pieces = reach.parts(self.cell_of, len(self.first))
-        return self._pieces
-
-    def excuse(self, members: BoolArray, options: BoolArray) -> None:
-        """Leave out the cell of exactly these profiles, if there is one: what it holds is public anyway."""
-        cell = int(self.cell_of[members.argmax()])
-        if ((self.cell_of == cell) == members).all():
-            self.excused[cell] |= options
-            self._needs = None
-
-    def show(self, lower: IntArray, upper: IntArray) -> None:
-        """Counts per cell and option that integer tables attain."""
-        self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
-        self._needs = None
-
-    def force(self, lower: IntArray, upper: IntArray) -> None:
-        """Counts per cell and option that no table leaves."""
-        self.outer_lower = np.maximum(self.outer_lower, lower)
-        self.outer_upper = np.minimum(self.outer_upper, upper)
-        self._needs = self._contained = None
-
-    def exposed(self) -> BoolArray:
-        """Cells and options that are given away whatever the sharp interval within the outer one is.
-
-        A narrow interval of a large cell is contained, not disclosed, if it lies within the limits; so a table has to
-        show that it does not.
-        """
-        disclosed = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
-        beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
-        strays = (self.lower < self.least) | (self.upper > self.most)
-        found: BoolArray = ~self.excused & disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
-        return found
-
-    def cleared_by(self, tables: Sequence[FloatArray]) -> int:
-        """How many open cells these real-valued tables (per profile and option) show to be wide and not forced out."""
-        up, down = self.needs()
-        cells = np.flatnonzero((up | down).any(axis=1))
-        sums = np.stack(
-            [
-                np.stack([np.bincount(self.cell_of, c, minlength=len(self.first))[cells] for c in table.T], axis=1)
-                for table in tables
-            ]
-        )
-        lower, upper = sums.min(axis=0), sums.max(axis=0)
-        people = self.people[cells][:, None].astype(np.float64)
-        floors = people * np.array([float(share) for share in self.limits.floors])
-        ceilings = people * np.array([float(share) for share in self.limits.ceilings])
-        wide = upper - lower > self.tolerance[cells] + 0.01
-        clear = wide & (upper > floors) & (lower < ceilings) | ~(up | down)[cells]
-        return int(clear.all(axis=1).sum())
-
-    def needs(self) -> tuple[BoolArray, BoolArray]:
-        """Cells and options that still need a higher, or a lower, count to be shown possible."""
-        if self._needs is None:
-            up, down = self._needs = self._find_needs()
-            self._open = int((up | down).any(axis=1).sum())
-        return self._needs
-
-    @property
-    def open_cells(self) -> int:
-        """How many cells have such a need."""
-        self.needs()
-        return self._open
-
-    def _find_needs(self) -> tuple[BoolArray, BoolArray]:
-        if self._contained is None:
-            self._contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
-        narrow = self.upper - self.lower <= self.tolerance
-        higher, lower = self.upper < self.outer_upper, self.lower > self.outer_lower
-        up = (self.upper < self.least) | (narrow & (higher | ~lower))
-        down = (self.lower > self.most) | (narrow & (lower | ~higher))
-        settled = self._contained | self.excused
-        return up & ~settled, down & ~settled
-
-    def labels(self, cell: int) -> dict[str, str]:
-        """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
-        members = self.known.codes[self.cell_of == cell]
-        found = {}
-        for name in self.names:
-            at = self.known.axes.index(name)
-            categories = self.known.categories[at]
-            found[name] = label(frozenset(categories[c] for c in np.unique(members[:, at])), categories)
-        return found
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.search import Level, needs, open_cells, show
+from safemargin.bounds.solver import Program
+from safemargin.bounds.system import SliceRanges, System, integer_table
+from safemargin.core import FloatArray, IntArray, Limits, distinct, label
 
 
-def levels(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
+def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
     """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices."""
     count = len(known.axes)
     plain = _plain_axes(known)  # pairs of these come with the slices below
-    found = [Level(known, known.axes, known.codes, limits)]
+    found = [_level(known, known.axes, known.codes, limits)]
     summed = 0
     for order in range(2, count):
         chosen = list(combinations(range(count), order))
-        if order > 2 and summed + len(chosen) * len(known.codes) > MOST_CELLS_TO_SUM:
+        if order > 2 and summed + len(chosen) * len(known.codes) > EFFORT.summed_cells:
             break
         for columns in chosen:
             names = tuple(known.axes[c] for c in columns)
-            if order > 2 or not rounder.possible or not plain.issuperset(names):
-                found.append(Level(known, names, known.codes[:, list(columns)], limits))
+            if order > 2 or not ranges.stated or not plain.issuperset(names):
+                found.append(_level(known, names, known.codes[:, list(columns)], limits))
         summed += len(chosen) * len(known.codes)
     if count > 1:
-        found += [_categories(known, rounder, limits, axis) for axis in known.axes if axis not in plain]
-    found += _single_slices(known, rounder, limits) + _slice_pairs(known, rounder, limits)
+        found += [_categories(known, ranges, limits, axis) for axis in known.axes if axis not in plain]
+    found += _single_slices(known, ranges, limits) + _slice_pairs(known, ranges, limits)
     crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
-    if rounder.possible and (crossed or not (known.blocks >= 0).all(axis=1).any()):
+    if ranges.stated and (crossed or not (known.blocks >= 0).all(axis=1).any()):
         for level in found[1:]:
-            _enclose(level, rounder)
+            _enclose(known, level, ranges)
     return found
 
 
-def _enclose(level: Level, rounder: Rounder) -> None:
+def _level(known: System, names: tuple[str, ...], codes: IntArray, limits: Limits) -> Level:
+    assert known.people is not None
+    return Level(names, codes, known.people, len(known.options), limits)
+
+
+def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
     """What single slices leave of a cell, where no table is about everybody: slices inside it, and slices around it."""
-    known = level.known
     assert known.people is not None
     count, size, cells = len(known.options), known.slices @ known.people, len(level.first)
     for block in known.blocks:
@@ -169,49 +55,49 @@ def _enclose(level: Level, rounder: Rounder) -> None:
         whole = slices[least_cell[slices] == most_cell[slices]]  # slices that lie in one cell
         lower = np.zeros((cells, count), dtype=np.int64)
         upper = np.broadcast_to(level.people[:, None], lower.shape).copy()
-        np.add.at(lower, least_cell[whole], rounder.least[whole][:, :count])
-        np.add.at(upper, least_cell[whole], rounder.most[whole][:, :count] - size[whole][:, None])
+        np.add.at(lower, least_cell[whole], ranges.least[whole][:, :count])
+        np.add.at(upper, least_cell[whole], ranges.most[whole][:, :count] - size[whole][:, None])
         around = block[level.first]
         apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=cells)
         within = ((apart == 0) & (around >= 0))[:, None]  # cells that lie in one slice
         others = (size[around] - level.people)[:, None]
         level.force(
-            np.maximum(lower, np.where(within, rounder.least[around][:, :count] - others, 0)),
-            np.minimum(upper, np.where(within, rounder.most[around][:, :count], upper)),
+            np.maximum(lower, np.where(within, ranges.least[around][:, :count] - others, 0)),
+            np.minimum(upper, np.where(within, ranges.most[around][:, :count], upper)),
         )
 
 
-def _categories(known: System, rounder: Rounder, limits: Limits, axis: str) -> Level:
+def _categories(known: System, ranges: SliceRanges, limits: Limits, axis: str) -> Level:
     """The categories of an axis that is merged somewhere, with what the slices they lie in leave of them."""
     assert known.people is not None
-    level = Level(known, (axis,), known.codes[:, [known.axes.index(axis)]], limits)
+    level = _level(known, (axis,), known.codes[:, [known.axes.index(axis)]], limits)
     count, size = len(known.options), known.slices @ known.people
-    for block in known.blocks if rounder.possible else []:
+    for block in known.blocks if ranges.stated else []:
         inside = block[level.first]
         apart = np.bincount(level.cell_of, block != inside[level.cell_of], minlength=len(inside))
         within = ((apart == 0) & (inside >= 0))[:, None]
         others = (size[inside] - level.people)[:, None]
         level.force(
-            np.where(within, rounder.least[inside][:, :count] - others, 0),
-            np.where(within, rounder.most[inside][:, :count], level.people[:, None]),
+            np.where(within, ranges.least[inside][:, :count] - others, 0),
+            np.where(within, ranges.most[inside][:, :count], level.people[:, None]),
         )
     return level
 
 
-def _single_slices(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
+def _single_slices(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
     """The published slices themselves, with the range that was published; everybody, where nothing else is."""
     found = []
     count = len(known.options)
     axes_of = [known.axes_of(block) for block in range(len(known.blocks))]
-    for block, axes in zip(known.blocks, axes_of, strict=True) if rounder.possible else []:
+    for block, axes in zip(known.blocks, axes_of, strict=True) if ranges.stated else []:
         if not axes and (any(axes_of) or len(distinct(block)) > 1):
             continue
-        level = Level(known, axes, block[:, None], limits)
+        level = _level(known, axes, block[:, None], limits)
         listed = (level.codes[:, 0] >= 0)[:, None]
         code = level.codes[:, 0]
         level.force(
-            np.where(listed, rounder.least[code][:, :count], 0),
-            np.where(listed, rounder.most[code][:, :count], level.people[:, None]),
+            np.where(listed, ranges.least[code][:, :count], 0),
+            np.where(listed, ranges.most[code][:, :count], level.people[:, None]),
         )
         found.append(level)
     return found
@@ -229,24 +115,24 @@ def _plain_axes(known: System) -> set[str]:
     return found
 
 
-def _slice_pairs(known: System, rounder: Rounder, limits: Limits) -> list[Level]:
+def _slice_pairs(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
     """Two blocks at a time: cells of published slices, with the sharp interval of the 2 x 2 table each stands in."""
-    if not rounder.possible:
+    if not ranges.stated:
         return []
     axes_of = [known.axes_of(block) for block in range(len(known.blocks))]
-    total = _totals(known, rounder)
+    total = _totals(known, ranges)
     found = []
     for i, j in combinations(range(len(known.blocks)), 2):
         if not axes_of[i] or not axes_of[j] or set(axes_of[i]) & set(axes_of[j]):
             continue
         codes = np.stack([known.blocks[i], known.blocks[j]], axis=1)
-        level = Level(known, (*axes_of[i], *axes_of[j]), codes, limits)
-        _force_pairs(level, rounder, total)
+        level = _level(known, (*axes_of[i], *axes_of[j]), codes, limits)
+        _force_pairs(known, level, ranges, total)
         found.append(level)
     return found
 
 
-def _totals(known: System, rounder: Rounder) -> tuple[IntArray, IntArray]:
+def _totals(known: System, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
     assert known.people is not None
     count = len(known.options)
     least = np.zeros(count, dtype=np.int64)
@@ -254,14 +140,13 @@ def _totals(known: System, rounder: Rounder) -> tuple[IntArray, IntArray]:
     for block in known.blocks:
         if (block >= 0).all():
             mine = distinct(block)
-            least = np.maximum(least, rounder.least[mine][:, :count].sum(axis=0))
-            most = np.minimum(most, rounder.most[mine][:, :count].sum(axis=0))
+            least = np.maximum(least, ranges.least[mine][:, :count].sum(axis=0))
+            most = np.minimum(most, ranges.most[mine][:, :count].sum(axis=0))
     return least, most
 
 
-def _force_pairs(level: Level, rounder: Rounder, total: tuple[IntArray, IntArray]) -> None:
+def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[IntArray, IntArray]) -> None:
     """Lemma 1 of the paper with the roll's caps on all four cells: sharp for each 2 x 2 table by itself."""
-    known = level.known
     assert known.people is not None
     count, everybody = len(known.options), int(known.people.sum())
     size = known.slices @ known.people
@@ -270,8 +155,8 @@ def _force_pairs(level: Level, rounder: Rounder, total: tuple[IntArray, IntArray
     for at in (0, 1):
         code = level.codes[:, at]
         inside = np.where(code >= 0, size[code], everybody - size[np.unique(level.codes[:, at][code >= 0])].sum())
-        least = np.where((code >= 0)[:, None], rounder.least[code][:, :count], 0)
-        most = np.where((code >= 0)[:, None], rounder.most[code][:, :count], inside[:, None])
+        least = np.where((code >= 0)[:, None], ranges.least[code][:, :count], 0)
+        most = np.where((code >= 0)[:, None], ranges.most[code][:, :count], inside[:, None])
         ends.append((inside[:, None], least, most))
     (size_a, least_a, most_a), (size_b, least_b, most_b) = ends
     neither = everybody - size_a - size_b + both
@@ -284,20 +169,73 @@ def _force_pairs(level: Level, rounder: Rounder, total: tuple[IntArray, IntArray
     level.force(lower, upper)
 
 
-def show(checked: Sequence[Level], known: System, counts: IntArray) -> None:
-    """What a table of whole people shows of every cell."""
-    listed = known.listed(counts)
-    for level in checked:
-        if level.open_cells:
-            sums = level.add(listed)
-            level.show(sums, sums)
+def program_budget(known: System) -> int:
+    """How many programs a system of this size is worth; options that share the people of each profile cost more."""
+    work = known.size * (known.free**2)
+    return 400 if work <= EFFORT.work_for_400_programs else 60 if work <= EFFORT.work_for_60_programs else 0
 
 
-def open_cells(checked: Sequence[Level]) -> int:
-    """How many cells are still to be cleared."""
-    return sum(level.open_cells for level in checked)
+def solve_open_ends(known: System, checked: list[Level], program: Program, tables: list[IntArray]) -> None:
+    """Linear programs for what is open, and integer ones if the system is small; tables that clear a cell are added."""
+    _programs(known, checked, program, tables, program_budget(known))
+    if open_cells(checked) and known.size <= EFFORT.integer_program_counts:
+        _programs(known, checked, program, tables, None)
 
 
-def needs(checked: Sequence[Level]) -> int:
-    """How many ends of cells are still to be shown."""
-    return sum(int(each.sum()) for level in checked for each in level.needs())
+def _programs(
+    known: System, checked: list[Level], program: Program, tables: list[IntArray], budget: int | None
+) -> None:
+    """One program per open end: linear ones up to a `budget`, cells with most people first; integer ones without."""
+    for level in sorted(checked, key=lambda level: len(level.names)):
+        up, down = level.needs()
+        places = np.argwhere(up | down).tolist()
+        if budget is not None:
+            places.sort(key=lambda place: -level.people[place[0]])
+        for cell, option in places:
+            for way in (1, -1):
+                if budget is not None and program.solves >= budget:
+                    return
+                if level.needs()[way < 0][cell, option]:
+                    values = _solve_end(known, level, program, (cell, option, way), budget is None)
+                    counts = integer_table(known, values)
+                    before = needs(checked)
+                    if counts is not None:
+                        show(checked, known.listed(counts))
+                        tables += [counts] if needs(checked) < before else []
+
+
+def _solve_end(known: System, level: Level, program: Program, end: tuple[int, int, int], integer: bool) -> FloatArray:
+    """One end (1: upper, -1: lower) of one cell and option by a program; returns the table at its optimum."""
+    cell, option, way = end
+    profiles = np.flatnonzero(level.cell_of == cell)
+    cost = np.zeros((len(known.codes), known.free))
+    offset, sign = 0, 1
+    if option < known.free:
+        cost[profiles, option] = 1.0
+    else:  # the reference option is what the others leave of the people
+        cost[profiles] = 1.0
+        offset, sign = int(level.people[cell]), -1
+    wanted = (cost * way * sign).ravel()
+    best = program.maximise_integer(wanted, EFFORT.integer_program_seconds) if integer else program.maximise(wanted)
+    if best.proved:
+        # Integer counts below a floating-point optimum: the tolerance grows like the root of the value, as measured
+        # errors of HiGHS do; a tolerance that is too large only leaves the interval too wide, which is the safe side.
+        reached = int(np.floor(best.value + 1e-6 * max(1.0, abs(best.value)) ** 0.5))
+        lower, upper = level.outer_lower.copy(), level.outer_upper.copy()
+        if way > 0:
+            upper[cell, option] = offset + reached
+        else:
+            lower[cell, option] = offset - reached
+        level.force(lower, upper)
+    return best.values
+
+
+def labels(known: System, level: Level, cell: int) -> dict[str, str]:
+    """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
+    members = known.codes[level.cell_of == cell]
+    found = {}
+    for name in level.names:
+        at = known.axes.index(name)
+        categories = known.categories[at]
+        found[name] = label(frozenset(categories[c] for c in np.unique(members[:, at])), categories)
+    return found

@@ -6,17 +6,17 @@ from itertools import islice
 
 import numpy as np
 
-from safemargin.bounds.asked import cells_asked, people_of, targets_of
+from safemargin.bounds.build import build_system
 from safemargin.bounds.conflict import explained
-from safemargin.bounds.fiber import attained, dimension
-from safemargin.bounds.fiber_answer import Possible
-from safemargin.bounds.fiber_count import UNLIMITED, Count, count_tables
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.exposure import QUANTILES, Drawn, Fiber, Possible
+from safemargin.bounds.fiber_count import UNLIMITED, Count, _fiber, _values, count_tables, dimension
 from safemargin.bounds.fiber_sample import chain, reach
-from safemargin.bounds.fiber_values import QUANTILES, Drawn, Fiber
-from safemargin.bounds.linear import Program, integer_table
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
-from safemargin.bounds.system import System, system
+from safemargin.bounds.solver import Program
+from safemargin.bounds.system import System, integer_table, joint_rows
+from safemargin.bounds.targets import cells_asked, people_of, targets_of
 from safemargin.core import (
     ContradictionError,
     FloatArray,
@@ -30,20 +30,9 @@ from safemargin.core import (
     numpy_generator,
 )
 
-__all__ = ["draw", "glance", "possible"]
-
-
-MOST_VALUES, MOST_TABLES = 50_000_000, 2_000_000
-"""Counts in all listed tables, and tables, up to which they are looked at one by one."""
-
-FEW_VALUES = 1_000_000
-MOST_TO_GLANCE = 500
-"""The same for a glance, and the variables up to which there is one."""
-
-MOST_DRAWN = 50_000_000
-SECONDS_TO_START = 30.0
-MOST_TO_REACH, STEPS_INSIDE, SEED = 5_000, 20, 30_000
+SEED = 30_000
 """Variables up to which moves from one table tell how many there are at least."""
+
 
 STOPPED = "stopped"
 
@@ -63,7 +52,7 @@ def possible(
         flat = dimension(known)
     except ContradictionError as error:
         raise explained(error, tables, onlooker, slack) from None
-    most = max(min(MOST_TABLES, MOST_VALUES // max(len(targets.sign), 1)), 1)
+    most = max(min(EFFORT.listed_tables, EFFORT.listed_counts // max(len(targets.sign), 1)), 1)
     values = None
     try:
         count = count_tables(known, progress=progress)
@@ -72,20 +61,9 @@ def possible(
     except KeyboardInterrupt:
         count = Count(None, False, STOPPED)
     else:
-        if not count.exact and count.method != UNLIMITED and known.size <= MOST_TO_REACH:
+        if not count.exact and count.method != UNLIMITED and known.size <= EFFORT.reach_counts:
             count = replace(count, value=max(count.value or 0, _reached(known)))
     return replace(seen, fiber=_fiber(flat, count, values))
-
-
-def glance(known: System, targets: Targets) -> Fiber:
-    """What a fraction of a second tells about a fiber: nothing if it is large."""
-    if known.size > MOST_TO_GLANCE:
-        return Fiber(None, None)
-    count = count_tables(known, quick=True)
-    values = None
-    if count.exact and count.value is not None and count.value * len(targets.sign) <= FEW_VALUES:
-        values = _values(known, targets, count.value)
-    return _fiber(dimension(known), count, values)
 
 
 def draw(
@@ -105,8 +83,10 @@ def draw(
     """
     known, targets, _ = _asked(tables, onlooker or Onlooker(), target, slack)
     size = len(targets.sign)
-    if not 1 < count <= MOST_DRAWN // max(size, 1):
-        raise InputError(f"{count:,} tables to draw: give at least 2, and at most {MOST_DRAWN // max(size, 1):,}")
+    if not 1 < count <= EFFORT.drawn_counts // max(size, 1):
+        raise InputError(
+            f"{count:,} tables to draw: give at least 2, and at most {EFFORT.drawn_counts // max(size, 1):,}"
+        )
     warm = count // 10
     drawn = np.zeros((count, size), dtype=np.int64)
     done = 0
@@ -129,7 +109,7 @@ def draw(
 def _asked(
     tables: Sequence[PublishedTable], onlooker: Onlooker, target: tuple[str, ...] | None, slack: int
 ) -> tuple[System, Targets, Possible]:
-    known = system(tables, onlooker, slack)
+    known = build_system(tables, onlooker, slack)
     cells, cell_of = cells_asked(known, target)
     options = () if known.options == ("",) else known.options
     people = people_of(known, onlooker, cells, cell_of)
@@ -137,24 +117,10 @@ def _asked(
     return known, targets_of(known, cell_of, len(cells)), seen
 
 
-def _fiber(flat: int, count: Count, values: tuple[tuple[int, ...], ...] | None) -> Fiber:
-    number = count.value if count.exact else None
-    return Fiber(flat, number, count.value or 0, count.method, values)
-
-
-def _values(known: System, targets: Targets, most: int) -> tuple[tuple[int, ...], ...] | None:
-    """The values that each target takes."""
-    found = attained(known, targets.matrix, limit=most)
-    if found is None:
-        return None
-    turns = zip(found, targets.offset.tolist(), targets.sign.tolist(), strict=True)
-    return tuple(tuple(sorted(offset + sign * value for value in values)) for values, offset, sign in turns)
-
-
 def _reached(known: System) -> int:
     """Tables that there are at least, from one in the middle of them."""
     generator = numpy_generator(SEED)
-    inside = next(islice(chain(known, _some_table(known), generator), STEPS_INSIDE, None))
+    inside = next(islice(chain(known, _some_table(known), generator), EFFORT.steps_inside, None))
     return reach(known, inside, generator)
 
 
@@ -163,10 +129,10 @@ def _some_table(known: System) -> IntArray:
     low, high = propagate(known)
     if known.admits(low):
         return low
-    program, nothing = Program(known, low, high), np.zeros(known.size)
+    program, nothing = Program(joint_rows(known), low, high, EFFORT.rows_to_thin), np.zeros(known.size)
     found = integer_table(known, program.maximise(nothing).values)
     if found is None:
-        found = integer_table(known, program.maximise_integer(nothing, SECONDS_TO_START).values)
+        found = integer_table(known, program.maximise_integer(nothing, EFFORT.seconds_to_start).values)
     if found is None:
         raise TooLargeError("no table of whole people was found to begin drawing from")
     return found

@@ -1,17 +1,21 @@
-"""Integer propagation: every row tightens its cells, again and again. Its results are proofs by addition."""
+"""Intervals without a program: integer propagation over all rows, and closed forms; proofs by addition alone."""
+
+from collections.abc import Sequence
 
 import numpy as np
+from scipy import sparse
 
-from safemargin.bounds.system import System
-from safemargin.core import UNBOUNDED, ContradictionError, IntArray
-
-ROUNDS = 200
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.fiber_equations import Equations, Rows
+from safemargin.bounds.grid import Face, Grid
+from safemargin.bounds.system import System, complete_total, joint_rows, seen_in
+from safemargin.core import UNBOUNDED, ContradictionError, IntArray, Onlooker, PublishedTable, TooLargeError, row_keys
 
 
 def propagate(known: System) -> tuple[IntArray, IntArray]:
     """Intervals of all variables that hold in every table with these facts; valid, not always the sharpest."""
     low, high = known.low.copy(), np.minimum(known.high, UNBOUNDED)
-    for _ in range(ROUNDS):
+    for _ in range(EFFORT.propagation_rounds):
         spare = np.where(known.upper < UNBOUNDED, known.upper - known.sums(low), 2 * UNBOUNDED)
         surplus, alone = _surplus(known, high)
         _check(known, spare, surplus)
@@ -23,8 +27,8 @@ def propagate(known: System) -> tuple[IntArray, IntArray]:
             taken = known.people - new_low.reshape(-1, known.free).sum(axis=1)
             new_high = np.minimum(new_high, new_low + np.repeat(taken, known.free))
         if (new_high < new_low).any():
-            at = int(np.flatnonzero(new_high < new_low)[0])
-            raise ContradictionError(f"the facts contradict each other: no count is possible for {_name(known, at)}")
+            name = _cell_name(known, int(np.flatnonzero(new_high < new_low)[0]))
+            raise ContradictionError(f"the facts contradict each other: no count is possible for {name}")
         if (new_high == high).all() and (new_low == low).all():
             break
         low, high = new_low, new_high
@@ -57,7 +61,159 @@ def _check(known: System, spare: IntArray, surplus: IntArray) -> None:
             raise ContradictionError(f"the facts contradict each other at {known.explain(row)}")
 
 
-def _name(known: System, variable: int) -> str:
+def _cell_name(known: System, variable: int) -> str:
     profile = variable // known.free
     cell = ", ".join(f"{axis} {known.categories[a][known.codes[profile, a]]}" for a, axis in enumerate(known.axes))
     return cell or "everybody"
+
+
+def grids(known: System) -> tuple[Grid, ...]:
+    """One grid per option of a plain system; none if it is not plain."""
+    if known.people is not None and known.free > 1:
+        return ()
+    if (known.lower != known.upper).any() or not ((known.weights.sum(axis=1) == 1).all()):
+        return ()
+    shape = tuple(len(names) for names in known.categories)
+    found = []
+    for option in range(known.free):
+        values: dict[Face, IntArray] = {}
+        for block in known.blocks:
+            stated = _stated(known, block, option)
+            face = _face(known, block)
+            if stated is None or face is None:
+                return ()
+            if not (block >= 0).all():
+                return ()
+            values.setdefault(face, stated)
+        tops = tuple(f for f in values if not any(f < other for other in values))
+        if not tops:
+            return ()
+        found.append(Grid(known.codes, shape, tops, {face: values[face] for face in tops}))
+    return tuple(found)
+
+
+def _face(known: System, block: IntArray) -> Face | None:
+    rows = np.flatnonzero(known.slice_of == block.max(initial=-1))
+    if not len(rows):
+        return None
+    table, _ = known.sources[int(rows[0])]
+    face = frozenset(known.axes.index(axis) for axis in table.axes)
+    columns = sorted(face)
+    keys = row_keys(known.codes[:, columns], [len(known.categories[c]) for c in columns])
+    alone = len(np.unique(keys)) == len(np.unique(block))
+    return face if alone else None
+
+
+def _stated(known: System, block: IntArray, option: int) -> IntArray | None:
+    """The published count of the slice that each profile lies in."""
+    value = np.full(known.slices.shape[0], -1, dtype=np.int64)
+    mine = known.weights[:, option] > 0
+    value[known.slice_of[mine]] = known.lower[mine]
+    stated = value[block]
+    return None if (stated < 0).any() else stated
+
+
+def frechet(first: int, second: int, total: int) -> tuple[int, int]:
+    """Interval of a cell from the totals of its row and its column (Lemma 1 of the paper), tight.
+
+    >>> [frechet(310, 290, total) for total in (600, 320, 310)]
+    [(0, 290), (280, 290), (290, 290)]
+    """
+    return max(0, first + second - total), min(first, second)
+
+
+def closed_form_applies(tables: Sequence[PublishedTable], onlooker: Onlooker) -> bool:
+    """Whether each table is complete and exact over at most one axis, no axis twice, and nothing else is known."""
+    axes = [axis for table in tables for axis in table.axes]
+    seen = seen_in(tables)
+    return (
+        not onlooker.roll
+        and not onlooker.facts
+        and all(len(table.axes) <= 1 and complete_total(table, seen) is not None for table in tables)
+        and len({table.options for table in tables}) == 1
+        and len(axes) == len(set(axes)) > 0
+        and all(_covers(table) for table in tables)
+    )
+
+
+def order_one_bounds(
+    tables: Sequence[PublishedTable], axes: tuple[str, ...], categories: tuple[tuple[str, ...], ...], codes: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Lower and upper counts per cell (rows of `codes`) and option: `sum m - (d - 1) M` and `min m`.
+
+    Inside a merged category everything may sit in the other members, so nothing is forced there from below.
+    """
+    options = max(len(tables[0].options), 1)
+    total = np.array(complete_total(tables[0], {}), dtype=np.int64)
+    upper = np.broadcast_to(total, (len(codes), options)).copy()
+    lower = np.broadcast_to(total, (len(codes), options)).copy()
+    for table in tables:
+        if not table.axes:
+            continue
+        at = axes.index(table.axes[0])
+        counts = np.zeros((len(categories[at]), options), dtype=np.int64)
+        alone = np.zeros(len(categories[at]), dtype=bool)
+        for row, code in enumerate(table.codes[:, 0]):
+            group = table.groups[0][code]
+            for name in group:
+                place = categories[at].index(name)
+                counts[place, max(int(table.option[row]), 0)] = table.lower[row]
+                alone[place] = len(group) == 1
+        mine = counts[codes[:, at]]
+        upper = np.minimum(upper, mine)
+        lower = np.where(alone[codes[:, at]][:, None], lower + mine - total, np.iinfo(np.int64).min // 4)
+    return np.maximum(lower, 0), upper
+
+
+def _covers(table: PublishedTable) -> bool:
+    cells = len(table.groups[0]) if table.axes else 1
+    return len(table.lower) == cells * max(len(table.options), 1)
+
+
+def standard_form(known: System) -> Equations:
+    """The open part of a system; raises if propagation finds a contradiction or nothing limits some count."""
+    low, high = propagate(known)
+    high[_unlimited(known, high)] = 0
+    if (high >= UNBOUNDED).any():
+        raise TooLargeError("nothing that is published limits some count: there is no end to the possible tables")
+    loose = np.flatnonzero(low < high)
+    matrix, lower, upper = joint_rows(known)
+    shift = matrix @ low
+    room = (high - low)[loose]
+    part = sparse.csr_array(matrix[:, loose])
+    least, most = _row_reach(part, room)
+    lower, upper = np.maximum(lower - shift, least), np.minimum(upper - shift, most)
+    part, lower, upper = _distinct(part, lower, upper, np.flatnonzero((lower > least) | (upper < most)))
+    if (lower > upper).any():
+        raise ContradictionError("the facts contradict each other: no table satisfies all of them")
+    ranged = np.flatnonzero(lower < upper)
+    ones = np.ones(len(ranged), dtype=np.int64)
+    slack = sparse.csr_array((ones, (ranged, np.arange(len(ranged)))), shape=(len(lower), len(ranged)))
+    whole = sparse.csr_array(sparse.hstack([part, slack]))
+    return Equations(whole, upper, np.r_[room, (upper - lower)[ranged]], loose, low)
+
+
+def _unlimited(known: System, high: IntArray) -> IntArray:
+    """People without a listed option of whom no roll tells anything: they are left out."""
+    hidden = np.arange(known.size) % known.free >= len(known.options)
+    limiting = np.bincount(known.rows.indices, minlength=known.size)
+    return np.flatnonzero(hidden & (high >= UNBOUNDED) & (limiting == 0))
+
+
+def _row_reach(matrix: sparse.csr_array, room: IntArray) -> tuple[IntArray, IntArray]:
+    """Least and largest value of every row over all values up to `room`."""
+    negative = sparse.csr_array((np.minimum(matrix.data, 0), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return negative @ room, (matrix - negative) @ room
+
+
+def _distinct(matrix: sparse.csr_array, lower: IntArray, upper: IntArray, chosen: IntArray) -> Rows:
+    """The chosen rows; what is said several times about the same sum is said once."""
+    matrix.sort_indices()
+    seen: dict[bytes, int] = {}
+    for row in chosen.tolist():
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        key = matrix.indices[part].tobytes() + b"|" + matrix.data[part].tobytes()
+        first = seen.setdefault(key, row)
+        lower[first], upper[first] = max(lower[first], lower[row]), min(upper[first], upper[row])
+    keep = np.array(sorted(seen.values()), dtype=np.int64)
+    return matrix[keep], lower[keep], upper[keep]

@@ -1,37 +1,21 @@
-"""What tables one exchange away from a known one show of cells of any set of axes.
+"""Clearing open cells by exchanges: what tables one exchange away from a known one show, and tables further away.
 
-Profiles that no published table tells apart (*twins*) may share out their votes in any way. Between classes of twins,
+Profiles that no published table distinguishes (*twins*) may share out their votes in any way. Between classes of twins,
 votes are exchanged through pairs of them in two slices, and back through other pairs in the same two slices. Nothing
 has to be built: how far a cell goes up and down follows by addition.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
+from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges
-from safemargin.core import BoolArray, IntArray, grouped, row_keys
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Cells in pieces, one per class of twins that a cell has people in: its cell, its class and its people."""
-
-    cell: IntArray
-    twins: IntArray
-    people: IntArray
-    cells: int
-
-    def of(self, wanted: BoolArray) -> "Parts":
-        """The pieces of some cells."""
-        keep = wanted[self.cell]
-        return Parts(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
-
-    def add(self, values: IntArray) -> IntArray:
-        """Sums of columns, one row per piece, by cell."""
-        return np.stack([_sums(self.cell, column, self.cells) for column in values.T], axis=1)
+from safemargin.bounds.search import Level, Parts, open_cells, show, sums_by
+from safemargin.bounds.system import System
+from safemargin.core import BoolArray, FloatArray, Generator, IntArray, grouped, row_keys
 
 
 @dataclass(frozen=True)
@@ -54,27 +38,27 @@ class _Meeting:
 
     def add(self, side: int, units: IntArray) -> IntArray:
         """Sums by group."""
-        return _sums(self.group[side], units, len(self.cell))
+        return sums_by(self.group[side], units, len(self.cell))
 
 
 class Reach:
     """How far exchanges lead from a table; depends on public facts only."""
 
     def __init__(self, exchanges: Exchanges) -> None:
-        self.exchanges, known = exchanges, exchanges.known
-        tops = known.blocks[list(exchanges.tops)].T + 1
+        self.exchanges = exchanges
+        tops = exchanges.blocks[list(exchanges.tops)].T + 1
         self.first, self.twins = grouped(row_keys(tops, [int(column.max(initial=0)) + 1 for column in tops.T]))
-        low, high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
+        low, high = exchanges.low, exchanges.high
         bound = ((low > 0) | (high < exchanges.people[:, None])).any(axis=1)
         self.loose = np.bincount(self.twins, bound, minlength=len(self.first)) == 0
-        self.people = _sums(self.twins, exchanges.people, len(self.first))
+        self.people = sums_by(self.twins, exchanges.people, len(self.first))
         self.are_profiles = len(self.first) == len(self.twins) and not (low > 0).any()
         self._pairs: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
     def parts(self, cell_of: IntArray, cells: int) -> Parts:
         """Cells, given as the cell of every profile, in pieces."""
         first, place = grouped(cell_of * len(self.first) + self.twins)
-        people = _sums(place, self.exchanges.people, len(first))
+        people = sums_by(place, self.exchanges.people, len(first))
         return Parts(cell_of[first], self.twins[first], people, cells)
 
     def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
@@ -93,7 +77,7 @@ class Surroundings:
     def __init__(self, reach: Reach, counts: IntArray) -> None:
         self.reach, self.counts = reach, counts
         profiles = reach.exchanges.matrix(counts)
-        self.pooled = np.stack([_sums(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
+        self.pooled = np.stack([sums_by(reach.twins, column, len(reach.first)) for column in profiles.T], axis=1)
         self._room: dict[tuple[int, int, int], tuple[IntArray, IntArray, IntArray]] = {}
 
     def ends(self, parts: Parts) -> Iterator[tuple[IntArray, IntArray]]:
@@ -102,7 +86,7 @@ class Surroundings:
         Only cells of which `parts` has all pieces are meant; each number is attained by some table.
         """
         reach = self.reach
-        loose = _sums(parts.cell, reach.loose[parts.twins], parts.cells)
+        loose = sums_by(parts.cell, reach.loose[parts.twins], parts.cells)
         tied = loose < np.maximum(np.bincount(parts.cell, minlength=parts.cells), 1)
         parts = parts.of(~tied)
         here = self.pooled[parts.twins]
@@ -142,7 +126,7 @@ class Surroundings:
             first, second, key = self.reach.pairs(block)
             there = np.minimum(self.pooled[first, given], self.pooled[second, taken])
             back = np.minimum(self.pooled[first, taken], self.pooled[second, given])
-            self._room[at] = there, back, _sums(key, back, int(key.max()) + 1)
+            self._room[at] = there, back, sums_by(key, back, int(key.max()) + 1)
         return self._room[at]
 
 
@@ -184,5 +168,124 @@ def _known(ends: tuple[IntArray, IntArray], tied: BoolArray) -> tuple[IntArray, 
     return np.where(tied[:, None], nothing, ends[0]), np.where(tied[:, None], -nothing, ends[1])
 
 
-def _sums(place: IntArray, values: IntArray, count: int) -> IntArray:
-    return np.bincount(place, values, minlength=count).astype(np.int64)
+def wanted_changes(known: System, checked: list[Level], generator: Generator) -> FloatArray:
+    """Per profile and listed option which way the next table should differ, to clear the cells that are still open."""
+    want = np.zeros((len(known.codes), len(known.options)))
+    turns = np.where(np.arange(want.shape[1]) % 2 == 0, 1.0, -1.0)
+    for level in checked:
+        if level.open_cells:
+            up, down = level.needs()
+            either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
+            pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
+            want = np.where(want == 0, pull[level.cell_of], want)  # sums could cancel
+    return want
+
+
+def with_rest(known: System, want: FloatArray) -> FloatArray:
+    """What is wanted per column of a table: the listed options, and nothing of what is left over."""
+    return want if known.reference else np.column_stack([want, np.zeros(len(want))])
+
+
+def direction(known: System, want: FloatArray) -> FloatArray:
+    """What is wanted per listed option as a pull on the variables."""
+    return np.asarray((want[:, :-1] - want[:, -1:] if known.reference else want).ravel())
+
+
+def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, tables: Sequence[IntArray]) -> None:
+    """What tables one exchange away from these show of open cells."""
+    count = len(known.options)
+    for counts in tables:
+        around = Surroundings(reach, counts)
+        for level in checked:
+            if level.open_cells:
+                up, down = level.needs()
+                asked: BoolArray = np.asarray((up | down).any(axis=1))
+                for least, most in _exchange_ends(level, reach, around, asked):
+                    level.show(least[:, :count], most[:, :count])
+                    if not level.open_cells:
+                        break
+
+
+def _exchange_ends(
+    level: Level, reach: Reach, around: Surroundings, asked: BoolArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Ends of cells, block by block; where every cell is a profile that a table tells from all others, by pairs."""
+    if reach.are_profiles and len(level.first) == len(level.cell_of):
+        for least, most in reach.exchanges.reach(around.counts, asked[level.cell_of]):
+            yield least[level.first], most[level.first]
+    else:
+        yield from around.ends(level.pieces(reach.parts).of(asked))
+
+
+def random_walk(
+    checked: list[Level], known: System, reach: Reach, tables: list[IntArray], generator: Generator
+) -> None:
+    """Add tables that exchanges lead to, as long as they clear some of a handful of cells: cheaper than a fit each."""
+    counts, idle = tables[-1] if tables else None, 0
+    while (
+        counts is not None
+        and idle < EFFORT.idle_steps
+        and 0 < (before := open_cells(checked)) < EFFORT.cells_for_random_walk
+    ):
+        counts = reach.exchanges.shuffle(counts, with_rest(known, wanted_changes(known, checked, generator)), generator)
+        show(checked, known.listed(counts))
+        attain_by_exchanges(checked, known, reach, [counts])
+        idle += 1
+        if open_cells(checked) < before:
+            tables.append(counts)
+            idle = 0
+
+
+def perturb_and_repair(
+    checked: list[Level],
+    known: System,
+    reach: Reach,
+    repair: Callable[[FloatArray], IntArray | None],
+    tables: list[IntArray],
+    generator: Generator,
+    cleared: Callable[[float], None] = lambda share: None,
+) -> None:
+    """Add tables in which some profiles of open cells change an answer and exchanges make up for that elsewhere.
+
+    `cleared` is called after every step with the share of cells that were open at first and are not any more.
+    """
+    idle, share, first = 0, EFFORT.perturbed_share, open_cells(checked)
+    for _ in range(EFFORT.perturbations):
+        if (
+            not tables
+            or idle >= EFFORT.idle_steps
+            or not 0 < (before := open_cells(checked)) < EFFORT.cells_for_perturbation
+        ):
+            break
+        cleared(1 - before / first)
+        want = with_rest(known, wanted_changes(known, checked, generator))
+        rows = np.flatnonzero((want != 0).any(axis=1))
+        some = rows[generator.random(len(rows)) < share]
+        some = some if len(some) else rows[generator.integers(len(rows), size=1)]
+        start = reach.exchanges.matrix(tables[int(generator.integers(len(tables)))]).copy()
+        for row in some.tolist():
+            _change_answer(start[row], want[row], generator)
+        counts = repair(start[:, : known.free].ravel().astype(np.float64))
+        idle += 1
+        if counts is None:
+            share = max(share / 2, EFFORT.least_perturbed_share)
+            continue
+        show(checked, known.listed(counts))
+        attain_by_exchanges(checked, known, reach, [counts])
+        if (left := open_cells(checked)) < before:
+            tables.append(counts)
+            idle = 0 if left < 0.99 * before else idle
+
+
+def _change_answer(counts: IntArray, want: FloatArray, generator: Generator) -> None:
+    """Let one person of a profile answer otherwise, towards what is wanted most; ties are drawn."""
+    option = int(np.argmax(np.abs(want) + 1e-3 * generator.random(len(want))))
+    others = np.arange(len(counts)) != option
+    if want[option] > 0:
+        given = np.flatnonzero(others & (counts > 0))
+        if len(given):
+            counts[generator.choice(given)] -= 1
+            counts[option] += 1
+    elif counts[option] > 0:
+        counts[generator.choice(np.flatnonzero(others))] += 1
+        counts[option] -= 1

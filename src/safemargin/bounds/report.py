@@ -1,6 +1,8 @@
-"""Exposures as JSON documents, words and terminal tables."""
+"""Exposures as JSON documents, sentences, terminal tables and CSV."""
 
+import csv
 import gc
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -11,10 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.bounds.exposure import METHODS, Exposure, TargetCells
-from safemargin.bounds.fiber_values import Fiber
-from safemargin.bounds.ranking import ranked
-from safemargin.core import VERDICTS, BoolArray, FloatArray, IntArray, Target
+from safemargin.bounds.exposure import METHODS, Exposure, Fiber, TargetCells
+from safemargin.core import VERDICTS, BoolArray, FloatArray, InputError, IntArray, Target
 from safemargin.ui import (
     SCHEMA,
     Document,
@@ -27,6 +27,47 @@ from safemargin.ui import (
     say,
     text_table,
 )
+
+SORTS = ("verdict", "width", "people", "cell")
+"""`verdict`: the disclosed first, then the narrowest; `width`: the narrowest; `people`: the smallest; `cell`: as is.
+
+Of intervals equally narrow, those come first in which an analyst's guess is closest to a limit.
+"""
+
+
+def ranked(exposure: Exposure, target: Target, limit: int, sort: str = "verdict") -> IntArray:
+    """The first `limit` intervals, as positions in the flattened matrix of cells and options."""
+    if sort not in SORTS:
+        raise InputError(f"sort {sort!r}: must be one of {', '.join(SORTS)}")
+    size = exposure.lower.size
+    columns = exposure.lower.shape[1]
+    people = np.zeros(size, dtype=np.int64) if exposure.people is None else np.repeat(exposure.people, columns)
+    narrowness, place = _relative_width(exposure, people), np.arange(size)
+    ties = (place, -people, _room(exposure, target, people))
+    keys: dict[str, tuple[IntArray | FloatArray, ...]] = {
+        "verdict": (*ties, narrowness, -exposure.verdicts(target).ravel()),
+        "width": (*ties, narrowness),
+        "people": (place, narrowness, people),
+        "cell": (place,),
+    }
+    return np.lexsort(keys[sort])[: max(limit, 0)].astype(np.int64)
+
+
+def _relative_width(exposure: Exposure, people: IntArray) -> FloatArray:
+    width = exposure.width.ravel().astype(np.float64)
+    return width / np.maximum(people, 1) if exposure.people is not None else width
+
+
+def _room(exposure: Exposure, target: Target, people: IntArray) -> FloatArray:
+    """How far the rate that an analyst would guess is from the nearest limit; no difference without a guess."""
+    if exposure.fitted is None:
+        return np.zeros(len(people))
+    limits, cells = exposure.limits(target), len(exposure.cells)
+    rates = exposure.fitted.ravel() / np.maximum(people, 1)
+    floors, ceilings = (np.tile([float(rate) for rate in end], cells) for end in (limits.floors, limits.ceilings))
+    room: FloatArray = np.minimum(rates - floors, ceilings - rates)
+    return room
+
 
 T = TypeVar("T")
 
@@ -215,6 +256,8 @@ def tally_words(tally: Mapping[str, int]) -> str:
 
 
 VERDICT_STYLES = {"contained": "green", "open": "yellow", "disclosed": "bold red"}
+
+
 ROOMY = 110
 """Narrower terminals leave out the columns that repeat others: the width and the method."""
 
@@ -256,3 +299,17 @@ def cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> Ta
         verdict = Text(row["verdict"], style=VERDICT_STYLES[row["verdict"]])
         table.add_row(*map(Text, values), verdict, *([Text(row["method"])] if roomy else []))
     return table
+
+
+def cells_csv(exposure: Exposure, target: Target) -> str:
+    """One line per cell and option, in the order they were computed."""
+    rows = []
+    for entry in exposure_document(exposure, target)["cells"]:
+        low, high = entry["interval"] or (None, None)
+        plain = {name: value for name, value in entry.items() if name not in ("cell", "interval", "attained")}
+        rows.append({**entry["cell"], **plain, "share_low": low, "share_high": high})
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,24 +1,113 @@
 """From a real-valued table to an integer one with the same margins: the step that makes a witness a proof.
 
-Every profile is rounded to whole people, then votes are exchanged between two profiles that differ in one published
+Every profile is rounded to integers, then votes are exchanged between two profiles that differ in one published
 slice only, until every margin is met again. The result is checked by addition; where exchanges do not suffice
 (tables of several axes in a circle), there is no answer here and a program has to find one.
 """
 
 import heapq
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
-from safemargin.bounds.chain import Step, chain
+from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exchange import Exchanges, Links
-from safemargin.bounds.reach import Reach
-from safemargin.bounds.scaling import Scaling
-from safemargin.bounds.system import System
-from safemargin.core import UNBOUNDED, FloatArray, IntArray, distinct
+from safemargin.bounds.grid import junction
+from safemargin.bounds.search import Search
+from safemargin.bounds.system import System, slice_ranges
+from safemargin.core import FloatArray, IntArray, distinct, numpy_generator
 
-EXCHANGES = 200_000
-PATIENCE = 50
+
+class Scaling:
+    """Scales tables of one system to its finest blocks; `goals` are counts per slice and column, the rest last."""
+
+    def __init__(self, known: System, tops: tuple[int, ...], least: IntArray, most: IntArray) -> None:
+        assert known.people is not None
+        self.known, self.people = known, known.people.astype(np.float64)
+        self.blocks, self.goals = [], []
+        self.possible = True
+        for top in tops:
+            mine = distinct(known.blocks[top])
+            if (mine < 0).any() or (least[mine] != most[mine]).any():
+                self.possible = False
+                return
+            code = np.zeros(int(mine.max(initial=0)) + 1, dtype=np.int64)
+            code[mine] = np.arange(len(mine))
+            self.blocks.append(code[known.blocks[top]])
+            self.goals.append(least[mine].astype(np.float64))
+
+    def fit(self, lean: FloatArray | None = None) -> FloatArray:
+        """Values of all variables near every goal; `lean` says per variable which way, as a logarithm."""
+        count = self.known.free + 1
+        values = np.ones((len(self.people), count))
+        if lean is not None:
+            values[:, :-1] = np.exp(np.clip(lean.reshape(-1, count - 1), -20.0, 20.0))
+        values *= (self.people / values.sum(axis=1))[:, None]
+        for _ in range(EFFORT.scaling_rounds):
+            off = 0.0
+            for code, goal in zip(self.blocks, self.goals, strict=True):
+                sums = np.stack([np.bincount(code, column, minlength=len(goal)) for column in values.T], axis=1)
+                off = max(off, float(np.abs(sums - goal).max(initial=0.0)))
+                values *= np.divide(goal, sums, out=np.zeros_like(goal), where=sums > 0)[code]
+            total = values.sum(axis=1)
+            values *= np.divide(self.people, total, out=np.zeros_like(total), where=total > 0)[:, None]
+            if off < EFFORT.scaling_miss:
+                break
+        result: FloatArray = values[:, :-1].ravel()
+        return result
+
+
+MatchStep = tuple[int, Links, list[IntArray]]
+"""A block to match, the pairs of profiles between its slices that no earlier block tells apart, and the sets of slices
+that such pairs connect.
+"""
+
+
+def matching_order(known: System, exchanges: Exchanges) -> tuple[MatchStep, ...]:
+    """The blocks in an order in which they can be matched; none if no table has several axes, or there is no order."""
+    axes = {block: known.axes_of(block) for block in exchanges.tops}
+    faces = {block: frozenset(known.axes.index(axis) for axis in names) for block, names in axes.items()}
+    if all(len(face) < 2 for face in faces.values()):
+        return ()
+    order = junction(tuple(faces.values()))
+    if order is None:
+        return ()
+    steps: list[MatchStep] = []
+    done: list[int] = []
+    for whole in order.faces:
+        mine = [block for block, face in faces.items() if face <= whole and block not in done]
+        for block in sorted(mine, key=lambda each: (-len(faces[each]), len(distinct(known.blocks[each])))):
+            outside = [a for a in range(len(known.axes)) if a not in faces[block]]
+            others = [known.blocks[each] for each in done] + [_grouping(known, a) for a in outside]
+            together = np.stack(others) if others else known.blocks[:0]
+            links = exchanges.linked(block, exchanges.alike(block, together))
+            steps.append((block, links, _connected(links)))
+            done.append(block)
+    return tuple(steps)
+
+
+def _grouping(known: System, axis: int) -> IntArray:
+    """The groups of an axis as its own table has them, or its categories."""
+    for block in range(len(known.blocks)):
+        if known.axes_of(block) == (known.axes[axis],):
+            mine: IntArray = known.blocks[block]
+            return mine
+    plain: IntArray = known.codes[:, axis]
+    return plain
+
+
+def _connected(links: Links) -> list[IntArray]:
+    parts: list[IntArray] = []
+    left = set(links)
+    while left:
+        part, fresh = set[int](), {min(left)}
+        while fresh:
+            part |= fresh
+            fresh = {there for here in fresh for there in links[here]} - part
+        left -= part
+        parts.append(np.array(sorted(part), dtype=np.int64))
+    return parts
 
 
 class Rounder:
@@ -29,39 +118,17 @@ class Rounder:
             raise ValueError("rounding needs a joint roll")
         self.known = known
         self.people = known.people
-        self.possible = self._wanted()
-        self.exchanges = Exchanges(known)
-
-    def _wanted(self) -> bool:
-        """Ranges per slice and option (what is left of the people last); false if a row is not of that form."""
-        known, free = self.known, self.known.free
-        size = known.slices @ self.people
-        self.least = np.zeros((len(size), free + 1), dtype=np.int64)
-        self.most = np.full((len(size), free + 1), UNBOUNDED, dtype=np.int64)
-        chosen = known.weights.sum(axis=1)
-        single, every = (chosen == 1) & (free > 1), chosen == free
-        if not (single | every).all():
-            return False
-        option = known.weights.argmax(axis=1)
-        for row in range(len(chosen)):
-            at, lower, upper = known.slice_of[row], known.lower[row], known.upper[row]
-            if single[row]:
-                self._narrow(at, int(option[row]), lower, upper)
-            else:
-                self._narrow(at, free, size[at] - upper, size[at] - lower)
-        if free == 1:
-            self.least[:, 0] = np.maximum(size - self.most[:, 1], 0)
-            self.most[:, 0] = size - self.least[:, 1]
-        self.most = np.minimum(self.most, size[:, None])
-        others = self.most.sum(axis=1, keepdims=True) - self.most
-        self.least = np.maximum(self.least, size[:, None] - others)  # the options and the rest share the people
-        others = self.least.sum(axis=1, keepdims=True) - self.least
-        self.most = np.maximum(np.minimum(self.most, size[:, None] - others), self.least)
-        return True
-
-    def _narrow(self, at: int, option: int, lower: int, upper: int) -> None:
-        self.least[at, option] = max(self.least[at, option], lower)
-        self.most[at, option] = min(self.most[at, option], upper)
+        self.ranges = slice_ranges(known)
+        self.possible, self.least, self.most = self.ranges.stated, self.ranges.least, self.ranges.most
+        self.exchanges = Exchanges(
+            known.blocks,
+            known.slices.shape[0],
+            known.people,
+            known.low,
+            known.high,
+            EFFORT.pairs_per_link,
+            EFFORT.few_pairs,
+        )
 
     def round(self, values: FloatArray) -> IntArray | None:
         """Integer values of all variables that satisfy every fact, near `values`; or none."""
@@ -81,11 +148,6 @@ class Rounder:
         return found
 
     @cached_property
-    def reach(self) -> Reach:
-        """How far single exchanges lead."""
-        return Reach(self.exchanges)
-
-    @cached_property
     def scaling(self) -> Scaling | None:
         """Fits by scaling, where tables of several axes are published and every count of theirs is exact."""
         tops = self.exchanges.tops
@@ -95,8 +157,8 @@ class Rounder:
         return scaling if scaling.possible else None
 
     @cached_property
-    def _chain(self) -> tuple[Step, ...]:
-        return chain(self.exchanges)
+    def _chain(self) -> tuple[MatchStep, ...]:
+        return matching_order(self.known, self.exchanges)
 
     @cached_property
     def in_circles(self) -> bool:
@@ -171,11 +233,11 @@ class Rounder:
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
         best, since = np.inf, 0
-        for _ in range(EXCHANGES):
+        for _ in range(EFFORT.rounding_exchanges):
             over = np.maximum(sums[mine] - self.most[mine], 0) - np.maximum(self.least[mine] - sums[mine], 0)
             miss = int(np.abs(over).sum())
             best, since = (miss, 0) if miss < best else (best, since + 1)
-            if miss == 0 or since > PATIENCE:  # exchanges can go round in a circle
+            if miss == 0 or since > EFFORT.rounding_patience:  # exchanges can go round in a circle
                 return
             move = self._next_move(mine, over)
             if move is None or not self._exchange(counts, sums, links, *move):
@@ -268,3 +330,41 @@ def _switch(
     if at >= 0:
         sums[at, minus] -= moved.sum()
         sums[at, plus] += moved.sum()
+
+
+def attain_by_fits(
+    rounder: Rounder,
+    fit: Callable[[FloatArray], FloatArray],
+    search: Search,
+    rounds: int,
+    seed: int,
+    report: Callable[[], None],
+) -> None:
+    """Fits tilted towards open ends, rounded; then what single exchanges make of them."""
+    generator, stale, tilts = numpy_generator(seed), 0, EFFORT.tilts
+    for turn in range(rounds):
+        before = search.unsettled()
+        want = search.open_above.astype(np.float64) - search.open_below.astype(np.float64)
+        want += generator.choice([-1.0, 1.0], size=len(want)) * (search.open_above & search.open_below)
+        pull = np.sign(search.targets.matrix.T @ (want * search.targets.sign))
+        counts = rounder.round(fit(tilts[stale % len(tilts)] * pull))
+        if counts is None:
+            return
+        search.take(counts)
+        report()
+        if turn > 3:  # the first tables differ enough by themselves
+            _exchange_targets(rounder, search, counts)
+        left = search.unsettled()
+        stale = stale + 1 if turn > 3 and left > 0.97 * before else 0
+        if left == 0 or stale == (len(tilts) if left < EFFORT.few_ends else 1):
+            return
+
+
+def _exchange_targets(rounder: Rounder, search: Search, counts: IntArray) -> None:
+    """What single exchanges of votes make of a table, where the targets are the joint cells."""
+    known, count = rounder.known, len(rounder.known.options)
+    if known.free + known.reference != count or not search.targets.are_joint_cells(len(known.codes), count, known.free):
+        return
+    wanted = np.asarray((search.open_above | search.open_below).reshape(-1, count).any(axis=1))
+    for least, most in rounder.exchanges.reach(counts, wanted):
+        search.show(least[:, :count].ravel(), most[:, :count].ravel())

@@ -1,8 +1,8 @@
-"""What the rule itself gives away to an onlooker who knows it.
+"""What the rule itself discloses to an onlooker who knows it.
 
-Groups are merged, noised or suppressed either because they are small, which the roll tells anyway, or because of how
+Groups are merged, noised or suppressed either because they are small, which the roll shows anyway, or because of how
 they voted. In the second case at least one of the groups concerned was outside the limits: a union of possibilities.
-Each branch is bounded, and what an onlooker learns is the hull over the branches that can happen.
+Each branch is bounded, and what an onlooker infers is the hull over the branches that can happen.
 """
 
 from collections.abc import Mapping

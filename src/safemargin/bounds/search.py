@@ -1,21 +1,20 @@
-"""Outer and inner intervals of many targets while they are being settled."""
+"""What is known so far of the intervals that are asked for: from outside by proofs, from inside by tables.
 
+`Search` is the state of bounding (any functionals), `Level` that of certifying (the cells of one set of axes).
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.closed import decomposable, junction
-from safemargin.bounds.collapse import collapse
-from safemargin.bounds.grid import Grid, grids
-from safemargin.bounds.propagate import propagate
-from safemargin.bounds.system import System
-from safemargin.core import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray, Limits, grouped, row_keys
 
 CLOSED, PROPAGATED, WITNESSED, LINEAR, INTEGER = 0, 1, 2, 3, 4
 """Places in `model.exposure.METHODS`."""
 
-MOST_TO_COMPARE_WITH_ROWS = 20_000
+
 FAR = np.iinfo(np.int64).max // 4
 
 
@@ -31,6 +30,15 @@ class Targets:
         """Values of all targets in one table."""
         values: IntArray = self.offset + self.sign * (self.matrix @ counts)
         return values
+
+    def are_joint_cells(self, profiles: int, options: int, free: int) -> bool:
+        """Whether target `profile * options + option` is that option in that profile."""
+        if len(self.offset) != profiles * options:
+            return False
+        firsts = self.matrix.indices[self.matrix.indptr[:-1:options]]
+        return bool(
+            (np.diff(self.matrix.indptr)[::options] == 1).all() and (firsts == np.arange(profiles) * free).all()
+        )
 
     @property
     def are_cells(self) -> bool:
@@ -51,70 +59,51 @@ class Search:
     asks for the sharp one.
     """
 
-    def __init__(self, known: System, targets: Targets, enough: int | None = None, narrow: bool = False) -> None:
-        self.known, self.targets, self.enough, self.narrow = known, targets, enough, narrow
-        self.grids: tuple[Grid, ...] = grids(known)
-        self.low, self.high = propagate(known)
-        self.is_closed = self._close()
-        if not self.is_closed:
-            self._collapse()
+    def __init__(
+        self, targets: Targets, low: IntArray, high: IntArray, enough: int | None = None, narrow: bool = False
+    ) -> None:
+        self.targets, self.enough, self.narrow = targets, enough, narrow
+        self.low, self.high = low, high
+        self.count = len(targets.offset)
+        self.lower, self.upper = self._from_variables()
+        self.inner_lower, self.inner_upper = np.full(self.count, FAR), np.full(self.count, -FAR)
+        self.seen_lower, self.seen_upper = np.full(self.count, FAR), np.full(self.count, -FAR)
+        self.method = np.full(self.count, PROPAGATED, dtype=np.int64)
+        self.tables = 0
+        self.is_closed = False
+
+    def narrow_variables(self, low: IntArray, high: IntArray) -> None:
+        """Take proved intervals of the variables."""
+        self.low, self.high = low, high
+        lower, upper = self._from_variables()
+        self.lower, self.upper = np.maximum(self.lower, lower), np.minimum(self.upper, upper)
+
+    def _from_variables(self) -> tuple[IntArray, IntArray]:
+        targets = self.targets
         least, most = targets.matrix @ self.low, targets.matrix @ self.high
         flipped = targets.sign < 0
-        self.lower = targets.offset + np.where(flipped, -most, least)
-        self.upper = targets.offset + np.where(flipped, -least, most)
-        self._follow_rows()
-        count = len(self.lower)
-        self.inner_lower, self.inner_upper = np.full(count, FAR), np.full(count, -FAR)
-        self.seen_lower, self.seen_upper = np.full(count, FAR), np.full(count, -FAR)
-        self.method = np.full(count, CLOSED if self.is_closed else PROPAGATED, dtype=np.int64)
-        self.tables = 0
-        if self.is_closed and targets.are_cells:
+        lower = targets.offset + np.where(flipped, -most, least)
+        return lower, targets.offset + np.where(flipped, -least, most)
+
+    def close(self) -> None:
+        """The intervals of the variables are sharp in integers: where they are the targets, nothing is left."""
+        self.is_closed = True
+        self.method[:] = CLOSED
+        if self.targets.are_cells:
             self.inner_lower, self.inner_upper = self.lower.copy(), self.upper.copy()
 
-    @property
-    def are_joint_cells(self) -> bool:
-        """Whether target `profile * options + option` is that option in that profile."""
-        known, targets = self.known, self.targets
-        count = len(known.options)
-        if len(targets.offset) != len(known.codes) * count or known.free + known.reference != count:
-            return False
-        firsts = targets.matrix.indices[targets.matrix.indptr[:-1:count]]
-        return bool(
-            (np.diff(targets.matrix.indptr)[::count] == 1).all()
-            and (firsts == np.arange(len(known.codes)) * known.free).all()
-        )
-
-    def _close(self) -> bool:
-        """The closed form for decomposable margins: sharp in integers, as long as nothing caps the cells."""
-        orders = [junction(grid.faces) for grid in self.grids]
-        if not orders or self.known.people is not None or not all(grid.is_full for grid in self.grids):
-            return False
-        if any(order is None for order in orders) or (self.known.high == 0).any():
-            return False
-        for option, (grid, order) in enumerate(zip(self.grids, orders, strict=True)):
-            assert order is not None
-            mine = slice(option, None, self.known.free)
-            self.low[mine], self.high[mine] = decomposable(grid, order)
-        return True
-
-    def _collapse(self) -> None:
-        for option, grid in enumerate(self.grids):
-            mine = slice(option, None, self.known.free)
-            self.low[mine], self.high[mine] = collapse(grid, self.low[mine], self.high[mine])
-
-    def _follow_rows(self) -> None:
+    def follow_rows(self, rows: sparse.csr_array, lower: IntArray, upper: IntArray) -> None:
         """A target that a published row states outright has that row's range."""
-        if len(self.lower) > MOST_TO_COMPARE_WITH_ROWS or self.targets.are_cells:
-            return
-        matrix, rows = self.targets.matrix, self.known.rows
+        matrix = self.targets.matrix
         spans = zip(rows.indptr, rows.indptr[1:], strict=False)
         stated = {tuple(rows.indices[a:b].tolist()): row for row, (a, b) in enumerate(spans)}
-        for t, (a, b) in enumerate(zip(matrix.indptr, matrix.indptr[1:], strict=False)):
+        for target, (a, b) in enumerate(zip(matrix.indptr, matrix.indptr[1:], strict=False)):
             row = stated.get(tuple(sorted(matrix.indices[a:b].tolist())))
             if row is not None:
-                ends = np.array([self.known.lower[row], self.known.upper[row]])
-                ends = self.targets.offset[t] + self.targets.sign[t] * ends
-                self.lower[t], self.upper[t] = max(self.lower[t], ends.min()), min(self.upper[t], ends.max())
+                ends = np.array([lower[row], upper[row]])
+                ends = self.targets.offset[target] + self.targets.sign[target] * ends
+                self.lower[target] = max(self.lower[target], ends.min())
+                self.upper[target] = min(self.upper[target], ends.max())
 
     def take(self, counts: IntArray) -> None:
         """An integer table that satisfies every fact: what it shows can happen."""
@@ -207,3 +196,160 @@ class Search:
     def unsettled(self) -> int:
         """How many ends are open."""
         return int(self.open_above.sum() + self.open_below.sum())
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Intervals per target, whether integer tables attain both ends, and the method of the last step."""
+
+    lower: IntArray
+    upper: IntArray
+    integer: BoolArray
+    method: IntArray
+    complete: bool
+
+
+class Level:
+    """Cells of one set of axes: what public facts force from outside, what integer tables showed from inside."""
+
+    def __init__(self, names: tuple[str, ...], codes: IntArray, people: IntArray, options: int, limits: Limits) -> None:
+        self.names = names
+        sizes = [int(column.max(initial=0)) + 2 for column in codes.T]
+        self.first, self.cell_of = grouped(row_keys(codes + 1, sizes))
+        self.codes = codes[self.first]
+        self.people = self.add(people[:, None])[:, 0]
+        self.limits = limits
+        self.least, self.most = limits.least(self.people), limits.most(self.people)
+        self.tolerance = limits.tolerance(self.people)[:, None]
+        shape = (len(self.first), options)
+        self.outer_lower = np.zeros(shape, dtype=np.int64)
+        self.outer_upper = np.broadcast_to(self.people[:, None], shape).copy()
+        self.lower, self.upper = self.outer_upper.copy() + 1, self.outer_lower.copy() - 1
+        self.excused = np.zeros(shape, dtype=bool)
+        self._needs: tuple[BoolArray, BoolArray] | None = None
+        self._contained: BoolArray | None = None
+        self._open = 0
+        self._pieces: Parts | None = None
+
+    def add(self, values: IntArray) -> IntArray:
+        """Sums of per-profile columns by cell, exactly."""
+        columns = [np.bincount(self.cell_of, column, minlength=len(self.first)) for column in values.T]
+        return np.stack(columns, axis=1).astype(np.int64)
+
+    def pieces(self, split: Callable[[IntArray, int], "Parts"]) -> "Parts":
+        """Its cells in pieces, split once."""
+        if self._pieces is None:
+            self._pieces = split(self.cell_of, len(self.first))
+        return self._pieces
+
+    def excuse(self, members: BoolArray, options: BoolArray) -> None:
+        """Leave out the cell of exactly these profiles, if there is one: what it holds is public anyway."""
+        cell = int(self.cell_of[members.argmax()])
+        if ((self.cell_of == cell) == members).all():
+            self.excused[cell] |= options
+            self._needs = None
+
+    def show(self, lower: IntArray, upper: IntArray) -> None:
+        """Counts per cell and option that integer tables attain."""
+        self.lower, self.upper = np.minimum(self.lower, lower), np.maximum(self.upper, upper)
+        self._needs = None
+
+    def force(self, lower: IntArray, upper: IntArray) -> None:
+        """Counts per cell and option that no table leaves."""
+        self.outer_lower = np.maximum(self.outer_lower, lower)
+        self.outer_upper = np.minimum(self.outer_upper, upper)
+        self._needs = self._contained = None
+
+    def exposed(self) -> BoolArray:
+        """Cells and options that are given away whatever the sharp interval within the outer one is.
+
+        A narrow interval of a large cell is contained, not disclosed, if it lies within the limits; so a table has to
+        show that it does not.
+        """
+        disclosed = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
+        beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
+        strays = (self.lower < self.least) | (self.upper > self.most)
+        found: BoolArray = ~self.excused & disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
+        return found
+
+    def cleared_by(self, tables: Sequence[FloatArray]) -> int:
+        """How many open cells these real-valued tables (per profile and option) show to be wide and not forced out."""
+        up, down = self.needs()
+        cells = np.flatnonzero((up | down).any(axis=1))
+        sums = np.stack(
+            [
+                np.stack([np.bincount(self.cell_of, c, minlength=len(self.first))[cells] for c in table.T], axis=1)
+                for table in tables
+            ]
+        )
+        lower, upper = sums.min(axis=0), sums.max(axis=0)
+        people = self.people[cells][:, None].astype(np.float64)
+        floors = people * np.array([float(share) for share in self.limits.floors])
+        ceilings = people * np.array([float(share) for share in self.limits.ceilings])
+        wide = upper - lower > self.tolerance[cells] + 0.01
+        clear = wide & (upper > floors) & (lower < ceilings) | ~(up | down)[cells]
+        return int(clear.all(axis=1).sum())
+
+    def needs(self) -> tuple[BoolArray, BoolArray]:
+        """Cells and options that still need a higher, or a lower, count to be shown possible."""
+        if self._needs is None:
+            up, down = self._needs = self._find_needs()
+            self._open = int((up | down).any(axis=1).sum())
+        return self._needs
+
+    @property
+    def open_cells(self) -> int:
+        """How many cells have such a need."""
+        self.needs()
+        return self._open
+
+    def _find_needs(self) -> tuple[BoolArray, BoolArray]:
+        if self._contained is None:
+            self._contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
+        narrow = self.upper - self.lower <= self.tolerance
+        higher, lower = self.upper < self.outer_upper, self.lower > self.outer_lower
+        up = (self.upper < self.least) | (narrow & (higher | ~lower))
+        down = (self.lower > self.most) | (narrow & (lower | ~higher))
+        settled = self._contained | self.excused
+        return up & ~settled, down & ~settled
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Cells in pieces, one per class of twins that a cell has people in: its cell, its class and its people."""
+
+    cell: IntArray
+    twins: IntArray
+    people: IntArray
+    cells: int
+
+    def of(self, wanted: BoolArray) -> "Parts":
+        """The pieces of some cells."""
+        keep = wanted[self.cell]
+        return Parts(self.cell[keep], self.twins[keep], self.people[keep], self.cells)
+
+    def add(self, values: IntArray) -> IntArray:
+        """Sums of columns, one row per piece, by cell."""
+        return np.stack([sums_by(self.cell, column, self.cells) for column in values.T], axis=1)
+
+
+def sums_by(place: IntArray, values: IntArray, count: int) -> IntArray:
+    return np.bincount(place, values, minlength=count).astype(np.int64)
+
+
+def show(checked: Sequence[Level], listed: IntArray) -> None:
+    """What a table of integers, given per profile and listed option, shows of every cell."""
+    for level in checked:
+        if level.open_cells:
+            sums = level.add(listed)
+            level.show(sums, sums)
+
+
+def open_cells(checked: Sequence[Level]) -> int:
+    """How many cells are still to be cleared."""
+    return sum(level.open_cells for level in checked)
+
+
+def needs(checked: Sequence[Level]) -> int:
+    """How many ends of cells are still to be shown."""
+    return sum(int(each.sum()) for level in checked for each in level.needs())

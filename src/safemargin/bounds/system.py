@@ -1,25 +1,94 @@
-"""Public facts as integer constraints over occupied profiles."""
+"""Public facts as integer constraints over occupied profiles, and the tables that satisfy them."""
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.membership import Layer, complete, has_gaps, layers
-from safemargin.bounds.profiles import categories_of, combinations, joint_roll, occupied
 from safemargin.core import (
     UNBOUNDED,
-    BoolArray,
     ContradictionError,
-    InputError,
+    FloatArray,
+    Group,
     IntArray,
-    MismatchError,
     Onlooker,
     PublishedTable,
     row_keys,
 )
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Rows of a table whose cells do not overlap, with the group that each category falls in, per axis."""
+
+    rows: IntArray
+    groups: tuple[Mapping[str, int], ...]
+
+
+def layers(table: PublishedTable) -> Iterator[Layer]:
+    """The rows of `table` in as few sets of disjoint cells as a greedy pass finds: one, unless groups overlap."""
+    levels = [_levels(groups) for groups in table.groups]
+    depth = [max(level, default=0) + 1 for level in levels]
+    for combination in product(*(range(d) for d in depth)):
+        keep = np.ones(len(table.lower), dtype=bool)
+        for a, wanted in enumerate(combination):
+            keep &= np.array(levels[a], dtype=np.int64)[table.codes[:, a]] == wanted
+        if keep.any():
+            groups = tuple(
+                {name: g for g, group in enumerate(table.groups[a]) if levels[a][g] == wanted for name in group}
+                for a, wanted in enumerate(combination)
+            )
+            yield Layer(np.flatnonzero(keep), groups)
+
+
+def _levels(groups: tuple[Group, ...]) -> list[int]:
+    taken: list[set[str]] = []
+    levels: list[int] = []
+    for group in groups:
+        level = next((place for place, used in enumerate(taken) if not used & group), len(taken))
+        if level == len(taken):
+            taken.append(set())
+        taken[level] |= group
+        levels.append(level)
+    return levels
+
+
+def has_gaps(table: PublishedTable) -> bool:
+    """Whether some combination of the categories that a table lists has no row."""
+    cells = row_keys(table.codes, [len(groups) for groups in table.groups])
+    combinations = math.prod(len(groups) for groups in table.groups)
+    return any(len(np.unique(cells[table.option == option])) < combinations for option in np.unique(table.option))
+
+
+def complete(onlooker: Onlooker) -> tuple[PublishedTable, ...]:
+    """The facts of an onlooker that speak about everybody: of what the others leave out, nothing is known."""
+    return tuple(fact for fact in onlooker.facts if not has_gaps(fact))
+
+
+def categories_of(tables: Sequence[PublishedTable], axis: str) -> tuple[str, ...]:
+    """Every category of an axis that some table lists."""
+    seen: dict[str, None] = {}
+    for table in tables:
+        if axis in table.axes:
+            for group in table.groups[table.axes.index(axis)]:
+                seen.update(dict.fromkeys(sorted(group)))
+    return tuple(seen)
+
+
+def joint_roll(roll: Sequence[PublishedTable], axes: tuple[str, ...]) -> PublishedTable | None:
+    """The roll that gives the people of every profile of `axes`, by as many axes as any does."""
+    found = [
+        table
+        for table in roll
+        if set(table.axes) >= set(axes)
+        and table.is_exact
+        and all(len(group) == 1 for groups in table.groups for group in groups)
+    ]
+    return max(found, key=lambda table: len(table.axes), default=None)
 
 
 @dataclass(frozen=True)
@@ -95,6 +164,16 @@ class System:
             return np.column_stack([matrix, self.people - matrix.sum(axis=1)])
         return matrix[:, : len(self.options)]
 
+    def listed_ends(self, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+        """Intervals per profile and listed option from those of the variables."""
+        least, most = low.reshape(-1, self.free), high.reshape(-1, self.free)
+        if self.reference:
+            assert self.people is not None
+            left = np.maximum(self.people - most.sum(axis=1), 0)
+            return np.column_stack([least, left]), np.column_stack([most, self.people - least.sum(axis=1)])
+        count = len(self.options)
+        return least[:, :count], most[:, :count]
+
     def axes_of(self, block: int) -> tuple[str, ...]:
         """The axes of the table that a block of slices comes from."""
         rows = np.flatnonzero(self.slice_of == self.blocks[block].max(initial=-1))
@@ -106,42 +185,6 @@ class System:
         cell = ", ".join(f"{axis} {value}" for axis, value in table.cell(place).items()) or "everybody"
         option = f", {table.options[table.option[place]]}" if table.option[place] >= 0 else ""
         return f"{table.name} ({cell}{option})"
-
-
-def system(
-    tables: Sequence[PublishedTable], onlooker: Onlooker, slack: int = 0, check: bool = True, conclude: bool = True
-) -> System:
-    """All that `onlooker` knows once `tables` are published; `slack` widens every published count.
-
-    Without `check`, totals that disagree are left for others to find. Without `conclude`, nothing is concluded from
-    totals that agree: every row is one fact as it was published.
-    """
-    facts = (*tables, *onlooker.facts)
-    if not facts:
-        raise InputError("no table was given: nothing is known")
-    axes = tuple(dict.fromkeys(axis for table in facts for axis in table.axes))
-    options = tuple(dict.fromkeys(name for table in facts for name in table.options)) or ("",)
-    joint = joint_roll(onlooker.roll, axes)
-    rolls = onlooker.roll if joint is None else (joint,)
-    axes = tuple(dict.fromkeys([*axes, *(axis for roll in rolls for axis in roll.axes)]))
-    known = (*facts, *onlooker.roll)
-    categories = tuple(categories_of(known, axis) for axis in axes)
-    if check:
-        check_totals((*tables, *complete(onlooker)), slack, dict(zip(axes, categories, strict=True)))
-    if joint is not None:
-        codes, people = occupied(joint, axes, categories)
-    else:
-        codes, people = combinations((*tables, *complete(onlooker), *onlooker.roll), axes, categories), None
-    builder = _Builder(axes, categories, codes, options, people, slack)
-    builder.choose_form((*tables, *complete(onlooker)), onlooker.roll, conclude)
-    for table in tables:
-        builder.add(table)
-    for fact in onlooker.facts:
-        builder.add(fact, leaves_out=not has_gaps(fact))
-    if people is None:
-        for table in onlooker.roll:
-            builder.add(table)
-    return builder.build()
 
 
 Seen = Mapping[str, Collection[str]]
@@ -195,199 +238,56 @@ def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
     return apart
 
 
-def _words(cell: Mapping[str, str]) -> str:
-    return ", ".join(f"{axis} {category!r}" for axis, category in cell.items()) or "everybody"
+def integer_table(known: System, values: FloatArray) -> IntArray | None:
+    """`values` in whole numbers if they satisfy every fact exactly."""
+    counts = np.rint(values).astype(np.int64)
+    return counts if known.admits(counts) else None
 
 
-class _Builder:
-    """Collects rows; exists only while a system is built."""
+def joint_rows(known: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
+    """The rows of the system, with one more per profile where several options share its people."""
+    if known.people is None or known.free == 1:
+        return known.rows, known.lower, known.upper
+    profiles = np.arange(known.size) // known.free
+    shared = sparse.csr_array((np.ones(known.size, dtype=np.int64), (profiles, np.arange(known.size))))
+    matrix = sparse.csr_array(sparse.vstack([known.rows, shared]))
+    nothing = np.zeros(len(known.people), dtype=np.int64)
+    return matrix, np.r_[known.lower, nothing], np.r_[known.upper, known.people]
 
-    def __init__(
-        self,
-        axes: tuple[str, ...],
-        categories: tuple[tuple[str, ...], ...],
-        codes: IntArray,
-        options: tuple[str, ...],
-        people: IntArray | None,
-        slack: int,
-    ) -> None:
-        self.axes, self.categories, self.codes = axes, categories, codes
-        self.options, self.people, self.slack = options, people, slack
-        self.free, self.reference, self.hidden = len(options), False, False
-        self.slices: list[tuple[IntArray, IntArray]] = []
-        self.blocks: list[IntArray] = []
-        self.slice_count = 0
-        self.slice_of: list[IntArray] = []
-        self.weights: list[IntArray] = []
-        self.lower: list[IntArray] = []
-        self.upper: list[IntArray] = []
-        self.sources: list[tuple[PublishedTable, int]] = []
-        self.high = np.zeros(0, dtype=np.int64)
 
-    def choose_form(self, facts: Sequence[PublishedTable], roll: Sequence[PublishedTable], conclude: bool) -> None:
-        """Which options are variables, and the first ceilings of the variables."""
-        seen = dict(zip(self.axes, self.categories, strict=True))
-        everybody = {sum(totals) for table in roll if (totals := complete_total(table, seen)) is not None}
-        answered = {
-            sum(totals)
-            for table in facts
-            if set(table.options) == set(self.options) and (totals := complete_total(table, seen)) is not None
-        }
-        covering = bool(everybody & answered) or self._all_answered(facts)
-        covering &= conclude and len(self.options) > 1 and self.slack == 0
-        if self.people is not None and covering:
-            self.free, self.reference = len(self.options) - 1, True
-        elif self.people is None and roll and not covering:
-            self.free, self.hidden = len(self.options) + 1, True
-        size = len(self.codes) * self.free
-        self.high = np.full(size, UNBOUNDED, dtype=np.int64)
-        if self.people is not None:
-            self.high = np.repeat(self.people, self.free)
+@dataclass(frozen=True)
+class SliceRanges:
+    """Least and most count per slice and option, what is left of the people in the last column.
 
-    def _all_answered(self, facts: Sequence[PublishedTable]) -> bool:
-        """Whether exact tables, each about a part of the people, count as many answers as there are people in it."""
-        if self.people is None or any(set(table.options) != set(self.options) for table in facts):
-            return False
-        sure = np.zeros(len(self.codes), dtype=bool)
-        for table in facts:
-            if table.is_exact and len(list(layers(table))) == 1:
-                inside = self._appears(table)
-                if int(self.people[inside].sum()) == int(table.lower.sum()):
-                    sure |= inside
-        return bool(sure.all())
+    `stated` is false where a row adds some options but not all of them: then there is no such range.
+    """
 
-    def add(self, table: PublishedTable, leaves_out: bool = True) -> None:
-        """The rows of one table; unless it `leaves_out` what is empty, nothing is known of combinations without one."""
-        sizes = [len(group) for group in table.groups]
-        covered: dict[int, BoolArray] = {}
-        for layer in layers(table):
-            keys = row_keys(table.codes[layer.rows], sizes)
-            found, place = np.unique(keys, return_inverse=True)
-            where = self._place(table, layer, found, sizes)
-            inside = np.flatnonzero(where >= 0)
-            self.slices.append((where[inside] + self.slice_count, inside))
-            self.blocks.append(np.where(where >= 0, where + self.slice_count, -1))
-            for option in np.unique(table.option[layer.rows]).tolist():
-                chosen = table.option[layer.rows] == option
-                if len(np.unique(place[chosen])) < int(chosen.sum()):
-                    raise InputError(f"{table.name}: a cell is listed twice")
-                mine = self._add_option(table, layer.rows[chosen], place[chosen], where, option)
-                covered[option] = covered[option] | mine if option in covered else mine
-            self.slice_count += len(found)
-        for option, mine in covered.items() if leaves_out else ():
-            self._leave_out(table, option, self._appears(table) & ~mine)
+    stated: bool
+    least: IntArray
+    most: IntArray
 
-    def _appears(self, table: PublishedTable) -> BoolArray:
-        """Profiles whose categories all appear in the table."""
-        appears = np.ones(len(self.codes), dtype=bool)
-        for a, axis in enumerate(table.axes):
-            at, names = self.axes.index(axis), frozenset().union(*table.groups[a])
-            appears &= np.array([name in names for name in self.categories[at]])[self.codes[:, at]]
-        return appears
 
-    def _place(self, table: PublishedTable, layer: Layer, found: IntArray, sizes: list[int]) -> IntArray:
-        """Which listed cell of the layer each profile lies in, -1 for none."""
-        groups = np.zeros((len(self.codes), len(table.axes)), dtype=np.int64)
-        for a, axis in enumerate(table.axes):
-            at = self.axes.index(axis)
-            lookup = np.array([layer.groups[a].get(name, -1) for name in self.categories[at]], dtype=np.int64)
-            groups[:, a] = lookup[self.codes[:, at]]
-        keys = row_keys(np.maximum(groups, 0), sizes)
-        at_key = np.minimum(np.searchsorted(found, keys), len(found) - 1)
-        listed = (groups >= 0).all(axis=1) & (found[at_key] == keys)
-        return np.where(listed, at_key, -1).astype(np.int64)
-
-    def _add_option(
-        self, table: PublishedTable, rows: IntArray, place: IntArray, where: IntArray, option: int
-    ) -> BoolArray:
-        """Rows of one option; returns which profiles they cover."""
-        row_of = np.full(int(max(where.max(initial=0), place.max(initial=0))) + 1, -1, dtype=np.int64)
-        row_of[place] = np.arange(len(rows))
-        mine = np.where(where >= 0, row_of[np.maximum(where, 0)], -1)
-        lower, upper = table.lower[rows].copy(), table.upper[rows].copy()
-        if self.slack and not table.is_roll:
-            lower, upper = np.maximum(lower - self.slack, 0), np.minimum(upper + self.slack, UNBOUNDED)
-        columns = self._columns(table, option)
-        covered: BoolArray = mine >= 0
-        if columns is None:  # the reference option: what the people of the cell leave over; or any option: all of them
-            assert self.people is not None
-            size = np.bincount(mine[covered], weights=self.people[covered], minlength=len(rows)).astype(np.int64)
-            wrong = (size < lower) | ((size > upper) & (option < 0))
-            if wrong.any():
-                row = int(np.flatnonzero(wrong)[0])
-                unlisted = "" if size[row] else self._unlisted(table)
-                raise (MismatchError if unlisted else ContradictionError)(
-                    f"{table.name}: {_words(table.cell(int(rows[row])))} has {size[row]} people on the roll, "
-                    f"but {lower[row]} are counted{unlisted}"
-                )
-            if option < 0:
-                return covered
-            lower, upper = np.maximum(size - upper, 0), size - lower
-            columns = list(range(self.free))
-        weight = np.isin(np.arange(self.free), columns).astype(np.int64)
-        self.slice_of.append(place + self.slice_count)
-        self.weights.append(np.broadcast_to(weight, (len(rows), self.free)))
-        self.lower.append(lower)
-        self.upper.append(upper)
-        self.sources.extend((table, row) for row in rows.tolist())
-        return covered
-
-    def _unlisted(self, table: PublishedTable) -> str:
-        """The first category on the roll that a table does not list, in words."""
-        for a, axis in enumerate(table.axes):
-            at, listed = self.axes.index(axis), frozenset().union(*table.groups[a])
-            for code in np.unique(self.codes[:, at]).tolist():
-                if (name := self.categories[at][code]) not in listed:
-                    return f"; it does not list {_words({axis: name})}, which is on the roll"
-        return ""
-
-    def _leave_out(self, table: PublishedTable, option: int, empty: BoolArray) -> None:
-        """A combination that a table lists no cell for, although its categories appear, is empty."""
-        columns = self._columns(table, option)
-        for column in columns or []:
-            self.high[np.flatnonzero(empty) * self.free + column] = 0
-        if columns is None and empty.any():  # nobody there has the reference option: all have one of the others
-            assert self.people is not None
-            people = np.array([self.people[empty].sum()])
-            inside = np.flatnonzero(empty)
-            self.slices.append((np.full(len(inside), self.slice_count), inside))
-            self.blocks.append(np.where(empty, self.slice_count, -1))
-            self.slice_of.append(np.array([self.slice_count]))
-            self.weights.append(np.ones((1, self.free), dtype=np.int64))
-            self.lower.append(people if option >= 0 else people + 1)
-            self.upper.append(people)
-            self.sources.append((table, int(np.flatnonzero(table.option == option)[0])))
-            self.slice_count += 1
-
-    def _columns(self, table: PublishedTable, option: int) -> list[int] | None:
-        if table.is_roll:
-            return list(range(self.free))
-        if option < 0:
-            return None if self.reference else list(range(self.free - self.hidden))
-        at = self.options.index(table.options[option])
-        return [at] if at < self.free - self.hidden else None
-
-    def build(self) -> System:
-        """The finished system."""
-        size = len(self.codes) * self.free
-        at = np.concatenate([rows for rows, _ in self.slices])
-        profiles = np.concatenate([inside for _, inside in self.slices])
-        ones = np.ones(len(at), dtype=np.int64)
-        return System(
-            axes=self.axes,
-            categories=self.categories,
-            codes=self.codes,
-            options=self.options,
-            free=self.free,
-            reference=self.reference,
-            people=self.people,
-            blocks=np.stack(self.blocks),
-            slices=sparse.csr_array((ones, (at, profiles)), shape=(self.slice_count, len(self.codes))),
-            slice_of=np.concatenate(self.slice_of),
-            weights=np.concatenate(self.weights),
-            lower=np.concatenate(self.lower),
-            upper=np.concatenate(self.upper),
-            low=np.zeros(size, dtype=np.int64),
-            high=self.high,
-            sources=tuple(self.sources),
-        )
+def slice_ranges(known: System) -> SliceRanges:
+    """The ranges that the rows of a system with a joint roll state, tightened by the people of every slice."""
+    assert known.people is not None
+    free, size = known.free, known.slices @ known.people
+    least = np.zeros((len(size), free + 1), dtype=np.int64)
+    most = np.full((len(size), free + 1), UNBOUNDED, dtype=np.int64)
+    chosen = known.weights.sum(axis=1)
+    single, every = (chosen == 1) & (free > 1), chosen == free
+    if not (single | every).all():
+        return SliceRanges(False, least, most)
+    # A row over all options bounds what they leave of the people: the last column, from the other side.
+    column = np.where(single, known.weights.argmax(axis=1), free)
+    people = size[known.slice_of]
+    np.maximum.at(least, (known.slice_of, column), np.where(single, known.lower, people - known.upper))
+    np.minimum.at(most, (known.slice_of, column), np.where(single, known.upper, people - known.lower))
+    if free == 1:
+        least[:, 0] = np.maximum(size - most[:, 1], 0)
+        most[:, 0] = size - least[:, 1]
+    most = np.minimum(most, size[:, None])
+    others = most.sum(axis=1, keepdims=True) - most
+    least = np.maximum(least, size[:, None] - others)  # the options and the rest share the people
+    others = least.sum(axis=1, keepdims=True) - least
+    most = np.maximum(np.minimum(most, size[:, None] - others), least)
+    return SliceRanges(True, least, most)

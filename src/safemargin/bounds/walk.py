@@ -4,26 +4,23 @@ A move picks two categories of every axis of a missing face and adds and subtrac
 All corners of the grid are paired at once, so one sweep moves, and bounds, every cell.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
 
+from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.grid import Face, Grid, missing_faces
-from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray
-
-FITTING_ROUNDS = 60
-REPAIR_SWEEPS = 3_000
-WARMTH = (0.9, 0.0)
-STEPS = (0, 1, -1, 2, -2, 4, -4, 8, -8)
+from safemargin.bounds.search import Search
+from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, numpy_generator
 
 Corner = tuple[tuple[IntArray, ...], int]
 """Where one corner of every move stands in the grid, and its sign."""
 
 
 @dataclass(frozen=True)
-class WalkReach:
+class Neighbours:
     """A table, and the least and most of every cell in the tables that are one move away from it."""
 
     table: IntArray
@@ -48,15 +45,15 @@ class Walk:
         fitted = self._fit()
         table = np.floor(fitted + self.generator.random(self.shape)).astype(np.int64)
         table = table + self._correction(table)
-        for turn in range(REPAIR_SWEEPS):
+        for turn in range(EFFORT.walk_repairs):
             if self._penalty(table).sum() == 0:
                 return table.ravel()
             if not self.faces:
                 return None
-            self._repair(table, WARMTH[turn % len(WARMTH)])
+            self._repair(table, EFFORT.walk_warmth[turn % len(EFFORT.walk_warmth)])
         return None
 
-    def sweeps(self, table: IntArray, count: int, want: IntArray | None = None) -> Iterator[WalkReach]:
+    def sweeps(self, table: IntArray, count: int, want: IntArray | None = None) -> Iterator[Neighbours]:
         """Move on from `table`, `count` times; where `want` is given, towards higher (1) or lower (-1) counts."""
         current = table.reshape(self.shape).copy()
         wanted = None if want is None else want.reshape(self.shape)
@@ -67,7 +64,7 @@ class Walk:
             for place, sign in corners:
                 most[place] += up if sign > 0 else down
                 least[place] -= down if sign > 0 else up
-            yield WalkReach(current.ravel(), least.ravel(), most.ravel())
+            yield Neighbours(current.ravel(), least.ravel(), most.ravel())
             step = self._choose(up, down, corners, wanted)
             for place, sign in corners:
                 current[place] += sign * step
@@ -108,7 +105,7 @@ class Walk:
         """Real-valued table with nearly the published margins, by iterative proportional fitting."""
         table = np.ones(self.shape)
         goals = [(face, self._margin(self._values(face), face).astype(np.float64)) for face in self.grid.faces]
-        for _ in range(FITTING_ROUNDS):
+        for _ in range(EFFORT.walk_fit_rounds):
             for face, goal in goals:
                 sums = table.sum(axis=self._others(face), keepdims=True)
                 table *= np.divide(goal, sums, out=np.zeros_like(goal), where=sums > 0)
@@ -155,12 +152,42 @@ class Walk:
         corners = self._corners(self.faces[int(self.generator.integers(len(self.faces)))])
         parts = [(table[place], self.high[place], sign) for place, sign in corners]
         costs = []
-        for step in STEPS:
+        for step in EFFORT.walk_steps:
             cost = sum(
                 np.maximum(-(values + sign * step), 0) + np.maximum(values + sign * step - caps, 0)
                 for values, caps, sign in parts
             )
             costs.append(cost + warmth * self.generator.random(parts[0][0].shape))
-        best = np.array(STEPS)[np.argmin(np.stack(costs), axis=0)]
+        best = np.array(EFFORT.walk_steps)[np.argmin(np.stack(costs), axis=0)]
         for place, sign in corners:
             table[place] += sign * best
+
+
+def attain_by_walks(grids: Sequence[Grid], search: Search, seed: int, report: Callable[[], None]) -> None:
+    """Integer tables of plain margins, one option after the other: sweeps at random, then towards the open ends."""
+    patient = search.enough is None
+    for option, grid in enumerate(grids):
+        mine = slice(option, None, len(grids))
+        walk = Walk(grid, search.high[mine], numpy_generator(seed + option))
+        table = walk.start()
+        if table is None:
+            continue
+        for want_of in (None, _upwards, _downwards):
+            want = None if want_of is None else want_of(search, mine)
+            stale = 0
+            for near in walk.sweeps(table, EFFORT.walk_sweeps, want):
+                before = search.unsettled()
+                search.show(near.least, near.most, mine)
+                table = near.table.copy()
+                stale = 0 if search.unsettled() < before - EFFORT.walk_gain[patient] else stale + 1
+                if stale > EFFORT.walk_stale[patient] or not search.unsettled():
+                    break
+            report()
+
+
+def _upwards(search: Search, mine: slice) -> IntArray:
+    return search.open_above[mine].astype(np.int64) - search.open_below[mine]
+
+
+def _downwards(search: Search, mine: slice) -> IntArray:
+    return search.open_below[mine].astype(np.int64) - 2 * search.open_above[mine]

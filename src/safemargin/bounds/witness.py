@@ -14,16 +14,9 @@ import numpy as np
 from scipy import linalg, sparse
 from threadpoolctl import threadpool_limits
 
+from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.system import System
-from safemargin.core import UNBOUNDED, FloatArray, IntArray
-
-STEPS = 80
-TILTED_STEPS = 12
-ROUGH = 0.2
-"""How far a place to round from may miss a fact, in people."""
-RIDGE = 1e-11
-LONGEST_STEP = 1e6
-MOST_SLICES_TO_PAIR = 300
+from safemargin.core import UNBOUNDED, FloatArray, IntArray, Limits
 
 
 @dataclass(frozen=True)
@@ -96,8 +89,12 @@ class Family:
         with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only get in each other's way
             rough = tilt is not None and steps is None
             theta = np.zeros(len(goal)) if start is None else start
-            limit = steps or (TILTED_STEPS if rough else STEPS)
-            return _newton(self, base, span, goal, lean, theta, limit, ROUGH if rough else 0.0)
+            limit = steps or (EFFORT.tilted_steps if rough else EFFORT.newton_steps)
+            return _newton(self, base, span, goal, lean, theta, limit, EFFORT.tilted_miss if rough else 0.0)
+
+    def tilted(self, tilt: FloatArray) -> FloatArray:
+        """Values to round from, pulled by `tilt`."""
+        return self.fit(tilt=tilt).values
 
     def _ranges(self, floors: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         known = self.known
@@ -171,7 +168,7 @@ class Family:
     def _crossed(self, weight: FloatArray) -> FloatArray:
         """For each two slices the sum of `weight` over the profiles in both."""
         count = self.slices.shape[0]
-        if count <= MOST_SLICES_TO_PAIR:
+        if count <= EFFORT.slices_to_pair:
             flat = np.zeros((count + 1) ** 2)  # the last row and column stand for no slice
             for place in self._places:
                 flat += np.bincount(place, weight, minlength=flat.size)
@@ -183,6 +180,26 @@ class Family:
         slices = self.slices
         scaled = sparse.csr_array((weight[slices.indices], slices.indices, slices.indptr), shape=slices.shape)
         return np.asarray((scaled @ self.transposed).todense())
+
+
+def floors_of(known: System, limits: Limits) -> FloatArray:
+    """The least shares that `Family.fit` takes, from the limits of a target."""
+    least = np.array([float(f) for f in limits.floors])
+    rest = np.array([1 - float(c) for c in limits.ceilings])
+    if known.free == 1:
+        return np.array([least[0], rest[0]])
+    return least if known.reference else np.append(least, 0.0)
+
+
+def real_table(known: System, fit: Fit) -> list[FloatArray]:
+    """A fit per profile and listed option; nothing if it misses a fact."""
+    if not fit.found:
+        return []
+    values = fit.values.reshape(-1, known.free)
+    if known.reference:
+        assert known.people is not None
+        values = np.column_stack([values, known.people - values.sum(axis=1)])
+    return [values[:, : len(known.options)]]
 
 
 def largest_beta(family: Family, precision: float = 1e-5) -> float:
@@ -249,7 +266,7 @@ def _newton(
 
 def _solve(bend: FloatArray, slope: FloatArray) -> FloatArray:
     diagonal = np.diagonal(bend)
-    ridge = RIDGE * max(float(diagonal.max(initial=0.0)), 1e-300) + 1e-9 * diagonal
+    ridge = EFFORT.newton_ridge * max(float(diagonal.max(initial=0.0)), 1e-300) + 1e-9 * diagonal
     try:
         factor = linalg.cho_factor(bend + np.diag(ridge), check_finite=False)
         step: FloatArray = linalg.cho_solve(factor, slope, check_finite=False)
@@ -257,7 +274,7 @@ def _solve(bend: FloatArray, slope: FloatArray) -> FloatArray:
         step = np.full(len(slope), np.inf)
     if not np.isfinite(step).all():
         step = linalg.lstsq(bend, slope, check_finite=False)[0]
-    return step * min(1.0, LONGEST_STEP / float(np.abs(step).max(initial=1.0)))
+    return step * min(1.0, EFFORT.newton_longest_step / float(np.abs(step).max(initial=1.0)))
 
 
 def _sigmoid(lean: FloatArray) -> FloatArray:

@@ -7,8 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.bounds.fiber_answer import Possible
-from safemargin.bounds.fiber_values import QUANTILES
+from safemargin.bounds.exposure import QUANTILES, Possible
 from safemargin.bounds.report import fiber_document, fiber_words
 from safemargin.ui import SCHEMA, Document, cell_label, describe_onlooker, list_values, plural, say, text_table
 

@@ -15,8 +15,8 @@ from math import ceil, floor
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.fiber_form import FiberForm
-from safemargin.bounds.fiber_search import FiberSearch, steps
+from safemargin.bounds.fiber_equations import Equations, steps
+from safemargin.bounds.fiber_listing import TableSearch
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
 
 CASES_AT_ONCE = 400_000
@@ -160,8 +160,8 @@ class _Block:
         if (left < 0).any():
             return
         kinds = np.arange(len(self.kinds))
-        form = FiberForm(matrix, ceiling[rows], np.r_[top, left], kinds, np.zeros(len(kinds), dtype=np.int64))
-        search = FiberSearch(form)
+        form = Equations(matrix, ceiling[rows], np.r_[top, left], kinds, np.zeros(len(kinds), dtype=np.int64))
+        search = TableSearch(form)
         for bar in search.bars(MOST_WORK):
             yield from search.complete(bar.expand())[:, : len(kinds)]
 

@@ -8,8 +8,7 @@ import typer
 from safemargin.bounds.bound import bound as run_bound
 from safemargin.bounds.cli import Ask, export_cells
 from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.ranking import SORTS
-from safemargin.bounds.report import exposure_document, show_exposure
+from safemargin.bounds.report import SORTS, exposure_document, show_exposure
 from safemargin.bounds.system import measured_slack
 from safemargin.core import InputError, Onlooker, PublishedTable, Target
 from safemargin.io import public, read_tables

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.bounds.sources import read_source
+from safemargin.bounds.cli import read_source
 from safemargin.ui import Facts, Json, Rolls, out, print_json
 from safemargin.verify.verify import verify as run_verify
 

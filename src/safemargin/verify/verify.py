@@ -6,9 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safemargin.bounds.certificate import KIND, SCHEMA, SUPPRESSION, SourceFile, digest, file_hash, parse, source_of
-from safemargin.bounds.check_claims import check
-from safemargin.bounds.verification import Verification
+from safemargin.bounds.certificate import (
+    KIND,
+    SCHEMA,
+    SUPPRESSION,
+    SourceFile,
+    Verification,
+    digest,
+    file_hash,
+    parse,
+    source_of,
+)
+from safemargin.bounds.check import check
 from safemargin.core import InputError, PublishedTable
 from safemargin.suppress.check import check_pattern
 

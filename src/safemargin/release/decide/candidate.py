@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.bounds.certify import Exposed, Proof, certify
-from safemargin.bounds.earlier import certify_with_earlier
-from safemargin.bounds.system import System, system
+from safemargin.bounds.build import build_system
+from safemargin.bounds.certify import certify, certify_with_earlier
+from safemargin.bounds.exposure import Exposed, Proof
+from safemargin.bounds.system import System
 from safemargin.core import (
     Group,
     IntArray,
@@ -65,7 +66,7 @@ def prove(
     best = Proof((), {})
     for onlooker in onlookers:
         if onlooker.composition(table.schema.names) == "joint":
-            known = system(tables, onlooker, slack)
+            known = build_system(tables, onlooker, slack)
             given = () if quick else _as_merged(table, candidate, onlooker, limits, known, slack)
             proof = certify(known, limits, progress, quick, given)
         else:
@@ -90,7 +91,7 @@ def _as_merged(
     """
     if slack or not any(one.flagged for one in candidate.splits):
         return ()
-    merged = system(replace(candidate, splits=tuple(map(_joined, candidate.splits))).tables(table), onlooker)
+    merged = build_system(replace(candidate, splits=tuple(map(_joined, candidate.splits))).tables(table), onlooker)
     place = {tuple(row): at for at, row in enumerate(_named(known))}
     order = [place[tuple(row)] for row in _named(merged)]
     found = []

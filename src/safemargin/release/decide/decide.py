@@ -8,8 +8,8 @@ from itertools import count
 
 import numpy as np
 
-from safemargin.bounds.certify import Exposed, Proof
-from safemargin.bounds.earlier import TOGETHER
+from safemargin.bounds.certify import TOGETHER
+from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.core import InputError, Limits, Onlooker, Past, Progress, Table, Target, knowing, no_progress
 from safemargin.guarantees.noise import NoiseBudget, check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.candidate import Candidate, prove

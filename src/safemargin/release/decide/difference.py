@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from safemargin.bounds.certify import Exposed
-from safemargin.bounds.differences import Parts, differences
+from safemargin.bounds.differences import CountedGroups, differences
+from safemargin.bounds.exposure import Exposed
 from safemargin.core import JOINER, Limits, Past
 from safemargin.release.decide.split import Split
 
@@ -28,7 +28,7 @@ def by_difference(one: Split, pasts: Sequence[Past], options: Sequence[str], lim
 
 
 def _by_subtraction(one: Split, past: Past, options: Sequence[str], limits: Limits, slack: int) -> list[Exposed]:
-    parts: Parts = [(group, one.counts(group)) for group in one.groups]
+    parts: CountedGroups = [(group, one.counts(group)) for group in one.groups]
     return differences(one.axis.name, parts, options, past, limits, slack)[0] if one.is_published else []
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from safemargin.bounds.bound import bound
-from safemargin.bounds.certify import Exposed, Proof, certify
-from safemargin.bounds.earlier import certify_with_earlier
-from safemargin.bounds.system import system
+from safemargin.bounds.build import build_system
+from safemargin.bounds.certify import certify, certify_with_earlier
+from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.core import Limits, Onlooker, PublishedTable, Table, knowing, printed
 from safemargin.release.decide.candidate import both
 from safemargin.release.decide.versions import Version
@@ -143,7 +143,7 @@ class Judge:
                 if exposed := self._told_without_roll(tables, onlooker):
                     return Proof(exposed, {})
                 watching = replace(onlooker, roll=knowing(self.table, "joint").roll)  # who knows more learns no less
-            known = system(tables, watching, slack)
+            known = build_system(tables, watching, slack)
             proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
             if onlooker.past is not None and not proof.exposed and (quick or self._holds(proof)):
                 proof = both(proof, certify_with_earlier(tables, onlooker.past, self.limits, slack, quick))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from safemargin.bounds.certify import Exposed, Proof
+from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.core import InputError, Limits, Onlooker, Progress, Table, knowing, no_progress
 from safemargin.release.decide.candidate import Candidate
 from safemargin.release.decide.decide import certificate_of

@@ -12,30 +12,17 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.linear import Program
-from safemargin.bounds.search import INTEGER, Search
-from safemargin.bounds.solver import Form, add_sum, drop_row, solver_of, values_of
-from safemargin.core import FloatArray, Generator, IntArray, numpy_generator
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.search import INTEGER, LINEAR, Search
+from safemargin.bounds.solver import Form, Program, add_sum, drop_row, solver_of, values_of
+from safemargin.bounds.system import System, integer_table, joint_rows
+from safemargin.core import ContradictionError, FloatArray, Generator, IntArray, numpy_generator
 
 SEED = 40_000
-GROUPS = 400
-WORTHWHILE = 4
-"""Ends that a table pulled towards all of them must settle, or it was one of the last of its kind."""
-STALE = 3
-STEPS = (1, 4)
-"""How far each count may move from a linear optimum."""
-NODES = 300
-"""Branches of the smaller programs: a limit that is the same on every machine."""
-STARTS = 5
-"""Tables from which the way to an end is sought."""
-TRIALS = 30
-WEIGHT = 64.0
-"""Of the end in question, against a random number up to two for every other open end."""
-MOST_TABLES = 500
-SECONDS = 20.0
-FAILURES = 4
-"""Programs over all tables that may stop at their limit before the rest is left as it is."""
+
+
 NOWHERE = np.zeros(0, dtype=np.int64)
+
 
 Report = Callable[[], None]
 
@@ -47,7 +34,7 @@ class Near:
         self.program, count = program, len(program.loose)
         self.every = np.arange(count, dtype=np.int32)
         self.low, self.high = program.form.low, program.form.high
-        self.solver = solver_of(program.form, {"mip_max_nodes": NODES}, whole=True)
+        self.solver = solver_of(program.form, {"mip_max_nodes": EFFORT.near_nodes}, whole=True)
 
     def find(self, values: FloatArray, places: IntArray = NOWHERE, value: int = 0) -> IntArray | None:
         """A table of whole people near `values`, in which the counts at `places` (if any) add up to `value`."""
@@ -57,7 +44,7 @@ class Near:
         here = values[self.program.loose]
         row = self._fix(places, value - int(counts[np.setdiff1d(places, self.program.loose)].sum()))
         try:
-            for step in STEPS:
+            for step in EFFORT.near_steps:
                 low = np.maximum(np.floor(here + 1e-6) - step, self.low)
                 high = np.minimum(np.ceil(here - 1e-6) + step, self.high)
                 self.solver.changeColsBounds(len(low), self.every, low, high)
@@ -99,7 +86,7 @@ class Shift:
     @property
     def worthwhile(self) -> bool:
         """Whether enough of the ways found so far were whole."""
-        return self.tried < TRIALS or 5 * self.found > self.tried
+        return self.tried < EFFORT.shift_trials or 5 * self.found > self.tried
 
     def find(self, counts: IntArray, places: IntArray, value: int) -> IntArray | None:
         """The table nearest to `counts` in which those at `places` add up to `value`, if it is whole."""
@@ -131,8 +118,8 @@ class Shift:
 class Attainment:
     """The search for tables of whole people at the open ends of all targets."""
 
-    def __init__(self, search: Search, program: Program, report: Report) -> None:
-        self.search, self.program, self.report = search, program, report
+    def __init__(self, known: System, search: Search, program: Program, report: Report) -> None:
+        self.known, self.search, self.program, self.report = known, search, program, report
         self.generator = numpy_generator(SEED)
         self.near, self.shift = Near(program), Shift(program, self.generator)
         self.tables: list[IntArray] = []
@@ -145,16 +132,16 @@ class Attainment:
         for target, upwards in self._open():
             if self.search.is_open(target, upwards, linear=False):
                 self._alone(target, upwards)
-                if self.search.is_open(target, upwards, linear=False) and failures < FAILURES:
+                if self.search.is_open(target, upwards, linear=False) and failures < EFFORT.whole_failures:
                     failures += not self._over_all(target, upwards)
                 self.report()
 
     def _take(self, counts: IntArray | None) -> None:
-        if counts is not None and self.search.known.admits(counts):
+        if counts is not None and self.known.admits(counts):
             self.search.take(counts)
             self.tables.append(counts)
             self.sums.append(self.search.targets.matrix @ counts)
-            del self.tables[:-MOST_TABLES], self.sums[:-MOST_TABLES]
+            del self.tables[: -EFFORT.near_tables], self.sums[: -EFFORT.near_tables]
 
     def _open(self) -> Iterator[tuple[int, bool]]:
         for upwards in (True, False):
@@ -164,10 +151,14 @@ class Attainment:
     def _together(self) -> None:
         """Tables pulled towards all open ends at once."""
         stale = 0
-        while self.search.unsettled() > WORTHWHILE and stale < STALE and len(self.tables) < GROUPS:
+        while (
+            self.search.unsettled() > EFFORT.near_worthwhile
+            and stale < EFFORT.near_stale
+            and len(self.tables) < EFFORT.near_groups
+        ):
             before = self.search.unsettled()
             self._take(self.near.find(self.program.maximise(self._pull()).values))
-            stale += before - self.search.unsettled() < WORTHWHILE
+            stale += before - self.search.unsettled() < EFFORT.near_worthwhile
             self.report()
 
     def _pull(self) -> FloatArray:
@@ -185,13 +176,13 @@ class Attainment:
         places = np.asarray(targets.matrix[[target]].indices, dtype=np.int64)
         if self.tables and self.shift.worthwhile:
             apart = np.abs(np.array([sums[target] for sums in self.sums]) - value)
-            for at in np.argsort(apart, kind="stable")[:STARTS].tolist():
+            for at in np.argsort(apart, kind="stable")[: EFFORT.shift_starts].tolist():
                 counts = self.shift.find(self.tables[at], places, value)
                 if counts is not None:
                     self._take(counts)
                     break
         if self.search.is_open(target, upwards, linear=False):
-            pull = self._pull() + WEIGHT * cost_of(self.search, target, upwards)
+            pull = self._pull() + EFFORT.near_weight * cost_of(self.search, target, upwards)
             self._take(self.near.find(self.program.maximise(pull).values, places, value))
 
     def _goal(self, target: int, upwards: bool) -> int:
@@ -206,7 +197,7 @@ class Attainment:
 
     def _over_all(self, target: int, upwards: bool) -> bool:
         """One end by a program over all tables of whole people; whether it came to its end."""
-        best = self.program.maximise_integer(cost_of(self.search, target, upwards), SECONDS)
+        best = self.program.maximise_integer(cost_of(self.search, target, upwards), EFFORT.integer_program_seconds)
         self._take(np.rint(best.values).astype(np.int64))
         offset = int(self.search.targets.offset[target])
         if self.search.tighten(target, upwards, offset + (best.value if upwards else -best.value)):
@@ -219,3 +210,73 @@ def cost_of(search: Search, target: int, upwards: bool) -> FloatArray:
     way = int(search.targets.sign[target]) * (1 if upwards else -1)
     cost: FloatArray = search.targets.matrix[[target]].toarray().ravel().astype(np.float64) * way
     return cost
+
+
+def nearby(
+    known: System, values: FloatArray, low: IntArray, high: IntArray, want: FloatArray | None = None
+) -> IntArray | None:
+    """Whole counts within `low` and `high` that satisfy every fact, near `values`; or none.
+
+    `want` says per variable which way it should rather go.
+    """
+    if known.size > EFFORT.circle_counts:
+        return None
+    start = np.clip(np.nan_to_num(values), low, high)
+    cost = start - np.floor(start) - 0.5 if want is None else want
+    for distance in EFFORT.circle_distances:
+        bottom = np.maximum(low, np.floor(start).astype(np.int64) - distance)
+        top = np.minimum(high, np.ceil(start).astype(np.int64) + distance)
+        try:
+            best = Program(joint_rows(known), bottom, top, EFFORT.rows_to_thin).maximise_integer(
+                cost, EFFORT.circle_seconds
+            )
+        except ContradictionError:
+            continue
+        counts = integer_table(known, best.values)
+        if counts is not None:
+            return counts
+    return None
+
+
+def attain_by_programs(
+    known: System, search: Search, program: Program, whole: bool, seed: int, report: Callable[[], None]
+) -> None:
+    """Linear programs for ends that no table attains, many at once and then one by one; then integer tables there."""
+    _by_groups(known, search, program, seed, report)
+    for upwards in (True, False):
+        for target in np.flatnonzero(search.unseen_above if upwards else search.unseen_below).tolist():
+            if search.is_open(target, upwards, linear=True):
+                best = program.maximise(cost_of(search, target, upwards))
+                offset = int(search.targets.offset[target])
+                if search.tighten(target, upwards, offset + (best.value if upwards else -best.value)):
+                    search.method[target] = LINEAR
+                _harvest(known, search, best.values)
+                report()
+    if whole and search.unsettled():
+        Attainment(known, search, program, report).run()
+    search.method[~search.attained & ~search.wide & (search.method < LINEAR)] = LINEAR
+
+
+def _by_groups(known: System, search: Search, program: Program, seed: int, report: Callable[[], None]) -> None:
+    """Objectives over some open targets at once: each vertex serves many."""
+    generator = numpy_generator(seed)
+    for _ in range(EFFORT.group_programs):
+        above, below = search.unseen_above, search.unseen_below
+        before = int(above.sum() + below.sum())
+        if before < 8:
+            return
+        sign = generator.choice([-1.0, 1.0], size=len(above))
+        want = np.where(above & below, sign, above.astype(np.float64) - below.astype(np.float64))
+        want *= generator.random(len(want)) < EFFORT.group_share
+        _harvest(known, search, program.maximise(search.targets.matrix.T @ (want * search.targets.sign)).values)
+        report()
+        if int(search.unseen_above.sum() + search.unseen_below.sum()) > 0.98 * before:
+            return
+
+
+def _harvest(known: System, search: Search, values: FloatArray) -> None:
+    """Every vertex is a table that the linear programs cannot exclude, and perhaps an integer one."""
+    search.see(values)
+    counts = integer_table(known, values)
+    if counts is not None:
+        search.take(counts)

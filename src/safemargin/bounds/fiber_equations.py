@@ -1,4 +1,4 @@
-"""What is open of a system, as equations in counts from zero to a ceiling, and their exact elimination."""
+"""Equations in counts from zero to a ceiling, and their exact elimination."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-from safemargin.bounds.propagate import propagate
-from safemargin.bounds.system import System
-from safemargin.core import UNBOUNDED, ContradictionError, IntArray, TooLargeError
+from safemargin.core import IntArray
 
 PRIME = 2**31 - 1
-MOST_EXACT_WORK = 4 * 10**9
+
+
 SAFE = 2**40
 """Entries up to this size leave room for one more elimination in 64 bits."""
+
 
 Rows = tuple[sparse.csr_array, IntArray, IntArray]
 
 
 @dataclass(frozen=True)
-class FiberForm:
+class Equations:
     """Unknowns `z` with `matrix @ z = total` and `0 <= z <= room`.
 
     The first ones are the variables of a system that are not fixed, at `loose`, counted from `base`; behind them stands
@@ -47,68 +47,7 @@ class FiberForm:
         return values
 
 
-def row_ranges(known: System) -> Rows:
-    """All rows with their ranges; where several options share the people of a profile, that is a row too."""
-    if known.people is None or known.free == 1:
-        return known.rows, known.lower, known.upper
-    profiles = np.arange(known.size) // known.free
-    ones = np.ones(known.size, dtype=np.int64)
-    shared = sparse.csr_array((ones, (profiles, np.arange(known.size))))
-    matrix = sparse.csr_array(sparse.vstack([known.rows, shared]))
-    nothing = np.zeros(len(known.people), dtype=np.int64)
-    return matrix, np.r_[known.lower, nothing], np.r_[known.upper, known.people]
-
-
-def standard(known: System) -> FiberForm:
-    """The open part of a system; raises if propagation finds a contradiction or nothing limits some count."""
-    low, high = propagate(known)
-    high[_untold(known, high)] = 0
-    if (high >= UNBOUNDED).any():
-        raise TooLargeError("nothing that is published limits some count: there is no end to the possible tables")
-    loose = np.flatnonzero(low < high)
-    matrix, lower, upper = row_ranges(known)
-    shift = matrix @ low
-    room = (high - low)[loose]
-    part = sparse.csr_array(matrix[:, loose])
-    least, most = _reach(part, room)
-    lower, upper = np.maximum(lower - shift, least), np.minimum(upper - shift, most)
-    part, lower, upper = _distinct(part, lower, upper, np.flatnonzero((lower > least) | (upper < most)))
-    if (lower > upper).any():
-        raise ContradictionError("the facts contradict each other: no table satisfies all of them")
-    ranged = np.flatnonzero(lower < upper)
-    ones = np.ones(len(ranged), dtype=np.int64)
-    slack = sparse.csr_array((ones, (ranged, np.arange(len(ranged)))), shape=(len(lower), len(ranged)))
-    whole = sparse.csr_array(sparse.hstack([part, slack]))
-    return FiberForm(whole, upper, np.r_[room, (upper - lower)[ranged]], loose, low)
-
-
-def _untold(known: System, high: IntArray) -> IntArray:
-    """People without a listed option of whom no roll tells anything: they are left out."""
-    hidden = np.arange(known.size) % known.free >= len(known.options)
-    told = np.bincount(known.rows.indices, minlength=known.size)
-    return np.flatnonzero(hidden & (high >= UNBOUNDED) & (told == 0))
-
-
-def _reach(matrix: sparse.csr_array, room: IntArray) -> tuple[IntArray, IntArray]:
-    """Least and largest value of every row over all values up to `room`."""
-    negative = sparse.csr_array((np.minimum(matrix.data, 0), matrix.indices, matrix.indptr), shape=matrix.shape)
-    return negative @ room, (matrix - negative) @ room
-
-
-def _distinct(matrix: sparse.csr_array, lower: IntArray, upper: IntArray, chosen: IntArray) -> Rows:
-    """The chosen rows; what is said several times about the same sum is said once."""
-    matrix.sort_indices()
-    seen: dict[bytes, int] = {}
-    for row in chosen.tolist():
-        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        key = matrix.indices[part].tobytes() + b"|" + matrix.data[part].tobytes()
-        first = seen.setdefault(key, row)
-        lower[first], upper[first] = max(lower[first], lower[row]), min(upper[first], upper[row])
-    keep = np.array(sorted(seen.values()), dtype=np.int64)
-    return matrix[keep], lower[keep], upper[keep]
-
-
-def parts(form: FiberForm) -> Iterator[tuple[IntArray, FiberForm]]:
+def components(form: Equations) -> Iterator[tuple[IntArray, Equations]]:
     """Sets of unknowns that share no equation, each with its own form (whose `loose` are places in `form`)."""
     rows, count = form.matrix.shape
     if not count:
@@ -121,7 +60,7 @@ def parts(form: FiberForm) -> Iterator[tuple[IntArray, FiberForm]]:
         equations = np.flatnonzero(label[:rows] == mark)
         matrix = sparse.csr_array(form.matrix[equations][:, mine])
         zeros = np.zeros(count, dtype=np.int64)
-        yield mine, FiberForm(matrix, form.total[equations], form.room[mine], mine, zeros)
+        yield mine, Equations(matrix, form.total[equations], form.room[mine], mine, zeros)
 
 
 @dataclass(frozen=True)
@@ -188,12 +127,12 @@ def _echelon(work: IntArray, pivots: IntArray) -> Echelon | None:
     return Echelon(pivots, free, work[rows, pivots], work[:, free], work[:, -1])
 
 
-def rank(matrix: sparse.csr_array) -> int:
+def rank(matrix: sparse.csr_array, most_work: int) -> int:
     """Number of independent rows: modulo a large prime, for very large systems from the Gram matrix."""
     rows, columns = matrix.shape
     if min(rows, columns) == 0:
         return 0
-    if rows * min(rows, columns) * columns > MOST_EXACT_WORK:
+    if rows * min(rows, columns) * columns > most_work:
         part = sparse.csr_array(matrix if rows <= columns else matrix.T).astype(np.float64)
         gram = np.asarray((part @ part.T).todense())
         _, _, found, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
@@ -231,3 +170,8 @@ def from_residues(residue: Callable[[int], int], most: int) -> int | None:
         found += product * ((value - found) * pow(product, -1, prime) % prime)
         product *= prime
     return None
+
+
+def steps(count: IntArray) -> IntArray:
+    """`0, 1, ..., count - 1` for each entry of `count`, one after the other."""
+    return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)

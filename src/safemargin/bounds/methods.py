@@ -1,0 +1,407 @@
+"""The table of methods, and the two schedules that run it: bounding (`settle`) and certifying (`clear`).
+
+A method narrows intervals from outside (`tighten`: a proof that holds for every table) or widens what tables attain
+inside them (`attain`: each table is checked by addition, so it is a proof too, however it was found). Both schedules go
+through one list in one order, the cheap methods first; `applies` says where a method is of use. Programs do both in
+`attain`, since one solve gives a limit and a table.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.grid import Grid, by_option, decomposable, junction, shuttle
+from safemargin.bounds.integer import attain_by_programs, nearby
+from safemargin.bounds.levels import program_budget, solve_open_ends
+from safemargin.bounds.propagate import grids, propagate
+from safemargin.bounds.reach import (
+    Reach,
+    attain_by_exchanges,
+    direction,
+    perturb_and_repair,
+    random_walk,
+    wanted_changes,
+    with_rest,
+)
+from safemargin.bounds.rounding import Rounder, attain_by_fits
+from safemargin.bounds.search import Level, Search, Settled, Targets, open_cells, show
+from safemargin.bounds.solver import Program
+from safemargin.bounds.system import System, joint_rows
+from safemargin.bounds.walk import attain_by_walks
+from safemargin.bounds.witness import Family, floors_of, real_table
+from safemargin.core import FloatArray, IntArray, Limits, Progress, no_progress, numpy_generator
+
+SEED = 20_000
+"""Of every random choice here: the same system gives the same tables on every machine."""
+
+
+class Task:
+    """One question about one system, with what several methods need of it; each is made when it is first used."""
+
+    def __init__(self, known: System, given: Sequence[IntArray]) -> None:
+        self.known, self.given = known, given
+        self.low, self.high = known.low, known.high
+
+    @property
+    def open(self) -> int:
+        """How much is still to be shown."""
+        raise NotImplementedError
+
+    def narrow(self, low: IntArray, high: IntArray) -> None:
+        """Take proved intervals of the variables."""
+        self.low, self.high = low, high
+
+    @cached_property
+    def grids(self) -> tuple[Grid, ...]:
+        """The plain margins per option; none if the system is not plain."""
+        return grids(self.known)
+
+    @cached_property
+    def rounder(self) -> Rounder:
+        """Rounds tables of this system."""
+        return Rounder(self.known)
+
+    @cached_property
+    def family(self) -> Family:
+        """Fits tables of this system."""
+        return Family(self.known, self.low, self.high)
+
+    @cached_property
+    def program(self) -> Program:
+        """Linear and integer programs over this system."""
+        return Program(joint_rows(self.known), self.low, self.high, EFFORT.rows_to_thin)
+
+
+class Bounding(Task):
+    """The sharp interval of every target. `programs` allows programs, `whole` integer tables at their optima."""
+
+    def __init__(
+        self, known: System, search: Search, given: Sequence[IntArray], programs: bool, whole: bool, progress: Progress
+    ) -> None:
+        super().__init__(known, given)
+        self.search, self.programs, self.whole, self.progress = search, programs, whole, progress
+
+    @property
+    def open(self) -> int:
+        """Ends that no table attains yet."""
+        return self.search.unsettled()
+
+    def narrow(self, low: IntArray, high: IntArray) -> None:
+        super().narrow(low, high)
+        self.search.narrow_variables(low, high)
+
+    def report(self) -> None:
+        """Report progress: an end that a linear program reached is half the way."""
+        if self.progress is not no_progress:
+            search, total = self.search, 2 * len(self.search.lower)
+            unseen = int(search.unseen_above.sum() + search.unseen_below.sum())
+            self.progress("bounding", total - (self.open + min(unseen, self.open) + 1) // 2, total)
+
+
+class Certifying(Task):
+    """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order."""
+
+    PARTS = 100
+
+    def __init__(
+        self,
+        known: System,
+        levels: list[Level],
+        limits: Limits,
+        given: Sequence[IntArray],
+        most_linear: int | None,
+        progress: Progress,
+    ) -> None:
+        super().__init__(known, given)
+        self.levels, self.limits, self.most_linear, self.progress = levels, limits, most_linear, progress
+        self.tables: list[IntArray] = []
+        self.linear = 0
+
+    @property
+    def open(self) -> int:
+        """Cells that no table cleared yet."""
+        return open_cells(self.levels)
+
+    @cached_property
+    def reach(self) -> Reach:
+        """What single exchanges lead to."""
+        return Reach(self.rounder.exchanges)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether fractions are of no use and nothing here rounds tables of this kind and size."""
+        if self.most_linear is None or self.tables or self.known.size <= EFFORT.circle_counts:
+            return False
+        return self.rounder.in_circles
+
+    def narrow(self, low: IntArray, high: IntArray) -> None:
+        super().narrow(low, high)
+        self.levels[0].force(*self.known.listed_ends(low, high))
+
+    def take(self, counts: IntArray) -> None:
+        """Add an integer table and what it shows."""
+        self.tables.append(counts)
+        show(self.levels, self.known.listed(counts))
+
+    def exchange(self, tables: Sequence[IntArray], levels: list[Level] | None = None) -> None:
+        """What tables one exchange away from these show."""
+        attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, tables)
+
+    def report(self, turn: float) -> None:
+        """Report how many of all rounds are done."""
+        total = EFFORT.shuffles + EFFORT.rounds
+        self.progress("certifying", int(turn * self.PARTS), total * self.PARTS)
+
+
+def _nothing(task: Task) -> None:
+    """Of a method that only works from the other side."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to settle intervals or cells: where it is of use, and its two sides."""
+
+    name: str
+    applies: Callable[[Task], bool]
+    tighten: Callable[[Task], None] = _nothing
+    attain: Callable[[Task], None] = _nothing
+
+
+def settle(
+    known: System,
+    targets: Targets,
+    progress: Progress = no_progress,
+    programs: bool = True,
+    given: Sequence[IntArray] = (),
+    enough: int | None = None,
+    narrow: bool = False,
+    whole: bool = True,
+) -> Settled:
+    """The sharp interval of every target. Ctrl-C ends the search early with valid outer intervals.
+
+    Once an interval is known to be wider than `enough`, or with `narrow` not to be, it is not worked out further.
+    If `whole` is false, optima of linear programs are not rounded to integer tables.
+    """
+    search = Search(targets, known.low, known.high, enough, narrow)
+    task = Bounding(known, search, given, programs, whole, progress)
+    tighten(task)
+    complete = True
+    try:
+        attain(task)
+    except KeyboardInterrupt:
+        complete = False
+    task.report()
+    return Settled(search.lower, search.upper, search.attained | search.wide, search.method, complete)
+
+
+def tighten(task: Task) -> None:
+    """Every method of the table that works from outside, in order."""
+    for method in METHODS:
+        if method.applies(task):
+            method.tighten(task)
+
+
+def attain(task: Task) -> None:
+    """Every method of the table that works from inside, in order, as long as something is open."""
+    for method in METHODS:
+        if task.open and method.applies(task):
+            method.attain(task)
+
+
+def _propagate(task: Task) -> None:
+    task.narrow(*propagate(task.known))
+
+
+def _is_decomposable(task: Task) -> bool:
+    """Caps break the formulas: never with a roll, and never where a combination is known to be empty."""
+    free = isinstance(task, Bounding) and task.known.people is None and not (task.known.high == 0).any()
+    return free and bool(task.grids) and all(grid.is_full and junction(grid.faces) for grid in task.grids)
+
+
+def _close(task: Task) -> None:
+    """Dobra and Fienberg (2000): sharp in integers for decomposable margins."""
+    assert isinstance(task, Bounding)
+    task.narrow(*by_option(task.grids, lambda grid, low, high: decomposable(grid), task.low, task.high))
+    task.search.close()
+
+
+def _shuttle(task: Task) -> None:
+    narrow = partial(shuttle, most_counts=EFFORT.shuttle_counts, rounds=EFFORT.shuttle_rounds)
+    task.narrow(*by_option(task.grids, narrow, task.low, task.high))
+
+
+def _has_stated_targets(task: Task) -> bool:
+    if not isinstance(task, Bounding) or task.search.targets.are_cells:
+        return False
+    return task.search.count <= EFFORT.targets_compared_with_rows
+
+
+def _follow_rows(task: Task) -> None:
+    assert isinstance(task, Bounding)
+    task.search.follow_rows(task.known.rows, task.known.lower, task.known.upper)
+
+
+def _take_given(task: Task) -> None:
+    """Tables that somebody else found; nothing is believed before it is added up."""
+    tables = [counts for counts in task.given if counts.shape == task.low.shape and task.known.admits(counts)]
+    if isinstance(task, Bounding):  # the floors are a table where propagation settles everything
+        for counts in [task.low, *tables] if task.known.admits(task.low) else tables:
+            task.search.take(counts)
+    elif isinstance(task, Certifying):
+        for counts in tables:
+            task.take(counts)
+        task.exchange(tables)
+
+
+def _can_walk(task: Task) -> bool:
+    plain = isinstance(task, Bounding) and bool(task.grids) and task.search.targets.are_cells
+    return plain and all(grid.is_full for grid in task.grids) and len(task.known.axes) <= EFFORT.walk_axes
+
+
+def _walk(task: Task) -> None:
+    assert isinstance(task, Bounding)
+    attain_by_walks(task.grids, task.search, SEED + 5, task.report)
+
+
+def _shuffle_guess(task: Task) -> None:
+    assert isinstance(task, Certifying)
+    _shuffle(task, task.rounder.guess() if task.rounder.possible else None)
+
+
+def _shuffle(task: Certifying, near: FloatArray | None) -> None:
+    """Integer tables from one `near` these values by exchanging votes, each time towards what is still open."""
+    known, rounder, generator = task.known, task.rounder, numpy_generator(SEED + 2)
+    counts = rounder.round(near) if near is not None else None
+    left = task.open
+    for turn in range(EFFORT.shuffles):
+        if counts is None or not left:
+            break
+        task.take(counts)
+        if turn in (0, EFFORT.shuffles - 1):  # further tables clear larger cells at less cost, where one can be had
+            task.exchange([counts], task.levels[:1] if turn == 0 and rounder.scaling is None else None)
+        before, left = left, task.open
+        if left < EFFORT.few_cells or (turn > 2 and left > 0.9 * before):  # fits clear few cells better
+            break
+        want = with_rest(known, wanted_changes(known, task.levels, generator))
+        counts = rounder.exchanges.shuffle(counts, want, generator)
+        task.report(turn + 1)
+
+
+def _can_fit(task: Task) -> bool:
+    if isinstance(task, Bounding):
+        return task.known.people is not None and len(task.known.lower) <= EFFORT.fitted_rows
+    return isinstance(task, Certifying) and not task.is_hopeless
+
+
+def _fit(task: Task) -> None:
+    if isinstance(task, Bounding):
+        rounds = EFFORT.fits if task.programs else 0 if task.search.tables else EFFORT.fits_without_programs
+        attain_by_fits(task.rounder, task.family.tilted, task.search, rounds, SEED, task.report)
+    elif isinstance(task, Certifying):
+        if not task.tables:  # no integer table near the guess
+            _shuffle(task, _second_guess(task))
+        if not task.given:
+            _pull(task)
+
+
+def _second_guess(task: Certifying) -> FloatArray:
+    """Another real-valued table to start from."""
+    if task.rounder.scaling is None:
+        return task.family.fit().values
+    return task.rounder.scaling.fit(0.1 * numpy_generator(SEED + 5).standard_normal(task.known.size))
+
+
+def _pull(task: Certifying) -> None:
+    """Add integer tables near fits that are pulled towards what is still open."""
+    known, rounder, tables, generator = task.known, task.rounder, task.tables, numpy_generator(SEED + 3)
+    left, stuck = task.open, 0
+    theta: FloatArray | None = None
+    for turn in range(EFFORT.rounds):
+        if not left or stuck > EFFORT.stuck_rounds[rounder.scaling is not None] or (turn > 2 and not tables):
+            break
+        if rounder.scaling is not None:
+            random_walk(task.levels, known, task.reach, tables, generator)
+        if stuck and not rounder.in_circles:
+
+            def cleared(share: float, turn: int = turn) -> None:
+                task.report(EFFORT.shuffles + turn + 0.99 * share)
+
+            perturb_and_repair(task.levels, known, task.reach, rounder.round, tables, generator, cleared)
+        if not task.open:
+            break
+        want = EFFORT.pull * (1 + stuck) * wanted_changes(known, task.levels, generator)
+        if stuck and left < EFFORT.few_cells:  # neighbours stand in each other's way: pull some of them only
+            want *= generator.random((len(want), 1)) < 1 / (1 + stuck)
+        if rounder.scaling is not None:
+            values = rounder.scaling.fit(direction(known, want))
+        else:
+            fit = task.family.fit(tilt=direction(known, want), start=theta)
+            theta, values = fit.direction if fit.residual < 1 and not fit.impossible else None, fit.values
+        counts = rounder.round(values)
+        if counts is None and rounder.in_circles:
+            counts = nearby(known, values, task.low, task.high, direction(known, want))
+        if counts is None and tables:  # no integer table near the fit: exchange votes in an earlier one instead
+            counts = rounder.exchanges.shuffle(tables[turn % len(tables)], with_rest(known, want), generator)
+        if counts is not None:
+            task.take(counts)
+            task.exchange(tables if left < EFFORT.few_cells and turn % 4 == 2 else [counts])
+        task.report(EFFORT.shuffles + turn + 1)
+        before, left = left, task.open
+        stuck = stuck + 1 if left > 0.9 * before else 0
+
+
+def _can_solve(task: Task) -> bool:
+    if isinstance(task, Bounding):
+        return task.programs
+    return isinstance(task, Certifying) and not task.is_hopeless and program_budget(task.known) > 0
+
+
+def _solve(task: Task) -> None:
+    if isinstance(task, Bounding):
+        attain_by_programs(task.known, task.search, task.program, task.whole, SEED + 1, task.report)
+    elif isinstance(task, Certifying):
+        solve_open_ends(task.known, task.levels, task.program, task.tables)
+
+
+def _may_be_linear(task: Task) -> bool:
+    if not isinstance(task, Certifying) or task.is_hopeless:
+        return False
+    return task.open <= (task.known.size if task.most_linear is None else task.most_linear)
+
+
+def _clear_by_real_tables(task: Task) -> None:
+    """How many open cells real-valued tables clear: one inside the limits, some pulled each way, fewer at a time.
+
+    The weaker statement: a table with fractions shows what linear programs cannot exclude, no more.
+    """
+    assert isinstance(task, Certifying)
+    known, generator = task.known, numpy_generator(SEED + 4)
+    tables = real_table(known, task.family.fit(floors=floors_of(known, task.limits)))
+    for turn in range(EFFORT.real_fits):
+        want = EFFORT.strong_pull * wanted_changes(known, task.levels, generator)
+        want *= generator.random((len(want), 1)) < 1 / (1 + turn)
+        for way in (1.0, -1.0):
+            tilt = way * direction(known, want)
+            tables += real_table(known, task.family.fit(tilt=tilt, steps=EFFORT.newton_steps))
+        task.linear = sum(level.cleared_by(tables) for level in task.levels if level.open_cells) if tables else 0
+        if task.linear == task.open:
+            break
+
+
+METHODS = (
+    # from outside: proofs by integer addition alone
+    Method("propagation", lambda task: True, tighten=_propagate),
+    Method("closed form", _is_decomposable, tighten=_close),
+    Method("shuttle", lambda task: isinstance(task, Bounding) and not task.search.is_closed, tighten=_shuttle),
+    Method("stated rows", _has_stated_targets, tighten=_follow_rows),
+    # from inside: searches, whose tables are proofs once they are added up
+    Method("given tables", lambda task: True, attain=_take_given),
+    Method("walk", _can_walk, attain=_walk),
+    Method("exchanges", lambda task: isinstance(task, Certifying) and not task.tables, attain=_shuffle_guess),
+    Method("rounded fits", _can_fit, attain=_fit),
+    # from both sides: HiGHS finds limits in floating point; `proof.py` makes them exact for a certificate
+    Method("programs", _can_solve, attain=_solve),
+    Method("real tables", _may_be_linear, attain=_clear_by_real_tables),
+)
+"""All methods, the cheap ones first."""
