@@ -265,14 +265,14 @@ def _walk(task: Task) -> None:
 
 
 def _shuffle_guess(task: Task) -> None:
-    assert isinstance(task, Certifying)
-    _shuffle(task, task.rounder.guess() if task.rounder.possible else None)
+    if isinstance(task, Certifying) and task.rounder.possible:
+        _shuffle(task, task.rounder.guess())
 
 
-def _shuffle(task: Certifying, near: FloatArray | None) -> None:
+def _shuffle(task: Certifying, near: FloatArray) -> None:
     """Integer tables from one `near` these values by exchanging votes, each time towards what is still open."""
     known, rounder, generator = task.known, task.rounder, numpy_generator(SEED + 2)
-    counts = rounder.round(near) if near is not None else None
+    counts = rounder.round(near)
     left = task.open
     for turn in range(EFFORT.shuffles):
         if counts is None or not left:
@@ -300,16 +300,10 @@ def _fit(task: Task) -> None:
         attain_by_fits(task.rounder, task.family.tilted, task.search, rounds, SEED, task.report)
     elif isinstance(task, Certifying):
         if not task.tables:  # no integer table near the guess
-            _shuffle(task, _second_guess(task))
+            scaling, noise = task.rounder.scaling, numpy_generator(SEED + 5).standard_normal(task.known.size)
+            _shuffle(task, task.family.fit().values if scaling is None else scaling.fit(0.1 * noise))
         if not task.given:
             _pull(task)
-
-
-def _second_guess(task: Certifying) -> FloatArray:
-    """Another real-valued table to start from."""
-    if task.rounder.scaling is None:
-        return task.family.fit().values
-    return task.rounder.scaling.fit(0.1 * numpy_generator(SEED + 5).standard_normal(task.known.size))
 
 
 def _pull(task: Certifying) -> None:
