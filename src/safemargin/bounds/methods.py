@@ -102,8 +102,6 @@ class Bounding(Task):
 class Certifying(Task):
     """Whether any cell of `levels` is disclosed; `tables` are the integer tables that cleared some, in order."""
 
-    PARTS = 100
-
     def __init__(
         self,
         known: System,
@@ -149,9 +147,12 @@ class Certifying(Task):
         attain_by_exchanges(self.levels if levels is None else levels, self.known, self.reach, tables)
 
     def report(self, turn: float) -> None:
-        """Report how many of all rounds are done."""
-        total = EFFORT.shuffles + EFFORT.rounds
-        self.progress("certifying", int(turn * self.PARTS), total * self.PARTS)
+        """Report how many of all rounds are done, in hundredths."""
+        self.progress("certifying", int(100 * turn), 100 * (EFFORT.shuffles + EFFORT.rounds))
+
+    def report_part(self, turn: int, share: float) -> None:
+        """Report a share of one round."""
+        self.report(EFFORT.shuffles + turn + 0.99 * share)
 
 
 def _nothing(task: Task) -> None:
@@ -207,10 +208,6 @@ def attain(task: Task) -> None:
     for method in METHODS:
         if task.open and method.applies(task):
             method.attain(task)
-
-
-def _propagate(task: Task) -> None:
-    task.narrow(*propagate(task.known))
 
 
 def _is_decomposable(task: Task) -> bool:
@@ -317,10 +314,7 @@ def _pull(task: Certifying) -> None:
         if rounder.scaling is not None:
             random_walk(task.levels, known, task.reach, tables, generator)
         if stuck and not rounder.in_circles:
-
-            def cleared(share: float, turn: int = turn) -> None:
-                task.report(EFFORT.shuffles + turn + 0.99 * share)
-
+            cleared = partial(task.report_part, turn)
             perturb_and_repair(task.levels, known, task.reach, rounder.round, tables, generator, cleared)
         if not task.open:
             break
@@ -385,7 +379,7 @@ def _clear_by_real_tables(task: Task) -> None:
 
 METHODS = (
     # from outside: proofs by integer addition alone
-    Method("propagation", lambda task: True, tighten=_propagate),
+    Method("propagation", lambda task: True, tighten=lambda task: task.narrow(*propagate(task.known))),
     Method("closed form", _is_decomposable, tighten=_close),
     Method("shuttle", lambda task: isinstance(task, Bounding) and not task.search.is_closed, tighten=_shuttle),
     Method("stated rows", _has_stated_targets, tighten=_follow_rows),
