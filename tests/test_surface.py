@@ -1,34 +1,32 @@
 """The public names and commands are the ones documented."""
 
+import ast
 import inspect
+import os
+import random
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import typer.core
 import typer.main
 
 import safemargin
+from safemargin.cli import COMMANDS as MENU
 from safemargin.cli import app
+from test_reachable import modules
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "safemargin" / "__init__.py"
 
-PUBLIC = {
-    "Draft",
-    "Exposure",
-    "Findings",
-    "Onlooker",
-    "Plan",
-    "Project",
-    "Publication",
-    "RefusedError",
-    "Release",
-    "SafemarginError",
-    "Table",
-    "Target",
-    "audit",
-    "bound",
-    "release",
-    "suppress",
+FUNCTIONS = {name.replace("-", "_") for name in MENU if name not in ("noise", "guarantee")}
+"""One per command; the two groups of commands are namespaces."""
+TYPES = {
+    *("Draft", "InputError", "Onlooker", "Project", "RefusedError", "Release"),
+    *("Result", "SafemarginError", "Table", "Target"),
 }
 
 
@@ -40,28 +38,95 @@ def words(command: object) -> str:
 def commands() -> dict[str, str]:
     """The help of every command, by its full name."""
     waiting: list[tuple[str, object]] = [("", typer.main.get_command(app()))]
-    found = {}
+    texts = {}
     while waiting:
         name, command = waiting.pop()
         if isinstance(command, typer.core.TyperGroup):
             waiting += [(f"{name} {member}".strip(), below) for member, below in command.commands.items()]
         else:
-            found[name] = words(command)
-    return dict(sorted(found.items()))
+            texts[name] = words(command)
+    return dict(sorted(texts.items()))
 
 
 COMMANDS = commands()
 
 
-def test_public_names() -> None:
-    assert set(safemargin.__all__) == PUBLIC
-    assert len(safemargin.__all__) == len(PUBLIC) <= 15
+def test_there_is_a_function_for_every_command_and_the_types_they_take_and_give() -> None:
+    assert sorted(FUNCTIONS - set(safemargin.__all__)) == []
+    assert sorted(TYPES - set(safemargin.__all__)) == []
+    assert {"noise", "guarantee"} <= set(safemargin.__all__)
+    extra = set(safemargin.__all__) - FUNCTIONS - TYPES - {"noise", "guarantee"}
+    assert all(inspect.isclass(getattr(safemargin, name)) for name in extra), "only types beside one name per command"
+    assert len(safemargin.__all__) == len(set(safemargin.__all__)) <= 40
 
 
-def test_public_names_are_importable_and_no_others() -> None:
-    assert all(not inspect.ismodule(getattr(safemargin, name)) for name in PUBLIC)
+@pytest.mark.parametrize("name", safemargin.__all__)
+def test_public_name_is_importable_and_documented(name: str) -> None:
+    value = getattr(safemargin, name)
+    assert inspect.getdoc(value)
+    if isinstance(value, ModuleType):
+        assert name in ("noise", "guarantee") and value.__all__
+        for member in value.__all__:
+            assert callable(getattr(value, member)) and inspect.getdoc(getattr(value, member)), f"{name}.{member}"
+    else:
+        assert value.__module__.startswith("safemargin.")
+        assert inspect.isclass(value) or "return" in inspect.get_annotations(value), "mypy must see the types"
+
+
+def test_nothing_else_is_visible() -> None:
     visible = {name for name, value in vars(safemargin).items() if name[0] != "_" and not inspect.ismodule(value)}
-    assert visible - {"TYPE_CHECKING", "ModuleType", "import_module"} == PUBLIC
+    assert visible - {"TYPE_CHECKING", "ModuleType", "import_module"} <= set(safemargin.__all__)
+    assert set(safemargin.__all__) <= set(dir(safemargin))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        safemargin.nothing  # noqa: B018
+
+
+def test_type_checkers_see_what_is_loaded() -> None:
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    loaded = {name: f"safemargin.{module}.{name}" for name, module in safemargin._HOME.items()}
+    loaded |= {name: f"safemargin.{module}" for name, module in safemargin._NAMESPACES.items()}
+    assert seen == loaded
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_functions_stay_callable_in_any_order_of_imports(seed: int) -> None:
+    """Every module is imported, in a random order that starts with the folders that are named like functions."""
+    folders = [f"safemargin.{name}" for name in sorted(FUNCTIONS)]
+    names = sorted(name for name in modules() if name != "safemargin.__main__")
+    random.Random(seed).shuffle(names)
+    script = f"""
+import importlib, safemargin
+names = {[name for name in folders if name in names] + names!r}
+for name in names:
+    importlib.import_module(name)
+assert all(callable(getattr(safemargin, name)) for name in {sorted(FUNCTIONS)!r})
+from safemargin import *
+assert callable(release) and noise.__name__ == "safemargin.noise" and guarantee.__name__ == "safemargin.guarantees"
+"""
+    ran = subprocess.run([sys.executable, "-c", script], env={**os.environ}, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    script = (
+        "import sys, safemargin; print([n for n in sys.modules if n.startswith('safemargin.')], 'numpy' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[] False"
+
+
+def test_one_version_number() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'dynamic = ["version"]' in project and 'path = "src/safemargin/__init__.py"' in project
+    assert f"version: {safemargin.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## [{safemargin.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_there_are_commands() -> None:

@@ -1,6 +1,6 @@
-"""Decide, cell by cell, how group counts may be published: exact where that is provably safe.
+"""Decide, cell by cell, how group counts may be published: exactly where that is provably safe, protected elsewhere.
 
-One function per command. Each is loaded when it is first used.
+One function per command, and the namespaces `noise` and `guarantee`. Each is loaded when it is first used.
 """
 
 import sys
@@ -8,29 +8,43 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from safemargin.audit.audit import audit
-    from safemargin.audit.findings import Findings
-    from safemargin.bounds.bound import bound
-    from safemargin.bounds.exposure import Exposure
-    from safemargin.core import Onlooker, Publication, RefusedError, SafemarginError, Table, Target
-    from safemargin.release.draft import Draft
-    from safemargin.release.plan import Plan
-    from safemargin.release.project import Project
-    from safemargin.release.release import Release, release
-    from safemargin.suppress.suppress import suppress
-    from safemargin.voting.outcome import outcome
+if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a test compares the two
+    from safemargin import guarantees as guarantee
+    from safemargin import noise as noise
+    from safemargin.audit.audit import audit as audit
+    from safemargin.audit.findings import Findings as Findings
+    from safemargin.bounds.bound import bound as bound
+    from safemargin.bounds.exposure import Exposure as Exposure
+    from safemargin.core import InputError as InputError
+    from safemargin.core import Onlooker as Onlooker
+    from safemargin.core import Publication as Publication
+    from safemargin.core import RefusedError as RefusedError
+    from safemargin.core import SafemarginError as SafemarginError
+    from safemargin.core import Table as Table
+    from safemargin.core import Target as Target
+    from safemargin.release.draft import Draft as Draft
+    from safemargin.release.plan import Plan as Plan
+    from safemargin.release.project import Project as Project
+    from safemargin.release.release import Release as Release
+    from safemargin.release.release import release as release
+    from safemargin.suppress.suppress import suppress as suppress
+    from safemargin.ui import Result as Result
+    from safemargin.voting.outcome import outcome as outcome
+
+__version__ = "0.1.0"
 
 _HOME = {
     "Draft": "release.draft",
     "Exposure": "bounds.exposure",
     "Findings": "audit.findings",
+    "InputError": "core",
     "Onlooker": "core",
     "Plan": "release.plan",
     "Project": "release.project",
     "Publication": "core",
     "RefusedError": "core",
     "Release": "release.release",
+    "Result": "ui",
     "SafemarginError": "core",
     "Table": "core",
     "Target": "core",
@@ -41,32 +55,14 @@ _HOME = {
     "suppress": "suppress.suppress",
 }
 """Where every public name is defined."""
+_NAMESPACES = {"guarantee": "guarantees", "noise": "noise"}
+"""Packages that hold one function per subcommand."""
 
-__all__ = [
-    "Draft",
-    "Exposure",
-    "Findings",
-    "Onlooker",
-    "Plan",
-    "Project",
-    "Publication",
-    "RefusedError",
-    "Release",
-    "SafemarginError",
-    "Table",
-    "Target",
-    "audit",
-    "bound",
-    "outcome",
-    "release",
-    "suppress",
-]
-
-__version__ = "0.1.0"
+__all__ = sorted([*_HOME, *_NAMESPACES])
 
 
 class _Face(ModuleType):
-    """A feature folder has the name of its public function: importing it must not hide the function."""
+    """A feature folder has the name of its public function: importing the folder must not hide the function."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):
@@ -74,6 +70,8 @@ class _Face(ModuleType):
 
 
 def __getattr__(name: str) -> object:
+    if name in _NAMESPACES:
+        return import_module(f"{__name__}.{_NAMESPACES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
