@@ -11,8 +11,8 @@ import safemargin
 from commands import Run, in_process
 from safemargin.release.project import Project
 from safemargin.ui import Result
-from safemargin.voting.result import result_privacy
-from safemargin.voting.result_report import curve_chart, result_words
+from safemargin.voting.curve import curve_chart
+from safemargin.voting.result import result_privacy, result_words
 
 UNIFORM = ("--rule", "borda", "--candidates", "3", "--voters", "50", "--belief", "uniform")
 

@@ -9,8 +9,7 @@ from safemargin.core import InputError
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate
 from safemargin.ui import Json, out, print_json
-from safemargin.voting.result import result_privacy
-from safemargin.voting.result_report import result_document, result_lines
+from safemargin.voting.result import result_document, result_lines, result_privacy
 
 
 def outcome(

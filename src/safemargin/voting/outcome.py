@@ -10,13 +10,13 @@ from safemargin.core import InputError, Progress, no_progress
 from safemargin.voting.election import Belief, Election, ShareBox, from_counts, uniform
 from safemargin.voting.enumeration import ways
 from safemargin.voting.measure import CURVE, counted_kinds, least_epsilon, measure, worst_in
-from safemargin.voting.privacy import OutcomePrivacy, worst_of
+from safemargin.voting.privacy import OutcomePrivacy, Stability, worst_of
 from safemargin.voting.reading import Ballots, names_in, read_ballots, read_belief
 from safemargin.voting.rule import letters
 from safemargin.voting.rules import AllTies, rule_named
 from safemargin.voting.sampling import DRAWS
 from safemargin.voting.scoring import Majority
-from safemargin.voting.stability import Stability, classify, classify_counts, slowest, smallest_electorate
+from safemargin.voting.stability import classify, classify_counts, slowest, smallest_electorate
 
 ALL_TIES = "all"
 MAX_LEAKS = 500

@@ -24,8 +24,7 @@ from safemargin.ui import (
     to_svg,
 )
 from safemargin.voting.chances import Chances
-from safemargin.voting.result_report import ASSUMPTIONS, CAPTION, curve_chart, three_digits
-from safemargin.voting.stability import Stability
+from safemargin.voting.curve import ASSUMPTIONS, CAPTION, curve_chart, three_digits
 
 PUBLISHED = {
     "winner": "the winner",
@@ -34,6 +33,21 @@ PUBLISHED = {
     "scores": "the sums that the rule counts",
 }
 """What may be published."""
+
+
+@dataclass(frozen=True)
+class Stability:
+    """`kind` is stable (delta falls exponentially), unstable (like 1 over the root of n) or uncovered.
+
+    `rate` is the exponent per voter; `lemma_exponent` the far smaller one that the proof of Lemma 6 gives; `slope` the
+    limit of 1 / (n delta squared), where it is known.
+    """
+
+    kind: str
+    rate: float
+    words: str
+    lemma_exponent: float | None = None
+    slope: float | None = None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log10
 
+from safemargin.ui import Document, plural
+from safemargin.voting.curve import ASSUMPTIONS, three_digits
 from safemargin.voting.histogram import counts_worst
 
+NEARLY_NOTHING, LITTLE = 0.01, 0.1
+"""Up to these gaps, a total says next to nothing, or little, about one vote."""
 SMALL = 1e-6
 """The delta at which the result is described: one in a million."""
 MAX_POINTS = 12
@@ -73,3 +77,44 @@ def _round_up(value: float) -> float:
     """
     unit = 10.0 ** (ceil(log10(value)) - 2)
     return float(f"{ceil(value / unit - 1e-9) * unit:.2g}")
+
+
+def _gap(privacy: ResultPrivacy) -> str:
+    delta = privacy.curve[0][1]
+    return f"{100 * delta:.2g} in 100" if delta >= 0.001 else f"{1e6 * delta:.2g} in a million"
+
+
+def result_words(privacy: ResultPrivacy) -> str:
+    """One sentence that a clerk can read."""
+    delta = privacy.curve[0][1]
+    amount = "next to nothing" if delta <= NEARLY_NOTHING else "little" if delta <= LITTLE else "something"
+    return (
+        f"The total says {amount} about one vote: one vote changes the chance of any total by at most {_gap(privacy)}."
+    )
+
+
+def result_lines(privacy: ResultPrivacy) -> list[str]:
+    """What the sentence means, and what it assumes."""
+    first, second = privacy.pair
+    hardly = ", and even these hardly" if privacy.curve[0][1] <= NEARLY_NOTHING else ""
+    return [
+        f"{first} and {second}, the two rarest options, are what the total distinguishes best{hardly}.",
+        f"Publishing this result exactly is ({privacy.epsilon:g}, {three_digits(privacy.delta)})-private against an "
+        f"onlooker who believes that {privacy.belief}.",
+        f"{plural(privacy.voters, 'person')} answered. Who won alone discloses no more than the counts do.",
+        *ASSUMPTIONS,
+    ]
+
+
+def result_document(privacy: ResultPrivacy) -> Document:
+    """For `plan.json`."""
+    return {
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta,
+        "voters": privacy.voters,
+        "belief": privacy.belief,
+        "worst_pair": list(privacy.pair),
+        "engine": "histogram formula",
+        "curve": [list(point) for point in privacy.curve],
+        "words": result_words(privacy),
+    }

@@ -1,7 +1,6 @@
 """Whether one vote loses its weight quickly as the electorate grows, slowly, or nobody has proved which."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import erf, exp, factorial, log, pi, sqrt
 
@@ -11,24 +10,10 @@ from safemargin.core import InputError
 from safemargin.voting.crossings import crossings, hyperplanes, results_near
 from safemargin.voting.election import Election, Kinds
 from safemargin.voting.histogram import rarest
+from safemargin.voting.privacy import Stability
 from safemargin.voting.scoring import Majority, Positional
 
 MAX_VOTERS = 10**9
-
-
-@dataclass(frozen=True)
-class Stability:
-    """`kind` is stable (delta falls exponentially), unstable (like 1 over the root of n) or uncovered.
-
-    `rate` is the exponent per voter; `lemma_exponent` the far smaller one that the proof of Lemma 6 gives; `slope` the
-    limit of 1 / (n delta squared), where it is known.
-    """
-
-    kind: str
-    rate: float
-    words: str
-    lemma_exponent: float | None = None
-    slope: float | None = None
 
 
 def classify(election: Election) -> Stability:
@@ -92,9 +77,10 @@ def lemma_exponent(election: Election) -> float | None:
 def limiting_slope(rule: Positional) -> float:
     """The limit of 1 / (n delta squared) if every ranking is equally likely, by the central limit theorem.
 
-    >>> from safemargin.voting.scoring import Borda
-    >>> round(limiting_slope(Borda.of(3)), 6)
-    1.396263
+        >>> from safemargin.voting.privacy import Stability
+    from safemargin.voting.scoring import Borda
+        >>> round(limiting_slope(Borda.of(3)), 6)
+        1.396263
     """
     points, size = rule.points, rule.candidates
     mean = sum(points, Fraction(0)) / size

@@ -8,7 +8,7 @@ from safemargin.guarantees.guarantee_file import document as guarantee_document
 from safemargin.release.plan import Plan
 from safemargin.release.report.context import Orders, ReportContext, decision_label
 from safemargin.ui import SCHEMA, UNNAMED_COUNT, Document
-from safemargin.voting.result_report import result_document
+from safemargin.voting.result import result_document
 
 
 def release_document(

@@ -40,7 +40,8 @@ from safemargin.ui import (
     tiles,
     to_svg,
 )
-from safemargin.voting.result_report import CAPTION, curve_chart, result_lines, result_words
+from safemargin.voting.curve import CAPTION, curve_chart
+from safemargin.voting.result import result_lines, result_words
 
 MOST_CELLS = 40
 MOST_LINES = 50

@@ -1,10 +1,9 @@
-"""What the exact result of a release discloses about one person: in words, as a document, and as a picture."""
+"""Delta against epsilon as a chart, and what every page about an outcome says."""
 
 from collections.abc import Sequence
 from math import floor, log10
 
-from safemargin.ui import STACK_WIDTH, TEXT_MARK, Document, Spec, plural
-from safemargin.voting.result import ResultPrivacy
+from safemargin.ui import STACK_WIDTH, TEXT_MARK, Spec
 
 SMALLEST_DRAWN = 1e-12
 """Deltas below this are not drawn."""
@@ -17,8 +16,6 @@ ASSUMPTIONS = (
     "Delta is the largest gap that one vote makes in the chance of anything published, not the chance of a breach.",
     "A vote may still be guessed: a belief that was right before is as right after.",
 )
-NEARLY_NOTHING, LITTLE = 0.01, 0.1
-"""Up to these gaps, a total says next to nothing, or little, about one vote."""
 
 
 def three_digits(value: float) -> str:
@@ -28,47 +25,6 @@ def three_digits(value: float) -> str:
     ('0.122', '2.5e-09', '0')
     """
     return f"{value:.3g}"
-
-
-def _gap(privacy: ResultPrivacy) -> str:
-    delta = privacy.curve[0][1]
-    return f"{100 * delta:.2g} in 100" if delta >= 0.001 else f"{1e6 * delta:.2g} in a million"
-
-
-def result_words(privacy: ResultPrivacy) -> str:
-    """One sentence that a clerk can read."""
-    delta = privacy.curve[0][1]
-    amount = "next to nothing" if delta <= NEARLY_NOTHING else "little" if delta <= LITTLE else "something"
-    return (
-        f"The total says {amount} about one vote: one vote changes the chance of any total by at most {_gap(privacy)}."
-    )
-
-
-def result_lines(privacy: ResultPrivacy) -> list[str]:
-    """What the sentence means, and what it assumes."""
-    first, second = privacy.pair
-    hardly = ", and even these hardly" if privacy.curve[0][1] <= NEARLY_NOTHING else ""
-    return [
-        f"{first} and {second}, the two rarest options, are what the total distinguishes best{hardly}.",
-        f"Publishing this result exactly is ({privacy.epsilon:g}, {three_digits(privacy.delta)})-private against an "
-        f"onlooker who believes that {privacy.belief}.",
-        f"{plural(privacy.voters, 'person')} answered. Who won alone discloses no more than the counts do.",
-        *ASSUMPTIONS,
-    ]
-
-
-def result_document(privacy: ResultPrivacy) -> Document:
-    """For `plan.json`."""
-    return {
-        "epsilon": privacy.epsilon,
-        "delta": privacy.delta,
-        "voters": privacy.voters,
-        "belief": privacy.belief,
-        "worst_pair": list(privacy.pair),
-        "engine": "histogram formula",
-        "curve": [list(point) for point in privacy.curve],
-        "words": result_words(privacy),
-    }
 
 
 def curve_chart(curve: Sequence[tuple[float, float]]) -> Spec:
