@@ -147,7 +147,7 @@ def test_leaked_votes(run: Run) -> None:
     asked = ("outcome", "--rule", "plurality", "--candidates", 3, "--voters", 6, "--json")
     deltas = [run(*asked, "--leaked", count).document["delta"] for count in (0, 2, 5)]
     assert deltas[0] == run(*asked).document["delta"] and deltas[0] < deltas[1] < deltas[2] == 1  # type: ignore[operator]
-    assert "name the votes in `known`" in run(*asked, "--leaked", 400).err
+    assert "name the votes in --known" in run(*asked, "--leaked", 400).err
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_leaked_votes(run: Run) -> None:
         (("--candidates", "3", "--voters", "5", "--epsilon", "1000"), "at most 300"),
         (("--candidates", "3", "--voters", "5", "--publish", "names"), "must be one of winner"),
         (("--candidates", "3", "--voters", "5", "--belief", "none.csv"), "none.csv: there is no such file"),
-        (("--candidates", "3", "--voters", "5", "--belief", "result"), "name their file in `votes`"),
+        (("--candidates", "3", "--voters", "5", "--belief", "result"), "name their file in --votes"),
         (("--candidates", "3", "--voters", "5", "--ties", "a,b"), "must name every candidate once"),
     ],
 )

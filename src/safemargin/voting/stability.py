@@ -77,10 +77,9 @@ def lemma_exponent(election: Election) -> float | None:
 def limiting_slope(rule: Positional) -> float:
     """The limit of 1 / (n delta squared) if every ranking is equally likely, by the central limit theorem.
 
-        >>> from safemargin.voting.privacy import Stability
-    from safemargin.voting.scoring import Borda
-        >>> round(limiting_slope(Borda.of(3)), 6)
-        1.396263
+    >>> from safemargin.voting.scoring import Borda
+    >>> round(limiting_slope(Borda.of(3)), 6)
+    1.396263
     """
     points, size = rule.points, rule.candidates
     mean = sum(points, Fraction(0)) / size
