@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 
 from safemargin.core.randomness import numpy_generator
-from safemargin.guarantees.census_2020 import PERSONS
+from safemargin.guarantees.census import PERSONS
 from safemargin.topdown.topdown import TopDownOutcome, run
 
 QUARTERS = ("household", "prison", "juvenile", "nursing", "institution", "dormitory", "barracks", "group")

@@ -13,7 +13,7 @@ import pytest
 from safemargin import release
 from safemargin.core.guarantee import Guarantee
 from safemargin.guarantees.census import census_2020, counterfactual
-from safemargin.guarantees.report import beside_page
+from safemargin.guarantees.compare import beside
 from safemargin.noise.plan import plan_noise
 from safemargin.noise.plan_report import plan_page
 from safemargin.noise.programme import parse_programme
@@ -105,7 +105,7 @@ def test_the_plan_of_a_programme_shows_both_pictures(chromium: str, tmp_path: Pa
 def test_promises_side_by_side(chromium: str, tmp_path: Path) -> None:
     page = tmp_path / "beside.html"
     promises = [census_2020(), counterfactual()[0], Guarantee("<b>odd</b>", "", math.inf)]
-    page.write_text(beside_page(promises, 1e-10), encoding="utf-8")
+    page.write_text(beside(promises, delta=1e-10).to_html(), encoding="utf-8")
     dom, heard = opened(chromium, page, tmp_path / "profile")
     assert "Promises side by side</h1>" in dom and dom.count("<table") == 2 and dom.count("<details") == 3
     assert "55.371" in dom and "incomparable" in dom and "an infinite budget is no promise at all" in dom

@@ -13,8 +13,7 @@ from safemargin.core.arrays import BoolArray
 from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
 from safemargin.core.randomness import numpy_generator
 from safemargin.core.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts
-from safemargin.guarantees.comparing import contrast
-from safemargin.guarantees.contrast import Standing
+from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.implication import implies
 
 TOWN = Population(
@@ -31,8 +30,8 @@ RHO = replace(PURE, measure=Measure.ZCDP)
 
 
 def test_an_epsilon_at_delta_zero_is_pure() -> None:
-    assert contrast(PURE, replace(AT_DELTA, delta=0.0)).overall is Standing.EQUAL
-    assert contrast(replace(AT_DELTA, delta=0.0, budget=0.5), PURE).overall is Standing.STRONGER
+    assert compare(PURE, replace(AT_DELTA, delta=0.0)).overall is Standing.EQUAL
+    assert compare(replace(AT_DELTA, delta=0.0, budget=0.5), PURE).overall is Standing.STRONGER
     assert implies(RHO, replace(AT_DELTA, delta=0.0)).answer is False
 
 
@@ -40,7 +39,7 @@ def test_an_epsilon_at_delta_zero_is_pure() -> None:
 def test_an_infinite_budget_is_compared_with_anything(other: Guarantee) -> None:
     for one in (PURE, AT_DELTA, RHO):
         endless = replace(one, budget=math.inf)
-        assert contrast(endless, other).overall is contrast(endless, RHO).overall is Standing.WEAKER
+        assert compare(endless, other).overall is compare(endless, RHO).overall is Standing.WEAKER
         assert implies(other, replace(endless, varies="the largest stratum")).answer is None
 
 
@@ -49,7 +48,7 @@ def test_budgets_that_vary_are_not_alike_by_their_words() -> None:
     one = replace(PURE, varies="depends on the data")
     assert implies(one, one).answer is True
     assert implies(one, replace(one, mechanism="other noise")).answer is None
-    assert contrast(one, replace(one, mechanism="other noise")).overall is Standing.UNKNOWN
+    assert compare(one, replace(one, mechanism="other noise")).overall is Standing.UNKNOWN
 
 
 def test_approximate_guarantees_are_about_one_change() -> None:
@@ -61,7 +60,7 @@ def test_approximate_guarantees_are_about_one_change() -> None:
     assert implies(*pure).answer is False
     assert implies(table, AT_DELTA).answer is False
     by_age, by_sex = (replace(AT_DELTA, invariants=(counts("persons", name),)) for name in ("age", "sex"))
-    assert contrast(by_age, by_sex).overall is Standing.INCOMPARABLE
+    assert compare(by_age, by_sex).overall is Standing.INCOMPARABLE
 
 
 def test_units_that_nothing_links_are_not_compared_by_their_measures() -> None:

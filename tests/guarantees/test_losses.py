@@ -7,9 +7,8 @@ import pytest
 
 from safemargin.core.arrays import FloatArray
 from safemargin.core.errors import InputError
-from safemargin.guarantees.census_2020 import PERSONS
-from safemargin.guarantees.conversion import tight_epsilon
-from safemargin.guarantees.losses import loss_epsilon
+from safemargin.guarantees.census import PERSONS
+from safemargin.guarantees.conversion import loss_epsilon, tight_epsilon
 
 
 def delta_of(moved: dict[float, int], epsilon: float) -> float:

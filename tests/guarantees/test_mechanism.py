@@ -13,9 +13,8 @@ import pytest
 from commands import Run, in_process
 from safemargin.core.errors import InputError, TooLargeError
 from safemargin.guarantees.exact import Holds
-from safemargin.guarantees.mechanism_check import Verified, check_mechanism
-from safemargin.guarantees.mechanism_file import read_mechanism
 from safemargin.guarantees.swap_law import stratum, swap_law, universe
+from safemargin.guarantees.verify import Verified, check_mechanism, read_mechanism
 from swap_truth import EXACT
 
 Entry = dict[str, Any]
@@ -129,14 +128,14 @@ GOOD: Entry = {
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"colour": 1}, "unknown key 'colour'; the keys are data, guarantee"),
-        ({"data": {}}, "data: name at least one data set"),
-        ({"data": {"x": {"records": []}}}, "data.x: needs the keys 'records' and 'law'"),
+        ({"colour": 1}, "colour: unknown key"),
+        ({"data": {}}, "data: must not be empty"),
+        ({"data": {"x": {"records": []}}}, "data.x.law is missing"),
         ({"data": {"x": one([["1", "2"]], {"o": 1})}}, "every record needs 1 values"),
-        ({"data": {"x": one([], {"o": "1/2"})}}, r"data.x.law: probabilities .* sum to 1/2"),
+        ({"data": {"x": one([], {"o": "1/2"})}}, r"data.x: law: probabilities .* sum to 1/2"),
         ({"data": {"x": one([], {"o": "some"})}}, "data.x.law.o = 'some': must be a number"),
-        ({"variables": "a"}, "variables: must be a list of texts"),
-        ({"guarantee": 3}, "guarantee: must be an object"),
+        ({"variables": "a"}, "variables = 'a': must be a list"),
+        ({"guarantee": 3}, "guarantee: must be a section with keys"),
         ({"universes": {"u": ["z"]}}, "universes.u: there is no data set 'z'"),
         ({"guarantee": claimed(invariants=["secret"])}, "secret: cannot be computed from records"),
         ({"guarantee": claimed(invariants=[{"counts": "p", "by": ["b"]}])}, "there is no variable 'b'; they are a"),

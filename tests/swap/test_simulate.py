@@ -16,8 +16,7 @@ import pytest
 from commands import Run, in_process
 from safemargin.core.errors import InputError
 from safemargin.core.guarantee import Guarantee, Measure
-from safemargin.guarantees.comparing import contrast
-from safemargin.guarantees.contrast import Standing
+from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.guarantee_file import document, guarantee_from
 from safemargin.guarantees.rules import chained, compose
 from safemargin.noise.keyed_records import Columns
@@ -153,15 +152,15 @@ def test_targeted_pairs_guarantee_nothing(file: Path, tmp_path: Path) -> None:
     other = plain.beside
     assert other is not None and other.rate == Fraction(plain.changed, plain.records)
     assert other.guarantee.invariants == plain.guarantee.invariants
-    assert contrast(other.guarantee, plain.guarantee).overall is Standing.STRONGER
+    assert compare(other.guarantee, plain.guarantee).overall is Standing.STRONGER
     assert other.errors != plain.errors and list(other.errors) == list(plain.errors) == list(GEOGRAPHY[1:])
     swapped = swap_file(
         file, tmp_path / "s.parquet", GEOGRAPHY[1:], ("state", *MATCH), rate=TWENTIETH, unit="household"
     )
-    versus = contrast(swapped.guarantee, plain.guarantee)
+    versus = compare(swapped.guarantee, plain.guarantee)
     assert versus.overall is Standing.STRONGER and versus.block("budget").standing is Standing.STRONGER
-    assert contrast(plain.guarantee, swapped.guarantee).overall is Standing.WEAKER
-    assert contrast(plain.guarantee, plain.guarantee).overall is Standing.EQUAL
+    assert compare(plain.guarantee, swapped.guarantee).overall is Standing.WEAKER
+    assert compare(plain.guarantee, plain.guarantee).overall is Standing.EQUAL
     assert any("no guarantee at all" in each for each in versus.warnings)
 
 
@@ -246,7 +245,7 @@ def test_what_is_not_known_is_neither_ranked_nor_added(file: Path, tmp_path: Pat
     known = swap_file(file, tmp_path / "s.parquet", ["county"], ["state"], rate=TWENTIETH, unit="household").guarantee
     for other in (unknown, nothing, known):
         for one, two in ((unknown, other), (other, unknown)):
-            block = contrast(one, two).block("budget")
+            block = compare(one, two).block("budget")
             assert block.standing is Standing.UNKNOWN and "is not known" in block.why
             with pytest.raises(InputError, match="is not known, so it cannot be added|differ in"):
                 compose([one, two], "both")
@@ -278,7 +277,7 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
     assert guarantee.budget is None and guarantee.measure is Measure.PURE and guarantee.invariants == ()
     assert swapped.amount in guarantee.remarks[0]
     for other in (swapped, alone.guarantee, guarantee):
-        assert contrast(guarantee, other).block("budget").standing is Standing.UNKNOWN
+        assert compare(guarantee, other).block("budget").standing is Standing.UNKNOWN
     with pytest.raises(InputError, match="is not known"):
         compose([guarantee], "once")
     nothing = swap_targeted(file, tmp_path / "t.parquet", WISH).guarantee
@@ -386,7 +385,7 @@ BAD: list[tuple[str, tuple[str, ...], str]] = [
     ("targeted", ("--unique", "rce"), "'rce'"),
     ("targeted", ("--unique", "county"), "column 'county' is geography"),
     ("targeted", ("--unique", "race", "--unique-in", "town"), "unique within 'town': must be one of state, county"),
-    ("targeted", ("--small-block", "-3"), "small = -3"),
+    ("targeted", ("--small-block", "-3"), "--small-block = -3"),
     ("targeted", ("--most", "0"), "most = 0: must be above 0 and at most 1"),
     ("targeted", ("--imputed", "race"), "must be true, false or a share from 0 to 1"),
     ("targeted", ("--age", "adults"), "age = adults: counts adults and minors of households"),

@@ -15,10 +15,9 @@ from scipy.stats import chi2
 
 from commands import Run, in_process
 from safemargin.core.errors import InputError
-from safemargin.guarantees.census import COUNTERFACTUAL
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.rules import post_process
-from safemargin.guarantees.swap_curves import Curves, by_size, census_strata, curves_chart, rate_chart
+from safemargin.guarantees.swap_curves import Curves, by_size, curves_chart, rate_chart, rates
 from safemargin.guarantees.swap_law import swap_law
 from safemargin.io.duck import connected
 from safemargin.swap import tables
@@ -458,9 +457,9 @@ def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("swap", "--largest-stratum", "10", "--epsilon", "1e400"), "--epsilon 1e400: is larger than 1e+300"),
-        (("convert", "--rho2", "1e400"), "--rho2 1e400: is larger than 1e+300"),
-        (("convert", "--rho", "1e200"), "rho squared: is larger than 1e+300"),
+        (("swap", "--largest-stratum", "10", "--epsilon", "1e400"), "--epsilon = 1e400: is larger than 1e+300"),
+        (("convert", "--rho2", "1e400"), "--rho2 = 1e400: is larger than 1e+300"),
+        (("convert", "--rho", "1e200"), "rho squared is larger than 1e+300"),
     ],
 )
 def test_numbers_beyond_all_measure_are_refused(run: Run, given: tuple[str, ...], message: str) -> None:
@@ -560,7 +559,7 @@ def test_guarantee_convert(run: Run) -> None:
     assert "any rho² from 2.55493 to 2.55743 has this epsilon" in printed.out
     for text in ("x", "1/0", "inf", "nan", "1e999999999", "-1"):
         refused = run("guarantee", "convert", "--rho2", text)
-        assert refused.code == 2 and refused.err.startswith(f"safemargin: --rho2 {text}: must ")
+        assert refused.code == 2 and refused.err.startswith(f"safemargin: --rho2 = {text}: must ")
         assert refused.err.count("\n") == 1
     assert run("guarantee", "swap", "--rate", "1e999999999", "--largest-stratum", "10").code == 2
 
@@ -601,7 +600,7 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     good = run("guarantee", "check", "--held", "1,1,2,2", "--swapped", "1,1,2,2", "--rate", "0.1", "--json")
     assert good.code == 0 and good.document["verdict"] == "holds" and good.document["neighbours"] == 0
     alone = run("guarantee", "check", "--held", "3", "--swapped", "1,1,1", "--rate", "0.1")
-    assert "they tell everything, and nothing is protected" in alone.out
+    assert "they disclose everything, and nothing is protected" in alone.out
     broken = run("guarantee", "check", "--held", "1,1,1", "--swapped", "1,1,1", "--rate", "0.1", "--variant", "pairs")
     assert broken.code == 1 and "possible from the first only" in broken.out
     assert run("guarantee", "check", "--held", "1,1", "--swapped", "1,x", "--rate", "0.1").code == 2
@@ -625,9 +624,12 @@ def test_our_own_release_states_its_guarantee_in_the_same_form(run: Run, tmp_pat
     exact.write_text(json.dumps({"schema": 1, "rule": "...", "guarantees": [], "files": {}}))
     beside = run("guarantee", "beside", manifest, exact, "--out", tmp_path / "beside.html")
     assert beside.code == 0 and "counts without noise: no budget is guaranteed" in beside.out
-    assert "1 implies" not in beside.out
+    assert "Guarantee 1 implies" not in beside.out and "not imply" not in beside.out
     compared = run("guarantee", "compare", manifest, exact)
-    assert "Overall stronger." in compared.out and "yes; the other guarantees nothing." in compared.out
+    assert (
+        "Overall stronger." in compared.out
+        and "The first implies the second: the other guarantees nothing." in compared.out
+    )
     assert "<table" in (tmp_path / "beside.html").read_text(encoding="utf-8")
     found = run("guarantee", "beside", manifest, exact, "--json").document
     assert found["standings"] == [["equal", "stronger"], ["weaker", "equal"]]
@@ -656,7 +658,7 @@ def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
 def test_pictures_are_valid() -> None:
     curves = [
         Curves(by_size([2, 1_000]), (Fraction(1, 20), Fraction(1))),
-        census_strata(COUNTERFACTUAL, (Fraction(1, 2),)),
+        rates(rates=["1/2"], census=True),
     ]
     for spec in (rate_chart(0.05, 28_735), rate_chart(0.0, 10), rate_chart(0.5, 0), *map(curves_chart, curves)):
         altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)

@@ -395,7 +395,7 @@ def test_tables_of_few_people_are_found_among_any_noise(rho: str, exact: tuple[t
 @pytest.mark.parametrize("scale", [10**8, 10**11])
 @pytest.mark.parametrize("exact", [((0, "total"),), ((0, "total"), (2, "sex"), (2, "age"))])
 def test_large_counts_lose_no_people(scale: int, exact: tuple[tuple[int, str], ...]) -> None:
-    """Beside counts of nobody, which become negative and are moved."""
+    """Baseline counts of nobody, which become negative and are moved."""
     spine, random = uneven_spine(3), numpy_generator(4)
     leaf = (random.gamma(0.5, 1, (len(spine.names[-1]), 12)) * scale).astype(np.int64)
     counts = spine.counts(leaf * (random.random(leaf.shape) < 0.6))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from safemargin.core.errors import InputError, OutputError
-from safemargin.guarantees.census_2020 import PERSONS
+from safemargin.guarantees.census import PERSONS
 from safemargin.topdown.attributes import Attributes, Grouping, Query
 from safemargin.topdown.basis import Basis
 from safemargin.topdown.design import MOST, Design

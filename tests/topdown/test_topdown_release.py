@@ -136,7 +136,7 @@ def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path, run_cli: 
     assert ran.document["overall"] == "equal" and ran.document["blocks"]["budget"]["one"] == "rho² = 1"
     assert read_guarantee(published / "manifest.json") == read_guarantee(published / "guarantee.json")
     (tmp_path / "guarantee.json").write_text('{"files": {"guarantee.json": ""}}')
-    with pytest.raises(InputError, match="unknown key 'files'"):
+    with pytest.raises(InputError, match="mechanism is missing"):
         read_guarantee(tmp_path / "guarantee.json")
 
 

@@ -159,13 +159,16 @@ def epsilon_of(rho: float, delta: float) -> float:
     if not 0 < rho < math.inf:
         raise InputError(f"rho = {rho}: must be positive and finite; nearest is a small one, as 0.01")
 
+    from scipy.optimize import minimize_scalar  # loaded here: it takes longer than most commands
+
     def epsilon(order: float) -> float:
         return rho * order + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
 
-    # Convex in log(order - 1): golden section.
-    low, high = math.log(1e-9), math.log(1e9)
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(200):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        low, high = (low, right) if epsilon(1 + math.exp(left)) < epsilon(1 + math.exp(right)) else (left, high)
-    return max(0.0, epsilon(1 + math.exp((low + high) / 2)))
+    # Convex in log(order - 1). Every order gives a valid bound, so a search that ends early is safe.
+    best = minimize_scalar(
+        lambda power: epsilon(1 + math.exp(power)),
+        bounds=(math.log(1e-9), math.log(1e9)),
+        method="bounded",
+        options={"xatol": 1e-12, "maxiter": 200},
+    )
+    return max(0.0, float(best.fun))

@@ -1,21 +1,17 @@
-"""Budgets of releases like the 2020 census, from their configuration alone: a tree of shares down to each query.
+"""The budgets of the 2020 census: from its configuration, as printed, composed, and what swapping would have had."""
 
-A product has a global scale; rho squared of the whole is one over its square. Levels of geography and the queries
-within each have shares that sum to one. A person changed moves two cells of a histogram by one, so a query with noise
-variance `scale² / (level share x query share)` costs that share of the whole.
-"""
-
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
 
 from safemargin.core import (
     Change,
     Distance,
     Guarantee,
-    InputError,
     Invariant,
     Measure,
     Nested,
@@ -25,14 +21,34 @@ from safemargin.core import (
     counts,
 )
 from safemargin.guarantees.conversion import printed_interval, published_epsilon, tight_epsilon
-from safemargin.guarantees.losses import loss_epsilon
+from safemargin.guarantees.convert import DELTA, Conversion
+from safemargin.guarantees.guarantee_file import document
+from safemargin.guarantees.product import CensusCertificate, Product, certificate, read_product
+from safemargin.guarantees.report import COLUMNS, SCALES, derivation, derivation_details, side_by_side
 from safemargin.guarantees.rules import change_unit, compose, derive, post_process, publish_invariants, refine
+from safemargin.guarantees.swap_curves import COUNTERFACTUAL, Alternative
 from safemargin.guarantees.swap_loss import swap_epsilon
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Result,
+    header,
+    joined,
+    paragraphs,
+    points,
+    render_page,
+    say,
+    section,
+    table,
+    text_table,
+)
 
-SMALLEST = Fraction(1, 10**9)
-"""Scale of noise that is still taken; its inverse is the largest."""
-PRINTED_DELTA = 1e-10
-"""What published epsilons are at."""
+PRODUCTS = tuple(
+    read_product(Path(__file__).with_name("data") / f"{name}.toml")
+    for name in ("us_persons", "us_units", "puerto_rico_persons", "puerto_rico_units")
+)
+"""The redistricting data, as in the published production settings of the Census Bureau."""
+PERSONS, UNITS, PUERTO_RICO_PERSONS, PUERTO_RICO_UNITS = PRODUCTS
 GEOGRAPHY = ("block", "block group", "tract", "county", "state")
 
 CEF = Population(
@@ -48,10 +64,9 @@ CEF = Population(
 """Data after coding, editing and imputation. A household has at most 99,999 people, and one person belongs to one."""
 
 STATE_POPULATION = counts("persons", "state")
-UNITS = counts("housing units", "block")
+HOUSING_UNITS = counts("housing units", "block")
 QUARTERS = counts("group quarters", "block", "type")
-CENSUS_INVARIANTS = (STATE_POPULATION, UNITS, QUARTERS)
-
+CENSUS_INVARIANTS = (STATE_POPULATION, HOUSING_UNITS, QUARTERS)
 
 IMPUTED = "Units are records after imputation: somebody whose record was copied k times has k times the budget in rho."
 WITHOUT_BUDGET = (
@@ -63,12 +78,10 @@ WITHOUT_BUDGET = (
 )
 """What else looks at the data."""
 UNCOVERED = (
-    f"{', '.join(WITHOUT_BUDGET)[:1].upper()}{', '.join(WITHOUT_BUDGET)[1:]}: no budget covers these, so totals are "
-    "lower bounds. Products computed from published ones cost nothing."
+    f"{', '.join(WITHOUT_BUDGET).capitalize()}: no budget covers these, so totals are lower bounds. Products computed "
+    "from published ones cost nothing."
 )
-EDITED = (
-    "Edit rules and cells that are empty by definition hold in every data set of the census edited file: no invariants."
-)
+EDITED = "Edit rules and cells that are empty by definition hold in every census edited file: they are no invariants."
 DERIVED_PRODUCTS = (
     "Demographic Profile",
     "privacy-protected microdata",
@@ -88,152 +101,35 @@ PRINTED = (
 """Product, unit, rho squared and epsilon at delta 1e-10, as the Census Bureau printed them (Table 3)."""
 
 
-@dataclass(frozen=True)
-class CensusQuery:
-    """A marginal query: the attributes it distinguishes, and its share of the budget of its level."""
-
-    name: str
-    attributes: frozenset[str]
-    share: Fraction
-
-
-@dataclass(frozen=True)
-class CensusLevel:
-    """A level of geography with its share of the budget of the product."""
-
-    name: str
-    share: Fraction
-    queries: tuple[CensusQuery, ...]
+PRINTED_COLUMNS = ("product", "unit", "rho² printed", "epsilon printed", "epsilon of that rho²", "rho² that it leaves")
+PRINTED_NOTE = (
+    "At delta 1e-10. Most printed epsilons come from budgets with more digits: convert these, not rounded ones."
+)
+SWAPPING_COLUMNS = ("swapping", "epsilon", "depends on")
+SWAPPED_NOTE = "Had households been swapped; not to be ranked by epsilon, as each fixes other tables"
 
 
-@dataclass(frozen=True)
-class Product:
-    """One run of a mechanism of noisy queries: levels from the whole down to the smallest areas."""
-
-    name: str
-    unit: str
-    scale: Fraction
-    levels: tuple[CensusLevel, ...]
-
-    def __post_init__(self) -> None:
-        if self.scale <= 0:
-            raise InputError(f"{self.name}: scale = {self.scale}: must be positive")
-        if not SMALLEST < self.scale < 1 / SMALLEST:
-            raise InputError(f"{self.name}: scale = {float(self.scale):g}: must lie between 1e-9 and 1e9")
-        _check_shares(f"{self.name}: levels", [level.share for level in self.levels])
-        for level in self.levels:
-            _check_shares(f"{self.name}: queries of {level.name}", [query.share for query in level.queries])
-
-    @property
-    def rho_squared(self) -> Fraction:
-        """The whole budget."""
-        return 1 / self.scale**2
-
-    def variance(self, level: str, query: str) -> Fraction:
-        """Noise variance of one query."""
-        area, asked = self._find(level, query)
-        if not area.share * asked.share:
-            raise InputError(f"{self.name}: {query!r} has no share at level {level!r}, so it is not asked")
-        return self.scale**2 / (area.share * asked.share)
-
-    def sigma(self, level: str, query: str) -> float:
-        """Its standard deviation parameter."""
-        return math.sqrt(self.variance(level, query))
-
-    @property
-    def moved(self) -> Mapping[float, int]:
-        """Noise variances of the counts that a changed record moves by one, two for every query, with their number."""
-        return Counter(
-            float(self.variance(level.name, query.name))
-            for level in self.levels
+def product_guarantee(product: Product, population: Population) -> Guarantee:
+    """The guarantee of all noisy answers together, as a tree: product, levels, queries."""
+    change = Change(Distance.HAMMING, product.unit)
+    levels = []
+    for level in product.levels:
+        answers = [
+            Guarantee(
+                f"{product.name}, {level.name}, {query.name}",
+                "",
+                product.rho_squared * level.share * query.share,
+                population=population,
+                change=change,
+                measure=Measure.ZCDP,
+                rule=f"discrete Gaussian noise, sigma {product.sigma(level.name, query.name):.4g}",
+            )
             for query in level.queries
-            for _ in range(2)
             if level.share * query.share
-        )
-
-    def attribute_budget(self, attribute: str) -> Fraction:
-        """The budget for changing one attribute of a record: the queries that tell it apart, at every level."""
-        touched = [
-            level.share * query.share
-            for level in self.levels
-            for query in level.queries
-            if attribute in query.attributes
         ]
-        if not touched:
-            raise InputError(f"{self.name}: no query distinguishes {attribute!r}")
-        return self.rho_squared * sum(touched, Fraction(0))
-
-    def within_budget(self, level: str) -> Fraction:
-        """The budget for moving a record between smallest areas inside one area of `level`: all levels below it."""
-        names = [each.name for each in self.levels]
-        if level not in names:
-            raise InputError(f"{self.name}: there is no level {level!r}; the levels are {', '.join(names)}")
-        below = self.levels[names.index(level) + 1 :]
-        return self.rho_squared * sum((each.share for each in below), Fraction(0))
-
-    def guarantee(self, population: Population = CEF) -> Guarantee:
-        """The guarantee of all noisy answers together, as a tree: product, levels, queries."""
-        change = Change(Distance.HAMMING, self.unit)
-        levels = []
-        for level in self.levels:
-            asked = [
-                Guarantee(
-                    f"{self.name}, {level.name}, {query.name}",
-                    "",
-                    self.rho_squared * level.share * query.share,
-                    population=population,
-                    change=change,
-                    measure=Measure.ZCDP,
-                    rule=f"discrete Gaussian noise, sigma {self.sigma(level.name, query.name):.4g}",
-                )
-                for query in level.queries
-                if level.share * query.share
-            ]
-            if not asked:
-                continue
-            levels.append(compose(asked, f"{self.name}, {level.name}"))
-        return compose(levels, self.name)
-
-    def _find(self, level: str, query: str) -> tuple[CensusLevel, CensusQuery]:
-        for area in self.levels:
-            for asked in area.queries:
-                if (area.name, asked.name) == (level, query):
-                    return area, asked
-        raise InputError(f"{self.name}: there is no query {query!r} at level {level!r}")
-
-
-@dataclass(frozen=True)
-class CensusCertificate:
-    """What a certificate of a product prints: the whole, per attribute, and within areas of each level.
-
-    `epsilon` follows from rho alone, as does the looser `published` one; `by_losses` from the noise of every count.
-    """
-
-    product: Product
-    delta: float
-    epsilon: float
-    published: float
-    by_losses: float
-    attributes: Mapping[str, float]
-    within: Mapping[str, float]
-
-
-def certificate(product: Product, delta: float = 1e-10) -> CensusCertificate:
-    """All epsilons of one product at a delta."""
-
-    def epsilon(budget: Fraction) -> float:
-        return tight_epsilon(float(budget), delta)
-
-    attributes = sorted({name for level in product.levels for query in level.queries for name in query.attributes})
-    return CensusCertificate(
-        product,
-        delta,
-        epsilon(product.rho_squared),
-        published_epsilon(float(product.rho_squared), delta),
-        loss_epsilon(product.moved, delta),
-        {name: epsilon(product.attribute_budget(name)) for name in attributes},
-        {level.name: epsilon(product.within_budget(level.name)) for level in reversed(product.levels[:-1])},
-    )
+        if answers:
+            levels.append(compose(answers, f"{product.name}, {level.name}"))
+    return compose(levels, product.name)
 
 
 def measured(name: str, unit: str, rho_squared: Fraction, invariants: Sequence[Invariant] = ()) -> Guarantee:
@@ -269,15 +165,20 @@ def characteristics_2020() -> Guarantee:
 
 def census_2020() -> Guarantee:
     """All products of the 2020 census to date that have a budget, composed for people: rho squared 55.371."""
-    others = [refine(change_unit(each, "person"), CENSUS_INVARIANTS) for each in tabulated()]
+    others = [refine(change_unit(product, "person"), CENSUS_INVARIANTS) for product in tabulated()]
     top = characteristics_2020()
     derived = [derive(top, name) for name in DERIVED_PRODUCTS]
     whole = compose([top, *others, *derived], "2020 census to date")
     return replace(whole, remarks=(IMPUTED, UNCOVERED, EDITED))
 
 
-@dataclass(frozen=True)
-class PrintedBudget:
+def redistricting() -> Guarantee:
+    """Persons and units of the redistricting data from their scales, composed for people."""
+    parts = [product_guarantee(product, CEF) for product in (UNITS, PERSONS)]
+    return top_down("Redistricting Data from its configuration", parts)
+
+
+class PrintedBudget(NamedTuple):
     """A budget as it was printed, the epsilon of its rounded rho squared, and the rho squared its epsilon leaves."""
 
     product: str
@@ -292,76 +193,208 @@ class PrintedBudget:
 def printed_budgets() -> list[PrintedBudget]:
     """Table 3 with what rounding leaves open: most printed epsilons come from budgets with more digits."""
     return [
-        PrintedBudget(*row, published_epsilon(float(row[2]), PRINTED_DELTA), *printed_interval(row[3], PRINTED_DELTA))
+        PrintedBudget(*row, published_epsilon(float(row[2]), DELTA), *printed_interval(row[3], DELTA))
         for row in PRINTED
     ]
 
 
-@dataclass(frozen=True)
-class Alternative:
-    """What could have been matched on and swapped in 2020, and the households in the largest stratum of that."""
-
-    match: tuple[str, ...]
-    swapped: str
-    largest: int
-    where: str
-
-    @property
-    def matched(self) -> str:
-        """What is matched on.
-
-        >>> COUNTERFACTUAL[1].matched
-        'state x household size'
-        """
-        return " x ".join(self.match)
-
-
-COUNTERFACTUAL = (
-    Alternative(("state",), "county", 13_475_623, "California"),
-    Alternative(("state", "household size"), "county", 3_948_028, "California, two people"),
-    Alternative(("county",), "tract", 3_420_628, "Los Angeles County"),
-    Alternative(("county", "household size"), "tract", 939_185, "Los Angeles County, two people"),
-    Alternative(("block group",), "block", 6_204, "060730187001, California"),
-    Alternative(("block group", "household size"), "block", 4_549, "121199114024, Florida, two people"),
-)
-"""Table 5, from the Demographic and Housing Characteristics file."""
-
-
 def counterfactual(rates: Sequence[Fraction] = (Fraction(1, 20), Fraction(1, 2))) -> list[Guarantee]:
     """Swapping of the households of the 2020 census, had it been used."""
-    found = []
-    for rate in rates:
-        for each in COUNTERFACTUAL:
-            match, swapped, largest = each.match, each.swapped, each.largest
-            held = (*match, *(name for name in ("household size", "characteristics") if name not in match))
-            found.append(
-                Guarantee(
-                    f"swapping {swapped} within {each.matched} at {float(rate):.0%}",
-                    "",
-                    swap_epsilon(rate, largest),
-                    (counts("households", *held), counts("households", *match, swapped)),
-                    CEF,
-                    Change(Distance.HAMMING, "household"),
-                    varies=f"swap rate {rate}; {largest:,} households in the largest stratum",
-                    rule="permutation swapping (Theorem 1)",
-                    remarks=(IMPUTED,),
-                    rate=rate,
-                )
-            )
-    return found
+    return [_swapping(way, rate) for rate in rates for way in COUNTERFACTUAL]
+
+
+def _swapping(way: Alternative, rate: Fraction) -> Guarantee:
+    held = dict.fromkeys((*way.match, "household size", "characteristics"))
+    return Guarantee(
+        f"swapping {way.swapped} within {way.matched} at {float(rate):.0%}",
+        "",
+        swap_epsilon(rate, way.largest),
+        (counts("households", *held), counts("households", *way.match, way.swapped)),
+        CEF,
+        Change(Distance.HAMMING, "household"),
+        varies=f"swap rate {rate}; {way.largest:,} households in the largest stratum",
+        rule="permutation swapping (Theorem 1)",
+        remarks=(IMPUTED,),
+        rate=rate,
+    )
 
 
 def tabulated() -> list[Guarantee]:
     """Products outside TopDown, as published."""
     return [
-        measured("Detailed DHC-A (SafeTab-P)", "person", Fraction("19.776"), [UNITS]),
-        measured("Detailed DHC-B (SafeTab-H)", "household", Fraction("17.79"), [UNITS]),
+        measured("Detailed DHC-A (SafeTab-P)", "person", Fraction("19.776"), [HOUSING_UNITS]),
+        measured("Detailed DHC-B (SafeTab-H)", "household", Fraction("17.79"), [HOUSING_UNITS]),
         measured("Supplemental DHC (PHSafe)", "household", Fraction("2.515"), [at_least(1, "housing units", "block")]),
     ]
 
 
-def _check_shares(where: str, shares: Sequence[Fraction]) -> None:
-    if (least := min(shares, default=Fraction(0))) < 0:
-        raise InputError(f"{where}: share {least}: must not be negative")
-    if sum(shares, Fraction(0)) != 1:
-        raise InputError(f"{where}: shares sum to {sum(shares, Fraction(0))}, not to 1")
+@dataclass(frozen=True)
+class ProductBudget(Result):
+    """The budget of one product: its epsilons, the noise of every query, and its guarantee."""
+
+    certificate: CensusCertificate
+    guarantee: Guarantee
+
+    def to_json(self) -> Document:
+        return {"schema": SCHEMA, **self.certificate.to_json(), "guarantee": document(self.guarantee)}
+
+    @property
+    def _rows(self) -> list[list[str]]:
+        product = self.certificate.product
+        return [
+            [
+                level.name,
+                query.name,
+                str(level.share * query.share),
+                f"{float(product.rho_squared * level.share * query.share):.6g}",
+                f"{product.sigma(level.name, query.name):.4g}" if level.share * query.share else "not asked",
+            ]
+            for level in product.levels
+            for query in level.queries
+        ]
+
+    def show(self, console: Console) -> None:
+        for line in self.certificate.lines:
+            say(console, line)
+        console.print(text_table(["level", "query", "share", "rho²", "sigma"], self._rows))
+
+    def to_html(self) -> str:
+        title = f"{self.certificate.product.name}: budget"
+        queries = table(["level", "query", "share", "rho²", "sigma"], self._rows, ("share", "rho²", "sigma"))
+        body = section("Queries", queries), section("Why", derivation_details(self.guarantee))
+        return render_page(title, header(title, paragraphs(*self.certificate.lines)), joined(body))
+
+
+def budget(source: Path | str | Product, *, delta: float = DELTA) -> ProductBudget:
+    """What a plan of noisy queries guarantees, per attribute and inside areas, and the noise of every query.
+
+    `source` is a TOML file with the scale, the levels and the queries with their shares.
+    """
+    product = source if isinstance(source, Product) else read_product(source)
+    return ProductBudget(certificate(product, delta), product_guarantee(product, Population(product.name)))
+
+
+@dataclass(frozen=True)
+class Census(Result):
+    """Certificates, redistricting data from their configuration, TopDown, products outside it, the whole, what swapping
+    would have guaranteed, and budgets as printed."""
+
+    certificates: Sequence[CensusCertificate]
+    redistricting: Guarantee
+    top_down: Guarantee
+    others: Sequence[Guarantee]
+    whole: Guarantee
+    swapping: Sequence[Guarantee]
+    printed: Sequence[PrintedBudget]
+    delta: float
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Six guarantees side by side (Table 4): four systems, all of them together, and swapping in their place."""
+        first = replace(self.top_down, mechanism="TopDown (Redistricting Data, DHC)")
+        epsilons = [guarantee.epsilon or 0.0 for guarantee in self.swapping]
+        swapped = [
+            "permutation swapping (had it been used)",
+            str(self.swapping[0].measure),
+            str(self.swapping[0].change),
+            "households by matched and held, and by matched and swapped variables: others for each choice",
+            f"epsilon = {min(epsilons):.2f} to {max(epsilons):.2f} over {len(epsilons)} choices",
+        ]
+        return [*side_by_side([first, *self.others, self.whole], self.delta), swapped]
+
+    @property
+    def _composed(self) -> str:
+        rho = float(self.redistricting.budget or 0)
+        epsilon = tight_epsilon(rho, self.delta)
+        return f"{self.redistricting.mechanism}: rho² = {rho:.4f}, epsilon {epsilon:.2f}; epsilons do not add up"
+
+    @property
+    def _printed(self) -> list[list[str]]:
+        return [[*row[:4], f"{row.recomputed:.4f}", f"{row.low:.5f} to {row.high:.5f}"] for row in self.printed]
+
+    @property
+    def _swapping(self) -> list[list[str]]:
+        return [[guarantee.mechanism, f"{guarantee.epsilon:.2f}", guarantee.varies] for guarantee in self.swapping]
+
+    def to_json(self) -> Document:
+        def converted(guarantee: Guarantee) -> Document:
+            conversion = Conversion(guarantee.budget or 0.0, self.delta)
+            return {**conversion.to_json(), "guarantee": document(guarantee)}
+
+        return {
+            "schema": SCHEMA,
+            "products": [product.to_json() for product in self.certificates],
+            "redistricting": converted(self.redistricting),
+            "all": converted(self.whole),
+            "side_by_side": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows],
+            "remarks": list(self.whole.remarks),
+            "without_budget": list(WITHOUT_BUDGET),
+            "printed": [
+                {
+                    "product": row.product,
+                    "unit": row.unit,
+                    "rho_squared_printed": float(row.rho_squared),
+                    "epsilon_printed": float(row.epsilon),
+                    "epsilon": row.recomputed,
+                    "rho_squared_between": [row.low, row.high],
+                }
+                for row in self.printed
+            ],
+            "swapping": [document(guarantee) for guarantee in self.swapping],
+        }
+
+    def show(self, console: Console) -> None:
+        for line in (line for product in self.certificates for line in product.lines):
+            say(console, line)
+        say(console, f"\n{self._composed}\n\nAll guarantees, about the census edited file")
+        console.print(text_table(COLUMNS, self.rows))
+        for line in (SCALES, *self.whole.remarks, f"\n{self.whole.mechanism}, why:", *derivation(self.whole)):
+            say(console, line)
+        say(console, "\nAs printed")
+        console.print(text_table(PRINTED_COLUMNS, self._printed))
+        say(console, f"{PRINTED_NOTE}\n\n{SWAPPED_NOTE}")
+        console.print(text_table(SWAPPING_COLUMNS, self._swapping))
+
+    def to_html(self) -> str:
+        title = "The 2020 census: what was guaranteed"
+        figures = ("rho²", "epsilon", "by the looser formula", "by the losses of all counts")
+        certified = [
+            (
+                each.product.name,
+                f"one {each.product.unit} record",
+                f"{float(each.product.rho_squared):.6f}",
+                *(f"{value:.2f}" for value in (each.epsilon, each.published, each.by_losses)),
+            )
+            for each in self.certificates
+        ]
+        body = [
+            section("All guarantees", table(COLUMNS, self.rows), paragraphs(SCALES), points(self.whole.remarks)),
+            section(
+                "Redistricting data from its configuration",
+                table(("product", "per", *figures), certified, figures),
+                paragraphs(f"{self._composed}."),
+            ),
+            section("As printed", table(PRINTED_COLUMNS, self._printed, PRINTED_COLUMNS[2:]), paragraphs(PRINTED_NOTE)),
+            section("Why", derivation_details(self.whole), derivation_details(self.redistricting)),
+            section(
+                "Swapping in their place",
+                table(SWAPPING_COLUMNS, self._swapping, ("epsilon",)),
+                paragraphs(SWAPPED_NOTE),
+            ),
+        ]
+        about = f"Epsilons of rho² are at delta {self.delta:g}. All guarantees are about the census edited file."
+        return render_page(title, header(title, paragraphs(about)), joined(body))
+
+
+def census(*, delta: float = DELTA) -> Census:
+    """The budgets of the 2020 census from its configuration: certificates, composition, all products side by side."""
+    return Census(
+        [certificate(product, delta) for product in PRODUCTS],
+        redistricting(),
+        characteristics_2020(),
+        tabulated(),
+        census_2020(),
+        counterfactual(),
+        printed_budgets(),
+        delta,
+    )

@@ -1,9 +1,34 @@
-"""Budgets in other measures: what a bound in rho squared says as epsilon at a delta, and back."""
+"""Epsilon at a delta: from a budget in rho squared and back, or from the distribution of losses itself.
+
+The distribution of losses is tighter than any conversion of rho. Counts have discrete Gaussian noise and each moves by
+one: the losses of single counts are known exactly and independent, so the loss of all is their convolution. Losses are
+rounded up to a grid, which can only overstate delta. Laws are tilted towards the losses that matter before they are
+convolved, so that rounding errors of the transform stay small there.
+"""
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
-from safemargin.core import InputError, epsilon_of
+import numpy as np
+
+from safemargin.core import FloatArray, InputError, IntArray, epsilon_of
+
+POINTS = 1 << 18
+"""Of the grid. Census persons at delta 1e-10: epsilon 16.482 in 1.0 s with 2**18 points, 16.469 in 3.1 s with
+2**20; rho alone gives 17.144. dp_accounting 0.6 gives 16.530 in 0.7 s (interval 1e-3) and 16.472 in 5.1 s (1e-4), but
+infinity below a delta of 1e-14, where tilted laws still give 23.12 (delta 1e-20). So it is not a dependency."""
+NEVER = 90.0
+"""Chances of e to minus this are spent on noise that is not listed."""
+ERROR, ERROR_EACH = 1e-7, 1e-11
+"""Bound on rounding errors, as a share of the tilted law: at least so much, and so much for each count.
+
+Of 2**18 points, a transform is off by 1e-14 times their square root, and a power by as much for every factor.
+"""
+WIDE = 1 << 22
+"""Steps of noise on one count that are still listed: for more, what rho says has to do."""
 
 
 def published_epsilon(rho_squared: float, delta: float) -> float:
@@ -62,6 +87,103 @@ def pure_to_zcdp(epsilon: float) -> float:
     2.0
     """
     return epsilon * epsilon / 2
+
+
+@dataclass(frozen=True)
+class _Losses:
+    """The law of a loss on a grid of `step`: multiples of it, and the logarithms of their chances."""
+
+    grid: IntArray
+    logs: FloatArray
+    step: float
+
+    def log_sum(self, tilt: float) -> float:
+        """Logarithm of the mean of e to `tilt` times the loss."""
+        terms = self.logs + tilt * self.step * self.grid
+        top = float(terms.max())
+        return top + math.log(float(np.exp(terms - top).sum()))
+
+    def spectrum(self, tilt: float, points: int) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
+        """The transform of the tilted law, whose sum is one."""
+        weights = np.exp(self.logs + tilt * self.step * self.grid - self.log_sum(tilt))
+        return np.asarray(np.fft.rfft(np.bincount(self.grid % points, weights, minlength=points)))
+
+
+def loss_epsilon(moved: Mapping[float, int], delta: float, points: int = POINTS) -> float:
+    """The least epsilon at `delta` that the losses give, where so many counts are moved by one (variance: how many).
+
+    Variances are parameters of discrete Gaussian noise. With one that is very large, epsilon follows from rho alone.
+
+    >>> round(tight_epsilon(2.0, 1e-6), 2), round(loss_epsilon({0.5: 2}, 1e-6), 2)
+    (11.69, 10.87)
+    """
+    if not moved or min(moved) <= 0 or min(moved.values()) < 1:
+        raise InputError("losses: name the noise variance of every count that is moved; variances are positive")
+    rho = sum(times / (2 * variance) for variance, times in moved.items())
+    known = tight_epsilon(rho, delta)
+    if _reach(max(moved)) > WIDE:
+        return known
+    total = sum(moved.values())
+    tilt = max((known - rho) / (2 * rho), 0.0)  # of a Gaussian loss, puts its mean at `known`
+    step = 2 * (math.sqrt(4 * rho * NEVER) + rho) / points
+    laws = [(_law(variance, step), times) for variance, times in moved.items()]
+    spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
+    for law, times in laws:
+        spectrum *= law.spectrum(tilt, points) ** times
+    chances: FloatArray = np.maximum(np.fft.irfft(spectrum, points), 0.0).astype(np.float64)
+    first = round(known / step) - points // 2
+    chances = np.roll(chances, -first)  # from the place `first` on, in a window around what is known already
+    losses: FloatArray = np.asarray((first + np.arange(points)) * step, dtype=np.float64)
+
+    def log_sum(order: float) -> float:
+        return sum(times * law.log_sum(order) for law, times in laws)
+
+    scale = log_sum(tilt)
+    orders = [math.sqrt(NEVER / rho) * 2.0**n for n in range(-7, 3)]
+    outside = _outside(log_sum, tilt, (float(losses[0]), float(losses[-1])), orders) + max(ERROR, ERROR_EACH * total)
+    unlisted = 2 * total * math.exp(-NEVER)  # union bound over counts and sides
+    return min(known, _smallest(losses, chances, tilt, scale, outside, delta - unlisted))
+
+
+def _reach(variance: float) -> int:
+    """Noise beyond it has at most the chance of e to minus `NEVER`, to either side."""
+    return math.ceil(math.sqrt(2 * variance * NEVER)) + 1
+
+
+def _law(variance: float, step: float) -> _Losses:
+    """Loss of one count that is moved by one, and its chance, both in logarithms."""
+    reach = _reach(variance)
+    noise = np.arange(-reach, reach + 1, dtype=np.float64)
+    logs = -(noise**2) / (2 * variance)
+    logs -= math.log(float(np.exp(logs).sum()))
+    # ln P(noise) - ln P(noise - 1) = (1 - 2 noise) / (2 variance); rounded up, with room for the rounding of floats.
+    grid = np.ceil((1 - 2 * noise) / (2 * variance * step) + 1e-6).astype(np.int64)
+    return _Losses(grid, logs, step)
+
+
+def _outside(
+    log_sum: Callable[[float], float], tilt: float, window: tuple[float, float], orders: Sequence[float]
+) -> float:
+    """Tilted chance of a loss outside the window, by Markov's inequality at the best of these orders."""
+    least, most = window
+    over = min(log_sum(tilt + order) - log_sum(tilt) - order * most for order in orders)
+    under = min(log_sum(tilt - order) - log_sum(tilt) + order * least for order in orders)
+    return math.exp(min(over, 0.0)) + math.exp(min(under, 0.0))
+
+
+def _smallest(
+    losses: FloatArray, chances: FloatArray, tilt: float, scale: float, outside: float, delta: float
+) -> float:
+    """The least epsilon on the grid whose delta, with all that was left out, is at most the one that is asked for."""
+
+    def suffices(index: int) -> bool:
+        epsilon, above = float(losses[index]), losses[index + 1 :]
+        share = chances[index + 1 :] * np.exp(-tilt * (above - epsilon)) @ -np.expm1(epsilon - above)
+        # Undo the tilt in logarithms: the factor alone may overflow.
+        return math.exp(min(scale - tilt * epsilon, 700.0)) * (float(share) + outside) <= delta
+
+    smallest = bisect_left(range(len(losses) - 1), True, key=suffices)
+    return max(float(losses[smallest]), 0.0)
 
 
 def _check(amount: float, delta: float) -> None:

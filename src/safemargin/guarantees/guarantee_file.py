@@ -2,11 +2,23 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence, Set
-from enum import StrEnum
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from safemargin.core import (
     Amount,
@@ -23,6 +35,7 @@ from safemargin.core import (
     exact_number,
     parsed,
 )
+from safemargin.io import PHRASES, dotted_key, shown_value
 
 GUARANTEE_FILE = "guarantee.json"
 NO_NOISE = (
@@ -30,37 +43,263 @@ NO_NOISE = (
     "open is stated in the certificate of the release."
 )
 LARGEST = 1e300
-KEYS = {
-    "schema",
-    "mechanism",
-    "statement",
-    "epsilon",
-    "delta",
-    "rho",
-    "invariants",
-    "population",
-    "change",
-    "measure",
-    "budget",
-    "varies",
-    "rule",
-    "premises",
-    "remarks",
-    "count",
-    "choice",
-    "rate",
-}
-Choice = TypeVar("Choice", bound=StrEnum)
+"""Budgets beyond it would overflow when they are squared or added as floats."""
+
+Model = TypeVar("Model", bound="Part")
+
+
+class Part(BaseModel):
+    """A part of a file; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+def validated(model: type[Model], value: object, where: str) -> Model:
+    """Check a value that was read from a file; the message names the file, the key and the value."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+    key, kind, context = dotted_key(problem["loc"]), problem["type"], problem.get("ctx", {})
+    if kind in ("missing", "extra_forbidden"):
+        words = f"{key} is missing" if kind == "missing" else f"{key}: unknown key"
+    else:
+        expected = "must be {expected}" if kind in ("enum", "literal_error") else PHRASES.get(kind, problem["msg"])
+        value = "" if kind == "rule" else shown_value(problem["input"])
+        words = f"{key}{value}: {expected.format(**context)}" if key else expected.format(**context)
+    raise InputError(f"{where}: {words}")
+
+
+def rule(message: str) -> PydanticCustomError:
+    """An error whose message needs no value; braces in it are kept."""
+    return PydanticCustomError("rule", "{message}", {"message": message})
+
+
+def _amount(value: object) -> Amount:
+    if value == "infinite":  # JSON has no infinite number
+        return math.inf
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+            raise ValueError
+        amount: Amount = value if isinstance(value, float) else exact_number(str(value))
+    except ValueError:
+        raise PydanticCustomError("number", "must be a number or a fraction such as '3/8'") from None
+    if not amount >= 0:
+        raise PydanticCustomError("number", "must not be negative")
+    if LARGEST < amount < math.inf:
+        raise PydanticCustomError("number", "is larger than 1e300; write 'infinite' if it is")
+    return amount
+
+
+def exact_fraction(value: object) -> Fraction:
+    """A number of a file without rounding: 0.1 is one tenth."""
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError
+        return exact_number(str(value))
+    except ValueError:
+        raise PydanticCustomError("number", "must be a number or a fraction such as '3/8'") from None
+
+
+def _rate(value: object) -> Fraction:
+    rate = exact_fraction(value)
+    if not 0 <= rate <= 1:
+        raise PydanticCustomError("number", "must lie between 0 and 1")
+    return rate
+
+
+AmountField = Annotated[Any, PlainValidator(_amount)]
+FractionField = Annotated[Any, PlainValidator(exact_fraction)]
+Count = Annotated[StrictInt, Field(ge=1)]
+Texts = tuple[str, ...]
+
+
+class _Records(Part):
+    kind: str
+    variables: Texts = ()
+    free: StrictBool = False
+
+
+class _Nested(Part):
+    fine: str
+    coarse: str
+    up: Count = 1
+    down: Count | None = None
+
+
+class _Population(Part):
+    name: str = ""
+    part_of: Texts = ()
+    records: tuple[_Records, ...] = ()
+    determines: tuple[tuple[str, str], ...] = ()
+    nested: tuple[_Nested, ...] = ()
+
+    def build(self) -> Population:
+        records = tuple(Records(each.kind, each.variables, each.free) for each in self.records)
+        nested = tuple(Nested(each.fine, each.coarse, each.up, each.down) for each in self.nested)
+        return Population(self.name, self.part_of, records, self.determines, nested)
+
+
+class _Invariant(Part):
+    function: str | None = None
+    counts: str | None = None
+    by: Texts = ()
+    at_least: Count | None = None
+    sums: str | None = None
+    cells: Texts = ()
+    rows: tuple[tuple[FractionField, ...], ...] = ()
+    everything: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "_Invariant":
+        kinds = (self.function, self.counts, self.sums, self.everything)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise rule("needs a name, or one of the keys 'counts', 'sums', 'everything'")
+        if any(len(row) != len(self.cells) for row in self.rows):
+            raise rule(f"rows: every row needs {len(self.cells)} numbers, one per cell")
+        return self
+
+    def build(self) -> Invariant:
+        if self.counts is not None:
+            fixes = Fixes.COUNTS if self.at_least is None else Fixes.AT_LEAST
+            return Invariant(fixes, self.counts, self.by, self.at_least or 1)
+        if self.sums is not None:
+            return Invariant(Fixes.LINEAR, self.sums, self.cells, rows=self.rows)
+        if self.everything is not None:
+            return Invariant(Fixes.EVERYTHING, self.everything)
+        return Invariant(Fixes.FUNCTION, self.function or "")
+
+
+class _Change(Part):
+    distance: Distance = Distance.EXCHANGE
+    unit: str = "answer"
+
+
+class _Budget(Part):
+    epsilon: AmountField = None
+    delta: AmountField = None
+    rho_squared: AmountField = None
+
+
+def _keyed(key: str) -> BeforeValidator:
+    """A text in place of an object is its name."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
+class _Guarantee(Part):
+    version: object = Field(None, alias="schema")
+    mechanism: str
+    statement: str = ""
+    epsilon: AmountField = None
+    delta: AmountField = None
+    rho: AmountField = None
+    invariants: tuple[Annotated[_Invariant, _keyed("function")], ...] = ()
+    population: Annotated[_Population, _keyed("name")] = _Population()
+    change: _Change = _Change()
+    measure: Measure | None = None
+    budget: _Budget | None = None
+    varies: str = ""
+    rule: str = "stated"
+    premises: tuple["_Guarantee", ...] = ()
+    remarks: Texts = ()
+    count: AmountField = None
+    choice: AmountField = None
+    rate: Annotated[Any, PlainValidator(_rate)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: object) -> object:
+        """A key with null says as much as no key; only `budget` = null says that the budget is not known."""
+        if not isinstance(value, Mapping):
+            return value
+        return {key: item for key, item in value.items() if item is not None or key == "budget"}
+
+    @property
+    def kind(self) -> Measure:
+        """The measure that is stated; without one, epsilon at a delta is approximate and epsilon alone is pure."""
+        return self.measure or (Measure.APPROXIMATE if self.delta else Measure.PURE)
+
+    @property
+    def stated(self) -> _Budget | None:
+        """The budget; short forms have `epsilon` and `delta` beside the other keys instead."""
+        if self.kind is Measure.NONE or "budget" in self.model_fields_set:
+            return None if self.kind is Measure.NONE else self.budget
+        return None if self.epsilon is None else _Budget(epsilon=self.epsilon, delta=self.delta or 0)
+
+    @model_validator(mode="after")
+    def _one_budget(self) -> "_Guarantee":
+        budget, zcdp = self.stated, self.kind is Measure.ZCDP
+        if budget is None:
+            return self
+        wanted = "rho_squared" if zcdp else "epsilon"
+        amount = getattr(budget, wanted)
+        if amount is None:
+            raise rule(f"budget: a {self.kind} guarantee needs {wanted!r}")
+        delta = float(budget.delta or 0)
+        has_delta = budget.delta is not None and bool(delta or self.budget is not None)
+        if not 0 <= delta < 1 or (not has_delta if self.kind is Measure.APPROXIMATE else delta):
+            raise rule(f"budget.delta = {delta:g}: only approximate guarantees have one, in (0, 1)")
+        beside = self.rho if zcdp else self.epsilon
+        if beside is not None and not math.isclose(float(beside), float(amount), rel_tol=1e-9):
+            raise rule(f"budget.{wanted} = {_number(amount)}: another number ({_number(beside)}) stands beside it")
+        return self
+
+    def build(self) -> Guarantee:
+        budget = self.stated
+        amount = None if budget is None else budget.rho_squared if self.kind is Measure.ZCDP else budget.epsilon
+        return Guarantee(
+            mechanism=self.mechanism,
+            statement=self.statement,
+            budget=amount,
+            invariants=tuple(each.build() for each in self.invariants),
+            population=self.population.build(),
+            change=Change(self.change.distance, self.change.unit),
+            measure=self.kind,
+            delta=0.0 if budget is None else float(budget.delta or 0),
+            varies=self.varies,
+            rule=self.rule,
+            premises=tuple(each.build() for each in self.premises),
+            remarks=self.remarks,
+            count=None if self.count is None else float(self.count),
+            choice=None if self.choice is None else float(self.choice),
+            rate=self.rate,
+        )
+
+
+def guarantee_from(value: object, where: str) -> Guarantee:
+    """A guarantee from JSON; `where` begins every message."""
+    return validated(_Guarantee, value, where).build()
+
+
+def read_guarantee(path: Path | str) -> Guarantee:
+    """The guarantee in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
+    path = Path(path)
+    value = parsed(path, "JSON", json.loads)
+    if not isinstance(value, dict):
+        return guarantee_from(value, str(path))
+    listed, files = value.get("guarantees"), value.get("files")
+    if isinstance(listed, list) and "mechanism" not in value:
+        if not listed and {"files", "rule"} <= set(value):
+            published = Invariant(Fixes.FUNCTION, "every published count")
+            return Guarantee("counts without noise", NO_NOISE, None, (published,), measure=Measure.NONE)
+        if len(listed) != 1:
+            raise InputError(f"{path}: holds {len(listed)} guarantees; write the one you mean to a file")
+        return guarantee_from(listed[0], str(path))
+    if isinstance(value.get("guarantee"), dict):
+        return guarantee_from(value["guarantee"], str(path))
+    if isinstance(files, dict) and GUARANTEE_FILE in files and path.name != GUARANTEE_FILE:
+        return read_guarantee(path.with_name(GUARANTEE_FILE))  # a manifest that has the guarantee beside it
+    return guarantee_from(value, str(path))
 
 
 def document(guarantee: Guarantee) -> dict[str, object]:
     """One guarantee with everything it rests on. Rational budgets are written as fractions, so nothing is rounded."""
-    found: dict[str, object] = {
+    entry: dict[str, object] = {
         "mechanism": guarantee.mechanism,
         "statement": guarantee.statement,
-        "epsilon": None if guarantee.epsilon is None else _shown(guarantee.epsilon),
+        "epsilon": None if guarantee.epsilon is None else _number(guarantee.epsilon),
         "delta": guarantee.delta,
-        "rho": None if guarantee.rho is None else _shown(float(guarantee.rho)),
+        "rho": None if guarantee.rho is None else _number(float(guarantee.rho)),
         "invariants": [_invariant(each) for each in guarantee.invariants],
         "population": _population(guarantee.population),
         "change": {"distance": str(guarantee.change.distance), "unit": guarantee.change.unit},
@@ -68,80 +307,20 @@ def document(guarantee: Guarantee) -> dict[str, object]:
         "budget": _budget(guarantee),
         "rule": guarantee.rule,
     }
-    for key, value in (("count", guarantee.count), ("choice", guarantee.choice)):
-        if value is not None:
-            found[key] = value
-    if guarantee.rate is not None:
-        found["rate"] = str(guarantee.rate)
-    if guarantee.varies:
-        found["varies"] = guarantee.varies
-    if guarantee.remarks:
-        found["remarks"] = list(guarantee.remarks)
-    if guarantee.premises:
-        found["premises"] = [document(each) for each in guarantee.premises]
-    return found
+    optional = {
+        "count": guarantee.count,
+        "choice": guarantee.choice,
+        "rate": None if guarantee.rate is None else str(guarantee.rate),
+        "varies": guarantee.varies or None,
+        "remarks": list(guarantee.remarks) or None,
+        "premises": [document(each) for each in guarantee.premises] or None,
+    }
+    return entry | {key: value for key, value in optional.items() if value is not None}
 
 
 def guarantee_text(guarantee: Guarantee) -> str:
     """One guarantee as the text of a file of its own."""
     return json.dumps({"schema": 1, **document(guarantee)}, indent=2, ensure_ascii=False) + "\n"
-
-
-def read_guarantee(path: Path) -> Guarantee:
-    """The guarantee in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
-    found = parsed(path, "JSON", json.loads)
-    if isinstance(found, dict) and isinstance(found.get("guarantees"), list) and "mechanism" not in found:
-        if not found["guarantees"] and {"files", "rule"} <= set(found):
-            fixed = Invariant(Fixes.FUNCTION, "every published count")
-            return Guarantee("counts without noise", NO_NOISE, None, (fixed,), measure=Measure.NONE)
-        if len(found["guarantees"]) != 1:
-            raise InputError(f"{path}: holds {len(found['guarantees'])} guarantees; write the one you mean to a file")
-        (found,) = found["guarantees"]
-    elif isinstance(found, dict) and isinstance(found.get("guarantee"), dict):
-        found = found["guarantee"]
-    elif isinstance(found, dict) and _lists_guarantee(found.get("files")) and path.name != GUARANTEE_FILE:
-        return read_guarantee(path.with_name(GUARANTEE_FILE))
-    return guarantee_from(found, str(path))
-
-
-def _lists_guarantee(files: object) -> bool:
-    """Whether a manifest, as that of a TopDown release, has the guarantee in a file of its own."""
-    return isinstance(files, dict) and GUARANTEE_FILE in files
-
-
-def guarantee_from(found: object, where: str) -> Guarantee:
-    """A guarantee from JSON; `where` begins every message."""
-    entry = _object(found, where, KEYS)
-    usual = "approximate" if entry.get("delta") else "pure"
-    measure = _choice(Measure, entry.get("measure", usual), f"{where}: measure")
-    budget, delta = _read_budget(entry, measure, where)
-    change = _object(entry.get("change", {}), f"{where}: change", {"distance", "unit"})
-    return Guarantee(
-        mechanism=_text(entry, "mechanism", where),
-        statement=_text(entry, "statement", where, ""),
-        budget=budget,
-        invariants=tuple(
-            _read_invariant(each, f"{where}: invariants[{n}]")
-            for n, each in enumerate(_list(entry.get("invariants", []), f"{where}: invariants"))
-        ),
-        population=_read_population(entry.get("population", ""), f"{where}: population"),
-        change=Change(
-            _choice(Distance, change.get("distance", "exchange"), f"{where}: change.distance"),
-            _text(change, "unit", f"{where}: change", "answer"),
-        ),
-        measure=measure,
-        delta=delta,
-        varies=_text(entry, "varies", where, ""),
-        rule=_text(entry, "rule", where, "stated"),
-        premises=tuple(
-            guarantee_from(each, f"{where}: premises[{n}]")
-            for n, each in enumerate(_list(entry.get("premises", []), f"{where}: premises"))
-        ),
-        remarks=_names(entry.get("remarks", []), f"{where}: remarks"),
-        count=_optional(entry.get("count"), f"{where}: count"),
-        choice=_optional(entry.get("choice"), f"{where}: choice"),
-        rate=_rate(entry.get("rate"), f"{where}: rate"),
-    )
 
 
 def _budget(guarantee: Guarantee) -> dict[str, object] | None:
@@ -153,209 +332,32 @@ def _budget(guarantee: Guarantee) -> dict[str, object] | None:
     return {"epsilon": amount, **({"delta": guarantee.delta} if guarantee.measure is Measure.APPROXIMATE else {})}
 
 
-def _number(amount: Amount) -> object:
+def _number(amount: Amount) -> float | str:
     if isinstance(amount, Fraction):
         return str(amount)
-    return _shown(amount)
-
-
-def _shown(amount: float) -> float | str:
-    """JSON has no infinite number."""
     return amount if math.isfinite(amount) else "infinite"
 
 
-def _invariant(each: Invariant) -> object:
-    match each.fixes:
+def _invariant(invariant: Invariant) -> object:
+    by = list(invariant.by)
+    match invariant.fixes:
         case Fixes.COUNTS:
-            return {"counts": each.of, "by": list(each.by)}
+            return {"counts": invariant.of, "by": by}
         case Fixes.AT_LEAST:
-            return {"counts": each.of, "by": list(each.by), "at_least": each.least}
+            return {"counts": invariant.of, "by": by, "at_least": invariant.least}
         case Fixes.LINEAR:
-            return {"sums": each.of, "cells": list(each.by), "rows": [list(map(str, row)) for row in each.rows]}
+            return {"sums": invariant.of, "cells": by, "rows": [list(map(str, row)) for row in invariant.rows]}
         case Fixes.EVERYTHING:
-            return {"everything": each.of}
-    return each.of
+            return {"everything": invariant.of}
+    return invariant.of
 
 
 def _population(population: Population) -> object:
-    found: dict[str, object] = {"name": population.name}
-    if population.part_of:
-        found["part_of"] = list(population.part_of)
-    if population.records:
-        found["records"] = [
-            {"kind": each.kind, "variables": list(each.variables), "free": each.free} for each in population.records
-        ]
-    if population.determines:
-        found["determines"] = [list(pair) for pair in population.determines]
-    if population.nested:
-        found["nested"] = [
-            {"fine": each.fine, "coarse": each.coarse, "up": each.up, "down": each.down} for each in population.nested
-        ]
-    return found if len(found) > 1 else population.name
-
-
-def _read_budget(entry: Mapping[str, object], measure: Measure, where: str) -> tuple[Amount | None, float]:
-    shown = {"epsilon": entry.get("epsilon"), "delta": entry.get("delta", 0)}
-    stated = entry.get("budget", shown if entry.get("epsilon") is not None else None)
-    if stated is None or measure is Measure.NONE:
-        return None, 0.0
-    budget = _object(stated, f"{where}: budget", {"epsilon", "delta", "rho_squared"})
-    wanted = "rho_squared" if measure is Measure.ZCDP else "epsilon"
-    if wanted not in budget:
-        raise InputError(f"{where}: budget: a {measure} guarantee needs {wanted!r}")
-    amount = _amount(budget[wanted], f"{where}: budget.{wanted}")
-    delta = float(_amount(budget.get("delta", 0), f"{where}: budget.delta"))
-    stated_at = "delta" in budget and (delta or "budget" in entry)
-    if not 0 <= delta < 1 or (not stated_at if measure is Measure.APPROXIMATE else delta):
-        raise InputError(f"{where}: budget.delta = {delta:g}: only approximate guarantees have one, in (0, 1)")
-    shown_as = entry.get("rho" if measure is Measure.ZCDP else "epsilon")
-    if shown_as is not None and not math.isclose(float(_amount(shown_as, where)), float(amount), rel_tol=1e-9):
-        raise InputError(f"{where}: budget.{wanted} = {budget[wanted]}: another number ({shown_as}) stands beside it")
-    return amount, delta
-
-
-def _amount(value: object, where: str) -> Amount:
-    if value == "infinite":
-        return math.inf
-    try:
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ValueError
-        found: Amount = value if isinstance(value, float) else exact_number(str(value))
-    except ValueError:
-        raise InputError(f"{where} = {value!r}: is not a number") from None
-    if not found >= 0:
-        raise InputError(f"{where} = {value!r}: must not be negative")
-    if LARGEST < found < math.inf:
-        raise InputError(f"{where}: is larger than {LARGEST:.0e}; write 'infinite' if it is")
-    return found
-
-
-def _optional(value: object, where: str) -> float | None:
-    return None if value is None else float(_amount(value, where))
-
-
-def _rate(value: object, where: str) -> Fraction | None:
-    if value is None:
-        return None
-    found = _amount(str(value) if isinstance(value, float) else value, where)
-    if not found <= 1:
-        raise InputError(f"{where} = {value!r}: must lie between 0 and 1")
-    return Fraction(found)
-
-
-def _read_invariant(found: object, where: str) -> Invariant:
-    if isinstance(found, str):
-        return Invariant(Fixes.FUNCTION, found)
-    entry = _object(found, where, {"counts", "by", "at_least", "sums", "cells", "rows", "everything"})
-    if "counts" in entry:
-        by = _names(entry.get("by", []), f"{where}.by")
-        of = _text(entry, "counts", where)
-        if "at_least" not in entry:
-            return Invariant(Fixes.COUNTS, of, by)
-        least = entry["at_least"] if entry["at_least"] is not None else ""
-        return Invariant(Fixes.AT_LEAST, of, by, _whole(least, f"{where}.at_least") or 0)
-    if "sums" in entry:
-        cells = _names(entry.get("cells", []), f"{where}.cells")
-        rows = tuple(
-            tuple(Fraction(_amount_or_less(each, where)) for each in _list(row, f"{where}.rows"))
-            for row in _list(entry.get("rows", []), f"{where}.rows")
-        )
-        if any(len(row) != len(cells) for row in rows):
-            raise InputError(f"{where}.rows: every row needs {len(cells)} numbers, one per cell")
-        return Invariant(Fixes.LINEAR, _text(entry, "sums", where), cells, rows=rows)
-    if "everything" in entry:
-        return Invariant(Fixes.EVERYTHING, _text(entry, "everything", where))
-    raise InputError(f"{where}: needs a name, or one of the keys 'counts', 'sums', 'everything'")
-
-
-def _amount_or_less(value: object, where: str) -> Fraction:
-    try:
-        return exact_number(str(value) if isinstance(value, int | float | str) else "")
-    except ValueError:
-        raise InputError(f"{where}.rows: {value!r} is not a number") from None
-
-
-def _read_population(found: object, where: str) -> Population:
-    if isinstance(found, str):
-        return Population(found)
-    entry = _object(found, where, {"name", "part_of", "records", "determines", "nested"})
-    pairs = [_names(pair, f"{where}.determines") for pair in _list(entry.get("determines", []), f"{where}.determines")]
-    if any(len(pair) != 2 for pair in pairs):
-        raise InputError(f"{where}.determines: needs pairs such as ['block', 'county']")
-    kinds = _objects(entry, "records", where, {"kind", "variables", "free"})
-    nested = _objects(entry, "nested", where, {"fine", "coarse", "up", "down"})
-    return Population(
-        name=_text(entry, "name", where, ""),
-        part_of=_names(entry.get("part_of", []), f"{where}.part_of"),
-        records=tuple(
-            Records(
-                _text(each, "kind", f"{where}.records"),
-                _names(each.get("variables", []), f"{where}.records.variables"),
-                _flag(each.get("free", False), f"{where}.records.free"),
-            )
-            for each in kinds
-        ),
-        determines=tuple((pair[0], pair[1]) for pair in pairs),
-        nested=tuple(
-            Nested(
-                _text(each, "fine", f"{where}.nested"),
-                _text(each, "coarse", f"{where}.nested"),
-                _whole(each.get("up", 1), f"{where}.nested.up") or 1,
-                _whole(each.get("down"), f"{where}.nested.down"),
-            )
-            for each in nested
-        ),
-    )
-
-
-def _whole(value: object, where: str) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{where} = {value!r}: must be a whole number from 1 up")
-    return value
-
-
-def _flag(value: object, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{where} = {value!r}: must be true or false")
-    return value
-
-
-def _object(found: object, where: str, keys: Set[str]) -> Mapping[str, object]:
-    if not isinstance(found, dict):
-        raise InputError(f"{where}: must be an object")
-    if unknown := sorted(set(found) - keys):
-        raise InputError(f"{where}: unknown key {unknown[0]!r}")
-    return found
-
-
-def _objects(entry: Mapping[str, object], key: str, where: str, keys: Set[str]) -> list[Mapping[str, object]]:
-    return [_object(each, f"{where}.{key}", keys) for each in _list(entry.get(key, []), f"{where}.{key}")]
-
-
-def _list(found: object, where: str) -> Sequence[object]:
-    if not isinstance(found, list):
-        raise InputError(f"{where}: must be a list")
-    return found
-
-
-def _names(found: object, where: str) -> tuple[str, ...]:
-    names = _list(found, where)
-    if not all(isinstance(name, str) for name in names):
-        raise InputError(f"{where}: must be a list of texts")
-    return tuple(str(name) for name in names)
-
-
-def _text(entry: Mapping[str, object], key: str, where: str, default: str | None = None) -> str:
-    found = entry.get(key, default)
-    if not isinstance(found, str):
-        raise InputError(f"{where}: {key!r} must be a text")
-    return found
-
-
-def _choice(kinds: type[Choice], value: object, where: str) -> Choice:
-    try:
-        return kinds(str(value))
-    except ValueError:
-        raise InputError(f"{where} = {value!r}: must be one of {', '.join(kinds)}") from None
+    entry = {
+        "part_of": list(population.part_of),
+        "records": [{"kind": r.kind, "variables": list(r.variables), "free": r.free} for r in population.records],
+        "determines": [list(pair) for pair in population.determines],
+        "nested": [{"fine": n.fine, "coarse": n.coarse, "up": n.up, "down": n.down} for n in population.nested],
+    }
+    known = {key: value for key, value in entry.items() if value}
+    return {"name": population.name, **known} if known else population.name

@@ -8,14 +8,12 @@ invariants are finitely far apart, which is taken for granted unless the invaria
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from safemargin.core import Amount, Distance, Fixes, Guarantee, Invariant, Measure, Population, Records
 from safemargin.guarantees.conversion import tight_epsilon
-from safemargin.guarantees.refinement import Determined, Witness, invariants_fixed
-from safemargin.guarantees.rules import unit_factor
-from safemargin.guarantees.swap_budget import swap_implies, swapping_of
+from safemargin.guarantees.refinement import Determined, Witness, invariants_fixed, unit_factor
 from safemargin.guarantees.swap_loss import swap_epsilon
 
 STRENGTH = {Measure.PURE: 3, Measure.ZCDP: 2, Measure.APPROXIMATE: 1, Measure.NONE: 0}
@@ -88,6 +86,18 @@ def is_empty(guarantee: Guarantee) -> bool:
     if guarantee.measure is Measure.NONE or (guarantee.budget == math.inf and not guarantee.varies):
         return True
     return is_injective(guarantee.invariants, guarantee.population)
+
+
+def reasons_empty(guarantee: Guarantee) -> list[str]:
+    """Why a guarantee says nothing; no reason if it says something."""
+    if guarantee.measure is Measure.NONE:
+        return [f"{guarantee.mechanism}: no budget is guaranteed"]
+    reasons = []
+    if is_injective(guarantee.invariants, guarantee.population):
+        reasons.append(f"{guarantee.mechanism}: the invariants fix the data themselves, so nothing is protected")
+    if guarantee.budget == math.inf:
+        reasons.append(f"{guarantee.mechanism}: an infinite budget is no guarantee at all")
+    return reasons
 
 
 def is_injective(invariants: tuple[Invariant, ...], population: Population) -> bool:
@@ -239,3 +249,47 @@ def within(amount: Amount, limit: Amount) -> bool:
 
 def _covers(one: Population, other: Population) -> bool:
     return one.name != "" and one.name in (other.name, *other.part_of)
+
+
+@dataclass(frozen=True)
+class Swapping:
+    """A guarantee of swapping: its rate, the variables that part the strata, and all variables of a record."""
+
+    rate: Fraction
+    match: frozenset[str]
+    variables: frozenset[str]
+
+    @property
+    def odds(self) -> Fraction:
+        """Of being selected."""
+        return self.rate / (1 - self.rate)
+
+
+def swapping_of(guarantee: Guarantee) -> Swapping | None:
+    """What a guarantee says about swapping, if it is one of swapping: two tables that share the strata."""
+    tables = [each for each in guarantee.invariants if each.fixes is Fixes.COUNTS]
+    if guarantee.rate is None or not 0 < guarantee.rate < 1 or guarantee.measure is not Measure.PURE:
+        return None
+    if len(tables) != 2 or len(guarantee.invariants) != 2 or tables[0].of != tables[1].of:
+        return None
+    one, other = (frozenset(each.by) for each in tables)
+    return Swapping(guarantee.rate, one & other, one | other)
+
+
+def swap_implies(one: Swapping, other: Swapping, facts: Population) -> Determined:
+    """Whether the first budget is at most the second for all data, of which the second fixes more, or as much.
+
+    For a largest stratum of b records the factor is the larger of o and (b + 1) / o at odds o; b is at least 2.
+    """
+    mine, theirs = facts.closure(tuple(one.match)), facts.closure(tuple(other.match))
+    if mine < theirs:
+        return Determined(False, "its strata are wider, and can be as large as one likes")
+    if mine != theirs or facts.closure(tuple(one.variables)) != facts.closure(tuple(other.variables)):
+        return Determined(None, "not known how the strata of the two hang together")
+    if one.rate == other.rate:
+        return Determined(True, "the same rate in the same strata")
+    if one.odds > other.odds and one.odds * other.odds <= 3:
+        return Determined(True, "for any largest stratum, the budget at its rate is the smaller one")
+    if one.odds < other.odds:
+        return Determined(False, "where the largest stratum is large, the lower rate has the larger budget")
+    return Determined(False, "where the largest stratum holds two records, the higher rate has the larger budget")

@@ -13,10 +13,19 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeVar
 
-from safemargin.core import Fixes, Invariant, Population
+from safemargin.core import Change, Distance, Fixes, Invariant, Population, counts
 
 MOST_VARIABLES = 12
 """Of a witness that is written out."""
+
+FACTORS: dict[tuple[Distance, Distance], int] = {
+    (Distance.ADD_REMOVE, Distance.HAMMING): 2,
+    (Distance.HAMMING, Distance.EXCHANGE): 2,
+    (Distance.HAMMING, Distance.FROZEN): 1,
+    (Distance.ADD_REMOVE, Distance.EXCHANGE): 4,
+    (Distance.ADD_REMOVE, Distance.FROZEN): 2,
+}
+"""How much larger the first distance can be than the second, where that is bounded for all data sets."""
 
 Data = TypeVar("Data")
 Row = tuple[int | str, ...]
@@ -32,13 +41,19 @@ class Witness:
     other: tuple[Row, ...]
     differ: str
 
-    def __str__(self) -> str:
+    @property
+    def example(self) -> str:
+        """The two data sets, cut after four records."""
+
         def listed(rows: tuple[Row, ...]) -> str:
             shown = ", ".join("/".join(map(str, row)) for row in rows[:4])
             return f"{shown}{f' and {len(rows) - 4} more' if len(rows) > 4 else ''}"
 
         what = f"{self.kind} ({'/'.join(self.variables)})"
-        return f"{what} {listed(self.one)} against {listed(self.other)}: {self.differ} differs"
+        return f"{what} {listed(self.one)} against {listed(self.other)}"
+
+    def __str__(self) -> str:
+        return f"{self.example}: {self.differ} differs"
 
 
 @dataclass(frozen=True)
@@ -84,23 +99,34 @@ def invariants_fixed(wanted: Iterable[Invariant], given: Sequence[Invariant], po
     return Determined(True, "; ".join(dict.fromkeys(each.why for each in found)) or "nothing is to be fixed")
 
 
+def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[Invariant]) -> int | None:
+    """How many changes of the first kind one of the second can be; None if that is not bounded or not known.
+
+    Another unit is reached by changed records only: an exchange of persons is none of households. Somebody
+    who is added to a household changes its record, which is one removed and one added. A household may be replaced by a
+    larger one, so changed person records bound nothing unless their number is among what is `fixed`.
+    """
+    distances = 1 if one.distance is other.distance else FACTORS.get((one.distance, other.distance))
+    if distances is None or one.unit == other.unit:
+        return distances
+    if one.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
+        return None
+    for fact in facts.nested:
+        if (fact.coarse, fact.fine) == (one.unit, other.unit):
+            added = 2 if one.distance is other.distance is Distance.ADD_REMOVE else 1
+            return distances * fact.up * added
+        if (fact.fine, fact.coarse) == (one.unit, other.unit):
+            sized = one.distance is Distance.ADD_REMOVE or determined(counts(f"{one.unit}s"), fixed, facts).answer
+            return distances * fact.down if fact.down is not None and sized else None
+    return None
+
+
 def classes(data: Iterable[Data], key: Callable[[Data], Hashable]) -> dict[Hashable, list[Data]]:
     """The universes of an enumerated domain: data sets by the value of their invariants."""
     found: dict[Hashable, list[Data]] = {}
     for each in data:
         found.setdefault(key(each), []).append(each)
     return found
-
-
-def split_pair(
-    data: Iterable[Data], fine: Callable[[Data], Hashable], coarse: Callable[[Data], Hashable]
-) -> tuple[Data, Data] | None:
-    """Two data sets that agree on `fine` and not on `coarse`: the witness that `fine` does not determine it."""
-    for members in classes(data, fine).values():
-        for each in members[1:]:
-            if coarse(each) != coarse(members[0]):
-                return members[0], each
-    return None
 
 
 def _reaches(given: Invariant, wanted: Invariant, population: Population) -> bool:

@@ -1,16 +1,13 @@
 """Epsilon of swapping against the rate: pictures, and tables for several strata and rates."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from safemargin.core import InputError
-from safemargin.guarantees.census import Alternative
 from safemargin.guarantees.swap_loss import (
     Rate,
     best_rate,
@@ -18,6 +15,7 @@ from safemargin.guarantees.swap_loss import (
     gap_bound,
     hardest,
     moved,
+    rate_of,
     rates_for,
     short_rate,
     swap_epsilon,
@@ -28,26 +26,29 @@ from safemargin.ui import (
     STACK_WIDTH,
     TEXT_MARK,
     Document,
+    Result,
     Spec,
-    element,
     exact_percent,
     figure,
     finite,
-    joined,
+    header,
     paragraphs,
     render_page,
+    say,
     section,
+    table,
+    text_table,
     to_svg,
 )
-from safemargin.ui import table as html_table
 
+SIZES = (2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 REFERENCE = (2, 10, 1_000, 1_000_000)
 """Sizes of the largest stratum that a picture shows beside the one at hand."""
 TOP = 24.0
 """The largest epsilon that is drawn."""
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8f86c9", "#888888"]
 CAPTION = "Epsilon by rate and size of the largest stratum; the circle is the rate at hand"
-CURVE_WORDS = (
+CURVE_NOTE = (
     "One line per size of the largest stratum; the diamond is its smallest epsilon. A smaller stratum has a smaller "
     "epsilon because more is fixed, not because more is protected: do not compare lines."
 )
@@ -66,6 +67,36 @@ Y: Spec = {
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """What could have been matched on and swapped in 2020, and the households in the largest stratum of that."""
+
+    match: tuple[str, ...]
+    swapped: str
+    largest: int
+    where: str
+
+    @property
+    def matched(self) -> str:
+        """What is matched on.
+
+        >>> COUNTERFACTUAL[1].matched
+        'state x household size'
+        """
+        return " x ".join(self.match)
+
+
+COUNTERFACTUAL = (
+    Alternative(("state",), "county", 13_475_623, "California"),
+    Alternative(("state", "household size"), "county", 3_948_028, "California, two people"),
+    Alternative(("county",), "tract", 3_420_628, "Los Angeles County"),
+    Alternative(("county", "household size"), "tract", 939_185, "Los Angeles County, two people"),
+    Alternative(("block group",), "block", 6_204, "060730187001, California"),
+    Alternative(("block group", "household size"), "block", 4_549, "121199114024, Florida, two people"),
+)
+"""Table 5, from the Demographic and Housing Characteristics file."""
+
+
+@dataclass(frozen=True)
 class Stratum:
     """A largest stratum of `size` records, how its line is called, and what else is told about it."""
 
@@ -75,35 +106,166 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class Curves:
-    """What is tabulated: largest strata, the rates at which epsilon is told, and what `about` the strata is told."""
+class Curves(Result):
+    """Epsilon of swapping for several largest strata at several rates; `about` names what else is said of a stratum."""
 
     strata: tuple[Stratum, ...]
     rates: tuple[Fraction, ...]
     about: tuple[str, ...] = ()
     unit: str = "record"
+    title: str = "Epsilon of swapping"
 
     def __post_init__(self) -> None:
         if len(self.strata) > len(COLOURS):
             raise InputError(f"largest stratum: at most {len(COLOURS)} can be distinguished in one picture")
-        for each in self.strata:
-            best_rate(each.size)  # refuses sizes that a stratum cannot have
+        for stratum in self.strata:
+            best_rate(stratum.size)  # refuses sizes that a stratum cannot have
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Of the table."""
-        told = (f"epsilon at {exact_percent(float(rate))}" for rate in self.rates)
-        return *self.about, f"{self.unit}s", *told, "smallest epsilon", "at a rate of"
+        epsilons = (f"epsilon at {exact_percent(float(rate))}" for rate in self.rates)
+        return *self.about, f"{self.unit}s", *epsilons, "smallest epsilon", "at a rate of"
 
     @property
     def rows(self) -> list[list[str]]:
         """Of the table."""
-        found = []
-        for each in self.strata:
-            best, least = best_rate(each.size)
-            told = [_two_digits(swap_epsilon(rate, each.size)) for rate in self.rates]
-            found.append([*each.about, f"{each.size:,}", *told, _two_digits(least), rate_words(best)])
-        return found
+        rows = []
+        for stratum in self.strata:
+            best, least = best_rate(stratum.size)
+            epsilons = [swap_epsilon(rate, stratum.size) for rate in self.rates]
+            figures = ["infinite" if math.isinf(epsilon) else f"{epsilon:.2f}" for epsilon in (*epsilons, least)]
+            rows.append([*stratum.about, f"{stratum.size:,}", *figures, precise_rate(best)])
+        return rows
+
+    def to_json(self) -> Document:
+        names = [name.replace(" ", "_") for name in self.about]
+        return {
+            "schema": SCHEMA,
+            "rates": [float(rate) for rate in self.rates],
+            "strata": [
+                {
+                    "name": stratum.name,
+                    **dict(zip(names, stratum.about, strict=True)),
+                    "records": stratum.size,
+                    "epsilon": [finite(swap_epsilon(rate, stratum.size)) for rate in self.rates],
+                    "best": dict(zip(("rate", "epsilon"), best_rate(stratum.size), strict=True)),
+                }
+                for stratum in self.strata
+            ],
+        }
+
+    def show(self, console: Console) -> None:
+        grid = text_table(self.columns, self.rows)
+        for column in grid.columns[len(self.about) :]:
+            column.justify = "right"
+        console.print(grid)
+
+    def to_html(self) -> str:
+        lines = " and ".join(exact_percent(float(rate)) for rate in self.rates)
+        caption = f"Epsilon by rate and largest stratum; diamonds at the smallest epsilon, lines at {lines}"
+        picture = figure(to_svg(curves_chart(self)), caption, fits=True)
+        figures = table(self.columns, self.rows, self.columns[len(self.about) :])
+        body = section("Epsilon", picture, paragraphs(CURVE_NOTE), figures)
+        return render_page(self.title, header(self.title), body)
+
+
+@dataclass(frozen=True)
+class SwapRate(Result):
+    """What permutation swapping guarantees at a rate; `wanted` is the epsilon that the rate was found for."""
+
+    rate: Rate
+    largest: int
+    wanted: float | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """Of Theorem 1."""
+        return swap_epsilon(self.rate, self.largest) if self.wanted is None else self.wanted
+
+    def to_json(self) -> Document:
+        rate, largest, epsilon = self.rate, self.largest, self.epsilon
+        best, least = best_rate(largest) if largest else (None, 0.0)
+        bounded = largest > 0 and 0 < rate < 1
+        often = hardest(rate, largest) if bounded else None
+        return {
+            "schema": SCHEMA,
+            "rate": float(rate),
+            "largest_stratum": largest,
+            "epsilon": finite(epsilon),
+            "best": None if best is None else {"rate": best, "epsilon": least},
+            "lower_bound": tightness(rate, largest).lower if bounded else None,
+            "lower_bound_values": None if not bounded else "all different" if often is None else list(often),
+            "gap_bound": gap_bound(largest) if largest else None,
+            "moved": moved(rate, largest),
+            "rates": list(rates_for(max(epsilon, least), largest)) if largest and math.isfinite(epsilon) else None,
+        }
+
+    @property
+    def _lines(self) -> list[str]:
+        rate, largest = self.rate, self.largest
+        stratum = f"{largest:,} records in the largest stratum"
+        if self.wanted is not None:
+            low, high = map(precise_rate, rates_for(self.wanted, largest))
+            return [f"epsilon {self.wanted:g} with {stratum}: rate {low} or {high}"]
+        if largest == 0:
+            return ["epsilon 0: no stratum holds two different records, so nothing is exchanged or protected."]
+        best, least = best_rate(largest)
+        smallest = f"The smallest epsilon is {least:.4f}, at a rate of {precise_rate(best)}."
+        if math.isinf(self.epsilon):
+            return [f"epsilon is infinite at a rate of {float(rate):g}: choose one between 0 and 1.", smallest]
+        often = hardest(rate, largest)
+        values = "are all different"
+        if often is not None:
+            values = f"occur {', '.join(f'{count:,}' for count in often[:-1])} and {often[-1]:,} times"
+        lower = tightness(rate, largest).lower
+        return [
+            f"epsilon {self.epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}",
+            f"A stratum whose values {values} loses {lower:.4f}, so no analysis gives less.",
+            smallest,
+        ]
+
+    def show(self, console: Console) -> None:
+        for line in self._lines:
+            say(console, line)
+
+    def to_html(self) -> str:
+        title = f"Swapping at a rate of {short_rate(self.rate)}"
+        amount = "infinite" if math.isinf(self.epsilon) else f"{self.epsilon:.4g}"
+        about = paragraphs(f"epsilon {amount} with {self.largest:,} records in the largest stratum")
+        picture = figure(to_svg(rate_chart(self.rate, self.largest)), CAPTION, fits=True)
+        return render_page(title, header(title, about), section("Epsilon", picture, paragraphs(CURVE_NOTE)))
+
+
+def swap(largest: int, *, rate: str | Rate | None = None, epsilon: float | None = None) -> SwapRate:
+    """What permutation swapping guarantees at a `rate`, or which rates guarantee an `epsilon`.
+
+    `largest` is the number of records in the largest stratum that holds two different ones.
+    """
+    if (rate is None) == (epsilon is None):
+        raise InputError("give either `rate` or `epsilon`")
+    if rate is not None:
+        return SwapRate(rate_of(rate), largest)
+    wanted = float(epsilon or 0)
+    return SwapRate(rates_for(wanted, largest)[0], largest, wanted)
+
+
+def rates(
+    largest: Iterable[int] = SIZES, *, rates: Iterable[str | Rate] = ("0.05", "0.5"), census: bool = False
+) -> Curves:
+    """What permutation swapping guarantees at several rates for several largest strata, as a table and a picture.
+
+    With `census`, the strata are those of the 2020 census, had its households been swapped.
+    """
+    chosen = tuple(rate_of(rate) for rate in rates)
+    if not census:
+        return Curves(by_size(largest), chosen)
+    strata = [
+        Stratum(way.largest, f"{way.swapped} in {', '.join(way.match)}", (way.matched, way.swapped, way.where))
+        for way in COUNTERFACTUAL
+    ]
+    about = ("matched on", "swapped", "largest stratum")
+    return Curves(tuple(strata), chosen, about, "household", "Had the households of the 2020 census been swapped")
 
 
 def by_size(numbers: Iterable[int]) -> tuple[Stratum, ...]:
@@ -113,63 +275,6 @@ def by_size(numbers: Iterable[int]) -> tuple[Stratum, ...]:
     (Stratum(size=1000, name='1,000 records', about=()),)
     """
     return tuple(Stratum(size, f"{size:,} records") for size in dict.fromkeys(numbers))
-
-
-def census_strata(alternatives: Sequence[Alternative], rates: tuple[Fraction, ...]) -> Curves:
-    """Ways to swap the households of a census."""
-    strata = [
-        Stratum(each.largest, f"{each.swapped} in {', '.join(each.match)}", (each.matched, each.swapped, each.where))
-        for each in alternatives
-    ]
-    return Curves(tuple(strata), rates, ("matched on", "swapped", "largest stratum"), "household")
-
-
-def curves_document(found: Curves) -> Document:
-    """The document of `guarantee rates --json`."""
-    strata = []
-    for each in found.strata:
-        best, least = best_rate(each.size)
-        strata.append(
-            {
-                "name": each.name,
-                **dict(zip((name.replace(" ", "_") for name in found.about), each.about, strict=True)),
-                "records": each.size,
-                "epsilon": [finite(swap_epsilon(rate, each.size)) for rate in found.rates],
-                "best": {"rate": best, "epsilon": least},
-            }
-        )
-    return {"schema": SCHEMA, "rates": [float(rate) for rate in found.rates], "strata": strata}
-
-
-def show_curves(console: Console, found: Curves) -> None:
-    """The table."""
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for place, name in enumerate(found.columns):
-        grid.add_column(Text(name), justify="left" if place < len(found.about) else "right")
-    for row in found.rows:
-        grid.add_row(*map(Text, row))
-    console.print(grid)
-
-
-def curves_page(title: str, found: Curves, draw: Callable[[Spec], str] = to_svg) -> str:
-    """The picture with the table below it."""
-    head = element("header", element("h1", title))
-    lines = " and ".join(exact_percent(float(rate)) for rate in found.rates)
-    caption = f"Epsilon by rate and largest stratum; diamonds at the smallest epsilon, lines at {lines}"
-    picture = figure(draw(curves_chart(found)), caption, fits=True)
-    table = html_table(found.columns, found.rows, found.columns[len(found.about) :])
-    return render_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS), table)]))
-
-
-def rate_page(rate: Rate, largest: int, draw: Callable[[Spec], str] = to_svg) -> str:
-    """The picture for one rate and stratum."""
-    title = f"Swapping at a rate of {short_rate(rate)}"
-    epsilon = swap_epsilon(rate, largest)
-    amount = "infinite" if math.isinf(epsilon) else f"{epsilon:.4g}"
-    words = f"epsilon {amount} with {largest:,} records in the largest stratum"
-    head = element("header", element("h1", title), paragraphs(words))
-    picture = figure(draw(rate_chart(rate, largest)), CAPTION, fits=True)
-    return render_page(title, head, joined([section("Epsilon", picture, paragraphs(CURVE_WORDS))]))
 
 
 def rate_chart(rate: Rate, largest: int, others: Sequence[int] = REFERENCE) -> Spec:
@@ -227,90 +332,32 @@ def _circle(rate: Rate, largest: int) -> list[Spec]:
     epsilon = swap_epsilon(rate, largest)
     if not largest or epsilon > TOP:
         return []
-    here = {"values": [{"rate": float(rate), "epsilon": epsilon, "words": f"epsilon {epsilon:.2f}"}]}
+    here = {"values": [{"rate": float(rate), "epsilon": epsilon, "text": f"epsilon {epsilon:.2f}"}]}
     circle = {"type": "point", "filled": False, "size": 220, "strokeWidth": 2, "color": "#888"}
-    words = {"x": X, "y": Y, "text": {"field": "words"}}
+    labels = {"x": X, "y": Y, "text": {"field": "text"}}
     return [
         {"data": here, "mark": circle, "encoding": {"x": X, "y": Y}},
-        {"data": here, "mark": {**TEXT_MARK, "dx": 10, "dy": -10}, "encoding": words},
+        {"data": here, "mark": {**TEXT_MARK, "dx": 10, "dy": -10}, "encoding": labels},
     ]
 
 
 def _upright(rates: Sequence[Fraction]) -> list[Spec]:
     """Upright lines at some rates, with the rate on top."""
-    values = [{"rate": float(rate), "epsilon": TOP, "words": exact_percent(float(rate))} for rate in rates]
+    values = [{"rate": float(rate), "epsilon": TOP, "text": exact_percent(float(rate))} for rate in rates]
     line = {"type": "rule", "color": "#888", "strokeDash": [4, 3]}
-    words = {"x": X, "y": Y, "text": {"field": "words"}}
+    labels = {"x": X, "y": Y, "text": {"field": "text"}}
     return [
         {"data": {"values": values}, "mark": line, "encoding": {"x": X}},
-        {"data": {"values": values}, "mark": {**TEXT_MARK, "dx": 4, "dy": 8}, "encoding": words},
+        {"data": {"values": values}, "mark": {**TEXT_MARK, "dx": 4, "dy": 8}, "encoding": labels},
     ]
 
 
-def rate_words(rate: float) -> str:
+def precise_rate(rate: float) -> str:
     """A rate that is not 0 or 1, so as not to look like one of them.
 
-    >>> rate_words(0.05), rate_words(3e-22), rate_words(0.9999999960910615), rate_words(1.0)
+    >>> precise_rate(0.05), precise_rate(3e-22), precise_rate(0.9999999960910615), precise_rate(1.0)
     ('0.050000', '3e-22', '1 - 3.91e-09', 'just below 1')
     """
     if rate > 1 - 5e-7:
         return f"1 - {1 - rate:.3g}" if rate < 1 else "just below 1"
     return f"{rate:.6f}" if rate > 5e-7 else f"{rate:.3g}" if rate else "just above 0"
-
-
-def _two_digits(epsilon: float) -> str:
-    return "infinite" if math.isinf(epsilon) else f"{epsilon:.2f}"
-
-
-def rate_document(rate: Rate, largest: int, wanted: float | None = None) -> Document:
-    """What a swap rate guarantees; where it was found for a `wanted` epsilon, that one is told."""
-    epsilon = swap_epsilon(rate, largest) if wanted is None else wanted
-    best, least = best_rate(largest) if largest else (None, 0.0)
-    bounded = largest > 0 and 0 < rate < 1
-    often = hardest(rate, largest) if bounded else None
-    return {
-        "schema": SCHEMA,
-        "rate": float(rate),
-        "largest_stratum": largest,
-        "epsilon": epsilon if math.isfinite(epsilon) else "infinite",
-        "best": None if best is None else {"rate": best, "epsilon": least},
-        "lower_bound": tightness(rate, largest).lower if bounded else None,
-        "lower_bound_values": None if not bounded else "all different" if often is None else list(often),
-        "gap_bound": gap_bound(largest) if largest else None,
-        "moved": moved(rate, largest),
-        "rates": list(rates_for(max(epsilon, least), largest)) if largest and math.isfinite(epsilon) else None,
-    }
-
-
-def show_rate(console: Console, rate: Rate, largest: int) -> None:
-    """What a swap rate guarantees, in words."""
-    epsilon = swap_epsilon(rate, largest)
-    if largest == 0:
-        console.print(Text("epsilon 0: no stratum holds two different records, so nothing is exchanged or protected."))
-        return
-    best, least = best_rate(largest)
-    if math.isinf(epsilon):
-        console.print(Text(f"epsilon is infinite at a rate of {float(rate):g}: choose one between 0 and 1."))
-    else:
-        lower = tightness(rate, largest).lower
-        stratum = f"{largest:,} records in the largest stratum"
-        console.print(Text(f"epsilon {epsilon:.4f} at a swap rate of {short_rate(rate)} with {stratum}"))
-        console.print(
-            Text(f"A stratum whose values {hardest_words(rate, largest)} loses {lower:.4f}, so no analysis gives less.")
-        )
-    console.print(Text(f"The smallest epsilon is {least:.4f}, at a rate of {rate_words(best)}."))
-
-
-def hardest_words(rate: Rate, largest: int) -> str:
-    """The values of a stratum that is the hardest to protect."""
-    often = hardest(rate, largest)
-    if often is None:
-        return "are all different"
-    return f"occur {', '.join(f'{each:,}' for each in often[:-1])} and {often[-1]:,} times"
-
-
-def show_rates(console: Console, epsilon: float, largest: int) -> None:
-    """The two rates that guarantee an epsilon."""
-    low, high = map(rate_words, rates_for(epsilon, largest))
-    stratum = f"{largest:,} records in the largest stratum"
-    console.print(Text(f"epsilon {epsilon:g} with {stratum}: rate {low} or {high}"))

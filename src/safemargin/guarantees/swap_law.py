@@ -11,7 +11,6 @@ from itertools import permutations, product
 from math import factorial, lcm, prod
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.guarantees.swap_loss import derangements
 
 Record = tuple[int, int]
 Stratum = tuple[Record, ...]
@@ -206,41 +205,6 @@ def fixed_number_law(records: Stratum, swaps: int = 1) -> Law:
                 after[end] = after.get(end, Fraction(0)) + chance / len(pairs)
         found = after
     return found
-
-
-def permutation_chance(moved: int, size: int, rate: Fraction) -> Fraction:
-    """Probability of one permutation of `size` records that moves `moved` of them (appendix E of the paper)."""
-    if moved == 1 or moved > size:
-        return Fraction(0)
-    redrawn = 1 - size * rate * (1 - rate) ** (size - 1)
-    return rate**moved * (1 - rate) ** (size - moved) / (redrawn * derangements(moved))
-
-
-def path(one: Stratum, other: Stratum) -> Permutation:
-    """A permutation that leads from one table to the other of its universe and moves as few records as can be.
-
-    Lemma 5 of the paper: it moves exactly as many as the tables are apart.
-    """
-    if sorted(h for h, _ in one) != sorted(h for h, _ in other) or sorted(s for _, s in one) != sorted(
-        s for _, s in other
-    ):
-        raise InputError("the two tables do not have the same margins")
-    left = list(other)
-    moving = []
-    for place, record in enumerate(one):
-        if record in left:
-            left.remove(record)
-        else:
-            moving.append(place)
-    move = list(range(len(one)))
-    waiting = list(moving)
-    for place in moving:  # every record that has to change gets a value that its held value has in the other table
-        target = next(record for record in left if record[0] == one[place][0])
-        left.remove(target)
-        source = next(each for each in waiting if one[each][1] == target[1])
-        waiting.remove(source)
-        move[place] = source
-    return tuple(move)
 
 
 def _check_size(records: Stratum) -> None:

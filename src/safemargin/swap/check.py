@@ -1,12 +1,17 @@
-"""Swapping on a small stratum held against what Theorem 1 guarantees for it."""
+"""Compare swapping on a small stratum with what Theorem 1 guarantees for it."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from rich.console import Console
+
 from safemargin.core import InputError
-from safemargin.guarantees.exact import Checked, check, frozen_hamming, hamming
+from safemargin.guarantees.exact import Checked, Holds, frozen_hamming, hamming
+from safemargin.guarantees.exact import check as check_laws
 from safemargin.guarantees.swap_law import (
     VARIANTS,
     Law,
@@ -20,8 +25,9 @@ from safemargin.guarantees.swap_law import (
     stratum,
     universe,
 )
-from safemargin.guarantees.swap_loss import odds_factor, swap_epsilon
+from safemargin.guarantees.swap_loss import Rate, odds_factor, rate_of, swap_epsilon
 from safemargin.swap.pair_law import targeted_law
+from safemargin.ui import SCHEMA, Document, Result, finite, header, plural, points, render_page, say, section
 
 ORDERED = "ordered"
 
@@ -41,51 +47,122 @@ LAWS: Mapping[str, Callable[[Stratum, Fraction], Law]] = {
 WAYS = (*PERMUTED, *LAWS)
 
 
-def check_swapping(
-    held: tuple[int, ...],
-    swapped: tuple[int, ...],
-    rate: Fraction | Sequence[Fraction],
-    variant: str = "permutation",
+@dataclass(frozen=True)
+class SwapCheck(Result):
+    """The exact loss of swapping on one stratum; `claimed` is the epsilon of Theorem 1, None where it says nothing."""
+
+    checked: Checked[Any, Any]
+    claimed: float | None
+
+    @property
+    def verdict(self) -> Holds | None:
+        """Of the epsilon of Theorem 1; None without one."""
+        return None if self.claimed is None else self.checked.verdict
+
+    @property
+    def loss(self) -> float:
+        """The exact loss."""
+        return max(loss.value for loss in self.checked.losses.values())
+
+    def to_json(self) -> Document:
+        pair = None if self.checked.worst is None else self.checked.worst.pair
+        losses = self.checked.losses.values()
+        return {
+            "schema": SCHEMA,
+            "verdict": "unknown" if self.verdict is None else str(self.verdict),
+            "loss": finite(self.loss),
+            "claimed": None if self.claimed is None else finite(self.claimed),
+            "data_sets": sum(loss.size for loss in losses),
+            "neighbours": sum(loss.neighbours for loss in losses),
+            "witness": None
+            if pair is None
+            else {
+                "one": pair.one,
+                "other": pair.other,
+                "output": pair.output,
+                "ratio": "infinite" if pair.ratio is None else str(pair.ratio),
+                "distance": pair.distance,
+            },
+        }
+
+    @property
+    def _lines(self) -> list[str]:
+        losses = self.checked.losses.values()
+        size = sum(loss.size for loss in losses)
+        lines = [f"{plural(size, 'data set')} to distinguish. Exact loss {_shown(self.loss)}."]
+        if self.claimed is None:
+            lines.append("Theorem 1 guarantees nothing where rates differ.")
+        else:
+            verb = {"holds": "holds", "tight": "holds and is tight", "violated": "is violated"}[self.checked.verdict]
+            lines.append(f"The guarantee of epsilon {_shown(self.claimed)} {verb}.")
+        if size < 2:
+            lines.append("The margins leave one data set only: they disclose everything, and nothing is protected.")
+        elif not any(loss.neighbours for loss in losses):
+            lines.append("No two of them are one record apart: a check of neighbours alone would pass anything.")
+        pair = None if self.checked.worst is None else self.checked.worst.pair
+        if pair is not None:
+            odds = "possible" if pair.ratio is None else f"{float(pair.ratio):.6g} times as likely"
+            only = " only" if pair.ratio is None else ""
+            lines += [
+                f"Most is lost between {_records(pair.one)}",
+                f"                 and {_records(pair.other)}, {pair.distance:g} records apart:",
+                f"    the output {_records(pair.output)} is {odds} from the first{only}.",
+            ]
+        return lines
+
+    def show(self, console: Console) -> None:
+        for line in self._lines:
+            say(console, line)
+
+    def to_html(self) -> str:
+        title = "Swapping on one stratum: exact loss"
+        return render_page(title, header(title), section("Loss", points(self._lines)))
+
+
+def check(
+    held: Sequence[int],
+    swapped: Sequence[int],
+    rate: str | Rate | Sequence[str | Rate],
     *,
+    variant: str = "permutation",
     imputed: Sequence[int] = (),
     without: str = "",
-) -> tuple[Checked[Any, Any], float | None, float]:
-    """What is found for the universe with these margins, what Theorem 1 guarantees, and the exact loss.
+) -> SwapCheck:
+    """The exact loss of swapping on a small stratum, and whether the epsilon of Theorem 1 holds there.
 
-    Rates can be given by held value; Theorem 1 guarantees nothing then, which is None. Records with held values
-    that are `imputed` are never selected, and data sets that differ in them are not compared. `without` leaves one
-    margin out of the invariants.
+    `held` and `swapped` count the held and the swapped values of the stratum. Rates can be given by held value; Theorem
+    1 guarantees nothing then. Records with held values that are `imputed` are never selected, and data sets that differ
+    in them are not compared. `without` leaves the margin `held` or `swapped` out of the invariants.
 
-    >>> found, guaranteed, exact = check_swapping((1, 1, 1), (1, 1, 1), Fraction(1, 10), "one-swap")
-    >>> str(found.verdict), exact
+    >>> found = check((1, 1, 1), (1, 1, 1), "0.1", variant="one-swap")
+    >>> str(found.verdict), found.loss
     ('violated', inf)
     """
     start = stratum(held, swapped)
     if len(start) < 2:
         raise InputError("the stratum holds fewer than two records: there is nothing to exchange")
-    rates = _rates(rate, held, imputed)
+    same = isinstance(rate, str | int | float | Fraction)
+    given = [rate_of(rate)] * len(held) if isinstance(rate, str | int | float | Fraction) else list(map(rate_of, rate))
+    rates = _rates(given, held, imputed)
     data = universe(start, without)
     data = ordered(data) if variant == ORDERED else data
     check_work(data)
     laws = _laws(variant, data, rates)
-    chosen = [each for each in start if each[0] not in imputed]
-    factor, guaranteed = _guarantee(rate, chosen)
-    apart = frozen_hamming(lambda record: isinstance(record, tuple) and record[0] in imputed) if imputed else hamming
-    found = check(laws, {"stratum": data}, apart, lambda _: factor)
-    return found, guaranteed, found.losses["stratum"].value
+    factor, claimed = _theorem_1(given[0], [record for record in start if record[0] not in imputed])
+    distance = frozen_hamming(lambda record: isinstance(record, tuple) and record[0] in imputed) if imputed else hamming
+    checked = check_laws(laws, {"stratum": data}, distance, lambda _: factor if same else None)
+    return SwapCheck(checked, claimed if same else None)
 
 
-def _guarantee(rate: Fraction | Sequence[Fraction], records: Sequence[object]) -> tuple[Fraction | None, float | None]:
-    """What Theorem 1 guarantees for these records, as a factor and as epsilon; nothing where rates differ."""
-    if not isinstance(rate, Fraction):
-        return None, None
+def _theorem_1(rate: Fraction, records: Sequence[object]) -> tuple[Fraction | None, float]:
+    """What Theorem 1 guarantees for these records, as a factor and as epsilon."""
     largest = len(records) if len(set(records)) > 1 else 0
     return odds_factor(rate, largest), swap_epsilon(rate, largest)
 
 
-def _rates(rate: Fraction | Sequence[Fraction], held: tuple[int, ...], imputed: Sequence[int]) -> list[Fraction]:
+def _rates(given: Sequence[Fraction], held: Sequence[int], imputed: Sequence[int]) -> list[Fraction]:
     """The rate of every held value."""
-    rates = [rate] * len(held) if isinstance(rate, Fraction) else list(rate)
+    rates = list(given)
     if len(rates) != len(held):
         raise InputError(f"{len(rates)} rates for {len(held)} held values: give one, or one for each")
     for value in imputed:
@@ -97,9 +174,17 @@ def _rates(rate: Fraction | Sequence[Fraction], held: tuple[int, ...], imputed: 
 
 def _laws(variant: str, data: Sequence[Stratum], rates: Sequence[Fraction]) -> dict[Stratum, Law]:
     if variant in PERMUTED:
-        return {each: PERMUTED[variant](each).law([rates[held] for held, _ in each]) for each in data}
+        return {records: PERMUTED[variant](records).law([rates[held] for held, _ in records]) for records in data}
     if variant not in LAWS:
         raise InputError(f"variant = {variant!r}: must be one of {', '.join(WAYS)}")
     if len(set(rates)) > 1:
         raise InputError(f"variant = {variant!r}: has the same rate for all records")
-    return {each: LAWS[variant](each, rates[0]) for each in data}
+    return {records: LAWS[variant](records, rates[0]) for records in data}
+
+
+def _records(data: object) -> str:
+    return " ".join(f"{h}:{s}" for h, s in data) if isinstance(data, tuple) else str(data)
+
+
+def _shown(value: float) -> str:
+    return "infinite" if math.isinf(value) else f"{value:.5f}"

@@ -1,14 +1,13 @@
-"""The command that checks swapping on a small stratum."""
+"""The command that checks swapping on a small stratum; it is a member of the group `guarantee`."""
 
 from typing import Annotated
 
 import typer
 
 from safemargin.guarantees.exact import Holds
-from safemargin.guarantees.report import checked_document, show_checked
-from safemargin.guarantees.swap_loss import rate_of
-from safemargin.swap.check import WAYS, check_swapping
-from safemargin.ui import Json, notes, out, parse_integers, print_json
+from safemargin.swap.check import WAYS
+from safemargin.swap.check import check as check_swapping
+from safemargin.ui import Json, notes, parse_integers, print_result
 
 
 def check(
@@ -22,23 +21,19 @@ def check(
     without: Annotated[str, typer.Option(help="Invariant that is dropped: held or swapped.")] = "",
     as_json: Json = False,
 ) -> None:
-    """The exact loss of swapping on a small stratum, and whether the guarantee of Theorem 1 holds there.
+    """Compute the exact loss of swapping on a small stratum, and check the guarantee of Theorem 1 there.
 
     Example: safemargin guarantee check --held 1,1,1 --swapped 1,1,1 --rate 0.1 --variant pairs
     """
-    rates = [rate_of(part) for part in rate.split(",")]
     with notes.status("going through all permutations"):
-        found, claimed, exact = check_swapping(
+        result = check_swapping(
             parse_integers(held),
             parse_integers(swapped),
-            rates[0] if len(rates) == 1 else rates,
-            variant,
+            rate.split(",") if "," in rate else rate,
+            variant=variant,
             imputed=() if imputed is None else parse_integers(imputed),
             without=without,
         )
-    if as_json:
-        print_json(checked_document(found, claimed, exact))
-    else:
-        show_checked(out, found, claimed, exact)
-    if found.verdict is Holds.VIOLATED:
+    print_result(result, as_json)
+    if result.verdict is Holds.VIOLATED:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""The exact laws of targeted pair swapping and of swapping across strata, on a few records.
+"""The exact law of targeted pair swapping, on a few records.
 
 Probabilities are fractions. The law of pairs goes through all selections and all orders of the records, and forms the
 pairs with the code that forms them in a large file.
@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from math import factorial, prod
 
 import numpy as np
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.guarantees.swap_law import Law, Record, Stratum, permutation_chance, swap_law, table
-from safemargin.swap.crossing import rates
+from safemargin.guarantees.swap_law import Law, Stratum, table
 from safemargin.swap.pairing import Risk, pair_up
 
 MOST_RECORDS = 5
@@ -87,48 +86,6 @@ def _ends(places: tuple[Area, ...], at_risk: tuple[float, ...]) -> dict[tuple[bo
         found[tuple(mine.tolist())] = {
             tuple(move): int(n) for move, n in zip(moves.tolist(), ways.tolist(), strict=True)
         }
-    return found
-
-
-def across_law(records: Stratum, strata: Sequence[int], rate: Fraction, alpha: Fraction) -> Law:
-    """The law of the table after swapping across strata; `strata` gives the stratum of each held value.
-
-    >>> law = across_law(((0, 0), (1, 1)), (0, 1), Fraction(1, 2), Fraction(1, 5))
-    >>> {end: str(chance) for end, chance in law.items()}
-    {((0, 0), (1, 1)): '81/82', ((0, 1), (1, 0)): '1/82'}
-    """
-    _check_size(records)
-    leaving, within = rates(rate, alpha)
-    size = len(records)
-    if size < 2:
-        return {table(records): Fraction(1)}
-    found: Law = {}
-    for moved in (0, *range(2, size + 1)):
-        each = permutation_chance(moved, size, leaving)
-        for far in combinations(range(size), moved):
-            rest = _within([records[n] for n in range(size) if n not in far], strata, within)
-            for order in permutations(far):
-                if any(a == b for a, b in zip(far, order, strict=True)):
-                    continue
-                gone = [(records[a][0], records[b][1]) for a, b in zip(far, order, strict=True)]
-                for end, chance in rest.items():
-                    whole = table([*gone, *end])
-                    found[whole] = found.get(whole, Fraction(0)) + each * chance
-    return found
-
-
-def _within(records: Sequence[Record], strata: Sequence[int], rate: Fraction) -> Law:
-    """The law of permutation swapping of several strata."""
-    found: Law = {(): Fraction(1)}
-    for stratum in sorted({strata[kind] for kind, _ in records}):
-        mine = table([record for record in records if strata[record[0]] == stratum])
-        law = swap_law(mine, rate)
-        after: Law = {}
-        for start, chance in found.items():
-            for end, more in law.items():
-                whole = table([*start, *end])
-                after[whole] = after.get(whole, Fraction(0)) + chance * more
-        found = after
     return found
 
 

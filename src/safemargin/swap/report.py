@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from safemargin.guarantees.guarantee_file import document
-from safemargin.guarantees.swap_curves import CAPTION, CURVE_WORDS, rate_chart
+from safemargin.guarantees.swap_curves import CAPTION, CURVE_NOTE, rate_chart
 from safemargin.guarantees.swap_loss import short_rate
 from safemargin.swap.swap import Swapped
 from safemargin.ui import (
@@ -105,7 +105,7 @@ def swap_page(title: str, found: Swapped, draw: Callable[[Spec], str] = to_svg) 
         [
             section("This run", tiles(figures)),
             section("What is guaranteed", points(guarantee)),
-            section("Epsilon against the swap rate", picture, paragraphs(CURVE_WORDS)),
+            section("Epsilon against the swap rate", picture, paragraphs(CURVE_NOTE)),
             section(f"What happened to {', '.join(found.roles.swap)}", table(columns, rows, columns[1:])),
         ]
     )

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from safemargin.core import Guarantee
 from safemargin.guarantees.guarantee_file import document
-from safemargin.swap.simulated import Beside, Simulated
+from safemargin.swap.simulated import Baseline, Simulated
 from safemargin.swap.tables import TableError
 from safemargin.ui import (
     LETTER,
@@ -62,7 +62,7 @@ def _errors(errors: Mapping[str, tuple[TableError, ...]]) -> list[Document]:
     ]
 
 
-def _beside(other: Beside) -> Document:
+def _beside(other: Baseline) -> Document:
     return {
         "rate": float(other.rate),
         "rate_exact": str(other.rate),
@@ -92,7 +92,7 @@ def _lines(found: Simulated) -> list[str]:
     ]
 
 
-def _compared(other: Beside, mine: Guarantee) -> str:
+def _compared(other: Baseline, mine: Guarantee) -> str:
     same = set(other.guarantee.invariants) == set(mine.invariants)
     kept = "the same tables" if same else " and ".join(map(str, other.guarantee.invariants))
     return (

@@ -16,7 +16,7 @@ Tell = Callable[["Simulated", Path], None]
 
 
 @dataclass(frozen=True)
-class Beside:
+class Baseline:
     """Permutation swapping of the same records, once, at the rate of those that changed: what it guarantees and does.
 
     In small strata it changes fewer: nobody is exchanged alone.
@@ -45,11 +45,11 @@ class Simulated:
     counts: Mapping[str, Mapping[str, int]]
     guarantee: Guarantee
     errors: Mapping[str, tuple[TableError, ...]]
-    beside: Beside | None
+    beside: Baseline | None
     file: str
 
 
-def beside(run: Run, cells: StratumCells, ids: IntArray, roles: Roles, unit: str, rate: Fraction) -> Beside | None:
+def beside(run: Run, cells: StratumCells, ids: IntArray, roles: Roles, unit: str, rate: Fraction) -> Baseline | None:
     """The same records by permutation swapping within the strata of `cells`; None at a rate of 0 or 1.
 
     The result of `run` is replaced by this one.
@@ -59,7 +59,7 @@ def beside(run: Run, cells: StratumCells, ids: IntArray, roles: Roles, unit: str
     run.forget()
     changed = run.apply(cells, ids, swap(cells, rate))
     run.check()
-    return Beside(guarantee(roles, unit, rate, run.strata(cells, ids)), rate, changed, run.errors_by_area())
+    return Baseline(guarantee(roles, unit, rate, run.strata(cells, ids)), rate, changed, run.errors_by_area())
 
 
 def simulate(folder: Path, file_format: str, run: Simulate, tell: Tell) -> Simulated:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from safemargin.core import Change, Distance, Guarantee, Invariant, Measure, Population, Records, at_least, counts
-from safemargin.guarantees.conversion import published_epsilon
-from safemargin.guarantees.losses import loss_epsilon
+from safemargin.guarantees.conversion import loss_epsilon, published_epsilon
 from safemargin.guarantees.rules import compose, post_process, publish_invariants
 from safemargin.topdown.design import Design
 

@@ -1,0 +1,396 @@
+"""Which of two guarantees is the stronger one: the first, if whatever satisfies it satisfies the second.
+
+Each block is compared for itself; budgets only where all other blocks point one way, after the guarantee with stronger
+blocks was brought into the flavour of the other. Otherwise they are numbers on different scales, and the answer is a
+refusal to rank them. What holds over all is decided by implication, each way round.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rich.console import Console
+from rich.text import Text
+
+from safemargin.core import Guarantee, Measure, Population
+from safemargin.guarantees.guarantee_file import document
+from safemargin.guarantees.implication import STRENGTH, brought, facts_between, implies, plain, reasons_empty, within
+from safemargin.guarantees.refinement import Determined, Witness, invariants_fixed, unit_factor
+from safemargin.guarantees.report import (
+    COLUMNS,
+    SCALES,
+    Source,
+    as_guarantee,
+    derivation_details,
+    folded,
+    side_by_side,
+)
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Result,
+    header,
+    joined,
+    paragraphs,
+    points,
+    render_page,
+    say,
+    section,
+    table,
+    text_table,
+)
+
+
+class Standing(StrEnum):
+    """How the first guarantee stands to the second."""
+
+    EQUAL = "equal"
+    STRONGER = "stronger"
+    WEAKER = "weaker"
+    INCOMPARABLE = "incomparable"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One of the five blocks of a guarantee: what both say, how the first stands to the second, and why."""
+
+    name: str
+    one: str
+    other: str
+    standing: Standing
+    why: str
+
+
+@dataclass(frozen=True)
+class Contrast(Result):
+    """The five blocks, what follows from all of them, and what must not be read into the budgets.
+
+    `down` says whether the first implies the second, `up` the same the other way round.
+    """
+
+    one: Guarantee
+    other: Guarantee
+    blocks: tuple[Block, ...]
+    overall: Standing
+    warnings: tuple[str, ...]
+    down: Determined
+    up: Determined
+
+    def block(self, name: str) -> Block:
+        """The block of that name."""
+        return next(block for block in self.blocks if block.name == name)
+
+    def to_json(self) -> Document:
+        return {
+            "schema": SCHEMA,
+            "one": self.one.mechanism,
+            "other": self.other.mechanism,
+            "blocks": {
+                block.name: {"one": block.one, "other": block.other, "standing": str(block.standing), "why": block.why}
+                for block in self.blocks
+            },
+            "overall": str(self.overall),
+            "first_implies_second": {"answer": self.down.answer, "why": self.down.why},
+            "second_implies_first": {"answer": self.up.answer, "why": self.up.why},
+            "warnings": list(self.warnings),
+        }
+
+    @property
+    def _lines(self) -> list[str]:
+        first, second = self.one.mechanism, self.other.mechanism
+        if first == second:
+            first, second = f"the first ({first})", f"the second ({second})"
+        verdict = {
+            Standing.EQUAL: f"{first} and {second} guarantee the same.",
+            Standing.STRONGER: f"Whatever satisfies the guarantee of {first} satisfies that of {second}.",
+            Standing.WEAKER: f"Whatever satisfies the guarantee of {second} satisfies that of {first}.",
+            Standing.INCOMPARABLE: f"Neither guarantee implies the other: {first} and {second} cannot be ranked.",
+            Standing.UNKNOWN: f"What is known does not rank {first} and {second}.",
+        }
+        return [
+            f"Overall {self.overall}. {verdict[self.overall]}",
+            explain(self.down, "the first", "the second", example=True),
+            explain(self.up, "the second", "the first", example=True),
+            *self.warnings,
+        ]
+
+    def show(self, console: Console) -> None:
+        rows: list[list[str | Text]] = [
+            [block.name, block.one, block.other, Text(str(block.standing), STYLES[block.standing]), block.why]
+            for block in self.blocks
+        ]
+        console.print(text_table(["", "first", "second", "the first is", "why"], rows))
+        say(console, "")
+        for line in self._lines:
+            say(console, line)
+
+    def to_html(self) -> str:
+        title = f"{self.one.mechanism} and {self.other.mechanism}"
+        rows = [[block.name, block.one, block.other, str(block.standing), block.why] for block in self.blocks]
+        blocks = table(["block", "first", "second", "the first is", "why"], rows)
+        why = section("Why", derivation_details(self.one), derivation_details(self.other))
+        return render_page(title, header(title, paragraphs(*self._lines)), joined([section("Blocks", blocks), why]))
+
+
+STYLES = {
+    Standing.EQUAL: "",
+    Standing.STRONGER: "green",
+    Standing.WEAKER: "red",
+    Standing.INCOMPARABLE: "yellow",
+    Standing.UNKNOWN: "yellow",
+}
+ATLEAST = (Standing.EQUAL, Standing.STRONGER)
+ATMOST = (Standing.EQUAL, Standing.WEAKER)
+
+
+def compare(first: Source, second: Source) -> Contrast:
+    """Which of two guarantees is the stronger one, block by block and as a whole; budgets alone are never ranked."""
+    one, other = plain(as_guarantee(first)), plain(as_guarantee(second))
+    facts = facts_between(one.population, other.population)
+    blocks = [
+        _population(one, other),
+        _multiverse(one, other, facts),
+        _change(one, other, facts),
+        _measure(one, other),
+    ]
+    blocks.append(_budget(one, other, blocks, facts))
+    down, up = implies(one, other), implies(other, one)
+    return Contrast(one, other, tuple(blocks), _overall(down, up), tuple(_warnings(one, other, blocks)), down, up)
+
+
+def _population(one: Guarantee, other: Guarantee) -> Block:
+    mine, theirs = one.population, other.population
+    if not mine.name and not theirs.name and one != other:
+        standing, why = Standing.UNKNOWN, "neither says which data sets it is about"
+    elif mine.name == theirs.name:
+        standing, why = Standing.EQUAL, "the same data sets"
+    elif mine.name and mine.name in theirs.part_of:
+        standing, why = Standing.STRONGER, f"{theirs.name} is part of {mine.name}"
+    elif theirs.name and theirs.name in mine.part_of:
+        standing, why = Standing.WEAKER, f"{mine.name} is part of {theirs.name}"
+    else:
+        standing, why = Standing.UNKNOWN, "nothing is declared about how these data sets hang together"
+    return Block("population", mine.name or "not named", theirs.name or "not named", standing, why)
+
+
+def _multiverse(one: Guarantee, other: Guarantee, facts: Population) -> Block:
+    down = invariants_fixed(one.invariants, other.invariants, facts)
+    up = invariants_fixed(other.invariants, one.invariants, facts)
+    standing, why = _direction(down, up)
+    return Block("invariants", _listed(one), _listed(other), standing, why)
+
+
+def _direction(down: Determined, up: Determined) -> tuple[Standing, str]:
+    """From whether the second's invariants fix the first's, and the first's the second's."""
+    match down.answer, up.answer:
+        case True, True:
+            return Standing.EQUAL, "each fixes the other's invariants"
+        case True, _:
+            return Standing.STRONGER, f"it fixes less: {down.why}"
+        case _, True:
+            return Standing.WEAKER, f"it fixes more: {up.why}"
+        case False, False:
+            return Standing.INCOMPARABLE, f"{down.why}; {up.why}"
+    return Standing.UNKNOWN, (down if down.answer is None else up).why
+
+
+def _change(one: Guarantee, other: Guarantee, facts: Population) -> Block:
+    standing, why = _reach(one, other, facts)
+    return Block("change", str(one.change), str(other.change), standing, why)
+
+
+def _reach(first: Guarantee, second: Guarantee, facts: Population) -> tuple[Standing, str]:
+    one, other = first.change, second.change
+    if one == other:
+        return Standing.EQUAL, "the same change"
+    down = unit_factor(one, other, facts, second.invariants)
+    up = unit_factor(other, one, facts, first.invariants)
+    if down == up == 1:
+        return Standing.EQUAL, "each is at most one of the other"
+    if down is not None and down <= 1:
+        return Standing.STRONGER, f"every change of the second kind is at most one of the first ({other.unit})"
+    if up is not None and up <= 1:
+        return Standing.WEAKER, f"every change of the first kind is at most one of the second ({one.unit})"
+    if down is not None and up is None:
+        return Standing.STRONGER, f"a change of the second kind is at most {down} of the first"
+    if up is not None and down is None:
+        return Standing.WEAKER, f"a change of the first kind is at most {up} of the second"
+    if down is not None and up is not None:
+        return Standing.UNKNOWN, f"changes of one kind are up to {down} and {up} of the other"
+    return Standing.UNKNOWN, "nothing is declared about how these changes hang together"
+
+
+def _measure(one: Guarantee, other: Guarantee) -> Block:
+    mine, theirs = STRENGTH[one.measure], STRENGTH[other.measure]
+    if mine == theirs:
+        standing, why = Standing.EQUAL, "the same measure"
+        if one.delta != other.delta:
+            standing = Standing.STRONGER if one.delta < other.delta else Standing.WEAKER
+            why = "the smaller delta"
+    else:
+        strong, weak = (one.measure, other.measure) if mine > theirs else (other.measure, one.measure)
+        standing = Standing.STRONGER if mine > theirs else Standing.WEAKER
+        why = f"{strong} bounds {weak}, and not the other way round"
+    return Block("measure", str(one.measure), str(other.measure), standing, why)
+
+
+def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Population) -> Block:
+    def block(standing: Standing, why: str) -> Block:
+        return Block("budget", one.amount, other.amount, standing, why)
+
+    for each in (one, other):
+        if each.measure is Measure.NONE:
+            return block(Standing.UNKNOWN, "one of them guarantees no budget")
+        if each.budget is None:
+            return block(Standing.UNKNOWN, f"the budget of {each.mechanism} is not known")
+    standings = [each.standing for each in blocks]
+    if all(each in ATLEAST for each in standings):
+        strong, weak, turned = one, other, False
+    elif all(each in ATMOST for each in standings):
+        strong, weak, turned = other, one, True
+    elif Standing.UNKNOWN in standings and Standing.INCOMPARABLE not in standings:
+        return block(Standing.UNKNOWN, "not known whether the budgets are on one scale")
+    else:
+        return block(Standing.INCOMPARABLE, "the budgets are on different scales")
+    factor = unit_factor(strong.change, weak.change, facts, weak.invariants)
+    found = None if factor is None else brought(strong, weak, factor)
+    if found is None or weak.budget is None:
+        return block(Standing.UNKNOWN, "no rule brings one into the flavour of the other")
+    limit = weak.budget
+    where = f"in one flavour{', for the data at hand' if one.varies or other.varies else ''}"
+    if within(found, limit) and within(limit, found):
+        return block(Standing.EQUAL, f"the same amount {where}")
+    exact = factor == 1 and strong.measure is weak.measure and strong.delta == weak.delta
+    if found > limit and not exact:
+        loose = f"a bound of {float(found):.6g}, perhaps too large, against {float(limit):.6g} {where}"
+        return block(Standing.UNKNOWN, loose)
+    mine, theirs = (limit, found) if turned else (found, limit)
+    words = f"{float(mine):.6g} against {float(theirs):.6g} {where}"
+    return block(Standing.STRONGER if mine < theirs else Standing.WEAKER, words)
+
+
+def _overall(down: Determined, up: Determined) -> Standing:
+    """From whether the first implies the second, and the second the first."""
+    if down.answer and up.answer:
+        return Standing.EQUAL
+    if down.answer or up.answer:
+        return Standing.STRONGER if down.answer else Standing.WEAKER
+    unproved = down.answer is None or up.answer is None
+    return Standing.UNKNOWN if unproved else Standing.INCOMPARABLE
+
+
+def _warnings(one: Guarantee, other: Guarantee, blocks: list[Block]) -> list[str]:
+    warnings = []
+    differing = [each.name for each in blocks[:4] if each.standing is not Standing.EQUAL]
+    if differing and one.budget is not None and other.budget is not None:
+        warnings.append(
+            f"{one.amount} and {other.amount} are not on one scale: the guarantees differ in {', '.join(differing)}. "
+            "Do not rank them by these numbers."
+        )
+    for each in (one, other) if one != other else (one,):
+        warnings += reasons_empty(each)
+    return warnings
+
+
+def _listed(guarantee: Guarantee) -> str:
+    return "; ".join(map(str, guarantee.invariants)) or "none"
+
+
+def explain(way: Determined, first: str, second: str, example: bool = False) -> str:
+    """Whether one guarantee implies another, as a sentence; `example` adds two data sets that show why not."""
+    subject = f"{first[:1].upper()}{first[1:]}"
+    if way.witness is not None:
+        published = f"it publishes the {way.witness.differ} exactly, {second} protects it."
+        shown = f" Example: {way.witness.example}." if example else ""
+        return f"{subject} does not imply {second}: {published}{shown}"
+    verb = {True: "implies", False: "does not imply", None: "is not known to imply"}[way.answer]
+    return f"{subject} {verb} {second}: {way.why}."
+
+
+@dataclass(frozen=True)
+class SideBySide(Result):
+    """Several guarantees side by side: what each is about, how each stands to each, and what they leave out."""
+
+    guarantees: tuple[Guarantee, ...]
+    delta: float
+
+    @property
+    def _pairs(self) -> list[list[Contrast]]:
+        return [[compare(first, second) for second in self.guarantees] for first in self.guarantees]
+
+    def _implications(self, pairs: list[list[Contrast]]) -> list[tuple[str, Witness | None]]:
+        """Which guarantee implies which, with a witness where one does not; empty ones are skipped."""
+        said = [number for number, guarantee in enumerate(self.guarantees) if not reasons_empty(guarantee)]
+        ways = [(n, m, pairs[n][m].down) for n in said for m in said if n != m]
+        return [(explain(way, f"guarantee {n + 1}", f"guarantee {m + 1}"), way.witness) for n, m, way in ways]
+
+    @property
+    def _remarks(self) -> list[str]:
+        """What readers of the table have to know: budgets on other scales, remarks, guarantees of nothing."""
+        lines = [SCALES] if len({guarantee.flavour for guarantee in self.guarantees}) > 1 else []
+        lines += [reason for guarantee in self.guarantees for reason in reasons_empty(guarantee)]
+        for guarantee in self.guarantees:
+            if guarantee.varies:
+                lines.append(f"{guarantee.mechanism}: its budget depends on the data; here, {guarantee.varies}.")
+        lines += [f"{guarantee.mechanism}: {remark}" for guarantee in self.guarantees for remark in guarantee.remarks]
+        return list(dict.fromkeys(lines))
+
+    def _standings(self, pairs: list[list[Contrast]]) -> list[list[str]]:
+        return [
+            [str(n + 1), *("-" if n == m else str(pair.overall) for m, pair in enumerate(row))]
+            for n, row in enumerate(pairs)
+        ]
+
+    def to_json(self) -> Document:
+        pairs = self._pairs
+        return {
+            "schema": SCHEMA,
+            "guarantees": [
+                {
+                    **dict(zip(COLUMNS, row, strict=True)),
+                    "remarks": list(guarantee.remarks),
+                    "warnings": reasons_empty(guarantee),
+                    "guarantee": document(guarantee),
+                }
+                for guarantee, row in zip(self.guarantees, side_by_side(self.guarantees, self.delta), strict=True)
+            ],
+            "standings": [[str(pair.overall) for pair in row] for row in pairs],
+            "implications": [text for text, _ in self._implications(pairs)],
+        }
+
+    def show(self, console: Console) -> None:
+        pairs = self._pairs
+        rows = [[str(n), *row] for n, row in enumerate(side_by_side(self.guarantees, self.delta), 1)]
+        console.print(text_table(("", *COLUMNS), rows))
+        say(console, "\nThe guarantee of the row, to that of the column")
+        numbers = [str(n + 1) for n in range(len(self.guarantees))]
+        console.print(text_table(["", *numbers], self._standings(pairs)))
+        for line in (*(text for text, _ in self._implications(pairs)), *self._remarks):
+            say(console, line)
+
+    def to_html(self) -> str:
+        title, pairs = "Guarantees side by side", self._pairs
+        rows = [[n, *row] for n, row in enumerate(side_by_side(self.guarantees, self.delta), 1)]
+        numbers = [str(n + 1) for n in range(len(self.guarantees))]
+        reasons = [
+            joined([text, folded("example", str(witness))] if witness else [text])
+            for text, witness in self._implications(pairs)
+        ]
+        body = [
+            section("What is guaranteed", table(["no.", *COLUMNS], rows), points(self._remarks)),
+            section(
+                "Which implies which",
+                paragraphs("How the guarantee of the row stands to that of the column."),
+                table(["no.", *numbers], self._standings(pairs)),
+                points(reasons),
+            ),
+            section("Why", *map(derivation_details, self.guarantees)),
+        ]
+        about = paragraphs(f"{len(self.guarantees)} guarantees about odds.")
+        return render_page(title, header(title, about), joined(body))
+
+
+def beside(sources: Sequence[Source], *, delta: float = 1e-10) -> SideBySide:
+    """Several guarantees in one table; `delta` is what epsilons of rho squared are shown at."""
+    return SideBySide(tuple(as_guarantee(source) for source in sources), delta)
