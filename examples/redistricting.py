@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import numpy_generator
 from safemargin.guarantees.census import PERSONS
 from safemargin.topdown.topdown import TopDownOutcome, run
 

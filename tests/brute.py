@@ -10,10 +10,7 @@ from itertools import combinations, product
 import numpy as np
 
 from safemargin.bounds.exposure import Exposure
-from safemargin.core.arrays import frozen
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import JOINER, UNBOUNDED, PublishedTable
-from safemargin.core.target import Limits
+from safemargin.core import JOINER, UNBOUNDED, Limits, Onlooker, PublishedTable, frozen
 
 HIDDEN = "(unlisted)"
 MOST_STEPS = 40_000

@@ -7,11 +7,7 @@ from itertools import product
 import numpy as np
 
 from brute import Cell, Range, published
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table, Tally
+from safemargin.core import Axis, Onlooker, PublishedTable, Schema, Table, Tally, frozen
 
 Rng = np.random.Generator
 LETTERS = "pqrstuvw"

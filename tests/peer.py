@@ -8,8 +8,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from safemargin.bounds.exposure import Exposure
-from safemargin.core.arrays import frozen
-from safemargin.core.published import PublishedTable
+from safemargin.core import PublishedTable, frozen
 
 Counts = np.ndarray
 """People per combination of categories, with a last dimension for the options."""

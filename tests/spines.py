@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import FloatArray, IntArray, numpy_generator
 from safemargin.topdown.attributes import Attributes, Grouping, Query
 from safemargin.topdown.design import AreaLimit, Design, Measured
 from safemargin.topdown.spine import Spine, build_spine

@@ -8,10 +8,7 @@ import pytest
 
 from safemargin import Onlooker, Target, bound
 from safemargin.audit import audit
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.margins import knowing
-from safemargin.core.table import Table, Tally
+from safemargin.core import Axis, Schema, Table, Tally, frozen, onlooker_with_roll
 from safemargin.release import publish
 from safemargin.release.decide import decide
 
@@ -47,7 +44,7 @@ def test_regular_slices_do_not_make_a_safe_release(name: str) -> None:
     first = plan.refusals[0]
     assert (first.cell, first.people, (first.lower, first.upper)) == ({"row": "1", "column": "1"}, exposed, ends)
     assert plan.certificate.certified and plan.certificate.proved == "integer"
-    findings = audit(publish(plan, table), knowing(table, "joint"))
+    findings = audit(publish(plan, table), onlooker_with_roll(table, "joint"))
     assert findings.is_safe and findings.exposure.tallied(target)["disclosed"] == 0
     assert any(decision.action == "exact" for decision in plan.decisions), "something is still published"
 
@@ -66,7 +63,7 @@ def one_near_unanimous() -> Table:
 @pytest.mark.parametrize("protect", ["merge", "noise", "suppress"])
 def test_one_irregular_cell_cannot_be_recovered_by_subtraction(protect: str) -> None:
     table, target = one_near_unanimous(), Target(beta=0.05, kappa=100, tau=3)
-    onlooker = knowing(table, "joint")
+    onlooker = onlooker_with_roll(table, "joint")
     plan = decide(table, target, [onlooker], protect=protect)
     assert plan.certificate.certified
     hidden = [d for d in plan.axis("faith") if d.action != "exact"]

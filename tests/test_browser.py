@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from safemargin import release
-from safemargin.core.guarantee import Guarantee
+from safemargin.core import Guarantee
 from safemargin.guarantees.census import census_2020, counterfactual
 from safemargin.guarantees.compare import beside
 from safemargin.noise.plan import plan_noise

@@ -11,8 +11,7 @@ import pytest
 
 from commands import Ran, Run, in_process, listing, script
 from safemargin.bounds.exposure import METHODS
-from safemargin.core.errors import OutputError
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, OutputError
 from safemargin.release import project_cli as projects
 from safemargin.release.demo import write_city
 from truth import FAKE_SAFE, GAP, VLACH

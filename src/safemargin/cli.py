@@ -24,7 +24,7 @@ REFUSED, WRONG_INPUT, INTERNAL_ERROR, INTERRUPTED, CLOSED_PIPE = 1, 2, 70, 130, 
 """Exit codes beside 0. 70 is EX_SOFTWARE of sysexits.h; the last two are 128 plus the signal, as shells count."""
 
 
-class Entry(NamedTuple):
+class MenuEntry(NamedTuple):
     """A line of the menu: the function `module:name`, and what the menu says about it."""
 
     place: str
@@ -33,30 +33,30 @@ class Entry(NamedTuple):
 
 MENU = {
     "Publish": {
-        "demo": Entry("release.cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
-        "init": Entry("release.project_cli:init", "Write a first project file for a data file"),
-        "release": Entry("release.cli:release", "Decide, prove and publish what is safe of a data file or project"),
-        "compare": Entry("release.compare.cli:compare", "Measure other ways to publish the same data"),
-        "suppress": Entry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),
-        "ledger": Entry("release.ledger.cli:ledger", "List earlier releases about the same population"),
-        "schema": Entry("release.project_cli:schema", "Print the JSON Schema of project files"),
+        "demo": MenuEntry("release.cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
+        "init": MenuEntry("release.project_cli:init", "Write a first project file for a data file"),
+        "release": MenuEntry("release.cli:release", "Decide, prove and publish what is safe of a data file or project"),
+        "compare": MenuEntry("release.compare.cli:compare", "Measure other ways to publish the same data"),
+        "suppress": MenuEntry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),
+        "ledger": MenuEntry("release.ledger.cli:ledger", "List earlier releases about the same population"),
+        "schema": MenuEntry("release.project_cli:schema", "Print the JSON Schema of project files"),
     },
     "Check": {
-        "audit": Entry("audit.cli:audit", "Attack published tables, ours or not"),
-        "bound": Entry("release.bound_cli:bound", "Show what could be inferred about each cell"),
-        "fiber": Entry("fiber.cli:fiber", "Count, list or sample every consistent table"),
-        "verify": Entry("verify.cli:verify", "Verify a certificate with integer addition alone"),
+        "audit": MenuEntry("audit.cli:audit", "Attack published tables, ours or not"),
+        "bound": MenuEntry("release.bound_cli:bound", "Show what could be inferred about each cell"),
+        "fiber": MenuEntry("fiber.cli:fiber", "Count, list or sample every consistent table"),
+        "verify": MenuEntry("verify.cli:verify", "Verify a certificate with integer addition alone"),
     },
     "Noise and swapping": {
-        "noise": Entry("noise.cli:noise", "Plan, apply and attack noise on counts"),
-        "swap": Entry("swap.cli:swap", "Swap values between records, with a privacy guarantee"),
-        "swap-rates": Entry("swap.rates_cli:swap_rates", "Measure the error of tables at several swap rates"),
-        "simulate": Entry("swap.simulate_cli:simulate", "Swapping methods with no known privacy guarantee"),
-        "topdown": Entry("topdown.cli:topdown", "Publish counts of areas with differential privacy"),
-        "guarantee": Entry("guarantees.cli:guarantee", "State, convert, compose and compare guarantees"),
+        "noise": MenuEntry("noise.cli:noise", "Plan, apply and attack noise on counts"),
+        "swap": MenuEntry("swap.cli:swap", "Swap values between records, with a privacy guarantee"),
+        "swap-rates": MenuEntry("swap.rates_cli:swap_rates", "Measure the error of tables at several swap rates"),
+        "simulate": MenuEntry("swap.simulate_cli:simulate", "Swapping methods with no known privacy guarantee"),
+        "topdown": MenuEntry("topdown.cli:topdown", "Publish counts of areas with differential privacy"),
+        "guarantee": MenuEntry("guarantees.cli:guarantee", "State, convert, compose and compare guarantees"),
     },
     "Research": {
-        "outcome": Entry("voting.cli:outcome", "How private the exact result of a vote is"),
+        "outcome": MenuEntry("voting.cli:outcome", "How private the exact result of a vote is"),
     },
 }
 """Every command in the order of the help. A module is loaded only for its own command."""

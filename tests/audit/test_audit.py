@@ -12,13 +12,7 @@ from brute import Fiber, TooMany, published
 from cases import Town, margin, rolls, town
 from safemargin.audit.audit import ATTACKS, audit
 from safemargin.audit.findings import Attempt, Findings
-from safemargin.core.arrays import frozen
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.margins import knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import PublishedTable
-from safemargin.core.target import Target
+from safemargin.core import Guarantee, Onlooker, Publication, PublishedTable, Target, frozen, onlooker_with_roll
 from safemargin.io.tidy import read_tidy
 from safemargin.release.decide.decide import PROTECTIONS, decide
 from safemargin.release.publish import RULE, publish
@@ -235,7 +229,7 @@ def test_no_attack_finds_anything_in_what_was_decided(protect: str) -> None:
         plan = decide(table, target, protect=protect)
         if not plan.certificate.certified:
             continue
-        findings = audit(publish(plan, table), knowing(table, "joint"), sharp=None)
+        findings = audit(publish(plan, table), onlooker_with_roll(table, "joint"), sharp=None)
         assert findings.is_safe, (seed, [attempt.findings[:2] for attempt in findings.attempts if attempt.findings])
         looked += sum(attempt.looked_at for attempt in findings.attempts if attempt.attack in ("rule", "noise"))
     assert looked > 0
@@ -255,7 +249,7 @@ def test_categories_without_people_are_not_a_finding() -> None:
     table = place.table()
     release = Publication((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), Target(kappa=5))
     for composition in ("joint", "sizes"):
-        assert by(audit(release, knowing(table, composition)), "joint").findings == (), composition
+        assert by(audit(release, onlooker_with_roll(table, composition)), "joint").findings == (), composition
 
 
 @pytest.mark.data
@@ -345,7 +339,7 @@ def test_noise_on_groups_outside_the_limits_alone_is_seen_through() -> None:
 def test_noise_that_is_decided_on_withstands_the_attack() -> None:
     table = sites().table()
     release = publish(decide(table, Target(beta=0.05, kappa=20), protect="noise"), table)
-    findings = audit(release, knowing(table, "joint"))
+    findings = audit(release, onlooker_with_roll(table, "joint"))
     assert findings.is_safe and "drawn with epsilon" in by(findings, "noise").summary
     unstated = replace(release, guarantees=tuple(replace(each, choice=None) for each in release.guarantees))
-    assert by(audit(unstated, knowing(table, "joint")), "noise").looked_at == by(findings, "noise").looked_at
+    assert by(audit(unstated, onlooker_with_roll(table, "joint")), "noise").looked_at == by(findings, "noise").looked_at

@@ -8,8 +8,7 @@ from safemargin.audit.audit import audit
 from safemargin.audit.backwards import possible_tables
 from safemargin.audit.findings import Attempt
 from safemargin.bounds.build import build_system
-from safemargin.core.margins import knowing
-from safemargin.core.target import Limits, Target
+from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.maximum import Wanted
@@ -20,7 +19,7 @@ from safemargin.release.release import rule_of
 def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[Wanted, ...] = ()) -> Attempt | None:
     """What running the rule backwards tells; none if the release is not certified, or too much is possible."""
     table = place.table()
-    onlooker = knowing(table, "joint")
+    onlooker = onlooker_with_roll(table, "joint")
     plan = decide(table, target, [onlooker], protect=protect)
     if not plan.certificate.certified:
         return None
@@ -113,6 +112,6 @@ def test_every_possible_table_is_listed_once() -> None:
     place = opposite()
     table = place.table()
     release = publish(decide(table, Target(beta=0.05, kappa=5)), table)
-    listed = possible_tables(build_system(release.tables, knowing(table, "joint")))
+    listed = possible_tables(build_system(release.tables, onlooker_with_roll(table, "joint")))
     assert listed is not None
     assert sorted(counts.tolist() for counts in listed) == [[count, 20 - count] for count in range(21)]

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from safemargin.bounds.bound import bound
-from safemargin.core.errors import ContradictionError
-from safemargin.core.onlooker import Onlooker
+from safemargin.core import ContradictionError, Onlooker
 from safemargin.io.tidy import read_tidy
 
 

@@ -14,10 +14,7 @@ from safemargin.audit.findings import Finding
 from safemargin.bounds.build import build_system
 from safemargin.bounds.methods import settle
 from safemargin.bounds.search import Targets
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import PublishedTable
-from safemargin.core.target import Target
+from safemargin.core import Onlooker, Publication, PublishedTable, Target
 from safemargin.io.tables import read_published
 
 TRUTH = Path(__file__).parent.parent.parent.parent / "shared" / "truth" / "sdc"

@@ -13,10 +13,7 @@ from safemargin.bounds.propagate import propagate
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.system import System
 from safemargin.bounds.witness import Family
-from safemargin.core.margins import exact_margins, knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
-from safemargin.core.target import Limits, Target
+from safemargin.core import Limits, Onlooker, PublishedTable, Target, exact_margins, onlooker_with_roll
 
 
 def case(seed: int, small: bool) -> tuple[Town, list[PublishedTable], Onlooker, Limits]:
@@ -151,7 +148,7 @@ def test_exchanges_reach_only_what_some_table_attains() -> None:
 def test_tables_that_come_with_a_certificate_are_checked() -> None:
     place = town(np.random.default_rng(3), axes=2, options=1, people=60, fill=1.0, most_per_profile=20)
     table = place.table()
-    known = build_system(exact_margins(table), knowing(table, "joint"))
+    known = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
     limits = Target(beta=0.0, kappa=1).limits(table.totals.tolist(), 60)
     wrong = np.zeros_like(known.low)
     assert not known.admits(wrong)
@@ -177,7 +174,7 @@ def test_a_bridge_between_two_blocks_is_never_certified(side: int) -> None:
     categories = tuple(tuple(f"{axis}{block}{i}" for block in "xy" for i in range(side)) for axis in "pq")
     table = Town(("p", "q"), categories, ("A",), people, votes).table()
     limits = Target(beta=0.05, kappa=10).limits(table.totals.tolist(), sum(people.values()))
-    proof = certify(build_system(exact_margins(table), knowing(table, "joint")), limits)
+    proof = certify(build_system(exact_margins(table), onlooker_with_roll(table, "joint")), limits)
     assert not proof.holds
     for one in proof.exposed:
         assert (one.cell, one.lower, one.upper) == ({"p": "px0", "q": "qy0"}, 3, 3)

@@ -11,9 +11,7 @@ from safemargin.bounds.bound import bound
 from safemargin.bounds.build import build_system
 from safemargin.bounds.conflict import Conflict, conflict
 from safemargin.bounds.system import System
-from safemargin.core.errors import ContradictionError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import ContradictionError, Onlooker, PublishedTable
 
 
 def told(tables: list[PublishedTable], roll: PublishedTable) -> list[str]:

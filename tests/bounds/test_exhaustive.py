@@ -8,10 +8,7 @@ import pytest
 from brute import Fiber, TooMany, Unlimited, mismatches, published
 from cases import Town, margin, rolls, situation, town
 from safemargin.bounds.bound import bound
-from safemargin.core.arrays import frozen
-from safemargin.core.errors import ContradictionError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core import UNBOUNDED, ContradictionError, Onlooker, PublishedTable, frozen
 
 COMPOSITIONS = ("joint", "sizes", "none")
 

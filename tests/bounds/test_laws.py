@@ -8,9 +8,7 @@ import pytest
 from cases import Town, facts_about, margin, rolls, situation, town
 from safemargin.bounds.bound import bound
 from safemargin.bounds.exposure import Exposure
-from safemargin.core.arrays import frozen
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import Onlooker, PublishedTable, frozen
 
 COMPOSITIONS = ("joint", "sizes", "none")
 

@@ -19,10 +19,7 @@ from safemargin.bounds.check import Checker, Fault, check
 from safemargin.bounds.duals import Facts, Goal
 from safemargin.bounds.proof import certificate
 from safemargin.bounds.system import System
-from safemargin.core.errors import InputError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import UNBOUNDED, PublishedTable
-from safemargin.core.target import Target
+from safemargin.core import UNBOUNDED, InputError, Onlooker, PublishedTable, Target
 from truth import CZECH, CZECH_BOUNDS, FAKE_SAFE, GAP
 
 COMPOSITIONS = ("joint", "sizes", "none")

@@ -12,11 +12,7 @@ from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.search import open_cells, show
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System, joint_rows
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.margins import knowing, printed
-from safemargin.core.table import Table, Tally
-from safemargin.core.target import Target
+from safemargin.core import Axis, Schema, Table, Tally, Target, frozen, onlooker_with_roll, printed
 
 NAMES, SHAPE = ("site", "grade", "term"), (3, 3, 2)
 
@@ -38,7 +34,7 @@ def village(seed: int, options: int) -> tuple[Table, System]:
     else:
         tables.append(printed(table, ("grade",), {"grade": alone["grade"]}))
     tables.append(printed(table, ("term",), {"term": alone["term"]}))
-    return table, build_system(tuple(tables), knowing(table, "joint"), 0)
+    return table, build_system(tuple(tables), onlooker_with_roll(table, "joint"), 0)
 
 
 @pytest.mark.parametrize(("seed", "options"), [(0, 2), (1, 2), (2, 3), (3, 3)])

@@ -5,10 +5,7 @@ import pytest
 
 from safemargin.bounds.build import build_system
 from safemargin.bounds.rounding import Rounder
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.margins import as_published, knowing
-from safemargin.core.table import Table, Tally
+from safemargin.core import Axis, Schema, Table, Tally, as_published, frozen, onlooker_with_roll
 
 PLACES, RACES, PARTIES = 60, 3, 3
 
@@ -33,7 +30,7 @@ def test_a_place_with_one_person_does_not_hinder_rounding(seed: int, published: 
     table = county(seed)
     tables = [as_published(table.margin(()), table.schema, "total")]
     tables += [as_published(table.margin((name,)), table.schema, name) for name in published]
-    known = build_system(tuple(tables), knowing(table, "joint"), 0)
+    known = build_system(tuple(tables), onlooker_with_roll(table, "joint"), 0)
     rounder = Rounder(known)
     counts = rounder.round(rounder.guess())
     assert counts is not None and known.admits(counts)

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from safemargin.bounds.rule import hull, suspects
-from safemargin.core.target import Target
+from safemargin.core import Target
 
 
 def splits(people: int, options: int) -> Iterator[tuple[int, ...]]:

@@ -12,9 +12,7 @@ from safemargin.bounds.build import build_system
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import joint_rows
-from safemargin.core.errors import ContradictionError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import ContradictionError, Onlooker, PublishedTable
 from truth import CZECH, CZECH_BOUNDS, FAKE_SAFE, GAP, VLACH
 
 

@@ -6,9 +6,7 @@ import pytest
 from peer import Peer, differences, margin_of, names_of
 from safemargin.bounds.bound import bound
 from safemargin.bounds.exposure import Exposure
-from safemargin.core import Progress
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import Onlooker, Progress, PublishedTable
 
 KINDS = ("plain", "capped", "three options", "two options and the rest")
 

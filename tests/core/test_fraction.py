@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.core.errors import InputError
-from safemargin.core.fraction import exact_number
+from safemargin.core import InputError, exact_number
 from safemargin.noise.ptable_file import read_ptable
 
 

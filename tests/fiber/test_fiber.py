@@ -20,10 +20,15 @@ from safemargin.bounds.fiber_sample import _basis, _solve, reach, sample
 from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.propagate import standard_form
 from safemargin.bounds.system import System
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.errors import ContradictionError, InputError, TooLargeError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import (
+    ContradictionError,
+    FloatArray,
+    InputError,
+    IntArray,
+    Onlooker,
+    PublishedTable,
+    TooLargeError,
+)
 from truth import CZECH
 
 ALARM = 1e-8

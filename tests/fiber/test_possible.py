@@ -10,8 +10,7 @@ from safemargin.bounds.exposure import Exposure, Fiber, TargetCells
 from safemargin.bounds.fiber_count import count_tables, glance
 from safemargin.bounds.system import System
 from safemargin.bounds.targets import cells_asked, targets_of
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.target import Target
+from safemargin.core import Onlooker, Target
 
 
 def cube(size: int) -> System:

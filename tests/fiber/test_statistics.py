@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 from safemargin.fiber.statistics import Database, Statistic, common, databases, statistic
 
 AXES = {"sex": ("F", "M"), "race": ("B", "W"), "marital": ("M", "S")}

@@ -15,8 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.core.universe import Fixes, Invariant, Population, Records, at_least, counts
+from safemargin.core import (
+    Change,
+    Distance,
+    Fixes,
+    Guarantee,
+    Invariant,
+    Measure,
+    Population,
+    Records,
+    at_least,
+    counts,
+)
 from safemargin.guarantees.exact import Holds, check, universe_loss
 from safemargin.guarantees.implication import implies
 from safemargin.guarantees.refinement import determined

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee
+from safemargin.core import Guarantee, InputError
 from safemargin.guarantees.census import (
     CEF,
     PERSONS,

@@ -22,7 +22,7 @@ from oracles import (
     pure_distance,
     renyi_distance,
 )
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import (
     Holds,
     check,

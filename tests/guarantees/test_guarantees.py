@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from oracles import distinguished_pair, split_pair, to_approximate
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.core.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
+from safemargin.core import InputError
+from safemargin.core import Change, Distance, Guarantee, Measure
+from safemargin.core import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
 from safemargin.guarantees.census import (
     CEF,
     CENSUS_INVARIANTS,

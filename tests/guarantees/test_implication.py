@@ -9,10 +9,10 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from safemargin.core.arrays import BoolArray
-from safemargin.core.guarantee import Change, Distance, Guarantee, Measure
-from safemargin.core.randomness import numpy_generator
-from safemargin.core.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts
+from safemargin.core import BoolArray
+from safemargin.core import Change, Distance, Guarantee, Measure
+from safemargin.core import numpy_generator
+from safemargin.core import Fixes, Invariant, Nested, Population, Records, at_least, counts
 from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.implication import implies
 

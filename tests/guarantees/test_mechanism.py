@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from commands import Run, in_process
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import Holds
 from safemargin.guarantees.swap_law import stratum, swap_law, universe
 from safemargin.guarantees.verify import Verified, check_mechanism, read_mechanism

@@ -23,7 +23,7 @@ from oracles import (
     universes_of,
     varying_pair,
 )
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.guarantees.exact import Holds, check, frozen_hamming, hamming, universe_loss, zcdp_loss
 from safemargin.guarantees.refinement import classes
 from safemargin.guarantees.swap_law import swap_law

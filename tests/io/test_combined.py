@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.io.combined import NoTotalWarning, read_any_sheet, read_combined
 from safemargin.io.hierarchy import read_hrc, tree
 from safemargin.io.tables import read_published

@@ -6,8 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from safemargin.core.errors import InputError
-from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core import UNBOUNDED, InputError, PublishedTable
 from safemargin.io.tidy import read_many, read_tidy
 
 Said = list[tuple[dict[str, str], str | None, int, int, str]]

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from commands import Ran, Run, in_process
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import InputError, numpy_generator
 from safemargin.noise.averaging import (
     SimulatedMeans,
     chebyshev_success,

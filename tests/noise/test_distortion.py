@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import InputError, numpy_generator
 from safemargin.noise.areas import read_areas
 from safemargin.noise.charts import distortion_chart
 from safemargin.noise.distortion import (

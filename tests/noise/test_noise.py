@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 
 from commands import in_process
-from safemargin.core.arrays import IntArray, frozen
-from safemargin.core.errors import InputError
-from safemargin.core.published import PublishedTable
-from safemargin.core.randomness import Generator, numpy_generator
+from safemargin.core import Generator, InputError, IntArray, PublishedTable, frozen, numpy_generator
 from safemargin.io.tidy import read_tidy
 from safemargin.noise.attacks.averaging import averaged, averaging
 from safemargin.noise.attacks.denoising import denoise

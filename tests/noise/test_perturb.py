@@ -14,7 +14,7 @@ import pytest
 
 from cell_key_vectors import CELLS, PERTURBED, PTABLES, WEIGHTED
 from commands import Run, in_process
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import numpy_generator
 from safemargin.noise.keyed_records import Columns
 from safemargin.noise.perturb import perturb
 from safemargin.noise.ptable_file import read_ptable

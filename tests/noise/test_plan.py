@@ -8,7 +8,7 @@ import altair
 import pytest
 
 from commands import Run, in_process
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.law import sum_law
 from safemargin.noise.plan import NoisePlan, Wishes, epsilon_band, judge, plan_noise, told_risk

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import InputError, numpy_generator
 from safemargin.noise.posterior import posterior
 from safemargin.noise.posterior_sum import UNIT, _keys, _volume, posterior_of_sum
 from safemargin.samplers.cell_key import noise_of

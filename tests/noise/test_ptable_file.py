@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cell_key_vectors import PTABLES
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.noise.ptable_file import ons_text, ptable_text, read_ptable
 from safemargin.samplers.ptable import KeyTable, PTable, key_table
 from safemargin.samplers.ptable_design import ptable, reference_ptable, request

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.core.errors import InputError, TooLargeError
-from safemargin.core.published import PublishedTable
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import InputError, PublishedTable, TooLargeError, numpy_generator
 from safemargin.io.tidy import read_tidy
 from safemargin.noise.attacks.denoising import denoise
 from safemargin.noise.programme import Programme, parse_programme

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.core.errors import InputError, TooLargeError
-from safemargin.core.randomness import Generator, numpy_generator
+from safemargin.core import Generator, InputError, TooLargeError, numpy_generator
 from safemargin.noise.programme import PlannedTable, Programme, Variable, load_programme, parse_programme
 from safemargin.noise.redundancy import optimised, redundancies, statistics_of, tuples
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.core.axis import Axis
-from safemargin.core.errors import InputError
+from safemargin.core import Axis, InputError
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate
 
@@ -41,7 +40,8 @@ def test_hrc_files_and_several_hierarchies(tmp_path: Path) -> None:
     (tmp_path / "coast.csv").write_text("child,parent\na1,coast\nb1,coast\n")
     area = axis(tmp_path, 'hierarchy = "areas.hrc"\nhierarchies = ["coast.csv"]')
     assert area.parents == {"a1": "North", "a2": "North", "b1": "South"}
-    assert area.other_parents == ({"a1": "coast", "b1": "coast"},)
+    assert area.hierarchy is not None
+    assert area.hierarchy.trees[1:] == ({"a1": "coast", "b1": "coast"},)
 
 
 def test_categories_apart_and_weights(tmp_path: Path) -> None:

@@ -6,9 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from safemargin.core.axis import Axis
-from safemargin.core.published import Group
-from safemargin.core.target import Target
+from safemargin.core import Axis, Group, Hierarchy, Target
 from safemargin.release.decide import pack
 from safemargin.release.decide.coarsen import Coarsening, Merging, coarsen
 
@@ -60,9 +58,8 @@ def problem(seed: int, kind: str, most: int = 6) -> Merging:
     pairs = [frozenset(pair) for pair in combinations(names, 2)]
     apart = frozenset(pairs[place] for place in rng.permutation(len(pairs))[: rng.integers(0, 3)])
     trees = [tree(rng, names) for _ in range({"tree": 1, "two trees": 2}.get(kind, 0))]
-    axis = Axis("q", names, ordered=kind == "ordered", parents=trees[0] if trees else {})
-    if len(trees) > 1:
-        axis = Axis("q", names, parents=trees[0], other_parents=(trees[1],))
+    hierarchy = Hierarchy.from_parents("q", names, *trees) if trees else None
+    axis = Axis("q", names, ordered=kind == "ordered", hierarchy=hierarchy)
     return Merging(
         axis,
         people,
@@ -79,8 +76,8 @@ def least(one: Merging) -> int | None:
     shapes: list[set[Group] | None] = [None]
     if axis.ordered:
         shapes = [{frozenset(axis.categories[i:j]) for i in range(len(axis.categories)) for j in range(i + 1, 9)}]
-    elif axis.parents:
-        shapes = [siblings(dict(each), axis.categories) for each in (axis.parents, *axis.other_parents)]
+    elif axis.hierarchy and axis.parents:
+        shapes = [siblings(dict(each), axis.categories) for each in axis.hierarchy.trees]
     best = None
     for groups in partitions(axis.categories):
         if not any(shape is None or shape.issuperset(groups) for shape in shapes):

@@ -9,14 +9,18 @@ import pytest
 
 from cases import town
 from safemargin.audit.findings import Finding
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.errors import InputError
-from safemargin.core.margins import knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import UNBOUNDED
-from safemargin.core.table import Table, Tally
-from safemargin.core.target import Target
+from safemargin.core import (
+    UNBOUNDED,
+    Axis,
+    InputError,
+    Onlooker,
+    Schema,
+    Table,
+    Tally,
+    Target,
+    frozen,
+    onlooker_with_roll,
+)
 from safemargin.release.compare import compare as comparing
 from safemargin.release.compare.cell_key import cell_key
 from safemargin.release.compare.compare import compare
@@ -199,7 +203,10 @@ def test_options_that_are_rare_are_judged_alike_by_every_method() -> None:
 @pytest.mark.parametrize("knows_rule", [False, True])
 def test_every_onlooker_is_asked(composition: str, knows_rule: bool) -> None:
     table = table_of(STAFF)
-    watching = knowing(table, composition, "somebody", knows_rule), knowing(table, "joint", "informed")
+    watching = (
+        onlooker_with_roll(table, composition, "somebody", knows_rule),
+        onlooker_with_roll(table, "joint", "informed"),
+    )
     found = compare(table, TARGET, watching, epsilons=(1.0,), draws=2)
     for each in found.methods:
         assert [one.onlooker for one in each.learnt] == ["somebody", "informed"]
@@ -213,7 +220,7 @@ def cases(count: int) -> list[Case]:
         rng = np.random.default_rng(seed)
         place = town(rng, axes=2, options=int(rng.integers(1, 4)), people=60, most_per_profile=30)
         table = place.sealed() if seed % 3 == 0 else place.table()
-        onlooker = knowing(table, ("none", "sizes", "joint")[seed % 3], knows_rule=True)
+        onlooker = onlooker_with_roll(table, ("none", "sizes", "joint")[seed % 3], knows_rule=True)
         found.append(Case(table, TARGET, (onlooker,), epsilons=(1.0,), threshold=5, seed=seed))
     return found
 
@@ -240,7 +247,7 @@ def test_who_does_not_know_the_rule_knows_no_bounds() -> None:
 def test_noise_at_its_bounds_gives_a_group_away_that_adds_up() -> None:
     """Of 40 people, 23 yes and 23 no are printed: with noise of at most 3 each, both are really 20."""
     table = table_of({("a", "x"): (20, 20), ("b", "x"): (30, 30)})
-    case = Case(table, TARGET, (knowing(table, "sizes"),))
+    case = Case(table, TARGET, (onlooker_with_roll(table, "sizes"),))
     (method,) = cell_key(case)
     _, site, _ = case.exact
     printed = replace(site, noisy=frozen([23, 23, 30, 30]), status=("noised",) * 4)

@@ -11,9 +11,7 @@ from commands import Run, in_process, release_into
 from safemargin import Release
 from safemargin.audit.audit import audit
 from safemargin.audit.findings import Attempt, Finding, Findings
-from safemargin.core.errors import InputError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
+from safemargin.core import InputError, Onlooker, Publication
 from safemargin.release import release as pipeline
 from safemargin.release.project import Project
 

@@ -10,11 +10,7 @@ from scipy.optimize import linprog
 from brute import Fiber, TooMany, subsets
 from cases import Town, margin, town
 from safemargin.audit.audit import audit
-from safemargin.core.arrays import frozen
-from safemargin.core.margins import knowing
-from safemargin.core.publication import Publication
-from safemargin.core.table import Table, Tally
-from safemargin.core.target import Limits, Target
+from safemargin.core import Limits, Publication, Table, Tally, Target, frozen, onlooker_with_roll
 from safemargin.release.decide.decide import PROTECTIONS, decide
 from safemargin.release.decide.lot import Lot
 from safemargin.release.plan import Action, Plan
@@ -63,7 +59,7 @@ def attack(place: Town, release: Publication, limits: Limits, every_axis: bool =
         for axis, categories in zip(place.axes, place.categories, strict=True)
         if axis not in shown and every_axis
     ]
-    fiber = Fiber([*release.tables, *silent], knowing(place.table(), "joint"))
+    fiber = Fiber([*release.tables, *silent], onlooker_with_roll(place.table(), "joint"))
     sets: dict[Finding, list[int]] = {}
     for axes in subsets(fiber.axes, range(1, len(fiber.axes) + 1)):
         sets |= {(axes, cell): profiles for cell, profiles in fiber.cells(axes).items()}
@@ -175,11 +171,11 @@ def test_one_irregular_group_does_not_follow_by_subtraction(protect: str) -> Non
         hidden = [d for d in plan.axis("q") if d.action in (Action.NOISED, Action.SUPPRESSED)]
         assert not alone or (len(hidden) > 1 and alone[0] in hidden)
         release = publish(plan, table)
-        fiber = Fiber(release.tables, knowing(table, "joint"))
+        fiber = Fiber(release.tables, onlooker_with_roll(table, "joint"))
         if "q" in fiber.axes:
             inside = fiber.cells(("q",))[("q2",)]
             assert fiber.disclosed(inside, limits_of(place, target)) == []
-        assert audit(release, knowing(table, "joint")).is_safe
+        assert audit(release, onlooker_with_roll(table, "joint")).is_safe
 
 
 def test_every_category_is_decided_on_once() -> None:
@@ -290,7 +286,7 @@ def test_a_sealed_tally_that_leaves_out_a_group_without_votes_gives_it_away_to_n
         listed = tally.counts.any(axis=1)
         sparse.append(Tally(tally.axes, frozen(tally.codes[listed], len(tally.axes)), frozen(tally.counts[listed], 1)))
     table = Table(whole.schema, tuple(sparse), whole.roll)
-    plan = decide(table, Target(beta=0.05, kappa=10), [knowing(table, "sizes")], protect="suppress")
+    plan = decide(table, Target(beta=0.05, kappa=10), [onlooker_with_roll(table, "sizes")], protect="suppress")
     release = publish(plan, table)
     shown = next(each for each in release.tables if each.axes == ("q",))
     assert {shown.cell(row)["q"] for row in range(len(shown.lower))} == {"q0", "q1", "q2"}

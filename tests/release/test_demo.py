@@ -7,8 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.target import Target
+from safemargin.core import InputError, OutputError, Target
 from safemargin.release import demo
 from safemargin.release.decide.decide import decide
 from safemargin.release.project import Project

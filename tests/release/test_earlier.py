@@ -11,15 +11,25 @@ import pytest
 from brute import published
 from safemargin.audit.audit import audit
 from safemargin.bounds.differences import sides_of_totals, unions
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.earlier import Earlier, History, Past, Profile, net_histories
-from safemargin.core.margins import exact_margins, knowing
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table, Tally
-from safemargin.core.target import Limits, Target
+from safemargin.core import (
+    Axis,
+    Earlier,
+    History,
+    Limits,
+    Onlooker,
+    Past,
+    Profile,
+    Publication,
+    PublishedTable,
+    Schema,
+    Table,
+    Tally,
+    Target,
+    exact_margins,
+    frozen,
+    net_histories,
+    onlooker_with_roll,
+)
 from safemargin.release.decide.decide import decide
 from safemargin.release.plan import Plan
 from safemargin.release.publish import publish
@@ -52,7 +62,7 @@ def past_of(people: Sequence[Person], by_group: bool, followed: bool = True) -> 
 
 def decided(people: Sequence[Person], past: Past, target: Target) -> tuple[Plan, Publication, Onlooker]:
     table = table_of(people, 1)
-    onlooker = replace(knowing(table, "joint"), past=past)
+    onlooker = replace(onlooker_with_roll(table, "joint"), past=past)
     plan = decide(table, target, (onlooker,))
     return plan, publish(plan, table), onlooker
 
@@ -183,7 +193,7 @@ def test_the_naive_release_is_caught_as_often_as_enumeration_catches_it() -> Non
     for seed in range(40):
         people = random_people(seed)
         past, limits = past_of(people, True), limits_of(people, target)
-        onlooker = replace(knowing(table_of(people, 1), "joint"), past=past)
+        onlooker = replace(onlooker_with_roll(table_of(people, 1), "joint"), past=past)
         attempt = audit(Publication(naive(people), target), onlooker).attempts[-1]
         local = locally_disclosed(people, naive(people), limits)
         assert attempt.attack == "earlier"

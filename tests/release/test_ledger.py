@@ -14,10 +14,7 @@ import pytest
 
 from commands import Run, in_process, listing, release_into
 from safemargin import Draft, Release
-from safemargin.core.arrays import frozen
-from safemargin.core.errors import InputError, OutputError
-from safemargin.core.published import UNBOUNDED, PublishedTable
-from safemargin.core.target import Target
+from safemargin.core import UNBOUNDED, InputError, OutputError, PublishedTable, Target, frozen
 from safemargin.release import release as pipeline
 from safemargin.release.ledger import file as ledger_file
 from safemargin.release.ledger.budget import budget, recommended_kappa

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 from cases import Town
-from safemargin.core.axis import Axis
-from safemargin.core.errors import InputError
-from safemargin.core.published import Group
-from safemargin.core.target import Limits, Target
+from safemargin.core import Axis, Group, Hierarchy, InputError, Limits, Target
 from safemargin.guarantees.noise import choice_epsilon, is_vacuous, noise_budget, partnered
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.lot import Lot, drawn, room, units
@@ -87,7 +84,12 @@ def test_units_look_at_the_roll_alone_and_part_the_axis(kind: str) -> None:
         rng = np.random.default_rng([count, 5])
         names = tuple(f"q{place}" for place in range(count))
         areas = {name: ("north" if at % 3 else f"only {name}") for at, name in enumerate(names)}
-        axis = Axis("q", names, ordered=kind == "ordered", parents=areas if kind == "areas" else {})
+        axis = Axis(
+            "q",
+            names,
+            ordered=kind == "ordered",
+            hierarchy=Hierarchy.from_parents("q", names, areas) if kind == "areas" else None,
+        )
         people, votes = rng.integers(5, 90, count), rng.integers(0, 5, (count, 2))
         groups = tuple(frozenset([name]) for name in names)
         found = units(Split(axis, votes, people, groups))

@@ -10,11 +10,7 @@ import pytest
 from brute import Fiber, TooMany, subsets
 from cases import Town, town
 from safemargin.audit.audit import audit
-from safemargin.core.errors import InputError
-from safemargin.core.margins import knowing, printed
-from safemargin.core.published import PublishedTable
-from safemargin.core.table import Table
-from safemargin.core.target import Limits, Target
+from safemargin.core import InputError, Limits, PublishedTable, Table, Target, onlooker_with_roll, printed
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.judge import within
 from safemargin.release.decide.maximise import maximise
@@ -72,7 +68,7 @@ def limits_of(table: Table, target: Target) -> Limits:
 
 def is_safe(tables: Sequence[PublishedTable], table: Table, limits: Limits) -> bool:
     """By exhaustion: no cell of any set of axes, no printed cell, no two printed cells together are given away."""
-    fiber = Fiber(tables, knowing(table, "joint"))
+    fiber = Fiber(tables, onlooker_with_roll(table, "joint"))
     sets = [p for axes in subsets(fiber.axes, range(1, len(fiber.axes) + 1)) for p in fiber.cells(axes).values()]
     shown: list[tuple[set[str], set[int]]] = []
     for each in tables:
@@ -252,7 +248,7 @@ def test_every_certified_choice_passes_the_audit_of_every_onlooker() -> None:
     for seed, towns in product(range(30), (lively_town, entwined_town)):
         place, target = towns(seed)
         table = place.table()
-        watching = [knowing(table, composition, composition) for composition in ("joint", "sizes", "none")]
+        watching = [onlooker_with_roll(table, composition, composition) for composition in ("joint", "sizes", "none")]
         plan = decide(table, target, watching)
         if not plan.certificate.certified:
             continue
@@ -277,7 +273,7 @@ def test_a_cell_that_is_refused_is_given_away() -> None:
             partitions = dict(zip(rejected.axes, rejected.groups, strict=True))
             tables = [*publish(found, table).tables, printed(table, rejected.axes, partitions)]
             try:
-                fiber = Fiber(tables, knowing(table, "joint"))
+                fiber = Fiber(tables, onlooker_with_roll(table, "joint"))
             except TooMany:
                 continue
             refusal = rejected.refusal

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safemargin.core.errors import InputError
-from safemargin.core.table import Table
+from safemargin.core import InputError, Table
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate
 

@@ -12,7 +12,7 @@ import pytest
 from commands import Ran, Run, in_process, release_into
 from safemargin import Draft
 from safemargin.audit.findings import Attempt, Finding, Findings
-from safemargin.core.errors import OutputError
+from safemargin.core import OutputError
 from safemargin.release import release as pipeline
 from safemargin.release.decide.lot import Lot
 

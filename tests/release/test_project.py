@@ -5,8 +5,7 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from safemargin.core.errors import InputError
-from safemargin.core.target import Target
+from safemargin.core import InputError, Target
 from safemargin.release.project import Project, project_schema
 
 DATA = '[data]\nfile = "voters.csv"\nanswer = "vote"\n'

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from safemargin.core.errors import InputError
-from safemargin.core.table import Table
+from safemargin.core import InputError, Table
 from safemargin.release.init.propose import propose_project
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate

@@ -14,10 +14,7 @@ import numpy as np
 import pytest
 
 from cases import Town, town
-from safemargin.core.errors import OutputError
-from safemargin.core.publication import Publication
-from safemargin.core.table import Table
-from safemargin.core.target import Target
+from safemargin.core import OutputError, Publication, Table, Target
 from safemargin.io.folder import write_folder
 from safemargin.io.tidy import read_tidy
 from safemargin.release.decide.decide import PROTECTIONS, decide

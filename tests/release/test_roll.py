@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.core.errors import InputError
-from safemargin.core.table import Table
+from safemargin.core import InputError, Table
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.core.errors import InputError
-from safemargin.core.table import Inconsistency, Table
+from safemargin.core import Inconsistency, InputError, Table
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate
 from safemargin.release.tabulate.sealed import InconsistencyWarning

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from safemargin.core import IntArray, frozen
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.randomness import numpy_generator
-from safemargin.core.table import Table, Tally
+from safemargin.core import Axis, IntArray, Schema, Table, Tally, frozen, numpy_generator
 from safemargin.samplers.cell_key import SIMULATED, noise_of, simulated_keys
 from safemargin.samplers.max_entropy import bounded_law
 from safemargin.samplers.ptable import PTable

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import epsilon_of
+from safemargin.core import InputError, epsilon_of
 from safemargin.samplers.gaussian import DiscreteGaussian
 
 ALARM = 1e-8

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.samplers.geometric import Geometric
 
 ALARM = 1e-8

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from cell_key_vectors import CELLS, PERTURBED, PTABLES
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.samplers.cell_key import (
     DECIMAL,
     HASHED,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from cell_key_vectors import PTABLES
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Measure
+from safemargin.core import InputError, Measure
 from safemargin.samplers.max_entropy import attainable, largest_entropy
 from safemargin.samplers.ptable import KeyTable, Law, PTable, apportioned, key_table
 from safemargin.samplers.ptable_design import Request, ptable, reference_ptable, request

@@ -10,10 +10,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import pytest
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, RefusedError
-from safemargin.core.lattice import Lattice, flat, lattice
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import Hierarchy, InputError, IntArray, Lattice, RefusedError, lattice, numpy_generator
 from safemargin.suppress.linked import EarlierTable, LinkedTables, is_cycle, link, single
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.suppress import find_pattern
@@ -24,7 +21,7 @@ AXES = "pqr"
 def table(population: IntArray, axes: tuple[int, ...]) -> Lattice:
     """The table of some axes of a population."""
     others = tuple(a for a in range(population.ndim) if a not in axes)
-    trees = [flat(AXES[a], [f"{AXES[a]}{c}" for c in range(population.shape[a])]) for a in axes]
+    trees = [Hierarchy.flat(AXES[a], [f"{AXES[a]}{c}" for c in range(population.shape[a])]) for a in axes]
     return lattice(trees, population.sum(axis=others))
 
 
@@ -153,8 +150,8 @@ def test_linked_tables_against_listing(scopes: list[tuple[int, ...]], count: int
 
 def test_each_table_is_safe_alone_and_both_together_are_not() -> None:
     """Ages alone suppress the sums of two towns, which the kinds print."""
-    kinds = lattice([flat("town", "abc"), flat("kind", "xy")], np.array([[0, 6], [7, 5], [6, 9]]))
-    ages = lattice([flat("town", "abc"), flat("age", "oy")], np.array([[6, 0], [9, 3], [9, 6]]))
+    kinds = lattice([Hierarchy.flat("town", "abc"), Hierarchy.flat("kind", "xy")], np.array([[0, 6], [7, 5], [6, 9]]))
+    ages = lattice([Hierarchy.flat("town", "abc"), Hierarchy.flat("age", "oy")], np.array([[6, 0], [9, 3], [9, 6]]))
     assert len(find_pattern(kinds).suppressed) == 0
     assert {"town": "b"} in [ages.cell(place) for place in find_pattern(ages).suppressed.tolist()]
     tables = link({"kinds": kinds, "ages": ages})
@@ -176,13 +173,13 @@ def test_each_table_is_safe_alone_and_both_together_are_not() -> None:
     ],
 )
 def test_which_tables_hang_together_in_a_ring(scopes: list[str], ring: bool) -> None:
-    trees = {name: flat(name, [f"{name}1", f"{name}2"]) for name in "abcd"}
+    trees = {name: Hierarchy.flat(name, [f"{name}1", f"{name}2"]) for name in "abcd"}
     assert is_cycle(list(trees.values()), [[trees[name] for name in scope] for scope in scopes]) is ring
 
 
 def test_tables_in_a_ring_without_people_behind_them_are_refused() -> None:
     """Who has p1 has q1, who has q1 has r1, but who has p1 has r2: any two tables agree, all three do not."""
-    p, q, r = (flat(name, [f"{name}1", f"{name}2"]) for name in AXES)
+    p, q, r = (Hierarchy.flat(name, [f"{name}1", f"{name}2"]) for name in AXES)
     alike, unlike = np.array([[4, 0], [0, 4]]), np.array([[0, 4], [4, 0]])
     tables = {"pq": lattice([p, q], alike), "qr": lattice([q, r], alike), "pr": lattice([p, r], unlike)}
     with pytest.raises(InputError, match="pq, qr, pr: contradict each other"):

@@ -7,21 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, RefusedError
-from safemargin.core.lattice import Lattice, Tree, flat, lattice
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import Hierarchy, InputError, IntArray, Lattice, RefusedError, lattice, numpy_generator
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.suppress import find_pattern
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "frequency_tables.json").read_text())
-NORTH_SOUTH = Tree("x0", ("Total", "N", "S", "a", "b", "c", "d"), ((0, (1, 2)), (1, (3, 4)), (2, (5, 6))))
-CROSSED = Tree("x0", ("Total", "N", "E", "a", "b", "c"), ((0, (1, 5)), (1, (3, 4)), (0, (3, 2)), (2, (4, 5))))
+NORTH_SOUTH = Hierarchy("x0", ("Total", "N", "S", "a", "b", "c", "d"), ((0, (1, 2)), (1, (3, 4)), (2, (5, 6))))
+CROSSED = Hierarchy("x0", ("Total", "N", "E", "a", "b", "c"), ((0, (1, 5)), (1, (3, 4)), (0, (3, 2)), (2, (4, 5))))
 
 
 def known_table(name: str) -> Lattice:
     axes, counts = VECTORS["inputs"][name].values()
-    trees = [flat(axis, categories) for axis, categories in axes.items()]
+    trees = [Hierarchy.flat(axis, categories) for axis, categories in axes.items()]
     return lattice(trees, np.array(counts, dtype=np.int64).reshape([len(tree.leaves) for tree in trees]))
 
 
@@ -61,7 +58,7 @@ def small_tables(count: int) -> list[tuple[Lattice, int]]:
     while len(found) < count:
         shape = [(2, 2), (2, 3), (3, 3), (2, 2, 2), (4, 2), (3, 2)][generator.integers(6)]
         base = generator.integers(0, 5, size=shape) * (generator.random(shape) < 0.85)
-        trees = [flat(f"x{a}", [f"{a}{c}" for c in range(size)]) for a, size in enumerate(shape)]
+        trees = [Hierarchy.flat(f"x{a}", [f"{a}{c}" for c in range(size)]) for a, size in enumerate(shape)]
         trees[0] = NORTH_SOUTH if shape[0] == 4 else trees[0]
         most = int(generator.integers(1, 4))
         if np.count_nonzero(base) < 2 or base.sum() > 14:
@@ -103,7 +100,7 @@ def test_the_optimum_of_hundreds_of_small_tables(part: int) -> None:
 
 
 def test_hierarchies_that_cross() -> None:
-    table = lattice([CROSSED, flat("x1", "pq")], np.array([[1, 4], [5, 2], [3, 6]]))
+    table = lattice([CROSSED, Hierarchy.flat("x1", "pq")], np.array([[1, 4], [5, 2], [3, 6]]))
     pattern = find_pattern(table, (1, 2), extra=0)
     check_moves(pattern)
     assert len(pattern.suppressed) == (optimum(table, 2) or (0, 0))[0]
@@ -151,13 +148,13 @@ def test_protect_lets_every_primary_count_rise() -> None:
 
 
 def test_nothing_to_protect() -> None:
-    pattern = find_pattern(lattice([flat("a", "xy")], np.array([5, 6])))
+    pattern = find_pattern(lattice([Hierarchy.flat("a", "xy")], np.array([5, 6])))
     assert (len(pattern.suppressed), pattern.lower_bound, pattern.moves) == (0, 0, ())
 
 
 def test_a_count_that_the_total_gives_away_is_refused() -> None:
     with pytest.raises(RefusedError, match="a x: the count follows from the grand total"):
-        find_pattern(lattice([flat("a", "xy")], np.array([2, 0])))
+        find_pattern(lattice([Hierarchy.flat("a", "xy")], np.array([2, 0])))
 
 
 @pytest.mark.parametrize(("primary", "protect"), [((0, 3), None), ((3, 2), None), ((1, 3), 3)])
@@ -170,7 +167,7 @@ def test_wrong_limits_are_refused(primary: tuple[int, int], protect: int | None)
 def test_a_larger_table_has_a_small_gap() -> None:
     generator = numpy_generator(5)
     base = generator.poisson(generator.gamma(1.0, 6.0, size=(12, 10, 4)))
-    trees = [flat(f"x{a}", [f"{a}.{c}" for c in range(size)]) for a, size in enumerate(base.shape)]
+    trees = [Hierarchy.flat(f"x{a}", [f"{a}.{c}" for c in range(size)]) for a, size in enumerate(base.shape)]
     pattern = find_pattern(lattice(trees, base), seconds=10.0, extra=0)
     check_moves(pattern)
     assert 0 <= pattern.gap <= 0.05 * len(pattern.suppressed)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from oracles import across_law, check_swapping
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import hamming, universe_loss
 from safemargin.guarantees.swap_law import Law, Stratum, stratum, swap_law, table, universe
 from safemargin.guarantees.swap_loss import swap_epsilon

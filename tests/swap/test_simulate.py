@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.core.errors import InputError
-from safemargin.core.guarantee import Guarantee, Measure
+from safemargin.core import InputError
+from safemargin.core import Guarantee, Measure
 from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.guarantee_file import document, guarantee_from
 from safemargin.guarantees.rules import chained, compose

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import chi2
 
 from commands import Run, in_process
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.rules import post_process
 from safemargin.guarantees.swap_curves import Curves, by_size, curves_chart, rate_chart, rates

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.swap import held
 from safemargin.swap.permutation import swap
 from safemargin.swap.rates import RATES, Trials, try_rates

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import InputError, IntArray, numpy_generator
 from safemargin.samplers.gaussian import vector_gaussian as gaussian
 from safemargin.topdown import whole as rounding
 from safemargin.topdown.attributes import Attributes, Grouping, Query

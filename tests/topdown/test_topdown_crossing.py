@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, TooLargeError
-from safemargin.core.randomness import numpy_generator
+from safemargin.core import InputError, IntArray, TooLargeError, numpy_generator
 from safemargin.topdown import whole
 from safemargin.topdown.attributes import Attributes
 from safemargin.topdown.design import AreaLimit, Design, Measured, limits

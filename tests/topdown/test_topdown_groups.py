@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from safemargin.core.errors import InputError, OutputError
+from safemargin.core import InputError, OutputError
 from safemargin.guarantees.census import PERSONS
 from safemargin.topdown.attributes import Attributes, Grouping, Query
 from safemargin.topdown.basis import Basis

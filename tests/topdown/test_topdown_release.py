@@ -12,8 +12,7 @@ import pytest
 from scipy.optimize import LinearConstraint, milp
 
 from commands import Run, in_process
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, OutputError
+from safemargin.core import InputError, IntArray, OutputError
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.topdown import steps
 from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE

@@ -19,11 +19,7 @@ from commands import Run, in_process
 from safemargin.bounds.bound import bound
 from safemargin.bounds.certificate import SourceFile, Verification, digest, source_of
 from safemargin.bounds.proof import certificate
-from safemargin.core.errors import InputError
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import UNBOUNDED, PublishedTable
-from safemargin.core.target import Target
+from safemargin.core import UNBOUNDED, InputError, Onlooker, Publication, PublishedTable, Target
 from safemargin.io.folder import write_folder
 from safemargin.io.tidy import read_tidy
 from safemargin.release.plan import Certificate as ReleaseCertificate

@@ -26,8 +26,8 @@ from safemargin.core import (
     Table,
     TooLargeError,
     exact_margins,
-    knowing,
     no_progress,
+    onlooker_with_roll,
 )
 
 
@@ -54,7 +54,7 @@ def bound(
     possible tables.
     """
     if isinstance(public, Table):
-        onlooker = onlooker or knowing(public, "joint")
+        onlooker = onlooker or onlooker_with_roll(public, "joint")
         slack = slack or public.inconsistency.slack(int(public.totals.sum()))
         public = exact_margins(public)
     onlooker = onlooker or Onlooker()

@@ -1,8 +1,7 @@
 """Values that every part shares; no files, no feature."""
 
 from safemargin.core.arrays import BoolArray, FloatArray, IntArray, distinct, frozen, group_sums, grouped, row_keys
-from safemargin.core.axis import RESERVED, Axis, Schema
-from safemargin.core.earlier import CROSS, Earlier, Histories, Larger, Past, Profile, net_histories, recall, roll_margin
+from safemargin.core.axis import RESERVED, Axis, Hierarchy, Schema
 from safemargin.core.errors import (
     ContradictionError,
     InputError,
@@ -18,30 +17,57 @@ from safemargin.core.guarantee import (
     Amount,
     Change,
     Distance,
+    Fixes,
     Guarantee,
+    Invariant,
     Measure,
+    Nested,
+    Population,
+    Records,
     about_a_person,
+    at_least,
+    counts,
     epsilon_of,
+    named,
 )
-from safemargin.core.lattice import Lattice, Tree, flat, lattice
-from safemargin.core.margins import (
-    COMPOSITIONS,
-    as_published,
-    exact_margins,
-    knowing,
-    merged_margin,
-    printed,
-    protected_margin,
-)
-from safemargin.core.onlooker import Onlooker
+from safemargin.core.lattice import Lattice, lattice
 from safemargin.core.parsed import parsed
 from safemargin.core.progress import Progress, no_progress
 from safemargin.core.publication import Publication
-from safemargin.core.published import JOINER, SIGN, STATUSES, UNBOUNDED, Group, PublishedTable, label
+from safemargin.core.published import (
+    CROSS,
+    JOINER,
+    SIGN,
+    STATUSES,
+    UNBOUNDED,
+    Earlier,
+    Group,
+    Histories,
+    History,
+    Larger,
+    Onlooker,
+    Past,
+    Profile,
+    PublishedTable,
+    label,
+    net_histories,
+    recall,
+    roll_margin,
+)
 from safemargin.core.randomness import Generator, numpy_generator, system_choices, system_words, write_secret
-from safemargin.core.table import Inconsistency, Table, Tally
+from safemargin.core.table import (
+    COMPOSITIONS,
+    Inconsistency,
+    Table,
+    Tally,
+    as_published,
+    exact_margins,
+    merged_margin,
+    onlooker_with_roll,
+    printed,
+    protected_margin,
+)
 from safemargin.core.target import VERDICTS, Limits, Target, Verdict
-from safemargin.core.universe import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
 
 __all__ = [
     "Amount",
@@ -58,7 +84,9 @@ __all__ = [
     "Generator",
     "Group",
     "Guarantee",
+    "Hierarchy",
     "Histories",
+    "History",
     "Inconsistency",
     "InputError",
     "IntArray",
@@ -90,7 +118,6 @@ __all__ = [
     "Tally",
     "Target",
     "TooLargeError",
-    "Tree",
     "UNBOUNDED",
     "VERDICTS",
     "Verdict",
@@ -102,19 +129,17 @@ __all__ = [
     "epsilon_of",
     "exact_margins",
     "exact_number",
-    "flat",
     "frozen",
     "group_sums",
     "grouped",
-    "knowing",
     "label",
     "lattice",
     "merged_margin",
     "named",
-    "no_progress",
     "net_histories",
     "no_progress",
     "numpy_generator",
+    "onlooker_with_roll",
     "parsed",
     "printed",
     "protected_margin",

@@ -7,66 +7,18 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import BoolArray, IntArray
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core.arrays import IntArray
+from safemargin.core.axis import Hierarchy
+from safemargin.core.errors import TooLargeError
 
 MOST_CELLS = 2_000_000
-
-
-@dataclass(frozen=True)
-class Tree:
-    """The nodes of one axis: the total (node 0), wider areas, and leaves; `splits` says which nodes add up to which.
-
-    An axis may have several hierarchies; each has its own splits. `leaves` lists the categories that counts come in.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-    splits: tuple[tuple[int, tuple[int, ...]], ...]
-
-    def __post_init__(self) -> None:
-        seen: set[str] = set()
-        for text in self.labels:
-            if text in seen:
-                raise InputError(f"axis {self.name!r}: {text!r} names two nodes of the hierarchy")
-            seen.add(text)
-
-    @cached_property
-    def leaves(self) -> tuple[int, ...]:
-        """Nodes that nothing adds up to."""
-        parents = {parent for parent, _ in self.splits}
-        return tuple(node for node in range(len(self.labels)) if node not in parents)
-
-    @cached_property
-    def members(self) -> BoolArray:
-        """Which leaves (columns, in the order of `leaves`) each node (row) is made of."""
-        inside = np.zeros((len(self.labels), len(self.leaves)), dtype=bool)
-        inside[list(self.leaves), np.arange(len(self.leaves))] = True
-        for _ in self.labels:  # at most as deep as there are nodes
-            before = int(inside.sum())
-            for parent, children in self.splits:
-                inside[parent] |= inside[list(children)].any(axis=0)
-            if int(inside.sum()) == before:
-                break
-        return inside
-
-
-def flat(name: str, categories: Sequence[str], total: str = "Total") -> Tree:
-    """An axis without a hierarchy: its categories add up to the total.
-
-    >>> flat("sex", ("f", "m")).splits
-    ((0, (1, 2)),)
-    """
-    while total in categories:
-        total = f"({total})"
-    return Tree(name, (total, *categories), ((0, tuple(range(1, len(categories) + 1))),))
 
 
 @dataclass(frozen=True)
 class Lattice:
     """Counts of every combination of nodes, as one array with an axis per tree."""
 
-    trees: tuple[Tree, ...]
+    trees: tuple[Hierarchy, ...]
     counts: IntArray
 
     @property
@@ -97,7 +49,7 @@ class Lattice:
         return sparse.csr_array((np.concatenate(signs), placed), shape=(count, self.counts.size))
 
 
-def lattice(trees: Sequence[Tree], base: IntArray) -> Lattice:
+def lattice(trees: Sequence[Hierarchy], base: IntArray) -> Lattice:
     """All sums of `base`, which has one entry per combination of leaves."""
     size = int(np.prod([float(len(tree.labels)) for tree in trees]))
     if size > MOST_CELLS:

@@ -1,9 +1,12 @@
-"""Tables as the public sees them: ranges of counts for cells of merged or plain categories."""
+"""What the public sees and remembers: published tables, earlier releases, and the onlookers who hold them."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from safemargin.core.arrays import IntArray
+import numpy as np
+
+from safemargin.core.arrays import IntArray, frozen
 from safemargin.core.errors import InputError
 
 Group = frozenset[str]
@@ -75,3 +78,308 @@ class PublishedTable:
 
 SIGN = " x "
 """Stands between the axes in the name of a margin."""
+
+Profile = tuple[str, ...]
+"""One category per axis."""
+History = tuple[Profile | None, ...]
+"""The profile of a person in every cycle, the present one last; none where they were not on the roll."""
+Histories = Mapping[History, int]
+"""People by their history."""
+Flow = dict[tuple[str | None, str | None], int]
+"""People by what they were and what they are; none stands for not being there."""
+CROSS = "\x1f"
+"""Between the names of several axes, or of their categories, where they stand for one axis."""
+HISTORY = "history"
+"""The axis of the larger system that tells in which cycles somebody was there."""
+
+
+def net_histories(rolls: Sequence[Mapping[Profile, int]]) -> dict[History, int]:
+    """Histories with the fewest changes that explain the rolls of all cycles: who came last leaves first, nobody moves.
+
+    >>> net_histories([{("a",): 5}, {("a",): 7}])
+    {(('a',), ('a',)): 5, (None, ('a',)): 2}
+    """
+    found: dict[History, int] = {}
+    for profile in sorted({profile for roll in rolls for profile in roll}):
+        cohorts: list[tuple[int, int]] = []  # since when, how many
+        for cycle, roll in enumerate(rolls):
+            change = roll.get(profile, 0) - sum(people for _, people in cohorts)
+            if change > 0:
+                cohorts.append((cycle, change))
+            while change < 0:
+                since, people = cohorts.pop()
+                gone = min(people, -change)
+                _add(found, profile, range(since, cycle), len(rolls), gone)
+                change += gone
+                if people > gone:
+                    cohorts.append((since, people - gone))
+        for since, people in cohorts:
+            _add(found, profile, range(since, len(rolls)), len(rolls), people)
+    return found
+
+
+def _add(found: dict[History, int], profile: Profile, there: range, cycles: int, people: int) -> None:
+    history = tuple(profile if cycle in there else None for cycle in range(cycles))
+    found[history] = found.get(history, 0) + people
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """One earlier release: its cycle and what was published then."""
+
+    cycle: str
+    tables: tuple[PublishedTable, ...]
+
+
+@dataclass(frozen=True)
+class Larger:
+    """All cycles as one population: who was there when, and the earlier tables as facts about it.
+
+    `columns[c]` names the axes as they were in cycle `c`, the present one last; `there[c]` are the histories of the
+    people on the roll then.
+    """
+
+    roll: PublishedTable
+    facts: tuple[PublishedTable, ...]
+    columns: tuple[Mapping[str, str], ...]
+    there: tuple[Group, ...]
+
+    def placed(self, table: PublishedTable, cycle: int = -1) -> PublishedTable:
+        """A table of one cycle as a fact about the larger population."""
+        return replace(
+            table,
+            axes=(*(self.columns[cycle][axis] for axis in table.axes), self.roll.axes[-1]),
+            groups=(*table.groups, (self.there[cycle],)),
+            codes=frozen(np.column_stack([table.codes, np.zeros(len(table.lower), dtype=np.int64)])),
+        )
+
+    def only_history(self) -> PublishedTable:
+        """The roll by history alone."""
+        column = self.roll.codes[:, -1]
+        sums = np.bincount(column, self.roll.lower, minlength=len(self.roll.groups[-1])).astype(np.int64)
+        return _roll(self.roll.axes[-1:], self.roll.groups[-1:], np.arange(len(sums))[:, None], sums)
+
+
+@dataclass(frozen=True)
+class Past:
+    """What was published before about the same population.
+
+    `histories` holds the people by history over all axes together, or over each axis alone where no more is public.
+    `by_group` says whether onlookers count who believe of any single group that those who stayed kept their answers;
+    they may well believe it of everybody in any case. `slack` is how far counts published then may be off.
+    """
+
+    axes: tuple[str, ...]
+    now: str
+    earlier: tuple[Earlier, ...]
+    histories: Mapping[tuple[str, ...], Histories] = field(hash=False)
+    by_group: bool = True
+    slack: int = 0
+
+    @cached_property
+    def axis(self) -> str:
+        """The name of the axis of histories: no other axis has it."""
+        name = HISTORY
+        while name in self.axes:
+            name += "'"
+        return name
+
+    @property
+    def cycles(self) -> tuple[str, ...]:
+        """All cycles, the present one last."""
+        return (*(each.cycle for each in self.earlier), self.now)
+
+    def flow(self, axis: str, cycle: int) -> Flow:
+        """People by their category of an axis in an earlier cycle and now; of several axes, joined by `CROSS`."""
+        if (axis, cycle) not in self._flows:
+            self._flows[axis, cycle] = self._crossed(axis.split(CROSS), cycle)
+        return self._flows[axis, cycle]
+
+    def knows(self, axes: Sequence[str]) -> bool:
+        """Whether it is known who came and who went by all of these axes together."""
+        return any(set(axes) <= set(known) for known in self.histories)
+
+    def _crossed(self, axes: Sequence[str], cycle: int) -> Flow:
+        known, histories = next((known, each) for known, each in self.histories.items() if set(axes) <= set(known))
+        places = [known.index(axis) for axis in axes]
+        flow: Flow = {}
+        for history, people in histories.items():
+            then, now = (
+                None if profile is None else CROSS.join(profile[at] for at in places)
+                for profile in (history[cycle], history[-1])
+            )
+            if (then, now) != (None, None):
+                flow[then, now] = flow.get((then, now), 0) + people
+        return flow
+
+    @cached_property
+    def _flows(self) -> dict[tuple[str, int], Flow]:
+        found: dict[tuple[str, int], Flow] = {}
+        for axes, histories in self.histories.items():
+            for at, axis in enumerate(axes):
+                for cycle in range(len(self.earlier)):
+                    flow = found.setdefault((axis, cycle), {})
+                    for history, people in histories.items():
+                        then, now = history[cycle], history[-1]
+                        key = (None if then is None else then[at], None if now is None else now[at])
+                        if key != (None, None):
+                            flow[key] = flow.get(key, 0) + people
+        return found
+
+    @cached_property
+    def larger(self) -> Larger | None:
+        """One population out of all cycles, where everybody's whole profile is known."""
+        histories = self.histories.get(self.axes)
+        return None if histories is None else self._larger(histories)
+
+    def _larger(self, histories: Histories) -> Larger:
+        rows = list(histories)
+        count = len(self.cycles)
+        names: list[str] = []
+        columns: list[dict[str, str]] = [{} for _ in range(count)]
+        values: list[list[str]] = []
+        for a, axis in enumerate(self.axes):
+            kept = [{profile[a] for profile in row if profile is not None} for row in rows]
+            if all(len(seen) == 1 for seen in kept):  # nobody moved: one column serves every cycle
+                for each in columns:
+                    each[axis] = axis
+                names.append(axis)
+                values.append([next(iter(seen)) for seen in kept])
+                continue
+            for cycle, label in enumerate(self.cycles):
+                columns[cycle][axis] = axis if cycle == count - 1 else f"{axis} in {label}"
+                names.append(columns[cycle][axis])
+                values.append([_near(row, cycle)[a] for row in rows])
+        patterns = [tuple(profile is not None for profile in row) for row in rows]
+        words = {pattern: self.words(pattern) for pattern in dict.fromkeys(patterns)}
+        values.append([words[pattern] for pattern in patterns])
+        groups, codes = _coded(values)
+        larger = Larger(
+            _roll((*names, self.axis), groups, codes, np.array(list(histories.values()), dtype=np.int64)),
+            (),
+            tuple(columns),
+            tuple(
+                frozenset(text for pattern, text in words.items() if pattern[cycle]) or frozenset({"nobody"})
+                for cycle in range(count)
+            ),
+        )
+        facts = tuple(
+            replace(larger.placed(table, cycle), name=f"{table.name} of {each.cycle}")
+            for cycle, each in enumerate(self.earlier)
+            for table in each.tables
+        )
+        return replace(larger, facts=facts)
+
+    def words(self, pattern: tuple[bool, ...]) -> str:
+        """A history in words."""
+        last = self.earlier[-1].cycle
+        if all(pattern):
+            return f"stayed since {self.earlier[0].cycle}"
+        if pattern[-1] and not any(pattern[:-1]):
+            return f"joined since {last}"
+        if all(pattern[:-1]):
+            return f"left since {last}"
+        return f"there in {', '.join(c for c, here in zip(self.cycles, pattern, strict=True) if here)}"
+
+
+def _near(row: History, cycle: int) -> Profile:
+    """The profile in the cycle, or in the nearest one that has any."""
+    there = [(abs(place - cycle), place) for place, profile in enumerate(row) if profile is not None]
+    profile = row[min(there)[1]]
+    assert profile is not None
+    return profile
+
+
+def _coded(columns: Iterable[Sequence[str]]) -> tuple[tuple[tuple[Group, ...], ...], IntArray]:
+    groups, codes = [], []
+    for column in columns:
+        place = {text: code for code, text in enumerate(sorted(set(column)))}
+        groups.append(tuple(frozenset([text]) for text in place))
+        codes.append([place[text] for text in column])
+    return tuple(groups), np.array(codes, dtype=np.int64).T
+
+
+def _roll(
+    axes: tuple[str, ...], groups: tuple[tuple[Group, ...], ...], codes: IntArray, people: IntArray
+) -> PublishedTable:
+    return PublishedTable(
+        name="roll of all cycles",
+        axes=axes,
+        groups=groups,
+        codes=frozen(codes, len(axes)),
+        options=(),
+        option=frozen(np.full(len(people), -1)),
+        lower=frozen(people),
+        upper=frozen(people),
+        status=("exact",) * len(people),
+        measure="people",
+    )
+
+
+def recall(
+    tables: tuple[PublishedTable, ...],
+    cycle: str,
+    before: Sequence[PublishedTable],
+    after: Sequence[PublishedTable],
+    by_group: bool = True,
+) -> Past:
+    """Earlier tables as somebody remembers them who holds the rolls of then and now."""
+    axes = tuple(dict.fromkeys(axis for roll in after for axis in roll.axes))
+    rolls = [{roll.axes: roll_people(roll) for roll in each} for each in (before, after)]
+    for names in rolls:
+        if missing := set(axes) - {axis for key in names for axis in key}:
+            raise InputError(
+                f"the earlier roll lacks the axis {min(missing)!r}; give the rolls of both by the same axes"
+            )
+    is_joint = all(any(set(axes) <= set(key) for key in names) for names in rolls)
+    wanted = [axes] if is_joint else [(axis,) for axis in axes]
+    histories = {key: net_histories([roll_margin(names, key) for names in rolls]) for key in wanted}
+    return Past(axes, "now", (Earlier(cycle, tables),), histories, by_group)
+
+
+def roll_people(roll: PublishedTable) -> dict[Profile, int]:
+    if not roll.is_exact or any(len(group) > 1 for groups in roll.groups for group in groups):
+        raise InputError(f"{roll.name}: a roll that is compared needs exact numbers of plain categories")
+    return {tuple(roll.cell(row).values()): int(people) for row, people in enumerate(roll.lower)}
+
+
+def roll_margin(rolls: Mapping[tuple[str, ...], Mapping[Profile, int]], axes: tuple[str, ...]) -> dict[Profile, int]:
+    """People by some axes, from a roll that has them."""
+    found: dict[Profile, int] = {}
+    for names, roll in rolls.items():
+        if set(axes) <= set(names):
+            places = [names.index(axis) for axis in axes]
+            for profile, people in roll.items():
+                key = tuple(profile[place] for place in places)
+                found[key] = found.get(key, 0) + people
+            return found
+    return found
+
+
+@dataclass(frozen=True)
+class Onlooker:
+    """An adversary: the rolls and facts they hold, whether they know the rule by which cells were protected, and what
+    they remember of earlier releases.
+    """
+
+    name: str = "public"
+    roll: tuple[PublishedTable, ...] = ()
+    facts: tuple[PublishedTable, ...] = ()
+    knows_rule: bool = False
+    past: Past | None = field(default=None, compare=False)
+
+    def composition(self, axes: tuple[str, ...]) -> str:
+        """`joint` if a roll covers all `axes` together, `sizes` if only some, `none` without a roll."""
+        if not self.roll:
+            return "none"
+        return "joint" if any(set(table.axes) >= set(axes) for table in self.roll) else "sizes"
+
+    def describe(self, axes: tuple[str, ...]) -> dict[str, object]:
+        """What this onlooker knows, for a document."""
+        return {
+            "name": self.name,
+            "composition": self.composition(axes),
+            "facts": [table.name for table in self.facts],
+            "knows_rule": self.knows_rule,
+            **({} if self.past is None else {"earlier": [each.cycle for each in self.past.earlier]}),
+        }

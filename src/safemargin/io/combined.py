@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import UNBOUNDED, BoolArray, Group, InputError, IntArray, PublishedTable, Tree, frozen
+from safemargin.core import UNBOUNDED, BoolArray, Group, Hierarchy, InputError, IntArray, PublishedTable, frozen
 from safemargin.io.counts import BadText, whole_number
 from safemargin.io.files import numbered_lines
 from safemargin.io.hierarchy import TOTAL, tree
@@ -55,7 +55,7 @@ class Combined:
     """
 
     path: Path
-    trees: tuple[Tree, ...]
+    trees: tuple[Hierarchy, ...]
     nodes: IntArray
     counts: IntArray
     suppressed: BoolArray
@@ -92,7 +92,7 @@ class Combined:
         return tuple(found)
 
 
-def _groups(each: Tree) -> tuple[Group, ...]:
+def _groups(each: Hierarchy) -> tuple[Group, ...]:
     names = np.array([each.labels[leaf] for leaf in each.leaves], dtype=object)
     return tuple(frozenset(names[row].tolist()) for row in each.members)
 
@@ -178,7 +178,7 @@ def _suppressed(sheet: Sheet, flag: str) -> BoolArray:
     return np.array([text in suppressed for text in said])
 
 
-def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) -> Tree:
+def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) -> Hierarchy:
     seen = tuple(dict.fromkeys(texts))
     total = total_among(seen)
     if total is None and "" in seen:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import BoolArray, InputError, Tree, flat
+from safemargin.core import BoolArray, Hierarchy, InputError
 from safemargin.io.files import numbered_lines
 
 LEADS = ("@", ".")
@@ -43,14 +43,14 @@ def hrc_parents(path: Path) -> dict[str, str]:
     return {child: parent for parent, children in _children(read_hrc(path)).items() if parent for child in children}
 
 
-def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total: str = TOTAL) -> Tree:
+def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total: str = TOTAL) -> Hierarchy:
     """The nodes of an axis: its categories under the total, or as the hierarchies in `files` say.
 
     Every category must be a code of every hierarchy.
     """
     paths = list(files)
     if not paths:
-        return flat(name, categories, total)
+        return Hierarchy.flat(name, categories, total)
     place = {total: 0}
     splits: dict[tuple[int, tuple[int, ...]], None] = {}
     for path in paths:
@@ -67,10 +67,10 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
         for parent, children in _children(codes).items():
             nodes = tuple(place.setdefault(child, len(place)) for child in children)
             splits[place.setdefault(total if parent is None else parent, len(place)), nodes] = None
-    return Tree(name, tuple(place), tuple(splits))
+    return Hierarchy(name, tuple(place), tuple(splits))
 
 
-def cut(tree: Tree, listed: Iterable[str]) -> Tree:
+def cut(tree: Hierarchy, listed: Iterable[str]) -> Hierarchy:
     """The tree of a table that lists some wider areas and nothing inside them: these are its leaves.
 
     Hierarchies of which it lists nothing else are left out; a tree without such areas stays as it is.
@@ -86,10 +86,10 @@ def cut(tree: Tree, listed: Iterable[str]) -> Tree:
     nodes = sorted({0, *(node for parent, children in kept for node in (parent, *children))})
     place = {node: at for at, node in enumerate(nodes)}
     splits = tuple((place[p], tuple(place[child] for child in c)) for p, c in kept)
-    return Tree(tree.name, tuple(tree.labels[node] for node in nodes), splits)
+    return Hierarchy(tree.name, tuple(tree.labels[node] for node in nodes), splits)
 
 
-def _below(tree: Tree) -> BoolArray:
+def _below(tree: Hierarchy) -> BoolArray:
     """Which nodes (columns) lie below each node (row)."""
     below = np.zeros((len(tree.labels), len(tree.labels)), dtype=bool)
     for _ in tree.labels:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import FloatArray, Guarantee, InputError, IntArray, Progress, Tree, lattice, no_progress
+from safemargin.core import FloatArray, Guarantee, Hierarchy, InputError, IntArray, Progress, lattice, no_progress
 from safemargin.guarantees.rules import chained
 from safemargin.io import Hierarchies, tree
 from safemargin.noise.keyed_records import MILLIONTHS, Columns, KeyedCells, read_cells
@@ -49,7 +49,7 @@ def perturb(
     return found if after is None else replace(found, guarantee=chained(after, found.guarantee))
 
 
-def perturbed(trees: tuple[Tree, ...], cells: KeyedCells, table: PTable | KeyTable) -> Perturbed:
+def perturbed(trees: tuple[Hierarchy, ...], cells: KeyedCells, table: PTable | KeyTable) -> Perturbed:
     """The table over all nodes of the trees."""
     counts = _spread(trees, cells, cells.counts)
     keys = cell_keys(trees, cells)
@@ -61,7 +61,7 @@ def perturbed(trees: tuple[Tree, ...], cells: KeyedCells, table: PTable | KeyTab
     return Perturbed(trees, counts, noise_of(table, counts, keys, cells.form), guarantee(laws, within), weighted)
 
 
-def cell_keys(trees: tuple[Tree, ...], cells: KeyedCells) -> IntArray:
+def cell_keys(trees: tuple[Hierarchy, ...], cells: KeyedCells) -> IntArray:
     """The keys of all cells and their margins."""
     form: KeyForm = cells.form
     high, low = (_spread(trees, cells, part) for part in np.divmod(cells.keys, form.radix))
@@ -89,11 +89,11 @@ def _check_after(path: Path, columns: Columns, after: Guarantee) -> None:
             )
 
 
-def _tree(name: str, place: int, cells: KeyedCells, hierarchies: Hierarchies) -> Tree:
+def _tree(name: str, place: int, cells: KeyedCells, hierarchies: Hierarchies) -> Hierarchy:
     return tree(name, tuple(dict.fromkeys(row[place] for row in cells.labels)), hierarchies.get(name, ()))
 
 
-def _spread(trees: tuple[Tree, ...], cells: KeyedCells, values: IntArray) -> IntArray:
+def _spread(trees: tuple[Hierarchy, ...], cells: KeyedCells, values: IntArray) -> IntArray:
     """Sums of `values` over all nodes."""
     places = []
     for a, axis in enumerate(trees):

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.core import FloatArray, Guarantee, IntArray, Tree
+from safemargin.core import FloatArray, Guarantee, Hierarchy, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +15,7 @@ class Perturbed:
     Only `printed` and `weighted_printed` may leave.
     """
 
-    trees: tuple[Tree, ...]
+    trees: tuple[Hierarchy, ...]
     counts: IntArray
     noise: IntArray
     guarantee: Guarantee

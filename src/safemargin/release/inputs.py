@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from safemargin.core import Onlooker, Profile, Table, knowing
+from safemargin.core import Onlooker, Profile, Table, onlooker_with_roll
 from safemargin.io import Source, check_project_facts, read_many
 from safemargin.release.ledger.entry import Entry, Person, person, roll_of
 from safemargin.release.ledger.file import read_ledger
@@ -62,7 +62,7 @@ def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onloo
     check_project_facts(tuple(facts.values()), table.schema)
     onlookers = []
     for section in project.onlookers:
-        onlooker = knowing(table, section.composition, section.name, section.knows_rule)
+        onlooker = onlooker_with_roll(table, section.composition, section.name, section.knows_rule)
         past = None
         if book is not None:
             rolls = roll_of(table, section.composition)

@@ -32,8 +32,8 @@ from safemargin.core import (
     Tally,
     Target,
     frozen,
-    knowing,
     no_progress,
+    onlooker_with_roll,
 )
 from safemargin.io import rows_of, write_folder
 from safemargin.release.decide.decide import decide
@@ -263,7 +263,7 @@ def rule_of(
     """The whole rule as a function of votes, for an onlooker who runs it backwards; none without a joint roll."""
     if not table.knows_composition:
         return None
-    roll = knowing(table, "joint").roll[0]
+    roll = onlooker_with_roll(table, "joint").roll[0]
     codes = frozen(roll.codes[roll.lower > 0], len(roll.axes))
 
     def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:

@@ -11,7 +11,7 @@ from safemargin.bounds.certificate import Verification
 from safemargin.core import InputError, IntArray, Lattice
 from safemargin.suppress.linked import LinkedTables, is_cycle, number_cells
 from safemargin.suppress.moves import MoveStore, PatternMoves
-from safemargin.suppress.pattern import Cell, Certificate
+from safemargin.suppress.pattern import Cell, PatternCertificate
 from safemargin.suppress.problem import PUBLIC, View, coalition_views
 from safemargin.suppress.read import read_earlier
 
@@ -19,7 +19,7 @@ from safemargin.suppress.read import read_earlier
 def check_pattern(path: Path, document: Mapping[str, Any], files: Mapping[str, Path]) -> Verification:
     """Whether each suppressed count has values far enough apart in tables that agree with every printed count."""
     try:
-        certificate = Certificate.model_validate({**document, "schema_version": document["schema"]})
+        certificate = PatternCertificate.model_validate({**document, "schema_version": document["schema"]})
         return _check(certificate, PrintedTables(certificate, files))
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         reason = str(error).splitlines()[0]
@@ -29,7 +29,7 @@ def check_pattern(path: Path, document: Mapping[str, Any], files: Mapping[str, P
 class PrintedTables:
     """The files of a certificate together: every cell with what they print."""
 
-    def __init__(self, certificate: Certificate, files: Mapping[str, Path]) -> None:
+    def __init__(self, certificate: PatternCertificate, files: Mapping[str, Path]) -> None:
         stated = certificate.tables
         self.axes = [tuple(axis.tree() for axis in table.axes) for table in stated]
         self.new = sum(not table.earlier for table in stated)
@@ -66,7 +66,7 @@ class PrintedTables:
         return LinkedTables(("",), tables[:count], (), self.trees, self.nodes, ids, counts, no, no, no, people)
 
 
-def _check(certificate: Certificate, tables: PrintedTables) -> Verification:
+def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verification:
     failures, size = [*tables.failures], len(tables.nodes)
     known_before = np.zeros(size, dtype=bool)
     known_before[[tables.find(cell) for cell in certificate.known_before]] = True
@@ -106,7 +106,7 @@ def _check(certificate: Certificate, tables: PrintedTables) -> Verification:
     )
 
 
-def _moves(certificate: Certificate, positions: IntArray, counts: IntArray) -> PatternMoves:
+def _moves(certificate: PatternCertificate, positions: IntArray, counts: IntArray) -> PatternMoves:
     """The changes of a certificate with cells by their ids."""
     store = MoveStore(counts)
     for change in certificate.changes:
@@ -143,7 +143,7 @@ def _too_close(claimed: IntArray, moves: PatternMoves, insiders: Sequence[View],
     return []
 
 
-def _too_small(certificate: Certificate, suppressed: IntArray, moves: PatternMoves) -> list[str]:
+def _too_small(certificate: PatternCertificate, suppressed: IntArray, moves: PatternMoves) -> list[str]:
     """Whether a primary count cannot be as large as `protect` requires."""
     protect, counts = certificate.protect, moves.store.counts
     if protect is None:

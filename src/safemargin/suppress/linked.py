@@ -8,20 +8,20 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from safemargin.core import BoolArray, InputError, IntArray, Lattice, Tree
+from safemargin.core import BoolArray, Hierarchy, InputError, IntArray, Lattice
 
 MAX_COMBINATIONS = 50_000
 """Combinations of all categories up to which the people behind a cycle of tables are variables of their own."""
 UNKNOWN = -1
 
-Axes = Sequence[Tree]
+Axes = Sequence[Hierarchy]
 
 
 @dataclass(frozen=True)
 class EarlierTable:
     """A published table: `counts` where `known`, `gaps` where they were suppressed; other cells are not listed."""
 
-    trees: tuple[Tree, ...]
+    trees: tuple[Hierarchy, ...]
     counts: IntArray
     known: BoolArray
     gaps: BoolArray
@@ -39,7 +39,7 @@ class LinkedTables:
     names: tuple[str, ...]
     tables: tuple[Lattice, ...]
     earlier: tuple[EarlierTable, ...]
-    trees: tuple[Tree, ...]
+    trees: tuple[Hierarchy, ...]
     nodes: IntArray
     cell_ids: tuple[IntArray, ...]
     counts: IntArray
@@ -63,7 +63,7 @@ class LinkedTables:
         return ", ".join(f"{axis} {label}" for axis, label in self.cell(cell_id).items())
 
     @property
-    def axes(self) -> tuple[tuple[Tree, ...], ...]:
+    def axes(self) -> tuple[tuple[Hierarchy, ...], ...]:
         """The axes of each table, earlier tables last."""
         return (*(table.trees for table in self.tables), *(table.trees for table in self.earlier))
 
@@ -153,7 +153,7 @@ def link(tables: Mapping[str, Lattice], earlier: Mapping[str, EarlierTable] | No
     )
 
 
-def number_cells(axes: Sequence[Axes]) -> tuple[tuple[Tree, ...], IntArray, tuple[IntArray, ...]]:
+def number_cells(axes: Sequence[Axes]) -> tuple[tuple[Hierarchy, ...], IntArray, tuple[IntArray, ...]]:
     """The axes of some tables together, the nodes of every cell, and the cell numbers of each table."""
     trees = _union([tree for table in axes for tree in table])
     stacked = np.concatenate([_nodes(trees, table) for table in axes])
@@ -209,11 +209,11 @@ def _shape(trees: Axes) -> tuple[int, ...]:
     return tuple(len(tree.labels) for tree in trees)
 
 
-def _leaves(tree: Tree) -> frozenset[str]:
+def _leaves(tree: Hierarchy) -> frozenset[str]:
     return frozenset(tree.labels[leaf] for leaf in tree.leaves)
 
 
-def _union(trees: Axes) -> tuple[Tree, ...]:
+def _union(trees: Axes) -> tuple[Hierarchy, ...]:
     """One tree per axis with the nodes and sums of all trees that have its name."""
     merged: dict[str, tuple[dict[str, int], dict[tuple[int, tuple[int, ...]], None]]] = {}
     for tree in trees:
@@ -221,7 +221,7 @@ def _union(trees: Axes) -> tuple[Tree, ...]:
         nodes = [0, *(node_of.setdefault(label, len(node_of)) for label in tree.labels[1:])]
         for parent, children in tree.splits:
             splits[nodes[parent], tuple(nodes[child] for child in children)] = None
-    return tuple(Tree(name, tuple(node_of), tuple(splits)) for name, (node_of, splits) in merged.items())
+    return tuple(Hierarchy(name, tuple(node_of), tuple(splits)) for name, (node_of, splits) in merged.items())
 
 
 def _nodes(trees: Axes, table: Axes) -> IntArray:
@@ -234,7 +234,7 @@ def _nodes(trees: Axes, table: Axes) -> IntArray:
     return rows
 
 
-def _leaf_of(tree: Tree, other: Tree) -> IntArray:
+def _leaf_of(tree: Hierarchy, other: Hierarchy) -> IntArray:
     """For every leaf of `tree` (by node), the leaf of `other` that holds it; -1 if none."""
     leaf_of = np.full(len(tree.labels), -1, dtype=np.int64)
     node_of = {label: node for node, label in enumerate(tree.labels)}
@@ -259,7 +259,7 @@ def _check_categories(names: Sequence[str], axes: Sequence[Axes], trees: Axes) -
                 )
 
 
-def _ranks(tree: Tree, axes: Sequence[Axes]) -> dict[frozenset[str], int] | None:
+def _ranks(tree: Hierarchy, axes: Sequence[Axes]) -> dict[frozenset[str], int] | None:
     """The sets of categories that tables use for one axis, the widest first; None if they are not nested."""
     used = {_leaves(axis): axis for table in axes for axis in table if axis.name == tree.name}
     order = sorted(used.values(), key=lambda axis: len(axis.leaves))

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, StrictInt
 
-from safemargin.core import BoolArray, IntArray, Lattice, Tree
+from safemargin.core import BoolArray, Hierarchy, IntArray, Lattice
 from safemargin.suppress.linked import LinkedTables
 
 Move = tuple[tuple[int, int], ...]
@@ -25,9 +25,9 @@ class AxisDocument(_Document):
     labels: tuple[str, ...]
     splits: tuple[tuple[StrictInt, tuple[StrictInt, ...]], ...]
 
-    def tree(self) -> Tree:
+    def tree(self) -> Hierarchy:
         """The axis as a value."""
-        return Tree(self.name, self.labels, self.splits)
+        return Hierarchy(self.name, self.labels, self.splits)
 
 
 class TableDocument(_Document):
@@ -38,7 +38,7 @@ class TableDocument(_Document):
     axes: tuple[AxisDocument, ...]
 
 
-class Certificate(_Document):
+class PatternCertificate(_Document):
     """`certificate.json`: true counts of the suppressed cells and changes that lead to tables that print the same.
 
     It holds the true counts, so it is confidential.
@@ -108,7 +108,7 @@ class Pattern:
         """The document to verify by addition; `files` are the hashes of the files of all tables by name, in order."""
         tables, size = self.tables, len(self.tables.counts)
         people = tables.people[self.hidden[self.hidden >= size] - size].tolist()
-        document = Certificate(
+        document = PatternCertificate(
             files=dict(files),
             tables=tuple(
                 TableDocument(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import InputError, IntArray, Lattice, Tree, lattice
+from safemargin.core import Hierarchy, InputError, IntArray, Lattice, lattice
 from safemargin.io import (
     TOTAL,
     WORDS,
@@ -49,7 +49,7 @@ def read_linked(
 
 
 def read_earlier(
-    path: Path, hierarchies: Hierarchies, count: str | None = None, trees: Sequence[Tree] | None = None
+    path: Path, hierarchies: Hierarchies, count: str | None = None, trees: Sequence[Hierarchy] | None = None
 ) -> EarlierTable:
     """A published table: tidy counts, or a table with gaps as tools of disclosure control write it.
 
@@ -77,7 +77,7 @@ def read_earlier(
     return EarlierTable(tuple(axes), counts, known, gaps)
 
 
-def _plain(sheet: Sheet, trees: Sequence[Tree]) -> Lattice:
+def _plain(sheet: Sheet, trees: Sequence[Hierarchy]) -> Lattice:
     """A table without gaps on given axes; sums are added up again."""
     names = [name for name in sheet.columns if name not in {tree.name for tree in trees}]
     values = np.array([whole_number(text) for text in sheet.columns[count_column(names) or names[0]]], dtype=np.int64)
@@ -87,7 +87,7 @@ def _plain(sheet: Sheet, trees: Sequence[Tree]) -> Lattice:
     return lattice(trees, counts[inner_cells(trees)].reshape([len(tree.leaves) for tree in trees]))
 
 
-def _positions(trees: Sequence[Tree], labels: Sequence[Sequence[str]]) -> tuple[IntArray, int]:
+def _positions(trees: Sequence[Hierarchy], labels: Sequence[Sequence[str]]) -> tuple[IntArray, int]:
     """The position of each row in a table with these axes, and the size of the table."""
     columns = []
     for axis, column in zip(trees, labels, strict=True):
@@ -132,7 +132,7 @@ def _table(
     return table
 
 
-def _tree(name: str, column: Sequence[str], files: Sequence[Path]) -> Tree:
+def _tree(name: str, column: Sequence[str], files: Sequence[Path]) -> Hierarchy:
     seen = tuple(dict.fromkeys(column))
     total = total_among(seen) or TOTAL
     return cut(tree(name, tuple(label for label in seen if label != total), files, total), seen)

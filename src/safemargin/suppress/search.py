@@ -30,7 +30,7 @@ MAX_CELLS_TO_GROW = 400
 
 
 @dataclass(frozen=True)
-class Optimum:
+class LeastPattern:
     """A pattern that protects, and the least number of cells that any such pattern has."""
 
     suppressed: BoolArray
@@ -76,7 +76,7 @@ class PatternSearch:
         """Whether nothing better is possible or time is up."""
         return (self.best is not None and self.bound >= int(self.best.sum())) or self.left <= 0
 
-    def run(self, extra: int | None = None) -> Optimum:
+    def run(self, extra: int | None = None) -> LeastPattern:
         """Rounds until bound and pattern meet, no cut is new, or time is up; then `extra` as in `find_pattern`."""
         trial = self.problem.forced.copy()
         for turn in range(ROUNDS if self.small else LARGE_ROUNDS):
@@ -96,7 +96,9 @@ class PatternSearch:
         best = self._fall_back() if self.best is None else self.best
         pattern, exposed = self._reduce_exposed(best, extra)
         bound = self.bound - self.elsewhere
-        return Optimum(pattern & ~self.problem.unlisted, bound, self.store, exposed, int(pattern.sum() - best.sum()))
+        return LeastPattern(
+            pattern & ~self.problem.unlisted, bound, self.store, exposed, int(pattern.sum() - best.sum())
+        )
 
     def _accept(self, pattern: BoolArray) -> None:
         if self.best is None:

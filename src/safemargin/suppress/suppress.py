@@ -12,7 +12,7 @@ from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.problem import Problem, build_problem
 from safemargin.suppress.read import read_linked
 from safemargin.suppress.report import PATTERN, Suppression
-from safemargin.suppress.search import Optimum, PatternSearch, Unprotectable
+from safemargin.suppress.search import LeastPattern, PatternSearch, Unprotectable
 
 SECONDS = 120.0
 
@@ -103,7 +103,7 @@ def find_pattern(
 def _pattern(
     tables: LinkedTables,
     problem: Problem,
-    optimum: Optimum,
+    optimum: LeastPattern,
     limits: tuple[tuple[int, int], int | None, int, int],
     disclosed: list[int],
 ) -> Pattern:

@@ -7,13 +7,7 @@ import pytest
 
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.bounds.exposure import Exposure, TargetCells
-from safemargin.core.arrays import frozen
-from safemargin.core.guarantee import Guarantee
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.publication import Publication
-from safemargin.core.published import UNBOUNDED, Group, PublishedTable
-from safemargin.core.target import Target
-from safemargin.core.universe import named
+from safemargin.core import UNBOUNDED, Group, Guarantee, Onlooker, Publication, PublishedTable, Target, frozen, named
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Certificate, Decision, Plan, Refusal
 

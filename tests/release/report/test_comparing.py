@@ -9,7 +9,7 @@ import altair
 import pytest
 from rich.console import Console
 
-from safemargin.core.target import Target
+from safemargin.core import Target
 from safemargin.release.compare.charts import tradeoff_chart
 from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.report import PROPERTY_WORDS, comparison_document, comparison_page, show_comparison

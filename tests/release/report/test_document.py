@@ -10,8 +10,7 @@ import pytest
 from safemargin.audit.report import findings_document
 from safemargin.bounds.exposure import Exposure, TargetCells
 from safemargin.bounds.report import exposure_document
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.target import Target
+from safemargin.core import Onlooker, Target
 from safemargin.release.report.document import release_document
 
 AXES = ("religion", "age")

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import altair
 import numpy as np
 
-from safemargin.core.arrays import frozen
+from safemargin.core import frozen
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import loss_chart, onlookers_chart, rates_chart

@@ -9,9 +9,7 @@ from rich.console import Console
 
 from safemargin.audit.report import show_findings
 from safemargin.bounds.report import show_exposure
-from safemargin.core.errors import InputError
-from safemargin.core.published import UNBOUNDED
-from safemargin.core.target import Target
+from safemargin.core import UNBOUNDED, InputError, Target
 from safemargin.release.report.text import show_release
 
 

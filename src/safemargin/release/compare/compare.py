@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safemargin.core import InputError, Onlooker, Progress, Table, Target, knowing, no_progress
+from safemargin.core import InputError, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
 from safemargin.release.compare.cell_key import cell_key
 from safemargin.release.compare.coarsening import coarsening
 from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod
@@ -55,7 +55,7 @@ def compare(
         raise InputError(f"draws = {draws}: must be at least 2")
     if not table.schema.axes:
         raise InputError("there is no axis: only the total could be published")
-    watching = tuple(onlookers) or (knowing(table, "joint"),)
+    watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
     case = Case(table, target, watching, protect, tuple(dict.fromkeys(epsilons)), threshold, seed)
     measured, found = [], []
     for build in METHODS:

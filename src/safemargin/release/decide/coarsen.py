@@ -80,7 +80,7 @@ def coarsen(problem: Merging) -> Coarsening:
     start = problem.start or tuple(frozenset([category]) for category in problem.axis.categories)
     if problem.axis.ordered:
         return _neighbours(problem, start)
-    trees: Sequence[Mapping[str, str]] = [problem.axis.parents, *problem.axis.other_parents]
+    trees = problem.axis.hierarchy.trees if problem.axis.hierarchy else ()
     found = [_along(problem, start, tree) for tree in trees if tree] or [_freely(problem, start)]
     possible = [one for one in found if one.found]
     bound = min((one.bound for one in possible), default=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from safemargin.bounds.certify import TOGETHER
 from safemargin.bounds.exposure import Exposed, Proof
-from safemargin.core import InputError, Limits, Onlooker, Past, Progress, Table, Target, knowing, no_progress
+from safemargin.core import InputError, Limits, Onlooker, Past, Progress, Table, Target, no_progress, onlooker_with_roll
 from safemargin.guarantees.noise import NoiseBudget, check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.candidate import Candidate, prove
 from safemargin.release.decide.difference import by_difference, earlier_words
@@ -43,7 +43,7 @@ def decide(
     """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does."""
     if protect not in PROTECTIONS:
         raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
-    watching = tuple(onlookers) or (knowing(table, "joint"),)
+    watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
     limits = target.limits(table.totals.tolist(), population(table))
     plain = tuple(split(table, name) for name in table.schema.names)
     pasts = tuple(one.past for one in watching if one.past is not None)

@@ -10,7 +10,7 @@ from safemargin.bounds.bound import bound
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certify import certify, certify_with_earlier
 from safemargin.bounds.exposure import Exposed, Proof
-from safemargin.core import Limits, Onlooker, PublishedTable, Table, knowing, printed
+from safemargin.core import Limits, Onlooker, PublishedTable, Table, onlooker_with_roll, printed
 from safemargin.release.decide.candidate import both
 from safemargin.release.decide.versions import Version
 
@@ -142,7 +142,9 @@ class Judge:
             if onlooker.composition(self.table.schema.names) != "joint":
                 if exposed := self._told_without_roll(tables, onlooker):
                     return Proof(exposed, {})
-                watching = replace(onlooker, roll=knowing(self.table, "joint").roll)  # who knows more learns no less
+                watching = replace(
+                    onlooker, roll=onlooker_with_roll(self.table, "joint").roll
+                )  # who knows more learns no less
             known = build_system(tables, watching, slack)
             proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
             if onlooker.past is not None and not proof.exposed and (quick or self._holds(proof)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from safemargin.bounds.exposure import Exposed, Proof
-from safemargin.core import InputError, Limits, Onlooker, Progress, Table, knowing, no_progress
+from safemargin.core import InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
 from safemargin.release.decide.candidate import Candidate
 from safemargin.release.decide.decide import certificate_of
 from safemargin.release.decide.difference import earlier_words
@@ -66,7 +66,7 @@ def maximise(
         return plan
     if not table.knows_composition:
         raise InputError("outputs: tables of several axes need a roll over all axes together")
-    watching = tuple(onlookers) or (knowing(table, "joint"),)
+    watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
     limits = plan.target.limits(table.totals.tolist(), population(table))
     splits = {name: _published(plan, table, name) for name in table.schema.names}
     entries = [_entry(table, splits, each, limits) for each in wanted]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import JOINER, Axis, InputError, IntArray
+from safemargin.core import JOINER, Axis, Hierarchy, InputError, IntArray
 from safemargin.io import Profiles, check_columns, check_labels, hrc_parents, natural_order, read_sheet
 from safemargin.release.sections import AxisSection
 
@@ -34,7 +34,7 @@ def build_axis(
         _check_children(where, name, categories, parents)
     if section.hierarchy is not None:
         parents = read_hierarchy(section.hierarchy)
-    others = tuple(_above(categories, read_hierarchy(path)) for path in section.hierarchies or ())
+    others = [read_hierarchy(path) for path in section.hierarchies or ()]
     for key, listed in (("apart", [one for pair in section.apart for one in pair]), ("weights", section.weights)):
         for category in listed:
             if category not in categories:
@@ -44,7 +44,8 @@ def build_axis(
         raise InputError(f"{where}axes.{name}.apart: a category cannot be kept apart from itself")
     weights = dict(section.weights)
     try:
-        return Axis(name, categories, section.ordered, _above(categories, parents), others, apart, weights)
+        hierarchy = Hierarchy.from_parents(name, categories, parents, *others) if parents or others else None
+        return Axis(name, categories, section.ordered, hierarchy, apart, weights)
     except InputError as error:
         raise InputError(f"{where}{error}") from None
 
@@ -117,14 +118,3 @@ def _check_children(where: str, name: str, categories: tuple[str, ...], parents:
     for child in parents:
         if child not in known:
             raise InputError(f"{where}axes.{name}.parents.{child}: there is no category or area {child!r}")
-
-
-def _above(categories: tuple[str, ...], parents: Mapping[str, str]) -> dict[str, str]:
-    """The part of a hierarchy that lies above these categories."""
-    kept: dict[str, str] = {}
-    for category in categories:
-        node = category
-        while node in parents and node not in kept:
-            kept[node] = parents[node]
-            node = parents[node]
-    return kept
