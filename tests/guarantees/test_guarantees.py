@@ -12,9 +12,21 @@ from pathlib import Path
 import pytest
 
 from oracles import distinguished_pair, split_pair, to_approximate
-from safemargin.core import InputError
-from safemargin.core import Change, Distance, Guarantee, Measure
-from safemargin.core import Fixes, Invariant, Nested, Population, Records, at_least, counts, named
+from safemargin.core import (
+    Change,
+    Distance,
+    Fixes,
+    Guarantee,
+    InputError,
+    Invariant,
+    Measure,
+    Nested,
+    Population,
+    Records,
+    at_least,
+    counts,
+    named,
+)
 from safemargin.guarantees.census import (
     CEF,
     CENSUS_INVARIANTS,

@@ -9,10 +9,21 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from safemargin.core import BoolArray
-from safemargin.core import Change, Distance, Guarantee, Measure
-from safemargin.core import numpy_generator
-from safemargin.core import Fixes, Invariant, Nested, Population, Records, at_least, counts
+from safemargin.core import (
+    BoolArray,
+    Change,
+    Distance,
+    Fixes,
+    Guarantee,
+    Invariant,
+    Measure,
+    Nested,
+    Population,
+    Records,
+    at_least,
+    counts,
+    numpy_generator,
+)
 from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.implication import implies
 

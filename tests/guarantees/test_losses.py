@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from safemargin.core import FloatArray
-from safemargin.core import InputError
+from safemargin.core import FloatArray, InputError
 from safemargin.guarantees.census import PERSONS
 from safemargin.guarantees.conversion import loss_epsilon, tight_epsilon
 

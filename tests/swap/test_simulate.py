@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from commands import Run, in_process
-from safemargin.core import InputError
-from safemargin.core import Guarantee, Measure
+from safemargin.core import Guarantee, InputError, Measure
 from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.guarantee_file import document, guarantee_from
 from safemargin.guarantees.rules import chained, compose

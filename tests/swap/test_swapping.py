@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from oracles import largest_of_margins, path, permutation_chance
-from safemargin.core import InputError
-from safemargin.core import system_choices
+from safemargin.core import InputError, system_choices
 from safemargin.guarantees.exact import hamming
 from safemargin.guarantees.swap_law import exchanged, outcomes, stratum, swap_law, table, universe
 from safemargin.guarantees.swap_loss import (
