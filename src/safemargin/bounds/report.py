@@ -5,12 +5,14 @@ import gc
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as TextTable
 from rich.text import Text
 
 from safemargin.bounds.exposure import METHODS, Exposure, Fiber, TargetCells
@@ -18,13 +20,21 @@ from safemargin.core import VERDICTS, BoolArray, FloatArray, InputError, IntArra
 from safemargin.ui import (
     SCHEMA,
     Document,
+    Result,
     cell_label,
+    chip,
     count_range,
     describe_onlooker,
+    header,
+    joined,
     list_values,
+    paragraphs,
     percent_range,
     plural,
+    render_page,
     say,
+    section,
+    table,
     text_table,
 )
 
@@ -282,14 +292,14 @@ def say_gaps(console: Console, exposure: Exposure) -> None:
         say(console, words, "yellow")
 
 
-def cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> Table:
+def cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> TextTable:
     head = f"cell ({', '.join(exposure.cells.axes)})" if exposure.cells.axes else "cell"
-    table = text_table([head, *(["option"] if exposure.options else [])], space=1)
+    text = text_table([head, *(["option"] if exposure.options else [])], space=1)
     numbers = ["people", "interval", "rates", *(["width"] if roomy else []), "t"]
     for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
+        text.add_column(name, justify="right", no_wrap=True)
     for name in ["verdict", *(["method"] if roomy else [])]:
-        table.add_column(name, no_wrap=True)
+        text.add_column(name, no_wrap=True)
     for row in rows:
         values = [cell_label(row["cell"]), *([row["option"]] if "option" in row else [])]
         values += ["-" if row["people"] is None else f"{row['people']:,}"]
@@ -297,19 +307,79 @@ def cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> Ta
         values += [f"{row['width']:,}"] if roomy else []
         values += ["-" if row["t"] is None else f"{row['t']:.2f}"]
         verdict = Text(row["verdict"], style=VERDICT_STYLES[row["verdict"]])
-        table.add_row(*map(Text, values), verdict, *([Text(row["method"])] if roomy else []))
-    return table
+        text.add_row(*map(Text, values), verdict, *([Text(row["method"])] if roomy else []))
+    return text
 
 
-def cells_csv(exposure: Exposure, target: Target) -> str:
-    """One line per cell and option, in the order they were computed."""
+def cell_rows(exposure: Exposure, target: Target) -> list[dict[str, Any]]:
+    """One flat row per cell and option, in the order they were computed."""
     rows = []
-    for entry in exposure_document(exposure, target)["cells"]:
+    for entry in entries(exposure, target):
         low, high = entry["interval"] or (None, None)
         plain = {name: value for name, value in entry.items() if name not in ("cell", "interval", "attained")}
         rows.append({**entry["cell"], **plain, "share_low": low, "share_high": high})
-    text = io.StringIO()
+    return rows
+
+
+def cells_csv(exposure: Exposure, target: Target) -> str:
+    """All cells as one CSV text."""
+    rows, text = cell_rows(exposure, target), io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+@dataclass(frozen=True)
+class Bounds(Result):
+    """What `bound` found: the intervals, and the target they are judged by."""
+
+    exposure: Exposure
+    target: Target
+
+    @property
+    def disclosed(self) -> int:
+        """How many intervals miss the target."""
+        return self.exposure.tallied(self.target)["disclosed"]
+
+    def to_json(self) -> Document:
+        """The document of `bound --json`."""
+        return exposure_document(self.exposure, self.target)
+
+    def to_csv(self) -> str:
+        """All cells as one CSV text, for a spreadsheet."""
+        return cells_csv(self.exposure, self.target)
+
+    def to_frame(self) -> Any:
+        """All cells as a DataFrame of pandas or else polars; as rows where neither is installed."""
+        rows = cell_rows(self.exposure, self.target)
+        for library in ("pandas", "polars"):
+            if find_spec(library):
+                return import_module(library).DataFrame(rows)
+        return rows
+
+    def show(self, console: Console, limit: int = 30, sort: str = "verdict") -> None:
+        """Print the cells that disclose most."""
+        show_exposure(console, self.exposure, self.target, limit, sort)
+
+    def to_html(self) -> str:
+        """The tally of verdicts and all cells, the most revealing first."""
+        exposure, target = self.exposure, self.target
+        rows = entries(exposure, target, ranked(exposure, target, exposure.lower.size))
+        columns = ("cell", *(("option",) if exposure.options else ()), "people", "interval", "rates", "verdict")
+        cells = [
+            (
+                cell_label(row["cell"]),
+                *((row["option"],) if exposure.options else ()),
+                "-" if row["people"] is None else f"{row['people']:,}",
+                count_range(row["lower"], row["upper"]),
+                percent_range(row["interval"]),
+                chip(row["verdict"]),
+            )
+            for row in rows
+        ]
+        notes = [f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}."]
+        notes += ["" if exposure.complete else UNSETTLED, gap_words(exposure)]
+        head = header("What can be inferred", describe_onlooker(exposure.onlooker, exposure.cells.axes))
+        body = [section("Summary", paragraphs(*notes)), section("Cells", table(columns, cells, ("people", "interval")))]
+        return render_page("What can be inferred", head, joined(body))

@@ -1,15 +1,33 @@
-"""Possible tables as JSON documents and terminal text."""
+"""The results of `fiber`: as JSON, in a terminal and as a page."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as TextTable
 from rich.text import Text
 
 from safemargin.bounds.exposure import QUANTILES, Possible
 from safemargin.bounds.report import fiber_document, fiber_words
-from safemargin.ui import SCHEMA, Document, cell_label, describe_onlooker, list_values, plural, say, text_table
+from safemargin.fiber.statistics import Database, Record, common
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Result,
+    cell_label,
+    describe_onlooker,
+    header,
+    joined,
+    list_values,
+    paragraphs,
+    plural,
+    render_page,
+    say,
+    section,
+    table,
+    text_table,
+)
 
 
 def possible_document(possible: Possible) -> Document:
@@ -60,19 +78,95 @@ def show_possible(console: Console, possible: Possible, limit: int = 30) -> None
         say(console, f"{left:,} more are not shown.", "dim")
 
 
-def _possible_table(rows: Sequence[Document], possible: Possible) -> Table:
+def _possible_table(rows: Sequence[Document], possible: Possible) -> TextTable:
     shown, drawn = possible.fiber.attained is not None, possible.drawn is not None
     head = f"cell ({', '.join(possible.cells.axes)})" if possible.cells.axes else "cell"
-    table = text_table([head, *(["option"] if possible.options else [])], space=1)
+    text = text_table([head, *(["option"] if possible.options else [])], space=1)
     shares = [f"{share:.0%}".replace("%", " %") for share in QUANTILES]
     for name in ["people", *(["mean", "+-", *shares] if drawn else [])]:
-        table.add_column(name, justify="right", no_wrap=True)
+        text.add_column(name, justify="right", no_wrap=True)
     if shown:
-        table.add_column("possible counts", overflow="fold")
+        text.add_column("possible counts", overflow="fold")
     for row in rows:
         values = [cell_label(row["cell"]), *([row["option"]] if "option" in row else [])]
         values += ["-" if row["people"] is None else f"{row['people']:,}"]
         if drawn:
             values += [f"{row['mean']:.2f}", f"{row['error']:.2f}", *(f"{n:,}" for n in row["quantiles"].values())]
-        table.add_row(*map(Text, values), *([Text(list_values(row["attained"]))] if shown else []))
-    return table
+        text.add_row(*map(Text, values), *([Text(list_values(row["attained"]))] if shown else []))
+    return text
+
+
+@dataclass(frozen=True)
+class TableFiber(Result):
+    """The tables that one onlooker cannot exclude, seen through the cells that were asked about."""
+
+    possible: Possible
+
+    def to_json(self) -> Document:
+        """The document of `fiber --json`; what is not known is null."""
+        return possible_document(self.possible)
+
+    def show(self, console: Console, limit: int = 30) -> None:
+        """Print how many tables are possible, and the counts they hold."""
+        show_possible(console, self.possible, limit)
+
+    def to_html(self) -> str:
+        """How many tables are possible, and the counts of every cell in them."""
+        fiber, options = self.possible.fiber, bool(self.possible.options)
+        columns = ("cell", *(("option",) if options else ()), "people", "possible counts")
+        rows = [
+            (
+                cell_label(entry["cell"]),
+                *((entry["option"],) if options else ()),
+                "-" if entry["people"] is None else f"{entry['people']:,}",
+                "not listed" if entry["attained"] is None else list_values(entry["attained"]),
+            )
+            for entry in possible_entries(self.possible)
+        ]
+        notes = [f"Dimension {fiber.dimension:,}; {fiber_words(fiber)} ({fiber.method})."]
+        head = header("Possible tables", describe_onlooker(self.possible.onlooker, self.possible.cells.axes))
+        body = [section("Summary", paragraphs(*notes)), section("Cells", table(columns, rows, ("people",)))]
+        return render_page("Possible tables", head, joined(body))
+
+
+@dataclass(frozen=True)
+class DatabaseFiber(Result):
+    """Every database that agrees with published statistics."""
+
+    axes: tuple[str, ...]
+    databases: tuple[Database, ...]
+
+    @property
+    def shared(self) -> Database:
+        """The people who are in every database: whom the statistics disclose."""
+        return common(self.databases)
+
+    def to_json(self) -> Document:
+        """All databases, and the people they share."""
+        return {
+            "schema": SCHEMA,
+            "databases": [[self._person(record) for record in database] for database in self.databases],
+            "shared": [self._person(record) for record in self.shared],
+        }
+
+    def show(self, console: Console) -> None:
+        """Print how many databases are possible, and the people they share."""
+        for line in self._summary():
+            say(console, line)
+
+    def to_html(self) -> str:
+        """How many databases are possible, and the people they share."""
+        rows = [(f"{value:,}", *kind) for value, kind in self.shared]
+        people = section("People in every database", table(("value", *self.axes), rows, ("value",)))
+        body = [section("Summary", paragraphs(*self._summary())), people]
+        return render_page("Possible databases", header("Possible databases"), joined(body))
+
+    def _person(self, record: Record) -> Document:
+        value, kind = record
+        return {"value": value, **dict(zip(self.axes, kind, strict=True))}
+
+    def _summary(self) -> Iterator[str]:
+        shared = plural(len(self.shared), "person")
+        yield f"{plural(len(self.databases), 'database')} possible; {shared} in every one."
+        for value, kind in self.shared:
+            yield f"  value {value:,}: {cell_label(dict(zip(self.axes, kind, strict=True)))}"

@@ -5,19 +5,24 @@ counts. For each of them the values are searched person by person, many cases at
 sum, a median a number of people on either side. What is listed in the end satisfies every statistic, checked anew.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 from scipy import sparse
 
 from safemargin.bounds.fiber_equations import Equations, steps
 from safemargin.bounds.fiber_listing import TableSearch
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
+from safemargin.io import Section, dotted_key
 
 CASES_AT_ONCE = 400_000
 MOST_CASES = 200_000_000
@@ -83,6 +88,54 @@ def statistic(
     groups = {axis: (names,) if isinstance(names, str) else tuple(names) for axis, names in (where or {}).items()}
     ends = [None if value is None else Fraction(value) for value in (mean, median)]
     return Statistic(name, least, most, ends[0], ends[1], groups, low, high, Fraction(within))
+
+
+class ValueRange(Section):
+    """Integers that a value may take."""
+
+    low: int
+    high: int
+
+
+class StatedStatistic(Section):
+    """One statistic of a file; see `statistic`."""
+
+    name: str
+    count: int | tuple[int, int]
+    mean: int | str | None = None
+    median: int | str | None = None
+    where: dict[str, str | tuple[str, ...]] = {}
+    low: int | None = None
+    high: int | None = None
+    within: int | str = 0
+
+
+class StatisticsFile(Section):
+    """A file of statistics: the categories of every axis, the range of the values, and what is published."""
+
+    axes: dict[str, tuple[str, ...]]
+    values: ValueRange
+    statistics: tuple[StatedStatistic, ...]
+
+    def listed(self) -> list[Statistic]:
+        """The statistics as values."""
+        return [statistic(**dict(stated)) for stated in self.statistics]
+
+
+def read_statistics(source: Path | str | Mapping[str, Any]) -> StatisticsFile:
+    """Statistics from a JSON file, or from its content; an error names the file and the key."""
+    name = "statistics" if isinstance(source, Mapping) else str(source)
+    try:
+        text = json.dumps(source) if isinstance(source, Mapping) else Path(source).read_text(encoding="utf-8")
+        return StatisticsFile.model_validate_json(text)
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: is not UTF-8 text") from None
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = dotted_key(fault["loc"])
+        raise InputError(f"{name}: {key + ': ' if key else ''}{fault['msg'][:1].lower()}{fault['msg'][1:]}") from None
 
 
 def databases(

@@ -5,13 +5,9 @@ from typing import Annotated
 
 import typer
 
-from safemargin.bounds.bound import bound as run_bound
-from safemargin.bounds.cli import Ask, export_cells
-from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.report import SORTS, exposure_document, show_exposure
-from safemargin.bounds.system import measured_slack
-from safemargin.core import InputError, Onlooker, PublishedTable, Target
-from safemargin.io import public, read_tables
+from safemargin.bounds.report import SORTS
+from safemargin.bounds.tables import bound as run_bound
+from safemargin.core import InputError, Target
 from safemargin.release.inputs import read_inputs
 from safemargin.release.project import Project
 from safemargin.ui import (
@@ -34,6 +30,7 @@ from safemargin.ui import (
     print_json,
     progress_bar,
     project_file,
+    write_text,
 )
 
 
@@ -56,53 +53,40 @@ def bound(
     export: Annotated[Path | None, typer.Option(help="Also write all cells to this CSV file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Interval, shares, width, t and verdict of every cell, if every axis were published exactly.
+    """Show what an onlooker could infer about each cell if every margin were published exactly.
 
     Example: safemargin bound project.toml --target religion,age
     """
     if sort not in SORTS:
         raise InputError(f"--sort {sort!r}: must be one of {', '.join(SORTS)}")
     given = project_file(files, {"--roll": roll, "--fact": fact, "--by": by, "--skip": skip})
-    if given is not None:
-        project = Project.load(given)
-        aim = override_target(project.target, beta, kappa, tau)
-        exposure = _bound_project(project, Ask.of(target, aim, decide))
-    else:
-        aim = override_target(Target(), beta, kappa, tau)
-        tables = read_tables(files, count, option, by, skip)
-        onlooker = public(tables, roll, fact, count, option)
-        exposure = _bound_tables(tables, onlooker, check_tolerance(tolerance), Ask.of(target, aim, decide))
-    export_cells(export, exposure, aim)
+    with progress_bar("bounding") as progress:
+        if given is not None:
+            project = Project.load(given)
+            inputs, aim = read_inputs(project), override_target(project.target, beta, kappa, tau)
+            found = run_bound(
+                inputs.table, inputs.onlookers[0], target=target, aim=aim, decide=decide, progress=progress
+            )
+        else:
+            found = run_bound(
+                files,
+                roll=roll or (),
+                facts=fact or (),
+                target=target,
+                aim=override_target(Target(), beta, kappa, tau),
+                count=count,
+                option=option,
+                by=by,
+                skip=skip or (),
+                tolerance=check_tolerance(tolerance),
+                decide=decide,
+                progress=progress,
+            )
+    if export is not None:
+        write_text(export, found.to_csv())
     if as_json:
-        print_json(exposure_document(exposure, aim))
+        print_json(found.to_json())
     else:
-        show_exposure(out, exposure, aim, limit=limit, sort=sort)
-    if exposure.tallied(aim)["disclosed"]:
+        found.show(out, limit, sort)
+    if found.disclosed:
         raise typer.Exit(1)
-
-
-def _bound_project(project: Project, effort: Ask) -> Exposure:
-    inputs = read_inputs(project)
-    with progress_bar("bounding") as progress:
-        return run_bound(
-            inputs.table,
-            inputs.onlookers[0],
-            target=effort.target,
-            enough=effort.enough,
-            fiber=effort.fiber,
-            progress=progress,
-        )
-
-
-def _bound_tables(tables: tuple[PublishedTable, ...], onlooker: Onlooker, tolerance: float, effort: Ask) -> Exposure:
-    slack = measured_slack(tables, tolerance)
-    with progress_bar("bounding") as progress:
-        return run_bound(
-            tables,
-            onlooker,
-            target=effort.target,
-            slack=slack,
-            enough=effort.enough,
-            fiber=effort.fiber,
-            progress=progress,
-        )

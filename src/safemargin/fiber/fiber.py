@@ -1,0 +1,60 @@
+"""Count, list or sample every table that is consistent with the published ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from safemargin.bounds.fiber_sample import LAWS
+from safemargin.bounds.possible import draw, possible
+from safemargin.bounds.system import measured_slack
+from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public
+from safemargin.core import InputError, Progress, no_progress
+from safemargin.fiber.report import DatabaseFiber, TableFiber
+from safemargin.fiber.statistics import databases, read_statistics
+
+
+def fiber(
+    tables: Data = (),
+    *,
+    statistics: Path | str | Mapping[str, Any] | None = None,
+    roll: Data = (),
+    facts: Data = (),
+    target: str | Sequence[str] | None = None,
+    sample: int | None = None,
+    law: str = "uniform",
+    seed: int = 0,
+    count: str = "count",
+    option: str = "option",
+    by: str | Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    tolerance: float = 0.0,
+    progress: Progress = no_progress,
+) -> TableFiber | DatabaseFiber:
+    """Count the tables that an onlooker cannot exclude, with the counts they hold; `sample` draws so many at random.
+
+    `tables`, `roll` and `facts` are tidy tables: files, DataFrames, Arrow tables or rows. `target` names the axes whose
+    cells are asked for. `law` is how likely a table is when drawn. With `statistics` (a JSON file or its content:
+    counts, means and medians) instead of tables, every database that agrees with them is listed.
+    """
+    if statistics is not None:
+        if _given(tables):
+            raise InputError("statistics: give either tables or statistics")
+        stated = read_statistics(statistics)
+        axes, values = dict(stated.axes), (stated.values.low, stated.values.high)
+        return DatabaseFiber(tuple(axes), databases(stated.listed(), axes, values))
+    if law not in LAWS:
+        raise InputError(f"law = {law!r}: must be one of {', '.join(LAWS)}")
+    if sample is not None and sample < 2:
+        raise InputError(f"sample = {sample}: must be at least 2")
+    shown, onlooker = read_public(tables, roll, facts, count=count, option=option, by=by, skip=skip)
+    slack, wanted = measured_slack(shown, checked_tolerance(tolerance)), axis_names(target)
+    found = possible(shown, onlooker, target=wanted, slack=slack, progress=progress)
+    if sample is not None:
+        drawn = draw(shown, onlooker, count=sample, law=law, seed=seed, target=wanted, slack=slack, progress=progress)
+        found = replace(found, drawn=drawn)
+    return TableFiber(found)
+
+
+def _given(tables: Data) -> bool:
+    return not (isinstance(tables, list | tuple) and not tables)
