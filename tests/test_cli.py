@@ -781,8 +781,8 @@ def test_random_tables(run: Run, folder: Path, law: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--law", "flat"), "--law 'flat': must be one of uniform, hypergeometric"),
-        (("--sample", "1"), "--sample 1: must be at least 2"),
+        (("--law", "flat"), "--law = 'flat': must be one of uniform, hypergeometric"),
+        (("--sample", "1"), "--sample = 1: must be at least 2"),
         (("--sample", "1000000000"), "1,000,000,000 tables to draw"),
         (("--target", "shoe"), "target axis 'shoe' is in no table"),
     ],

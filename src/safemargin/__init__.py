@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a te
     from safemargin import noise as noise
     from safemargin.audit.audit import audit as audit
     from safemargin.audit.findings import Findings as Findings
-    from safemargin.bounds.bound import bound as bound
     from safemargin.bounds.exposure import Exposure as Exposure
+    from safemargin.bounds.tables import bound as bound
     from safemargin.core import InputError as InputError
     from safemargin.core import Onlooker as Onlooker
     from safemargin.core import Publication as Publication
@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a te
     from safemargin.core import SafemarginError as SafemarginError
     from safemargin.core import Table as Table
     from safemargin.core import Target as Target
+    from safemargin.fiber.fiber import fiber as fiber
     from safemargin.release.draft import Draft as Draft
     from safemargin.release.plan import Plan as Plan
     from safemargin.release.project import Project as Project
@@ -49,7 +50,8 @@ _HOME = {
     "Table": "core",
     "Target": "core",
     "audit": "audit.audit",
-    "bound": "bounds.bound",
+    "bound": "bounds.tables",
+    "fiber": "fiber.fiber",
     "outcome": "voting.outcome",
     "release": "release.release",
     "suppress": "suppress.suppress",
