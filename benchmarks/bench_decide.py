@@ -15,18 +15,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from rich.progress import Progress
 
 from safemargin import Table, Target
 from safemargin.core.arrays import frozen, group_sums, row_keys
 from safemargin.core.axis import Axis, Schema
 from safemargin.core.table import Tally
-from safemargin.release.decide import decide
+from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.demo import write_city
 from safemargin.release.maximum import Wanted
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate
+from safemargin.ui import progress_bar
 
 SIZES = (100, 9, 5, 3, 6, 4, 7, 2)
 
@@ -57,9 +57,8 @@ def city(people: int) -> None:
     single = time.process_time() - start
     wanted = [Wanted(pair) for pair in combinations(table.schema.names, 2)]
     start = time.process_time()
-    with Progress(transient=True) as bar:
-        task = bar.add_task("choosing", total=None)
-        plan = maximise(plan, table, wanted, tell=lambda words: bar.update(task, description=words))
+    with progress_bar("choosing") as progress:
+        plan = maximise(plan, table, wanted, progress=progress)
     took = time.process_time() - start
     assert plan.maximum is not None
     print(f"single axes in {single:.1f} CPU s, pairs in {took:.0f} CPU s: {took / single:.0f} times as long")
@@ -76,13 +75,8 @@ def main() -> None:
     people = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     table = country(people)
     start = time.perf_counter()
-    with Progress(transient=True) as bar:
-        task = bar.add_task("deciding")
-        plan = decide(
-            table,
-            Target(beta=0.05, kappa=100, tau=3),
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
+    with progress_bar("deciding") as progress:
+        plan = decide(table, Target(beta=0.05, kappa=100, tau=3), progress=progress)
     took = time.perf_counter() - start
     held = plan.certificate
     print(f"{held.checked['joint cells']:,} profiles decided in {took:.0f} s of 120; certified: {held.certified}")

@@ -89,7 +89,7 @@ def main() -> None:
             code = BARE.format(columns=[*AXES, "vote"], file=file)
             bare.append(timed([sys.executable, "-c", code], compiled))
             release = ["release", str(folder / "project.toml"), "--out", str(folder / f"release{turn}")]
-            whole.append(timed([sys.executable, "-m", "safemargin.cli", *release], compiled))
+            whole.append(timed([sys.executable, "-m", "safemargin", *release], compiled))
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
         print(f"bare GROUP BY {min(bare):.2f} s, release {min(whole):.2f} s: ratio {min(whole) / min(bare):.2f}")
         print(f"peak memory {peak:.2f} GiB")

@@ -1,4 +1,4 @@
-"""What the examples share: run a project, and say what it cost and what it gives away."""
+"""What the examples share: run a project, and say what it costs and what it discloses."""
 
 import argparse
 import time
@@ -77,7 +77,7 @@ def sum_of(checked: dict[str, int]) -> int:
 
 
 def show_comparison(found: Comparison) -> None:
-    """Print every method's cost and what it gives away."""
+    """Print the cost of every method and what it discloses."""
     for each in found.methods:
         error = "nothing published" if each.mean_error is None else f"mean error {each.mean_error:.3g}"
         print(f"  {each.method}: {error}, {each.exact_people:.1%} exact, {each.people_exposed:,} people exposed")

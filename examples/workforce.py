@@ -3,7 +3,7 @@
 python examples/workforce.py DATA FOLDER [--compare]
 
 All companies are released by company, race and gender, with the kind of job as the answer. Then one company's own table
-of jobs by race and gender is looked at: what its two-way tables give away, and which cells have to be suppressed.
+of jobs by race and gender is looked at: what its two-way tables disclose, and which cells have to be suppressed.
 """
 
 import sys

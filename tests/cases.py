@@ -42,7 +42,7 @@ class Town:
         return Table(schema, (votes,), (roll,))
 
     def sealed(self) -> Table:
-        """One tally per axis and tier 0; nobody holds the joint votes."""
+        """One tally per axis and the total; nobody holds the joint votes."""
         whole = self.table()
         votes = [whole.margin((axis,)) for axis in self.axes]
         return Table(whole.schema, (*votes, whole.margin(())), whole.roll)
@@ -97,7 +97,7 @@ def margin(
     options: Sequence[str] | None = None,
     rng: Rng | None = None,
     hide: float = 0.0,
-    blur: float = 0.0,
+    widen: float = 0.0,
     drop: float = 0.0,
     measure: str = "count",
 ) -> PublishedTable:
@@ -115,7 +115,7 @@ def margin(
                     continue
                 if rng.random() < hide:
                     shown = None
-                elif rng.random() < blur:
+                elif rng.random() < widen:
                     shown = (max(0, count - int(rng.integers(3))), count + int(rng.integers(3)))
             rows.append((tuple("|".join(group) for group in cell), option, shown))
     if not rows:
@@ -155,11 +155,11 @@ def unlisted(place: Town, rng: Rng, axes: Sequence[str]) -> PublishedTable:
         chosen = [c for c in categories if rng.random() < 0.5] or [categories[0]]
         groups.append([(c,) for c in chosen])
     options = [o for o in place.options if rng.random() < 0.6] or [place.options[0]]
-    return margin(place, axes, name="fact", groups=groups, options=options, rng=rng, blur=0.2)
+    return margin(place, axes, name="fact", groups=groups, options=options, rng=rng, widen=0.2)
 
 
 def facts_about(
-    rng: Rng, place: Town, *, two_way: float = 0.4, merge: float = 0.25, hide: float = 0.1, blur: float = 0.1
+    rng: Rng, place: Town, *, two_way: float = 0.4, merge: float = 0.25, hide: float = 0.1, widen: float = 0.1
 ) -> tuple[list[PublishedTable], list[PublishedTable]]:
     """Random true tables about a town, and random auxiliary facts about axes that they cover."""
     tables = [margin(place, ())]
@@ -168,11 +168,11 @@ def facts_about(
         if rng.random() < 0.85:
             covered.append(axis)
             groups = [partition(rng, categories, merge)]
-            tables.append(margin(place, (axis,), groups=groups, rng=rng, hide=hide, blur=blur, drop=0.3))
+            tables.append(margin(place, (axis,), groups=groups, rng=rng, hide=hide, widen=widen, drop=0.3))
     if rng.random() < two_way and len(place.axes) > 1:
         chosen = [place.axes[int(i)] for i in sorted(rng.choice(len(place.axes), 2, replace=False))]
         groups = [partition(rng, place.categories[place.axes.index(axis)], merge) for axis in chosen]
-        tables.append(margin(place, chosen, groups=groups, rng=rng, hide=hide, blur=blur, drop=0.5))
+        tables.append(margin(place, chosen, groups=groups, rng=rng, hide=hide, widen=widen, drop=0.5))
     aside = []
     if rng.random() < 0.3 and covered:
         count = int(rng.integers(1, len(covered) + 1))

@@ -63,6 +63,15 @@ def test_examples_import_public_names_only(path: Path) -> None:
     assert internal_imports(path.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("path", sorted(ROOT.glob("benchmarks/*.py")), ids=lambda path: path.name)
+def test_what_benchmarks_import_is_there(path: Path) -> None:
+    """Benchmarks measure internal functions too; they are not run here."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "safemargin":
+            module = importlib.import_module(node.module or "")
+            assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+
+
 def test_an_internal_import_is_found() -> None:
     assert internal_imports(
         "from safemargin.core import Table\nimport safemargin.io\nfrom safemargin import cli, Table"

@@ -28,7 +28,7 @@ FACE = {"__init__", "__main__"}
 """Files on top of every part: the public names, and `python -m safemargin`."""
 
 NEVER = {("audit", "samplers")}
-"""An attacker has what the public has, not the code that protects."""
+"""An onlooker has what the public has, not the code that protects."""
 
 SOURCES_OF_BITS = ("random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom")
 EXTRAS = ("pyspark", "starlette", "cryptography", "pandas", "polars", "narwhals", "pyarrow")

@@ -102,13 +102,13 @@ def test_the_plan_of_a_programme_shows_both_pictures(chromium: str, tmp_path: Pa
     assert "variance V" in dom and "epsilon per count" in dom and heard == []
 
 
-def test_promises_side_by_side(chromium: str, tmp_path: Path) -> None:
+def test_guarantees_side_by_side(chromium: str, tmp_path: Path) -> None:
     page = tmp_path / "beside.html"
-    promises = [census_2020(), counterfactual()[0], Guarantee("<b>odd</b>", "", math.inf)]
-    page.write_text(beside(promises, delta=1e-10).to_html(), encoding="utf-8")
+    guarantees = [census_2020(), counterfactual()[0], Guarantee("<b>odd</b>", "", math.inf)]
+    page.write_text(beside(guarantees, delta=1e-10).to_html(), encoding="utf-8")
     dom, heard = opened(chromium, page, tmp_path / "profile")
-    assert "Promises side by side</h1>" in dom and dom.count("<table") == 2 and dom.count("<details") == 3
-    assert "55.371" in dom and "incomparable" in dom and "an infinite budget is no promise at all" in dom
+    assert "Guarantees side by side</h1>" in dom and dom.count("<table") == 2 and dom.count("<details") == 3
+    assert "55.371" in dom and "incomparable" in dom and "an infinite budget is no guarantee at all" in dom
     assert "<b>odd" not in dom and heard == []
 
 

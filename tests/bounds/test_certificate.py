@@ -36,7 +36,7 @@ def case(seed: int, small: bool) -> tuple[Town, list[PublishedTable], Onlooker, 
         if rng.random() < 0.2:
             tables.append(turnout(place, (place.axes[0],)))
     else:
-        tables, aside = facts_about(rng, place, two_way=0.0, hide=0.0, blur=0.0, merge=merge)[0], []
+        tables, aside = facts_about(rng, place, two_way=0.0, hide=0.0, widen=0.0, merge=merge)[0], []
     tau = int(rng.choice([0, 0, 0, 1, 2]))
     target = Target(beta=float(rng.choice([0, 0.05, 0.1, 0.2, 0.3])), kappa=int(rng.integers(1, 8)), tau=tau)
     totals = [place.count((), (), option) for option in place.options]

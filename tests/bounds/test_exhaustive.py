@@ -101,7 +101,7 @@ def test_contradictions_are_found_and_nothing_else_is_called_one() -> None:
     for seed in range(120):
         rng = np.random.default_rng([seed, 9])
         composition = COMPOSITIONS[seed % 3]
-        _, tables, onlooker = situation(seed, composition, 1 + seed % 3, two_way=0.8, hide=0.05, blur=0.05)
+        _, tables, onlooker = situation(seed, composition, 1 + seed % 3, two_way=0.8, hide=0.05, widen=0.05)
         at = int(rng.integers(len(tables)))
         row, step = int(rng.integers(len(tables[at].lower))), int(rng.choice([-1, 1]))
         lower, upper = tables[at].lower.copy(), tables[at].upper.copy()

@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
-from types import TracebackType
 from typing import Any
 
 from safemargin.core import Verdict
@@ -128,19 +127,3 @@ class _Drawer:
 @cache
 def _drawer() -> _Drawer:
     return _Drawer()
-
-
-class Painter:
-    """Draws when asked. Kept for `release` until it calls `to_svg` itself."""
-
-    def __enter__(self) -> "Painter":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        return None
-
-    def order(self, spec: Spec) -> str:
-        return ""
-
-    def draw(self, spec: Spec) -> str:
-        return to_svg(spec)
