@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.noise.keyed_records import Columns, read_cells
+from safemargin.noise.records import Columns, read_cells
 from safemargin.samplers.cell_key import HASHED, noise_of, record_keys, secret_of
 from safemargin.samplers.gaussian import DiscreteGaussian
 from safemargin.samplers.geometric import Geometric

@@ -14,10 +14,8 @@ from safemargin import release
 from safemargin.core import Guarantee
 from safemargin.guarantees.census import census_2020, counterfactual
 from safemargin.guarantees.compare import beside
-from safemargin.noise.plan import plan_noise
-from safemargin.noise.plan_report import plan_page
+from safemargin.noise.plan import plan
 from safemargin.noise.programme import parse_programme
-from safemargin.noise.redundancy import redundancies
 from safemargin.release.demo import write_city
 
 pytestmark = pytest.mark.browser
@@ -96,7 +94,7 @@ def test_the_page_shows_the_release(chromium: str, report: Path, tmp_path: Path)
 def test_the_plan_of_a_programme_shows_both_pictures(chromium: str, tmp_path: Path) -> None:
     programme = parse_programme("title = 'Two'\n[variables]\nSEX = 2\nAGE = 9\n[[tables]]\naxes = ['SEX', 'AGE']\n")
     page = tmp_path / "plan.html"
-    page.write_text(plan_page(plan_noise(programme), redundancies(programme)), encoding="utf-8")
+    page.write_text(plan(programme).to_html(), encoding="utf-8")
     dom, heard = opened(chromium, page, tmp_path / "profile")
     assert "Two: noise that survives</h1>" in dom and dom.count("<figure") == 2
     assert "variance V" in dom and "epsilon per count" in dom and heard == []

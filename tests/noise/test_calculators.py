@@ -10,6 +10,7 @@ import math
 import numpy as np
 import pytest
 
+import safemargin.noise
 from commands import Ran, Run, in_process
 from safemargin.core import InputError, numpy_generator
 from safemargin.noise.averaging import (
@@ -18,22 +19,21 @@ from safemargin.noise.averaging import (
     epsilon_of,
     gaussian_success,
     simulate,
-    simulate_epsilon,
     variance_needed,
     variance_of,
 )
-from safemargin.noise.law import sum_law
-from safemargin.noise.limits import (
-    composed_noise,
-    error_limit,
+from safemargin.noise.calculators import (
+    budget,
+    compose,
     reconstruction_limit,
-    reidentified,
-    table_epsilon,
+    reidentify,
     tail_chance,
+    truncated_bound,
+    truncated_delta,
     utility_limit,
 )
-from safemargin.noise.margins import exploit
-from safemargin.noise.reveal import reveal_chance, reveal_risk, tuples_needed
+from safemargin.noise.laws import BoundedNoise, EpsilonNoise, sum_law
+from safemargin.noise.reveal import reveal_chance, reveal_risk, true_ranges, tuples_needed
 from safemargin.samplers.max_entropy import bounded_law
 
 
@@ -57,7 +57,7 @@ FIGURES = {  # what: (worked out, printed, half a unit of its last digit)
     "footnote 29, counts": (lambda: 11_680 * tail_chance(40, 0.1), 214, 0.5),
     **{
         f"Eq. 14, global epsilon {epsilon}": (
-            lambda epsilon=epsilon: math.sqrt(variance_of(table_epsilon(epsilon, 0.1))),
+            lambda epsilon=epsilon: math.sqrt(variance_of(budget(epsilon, 0.1))),
             size,
             0.05,
         )
@@ -127,21 +127,20 @@ def test_exploit_by_listing_all_noise() -> None:
             for cells in itertools.product(*(range(max(0, c - bound), c + bound + 1) for c in counts))
             if abs(sum(cells) - total) <= bound
         ]
-        found = exploit(counts, total, bound)
-        assert found.lower == tuple(map(min, zip(*possible, strict=True)))
-        assert found.upper == tuple(map(max, zip(*possible, strict=True)))
-        assert found.is_disclosed is (len(set(possible)) == 1)
+        ranges = true_ranges(counts, total, bound)
+        assert ranges == tuple((min(values), max(values)) for values in zip(*possible, strict=True))
+        disclosed = safemargin.noise.exploit(counts, total, bound).value
+        assert disclosed == (list(possible[0]) if len(set(possible)) == 1 else None)
 
 
 def test_the_example_of_a_margin_exploit() -> None:
-    found = exploit([3, 2], 11, 2)
-    assert found.lower == found.upper == (5, 4, 9)
+    assert true_ranges([3, 2], 11, 2) == ((5, 5), (4, 4), (9, 9))
 
 
 def test_simulated_means_as_in_footnote_35() -> None:
     """The paper finds 741 (E = 10) and 725 (E = 5) of 1,000; whole sums make the exact chance 73.1 %, not 73.6 %."""
     for bound, printed in ((10, 741), (5, 725)):
-        many = simulate(1000, 100, 2.0, bound, samples=200_000, generator=numpy_generator(bound))
+        many = simulate(1000, 100, BoundedNoise(2.0, bound), samples=200_000, generator=numpy_generator(bound))
         low, high = many.interval(5)
         exact = math.erf(49.5 / math.sqrt(2 * 2000))
         assert low < exact < high, "five deviations: fails by chance once in a million runs"
@@ -153,7 +152,7 @@ def test_simulated_means_as_in_footnote_35() -> None:
 def test_simulated_means_with_an_epsilon() -> None:
     """Footnote 20: Laplace noise averages like Gaussian noise of its variance; so does geometric noise."""
     for epsilon in (0.3, 0.8):
-        found = simulate_epsilon(118, 100, epsilon, samples=100_000, generator=numpy_generator(1))
+        found = simulate(118, 100, EpsilonNoise(epsilon), samples=100_000, generator=numpy_generator(1))
         low, high = found.interval(5)
         variance = 2 * math.exp(-epsilon) / math.expm1(-epsilon) ** 2
         assert low - 0.006 < gaussian_success(0.0118, variance) < high + 0.006
@@ -168,17 +167,16 @@ def test_chebyshev_is_below() -> None:
 
 def test_limits_are_inverse_to_each_other() -> None:
     assert gaussian_success(0.05, variance_needed(0.05, 0.9)) == pytest.approx(0.9)
-    assert error_limit(500, utility_limit(500, 12)) == pytest.approx(12)
+    assert 500 * tail_chance(12, utility_limit(500, 12)) == pytest.approx(1 - 0.68)
     assert epsilon_of(variance_of(0.3)) == pytest.approx(0.3)
-    assert composed_noise(1, 0.3) == pytest.approx(math.sqrt(variance_of(0.3)))
-    assert reidentified(0.5, 0.5) == 0.25
+    assert compose(1, 0.3) == pytest.approx(math.sqrt(variance_of(0.3)))
+    assert compose(2775, 1) == pytest.approx(3924.4, rel=1e-4) and budget(8) == pytest.approx(0.9)
+    assert reidentify(0.5, 0.5) == 0.25
     assert SimulatedMeans(0, 10).interval()[0] == pytest.approx(0, abs=1e-12)
 
 
 COMMANDS = {
     "reconstruct --people 1000000 --confidence 0.99": 0.02367,
-    "compose --outputs 2775 --epsilon 1": 3924.4,
-    "budget --epsilon 8": 0.9,
     "reveal --bound 5 --variance 2": 1.5217e-07,
     "reveal --bound 5": 20 / 11**3,
     "average --kt2 0.1 --variance 2": 0.7364,
@@ -188,7 +186,9 @@ COMMANDS = {
     "utility --areas 37000 --error 20": 0.5829,
     "tail --epsilon 0.1 --count 80 --relative 0.5 --counts 11680": 0.018316,
     "tail --epsilon 0.1 --error 40": 0.018316,
-    "reidentify --reconstructed 0.5 --matched 0.4": 0.2,
+    "truncated --epsilon 0.5 --bound 12": 0.00060823,
+    "truncated --epsilon 0.5 --delta 0.008": 7,
+    "truncated --epsilon 0.5 --delta 0.008 --laplace": 7.4543,
 }
 
 
@@ -211,7 +211,7 @@ def test_exploit_command(run: Run) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("reveal --bound 5 --variance 12", "the nearest is 10"),
+        ("reveal --bound 5 --variance 12", "must be at most 10, as of uniform noise within 5; the nearest is 10"),
         ("reveal --bound 0 --variance 1", "bound = 0: must be from 1 to 1000; the nearest is 1"),
         ("reveal --bound 3 --variance 0", "variance = 0: must be positive and finite, e.g. 0.001"),
         ("reveal --bound 3 --variance nan", "variance = nan: must be positive and finite, e.g. 0.001"),
@@ -220,13 +220,16 @@ def test_exploit_command(run: Run) -> None:
         ("utility --areas 0", "areas = 0: must be at least 1"),
         ("utility --areas 5 --error 0", "error = 0: must be positive and finite, e.g. 0.001"),
         ("tail --epsilon 0 --error 3", "epsilon = 0: must be positive and finite, e.g. 0.001"),
-        ("tail --epsilon 1", "give --error, or --count with --relative"),
-        ("tail --epsilon 1 --error 3 --count 4", "give --error alone"),
-        ("compose --outputs 3 --epsilon -1", "epsilon = -1: must be positive and finite, e.g. 0.001"),
-        ("compose --outputs 3 --epsilon inf", "must be positive and finite, e.g. 1000000"),
-        ("budget --epsilon 1 --share 0", "share = 0: must be above 0"),
-        ("average --kt2 0.1", "give one of --variance and --epsilon"),
-        ("average --variance 2", "give --kt2 alone, or --k with --t"),
+        ("tail --epsilon 1", "give error, or count with relative"),
+        ("tail --epsilon 1 --error 3 --count 4", "give error alone"),
+        ("truncated --epsilon -1 --bound 3", "epsilon = -1: must be positive and finite, e.g. 0.001"),
+        ("truncated --epsilon inf --bound 3", "must be positive and finite, e.g. 1000000"),
+        ("truncated --epsilon 1 --bound 2.5", "bound = 2.5: geometric noise has an integer bound"),
+        ("truncated --epsilon 1", "give one of bound and delta"),
+        ("truncated --epsilon 1 --delta 0", "delta = 0: must be above 0"),
+        ("truncated --epsilon 1 --bound 3 --change 0", "change = 0: must be at least 1"),
+        ("average --kt2 0.1", "give one of variance and epsilon"),
+        ("average --variance 2", "give kt2 alone, or k with t"),
         ("average --kt2 0 --variance 2", "kt2 = 0: must be positive and finite, e.g. 0.001"),
         ("average --k 3 --t 9 --variance 2", "adds up at least one count"),
         ("average --kt2 0.1 --variance 2 --bound 1", "the nearest is 0.666666"),
@@ -237,9 +240,8 @@ def test_exploit_command(run: Run) -> None:
         ("reveal --bound 4 --parts 1001", "the nearest is 1000"),
         ("tail --epsilon 1 --error 3 --counts -5", "counts = -5: must be at least 0; the nearest is 0"),
         ("variance --kt2 -1", "kt2 = -1: must be positive and finite, e.g. 0.001"),
-        ("reidentify --reconstructed 2 --matched 0", "the nearest is 1"),
         ("reconstruct --people 1", "people = 1: must be at least 2"),
-        ("exploit --counts 3,x --total 11 --bound 2", "give whole numbers"),
+        ("exploit --counts 3,x --total 11 --bound 2", "'3,x': must be integers between commas"),
         ("exploit --counts 3 --total 11 --bound 2", "give at least two"),
         ("exploit --counts 3,2 --total 12 --bound 2", "the nearest bound is 3"),
     ],
@@ -252,8 +254,8 @@ def test_bad_parameters_are_refused(run: Run, command: str, said: str) -> None:
 
 def test_bounds_that_fit_are_the_nearest() -> None:
     with pytest.raises(InputError, match="the nearest bound is 4"):
-        exploit([-4, 2], 0, 1)
-    assert exploit([-4, 2], 0, 4).lower[0] == 0
+        true_ranges([-4, 2], 0, 1)
+    assert true_ranges([-4, 2], 0, 4)[0][0] == 0
 
 
 @pytest.mark.parametrize(
@@ -275,3 +277,49 @@ def test_many_parts_are_added_up_fast() -> None:
     assert reveal_chance(1, 0.5, 8) < reveal_chance(1, 0.5, 1000) < 1
     sums = sum_law(bounded_law(2, 1.5), 41)
     assert reveal_chance(2, 1.5, 40) == pytest.approx(sums[:41].sum() + sums[-41:].sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "bound"), [(0.5, 7), (1.5, 12), (0.1, 2)])
+@pytest.mark.parametrize("change", [1, 2, 5, 40])
+def test_delta_of_truncated_noise_is_that_of_the_definition(epsilon: float, bound: int, change: int) -> None:
+    """The excess of one law over `exp(change * epsilon)` times the shifted one."""
+    weights = {k: math.exp(-epsilon * abs(k)) for k in range(-bound, bound + 1)}
+    law = {k: weight / math.fsum(weights.values()) for k, weight in weights.items()}
+    factor = math.exp(change * epsilon)
+    excess = math.fsum(max(0.0, p - factor * law.get(k - change, 0.0)) for k, p in law.items())
+    assert truncated_delta(epsilon, bound, change) == pytest.approx(excess, rel=1e-9)
+
+
+def test_delta_of_truncated_laplace_noise_is_the_mass_at_the_edge() -> None:
+    mass = math.exp(-0.5 * 6) - math.exp(-0.5 * 7)
+    assert truncated_delta(0.5, 7.0, laplace=True) == pytest.approx(mass / (2 * (1 - math.exp(-3.5))))
+    assert truncated_delta(0.5, 7.0, 14, laplace=True) == 1.0
+    assert truncated_delta(0.5, 7.0, 7, laplace=True) == pytest.approx(0.5)
+
+
+def test_several_counts_lose_no_more_than_one() -> None:
+    """A change spread over counts adds deltas of smaller changes, whose sum is at most that of the whole change."""
+    for change in range(2, 6):
+        parts = truncated_delta(0.7, 6, change - 1) + truncated_delta(0.7, 6)
+        assert truncated_delta(0.7, 6, change) >= parts - 1e-15
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.5])
+@pytest.mark.parametrize("delta", [1e-9, 2e-5, 0.008, 0.3, 0.9])
+@pytest.mark.parametrize("change", [1, 2, 5])
+def test_the_bound_for_a_delta_is_the_smallest(epsilon: float, delta: float, change: int) -> None:
+    bound = truncated_bound(epsilon, delta, change)
+    assert truncated_delta(epsilon, bound, change) <= delta
+    assert bound == 1 or truncated_delta(epsilon, bound - 1, change) > delta
+    real = truncated_bound(epsilon, delta, change, laplace=True)
+    assert truncated_delta(epsilon, real, change, laplace=True) == pytest.approx(delta, rel=1e-9)
+
+
+def test_figures_of_functions_without_a_command_are_checked() -> None:
+    for call, said in (
+        (lambda: compose(3, math.inf), "must be positive and finite, e.g. 1000000"),
+        (lambda: budget(1, 0), "share = 0: must be above 0"),
+        (lambda: reidentify(2, 0), "reconstructed = 2: must be from 0 to 1; the nearest is 1"),
+    ):
+        with pytest.raises(InputError, match=said):
+            call()

@@ -11,20 +11,10 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.core import InputError, numpy_generator
-from safemargin.noise.areas import read_areas
+from safemargin.noise.calculators import tail_chance
 from safemargin.noise.charts import distortion_chart
-from safemargin.noise.distortion import (
-    Areas,
-    BoundedNoise,
-    Distortion,
-    EpsilonNoise,
-    Gone,
-    StudiedNoise,
-    distortion,
-    halved,
-)
-from safemargin.noise.distortion_report import chart_rows, rows
-from safemargin.noise.limits import tail_chance
+from safemargin.noise.distortion import Areas, Distortion, Gone, distortion, halved, read_areas
+from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
 from safemargin.ui import CONFIG
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -102,7 +92,7 @@ def test_bad_calls() -> None:
 def test_the_picture_is_vega_lite() -> None:
     counts = np.array([[5], [40]])
     found = distortion(Areas(("a", "b"), ("T",), counts), counts, EpsilonNoise(0.2))
-    altair.Chart.from_dict({**distortion_chart(chart_rows(found, found.single)), "config": CONFIG}, validate=True)
+    altair.Chart.from_dict({**distortion_chart(found.chart_rows(found.single)), "config": CONFIG}, validate=True)
 
 
 def test_the_command(run: Run, tmp_path: Path) -> None:
@@ -115,7 +105,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     shown = run(*given, "--variance", "2", "--bound", "5", "--out", tmp_path / "p.html")
     assert "Single counts off" in shown.out and (tmp_path / "p.html").read_text().count("<figure") == 2
     for arguments, said in (
-        (["--epsilon", "1", "--variance", "2"], "give --epsilon, or --variance with --bound"),
+        (["--epsilon", "1", "--variance", "2"], "give epsilon, or variance with bound"),
         (["--count", "U", "--epsilon", "1"], "U"),
         (["--count", "name", "--epsilon", "1"], "is not a number"),
     ):
@@ -130,7 +120,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "a true count is negative" in run(*given, "--epsilon", "1").err
     for text in ("1.5", "inf", "nan", "1e30"):
         path.write_text(f"T\n{text}\n")
-        assert f"line 2: T = '{text}': is not a whole number" in run(*given, "--epsilon", "1").err
+        assert f"line 2: T = '{text}': is not an integer" in run(*given, "--epsilon", "1").err
     path.write_text("T,x\n,1\n")
     assert "no row has a count" in run(*given, "--epsilon", "1").err
 
@@ -160,4 +150,4 @@ def test_european_municipalities(data_sets: Path, epsilon: float) -> None:
     listed = re.search(rf"Single counts, epsilon {epsilon}:\n\n(\|.*?)\n\n", page, re.DOTALL)
     assert listed is not None
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in listed[1].splitlines()[2:]]
-    assert lines == rows(found, found.single)[: len(lines)] and len(lines) == 10
+    assert lines == found.rows(found.single)[: len(lines)] and len(lines) == 10

@@ -15,9 +15,7 @@ import pytest
 from cell_key_vectors import CELLS, PERTURBED, PTABLES, WEIGHTED
 from commands import Run, in_process
 from safemargin.core import numpy_generator
-from safemargin.noise.keyed_records import Columns
 from safemargin.noise.perturb import perturb
-from safemargin.noise.ptable_file import read_ptable
 from safemargin.samplers.ptable_design import ptable, request
 from safemargin.samplers.ptable_privacy import epsilon_at
 
@@ -84,7 +82,7 @@ def test_the_price_of_js_of_a_table_that_is_read(run: Run, tmp_path: Path) -> No
     assert "Without js" not in run("noise", "ptable", "--biased", "--ptable", tmp_path / "none.csv").out
 
 
-def test_what_is_not_attainable_is_told(run: Run) -> None:
+def test_what_is_not_attainable_is_reported(run: Run) -> None:
     ran = run(*"noise ptable --variance 1 --bound 5 --js 2 --json".split())
     assert ran.code == 0 and "count 1: variance 1 is not attainable, nearest is 2" in ran.err
     assert [each["nearest"] for each in ran.document["missed"]] == [2.0, 2.0]  # type: ignore[attr-defined]
@@ -99,12 +97,12 @@ def test_what_is_not_attainable_is_told(run: Run) -> None:
     [
         ("--variance 11 --bound 5", "nearest is 10"),
         ("--variance 2 --bound 5 --js 6", "nearest is 5"),
-        ("--variance 2", "say --variance and --bound"),
-        ("--variance 2 --bound 5 --free 1", "--free: is an option of --compatible"),
-        ("--variance 2 --ptable absent.csv", "leave out --variance"),
+        ("--variance 2", "give variance and bound"),
+        ("--variance 2 --bound 5 --free 1", "free needs compatible"),
+        ("--variance 2 --ptable absent.csv", "absent.csv: a p-table file already defines the noise; remove variance"),
         ("--ptable absent.csv", "there is no such file"),
         ("--variance 2 --bound 5 --out no/such/folder.csv", "cannot be written"),
-        ("--variance 2 --bound 5 --out x.csv --form sas", "--form sas"),
+        ("--variance 2 --bound 5 --out x.csv --form sas", "form = sas"),
     ],
 )
 def test_bad_calls_are_one_line(
@@ -150,9 +148,9 @@ def test_counts_of_the_reference_cell_for_cell(
 def test_the_records_of_the_reference() -> None:
     found = perturb(
         TRUTH / "in_testdata_with_rkeys.csv",
-        Columns(("sex", "age"), key="rec_key"),
-        read_ptable(TRUTH / "ptable_D5V2js0.csv"),
-        {},
+        ("sex", "age"),
+        record_key="rec_key",
+        ptable=TRUTH / "ptable_D5V2js0.csv",
     )
     for sex, age, true, perturbed in PERTURBED[5, "2", 0]:
         place = tuple(tree.labels.index(label) for tree, label in zip(found.trees, (sex, age), strict=True))
@@ -206,10 +204,9 @@ def test_one_person_more_changes_only_their_cells(tmp_path: Path) -> None:
     file = people(tmp_path)
     (tmp_path / "secret").write_bytes(b"0123456789abcdef")
     laws, _ = ptable(request(5, 2))
-    columns = Columns(("district", "sex"), id="person")
-    before = perturb(file, columns, laws, {}, secret=tmp_path / "secret")
+    before = perturb(file, ("district", "sex"), id="person", ptable=laws, secret=tmp_path / "secret")
     file.write_text(file.read_text() + "new,d0,f,00s\n")
-    after = perturb(file, columns, laws, {}, secret=tmp_path / "secret")
+    after = perturb(file, ["district", "sex"], id="person", ptable=laws, secret=tmp_path / "secret")
     changed = np.argwhere(before.counts != after.counts)
     assert len(changed) == 4
     same = before.counts == after.counts
@@ -244,24 +241,24 @@ def test_whole_number_keys(run: Run, tmp_path: Path) -> None:
         "--bound",
         2,
     )
-    assert ran.code == 2 and "column 'key': '250': a record key is a whole number from 0 to 199" in ran.err
+    assert ran.code == 2 and "column 'key': '250': a record key is an integer from 0 to 199" in ran.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("--by area", "where do record keys come from?"),
-        ("--by area --record-key key --id id", "where do record keys come from?"),
-        ("--by area --id id", "--id and --secret go together"),
-        ("--by area --id id --secret secret --count n", "leave it out, or give --record-key"),
+        ("--by area", "give record_key, or id with secret"),
+        ("--by area --record-key key --id id", "give record_key, or id with secret"),
+        ("--by area --id id", "id and secret go together"),
+        ("--by area --id id --secret secret --count n", "remove it, or give record_key"),
         ("--by area --id id --secret secret", "column 'id': 'x' occurs twice"),
         ("--by area --record-key wrong", "no column 'wrong'"),
         ("--by area --record-key n", "column 'n': '2': a record key is a number from 0 to 1"),
-        ("--by area --record-key key --count id", "column 'id': 'x': a count is a whole number"),
+        ("--by area --record-key key --count id", "column 'id': 'x': a count is an integer"),
         ("--by area --record-key key --weight id", "column 'id': 'x': a weight is a number"),
-        ("--record-key key", "name the axes with --by"),
-        ("--by sex,sex --record-key key", "--by sex,sex: names an axis twice"),
-        ("--by area --record-key key --hierarchy place=x.hrc", "--hierarchy place: there is no such axis"),
+        ("--record-key key", "name the axes (by)"),
+        ("--by sex,sex --record-key key", "by = sex,sex: names an axis twice"),
+        ("--by area --record-key key --hierarchy place=x.hrc", "hierarchy place: there is no such axis"),
         ("--by area --record-key key --out full", "the output folder is not empty"),
     ],
 )
@@ -328,7 +325,7 @@ def test_beliefs_about_a_table(run: Run, tmp_path: Path) -> None:
     text = page.read_text()
     assert (
         "<svg" in text
-        and "What a printed number tells" in text
+        and "What a printed number discloses" in text
         and "http://" not in text.replace("http://www.w3.org", "")
     )
 
@@ -347,7 +344,8 @@ def test_beliefs_about_parts_and_their_sum(run: Run) -> None:
         ["--total", 5],
     ):
         ran = run(*common[:-2], *wrong)
-        assert ran.code == 2 and "--parts" in ran.err and ran.err.count("\n") == 1
+        assert ran.code == 2 and ran.err.count("\n") == 1
+        assert "parts and total go together" in ran.err or "must be integers" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -355,7 +353,7 @@ def test_beliefs_about_parts_and_their_sum(run: Run) -> None:
     [
         ("count,probability\n3,-1\n", "is not a number of at least 0"),
         ("count,probability\n3,0\n", "all are 0"),
-        ("area,people_there\na,3\n", "which column holds the counts?"),
+        ("area,people_there\na,3\n", "no column holds counts; name it (count)"),
         ("area,count\na,-3\n", "is negative"),
     ],
 )

@@ -10,9 +10,8 @@ import pytest
 from commands import Run, in_process
 from safemargin.core import InputError
 from safemargin.noise.charts import band_chart, plane_chart
-from safemargin.noise.law import sum_law
-from safemargin.noise.plan import NoisePlan, Wishes, epsilon_band, judge, plan_noise, told_risk
-from safemargin.noise.plan_report import plan_page, plan_words
+from safemargin.noise.laws import sum_law
+from safemargin.noise.plan import COLOURS, NoisePlan, Wishes, bound_risk, epsilon_band, judge, plan
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
 from safemargin.samplers.max_entropy import bounded_law
@@ -44,7 +43,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture(scope="module")
 def census() -> NoisePlan:
-    return plan_noise(parse_programme(CENSUS))
+    return plan(parse_programme(CENSUS))
 
 
 def fate(variance: float, bound: int, split: dict[str, dict[int, int]] = SEX_OF_MALTA) -> str:
@@ -56,7 +55,7 @@ def test_the_plane_of_the_paper() -> None:
     assert fate(3, 10, SEX_OF_GERMANY) == "survives" and fate(2, 10, SEX_OF_GERMANY) == "relaxed"
     assert fate(2, 5) == "relaxed" and fate(3, 7) == "survives"
     assert fate(1, 10) == "averaging"
-    assert fate(3, 5, SEX_OF_GERMANY) == fate(4, 4) == "bound told"
+    assert fate(3, 5, SEX_OF_GERMANY) == fate(4, 4) == "bound disclosed"
     assert fate(3, 11) == "too wide" and fate(3, 2) == "impossible"
 
 
@@ -68,46 +67,47 @@ def test_the_band_of_the_paper() -> None:
 
 
 def test_what_is_counted(census: NoisePlan) -> None:
-    assert (census.tables, census.small_areas) == (3, 68)
+    assert (len(census.programme.tables), census.programme.small_areas) == (3, 68)
     assert census.riskiest.statistic == "GEO.region"
     assert census.riskiest.linear == min(each.linear for each in redundancies(parse_programme(CENSUS)))
     assert census.riskiest_without.linear < census.riskiest.linear
-    assert census.statistics == len(redundancies(parse_programme(CENSUS)))
+    assert census.statistics == redundancies(parse_programme(CENSUS))
 
 
 def test_what_is_recommended_survives(census: NoisePlan) -> None:
     best = census.recommended
     assert best is not None and best.fate == "survives"
-    assert best.averaged <= 0.68 and best.told <= 0.68
+    assert best.averaged <= 0.68 and best.disclosed <= 0.68
     assert best.variance >= census.least_variance
     assert (
-        told_risk(best.variance, best.bound - 1, census.tuples) > 0.68
+        bound_risk(best.variance, best.bound - 1, census.tuples) > 0.68
         or best.variance > best.bound * (best.bound - 1) / 3
     ), "a smaller bound would not do"
     assert {point.fate for point in census.surviving} == {"survives"}
-    assert plan_words(census)[0].startswith("Use cell keys with variance")
+    assert census.sentences[0].startswith(
+        f"Add noise of at most {best.bound} to each count (variance {best.variance:g})"
+    )
 
 
 def test_nothing_survives_a_narrow_wish() -> None:
-    plan = plan_noise(parse_programme(CENSUS), Wishes(largest_bound=1, area_error=1))
-    words = plan_words(plan)
-    assert plan.recommended is None and words[0].startswith("No noise within 1 survives")
-    assert not plan.band.is_open and "None meets both" in words[-1]
+    narrow = plan(parse_programme(CENSUS), largest_bound=1, area_error=1)
+    assert narrow.recommended is None and narrow.sentences[0].startswith("No noise within 1 survives")
+    assert not narrow.band.is_open and "None meets both" in narrow.sentences[-1]
 
 
 def test_between_the_constraints_one_statistic_is_given_up() -> None:
-    plan = plan_noise(parse_programme(CENSUS))
-    for error, said in ((20.0, "any will do"), (4.3, "up to"), (1.0, "does not fit")):
-        assert said in plan_words(plan_noise(parse_programme(CENSUS), Wishes(area_error=error)))[-1]
-    assert plan.band.low < plan.band.high < plan.band.relaxed
+    for error, said in ((20.0, "Any value between them"), (4.3, "up to"), (1.0, "does not fit")):
+        assert said in plan(parse_programme(CENSUS), area_error=error).sentences[-1]
+    band = plan(parse_programme(CENSUS)).band
+    assert band.low < band.high < band.relaxed
 
 
 @pytest.mark.parametrize(
     ("wishes", "said"),
     [
         ({"confidence": 1.0}, "confidence = 1"),
-        ({"largest_bound": 0}, "largest bound = 0"),
-        ({"area_error": 0.0}, "area error = 0"),
+        ({"largest_bound": 0}, "largest_bound = 0"),
+        ({"area_error": 0.0}, "area_error = 0"),
     ],
 )
 def test_wishes_must_make_sense(wishes: dict[str, Any], said: str) -> None:
@@ -116,7 +116,7 @@ def test_wishes_must_make_sense(wishes: dict[str, Any], said: str) -> None:
 
 
 def test_the_pictures_are_vega_lite(census: NoisePlan) -> None:
-    for spec in (plane_chart(census), band_chart(census)):
+    for spec in (plane_chart(census.plane_rows(), COLOURS), band_chart(*census.band_rows(), COLOURS)):
         altair.Chart.from_dict({**spec, "config": CONFIG}, validate=True)
 
 
@@ -130,11 +130,11 @@ class Tags(HTMLParser):
 
 
 def test_the_page(census: NoisePlan) -> None:
-    page = plan_page(census, redundancies(parse_programme(CENSUS)))
+    page = census.to_html()
     tags = Tags()
     tags.feed(page)
     assert tags.seen.count("figure") == 2 and "<census>" not in page and "script" not in tags.seen
-    assert "Use cell keys with variance" in page
+    assert "Add noise of at most" in page
 
 
 def test_the_command(run: Run, tmp_path: Path) -> None:
@@ -145,11 +145,11 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert document["value"]["fate"] == "survives" and document["inputs"]["confidence"] == 0.68
     assert document["details"]["small_areas"] == 68 and document["details"]["tuples"]["SEX"]["2"] > 1000
     assert page.read_text().startswith("<!doctype html>")
-    assert run("noise", "plan", path).out.startswith("Use cell keys")
-    assert "area error = -1" in run("noise", "plan", path, "--area-error", "-1").err
+    assert run("noise", "plan", path).out.startswith("Add noise of at most")
+    assert "area_error = -1" in run("noise", "plan", path, "--area-error", "-1").err
 
 
-def test_many_parts_tell_a_bound_of_one() -> None:
-    """Noise of at most 1 is told by any gap, and the more parts the likelier is one."""
-    eight, many = (told_risk(0.01, 1, {"AGE": {parts: 1}}) for parts in (8, 500))
+def test_many_parts_disclose_a_bound_of_one() -> None:
+    """Noise of at most 1 is disclosed by any gap, and the more parts the likelier is one."""
+    eight, many = (bound_risk(0.01, 1, {"AGE": {parts: 1}}) for parts in (8, 500))
     assert eight == pytest.approx(1 - sum_law(bounded_law(1, 0.01), 9)[9]) and many > 0.7 > eight

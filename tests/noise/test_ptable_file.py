@@ -7,6 +7,7 @@ import pytest
 
 from cell_key_vectors import PTABLES
 from safemargin.core import InputError
+from safemargin.noise.ptable import NoiseTable
 from safemargin.noise.ptable_file import ons_text, ptable_text, read_ptable
 from safemargin.samplers.ptable import KeyTable, PTable, key_table
 from safemargin.samplers.ptable_design import ptable, reference_ptable, request
@@ -35,8 +36,8 @@ def test_forms_are_those_of_the_tools(tmp_path: Path) -> None:
         assert isinstance(again, PTable)
         for mine, theirs in zip(again.rows, table.rows, strict=True):
             assert mine.printed == theirs.printed
-    with pytest.raises(InputError, match="--form sas: is one of r, tau-argus, parts, ons"):
-        ptable_text(table, "sas")
+    with pytest.raises(InputError, match="form = sas: must be one of r, tau-argus, parts, ons"):
+        NoiseTable(table).write(tmp_path / "table.sas", "sas")
 
 
 def test_exact_tables_survive_as_parts(tmp_path: Path) -> None:
@@ -94,10 +95,10 @@ def test_a_rule_that_is_biased_on_purpose(tmp_path: Path) -> None:
             "i,j,p,v\n0,0,1,0\n1,0,0.6,-1\n1,2,0.4,1\n",
             "count 1: the noise has mean -0.2, so it is biased; the nearest .* is -1: 0.50000000, 1: 0.50000000",
         ),
-        ("i,j,p,v\n0,0,1,0\n1,1,-0.1,0\n1,2,1.1,1\n", "line 3: p = -0.1: is negative; nearest is 0"),
+        ("i,j,p,v\n0,0,1,0\n1,1,-0.1,0\n1,2,1.1,1\n", "line 3: p = -0.1: is negative; the nearest is 0"),
         ("i,j,p,v\n0,0,1,0\n1,3,1,0\n", "line 3: j = 3 but i \\+ v = 1"),
         ("i,j,p,v\n0,0,1,0\n1,1,half,0\n", "line 3: p = 'half': is not a number"),
-        ("i,j,p,v\n0,0,1,0\n1,1.5,1,.5\n", "line 3: v = .5: must be a whole number"),
+        ("i,j,p,v\n0,0,1,0\n1,1.5,1,.5\n", "line 3: v = .5: must be an integer"),
         ("i,j,p,v\n0,0,1,0\n2,2,1,0\n", "has no row for a count of 1"),
         ("i,j,p,v\n0,0,1,0\n1,1,.5,0\n1,1,.5,0\n", "line 4: count 1 has noise 0 twice"),
         ("i,j,p,v\n0,0,1,0\n1,2,.5,1\n1,0,.5,-1\n", "line 4: count 1: the noise must ascend"),

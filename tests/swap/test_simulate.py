@@ -18,7 +18,6 @@ from safemargin.core import Guarantee, InputError, Measure
 from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.guarantee_file import document, guarantee_from
 from safemargin.guarantees.rules import chained, compose
-from safemargin.noise.keyed_records import Columns
 from safemargin.noise.perturb import perturb
 from safemargin.samplers.ptable_design import ptable, request
 from safemargin.swap import targeted
@@ -263,14 +262,16 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
         form="records",
     ).guarantee
     noise = ptable(request(5, "2"))[0]
-    columns = Columns(("county", "tract", "race"), key="key")
-    alone, both = (perturb(out, columns, noise, {}, after=after) for after in (None, swapped))
+    columns = ("county", "tract", "race")
+    alone, both = (perturb(out, columns, record_key="key", ptable=noise, after=after) for after in (None, swapped))
     assert (alone.printed == both.printed).all()
-    assert (alone.counts != perturb(file, columns, noise, {}).counts).any()  # it is the table of the swapped file
+    assert (
+        alone.counts != perturb(file, columns, record_key="key", ptable=noise).counts
+    ).any()  # it is the table of the swapped file
     with pytest.raises(InputError, match="'tenure' is not among those that the guarantee of permutation"):
         bare = replace(swapped.population.records[0], variables=("county", "tract", "race", "key"))
         after = replace(swapped, population=replace(swapped.population, records=(bare,)))
-        perturb(out, Columns(("county", "tenure"), key="key"), noise, {}, after=after)
+        perturb(out, ("county", "tenure"), record_key="key", ptable=noise, after=after)
     guarantee = both.guarantee
     assert guarantee == chained(swapped, alone.guarantee) and guarantee.premises == (swapped, alone.guarantee)
     assert guarantee.budget is None and guarantee.measure is Measure.PURE and guarantee.invariants == ()
@@ -304,11 +305,11 @@ def test_columns_joined_after_swapping_households_are_refused(way: str, tmp_path
     )
     assert guarantee_from(json.loads(json.dumps(document(guarantee))), "x") == guarantee
     noise = ptable(request(5, "2"))[0]
-    assert perturb(out, Columns(("block", "race"), key="key"), noise, {}, after=guarantee).guarantee.budget is None
+    assert perturb(out, ("block", "race"), record_key="key", ptable=noise, after=guarantee).guarantee.budget is None
     joined = tmp_path / "j.csv"
     duckdb.sql(f"copy (select *, age % 2 as ill from '{out}') to '{joined}'")
     with pytest.raises(InputError, match="column 'ill' is not among those that the guarantee of .* is about"):
-        perturb(joined, Columns(("block", "ill"), key="key"), noise, {}, after=guarantee)
+        perturb(joined, ("block", "ill"), record_key="key", ptable=noise, after=guarantee)
 
 
 def test_a_held_column_called_people_is_one_column(tmp_path: Path) -> None:
@@ -318,9 +319,9 @@ def test_a_held_column_called_people_is_one_column(tmp_path: Path) -> None:
     guarantee = swap_file(path, out, ["county"], [], ["people", "key"], **options).guarantee  # type: ignore[arg-type]
     noise = ptable(request(5, "2"))[0]
     assert guarantee.population.determines == ()
-    assert perturb(out, Columns(("county", "people"), key="key"), noise, {}, after=guarantee).counts.sum() > 0
+    assert perturb(out, ("county", "people"), record_key="key", ptable=noise, after=guarantee).counts.sum() > 0
     with pytest.raises(InputError, match="column 'ill' is not among those"):
-        perturb(path, Columns(("county", "ill"), key="key"), noise, {}, after=guarantee)
+        perturb(path, ("county", "ill"), record_key="key", ptable=noise, after=guarantee)
 
 
 TARGETED = ("--geography", "state,county,tract,block", "--match", "adults,minors,tenure", "--rate", "0.05")

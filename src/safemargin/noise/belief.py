@@ -1,6 +1,32 @@
-"""What an onlooker who knows how noise is drawn believes about true counts."""
+"""What an onlooker who knows how noise is drawn believes about true counts, as a value for readers."""
 
 from dataclasses import dataclass
+
+from rich.console import Console
+
+from safemargin.noise.charts import belief_chart
+from safemargin.noise.ptable import right_aligned
+from safemargin.samplers.ptable_design import Missed
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Result,
+    figure,
+    header,
+    joined,
+    paragraphs,
+    percent,
+    render_page,
+    section,
+    table,
+    tiles,
+    to_svg,
+)
+
+TITLE = "What noised counts disclose"
+ALONE = "One cell at a time, for an onlooker who knows the p-table and nothing about other cells."
+BANNER = ("Confidential. ", "The prior may come from your data. Do not publish this page.")
+MOST_DRAWN = 40
 
 
 @dataclass(frozen=True)
@@ -33,14 +59,109 @@ class CountBelief:
 
 
 @dataclass(frozen=True)
-class Beliefs:
+class Beliefs(Result):
     """Beliefs by printed number. With a prior, how often the best guess is right before and after seeing the number.
 
-    `kept` is the probability that the printed number is the true count.
+    `kept` is the probability that the printed number is the true count. `missed` are counts without the requested
+    variance.
     """
 
-    each: tuple[CountBelief, ...]
+    beliefs: tuple[CountBelief, ...]
     small: int
     before: float | None = None
     after: float | None = None
     kept: float | None = None
+    missed: tuple[Missed, ...] = ()
+
+    def to_json(self) -> Document:
+        """The document."""
+        return {
+            "schema": SCHEMA,
+            "small": self.small,
+            "right_before": self.before,
+            "right_after": self.after,
+            "printed_is_true": self.kept,
+            "printed": [
+                {
+                    "printed": belief.printed,
+                    "cells": belief.cells,
+                    "chance": belief.chance,
+                    "guess": belief.guess,
+                    "probability": belief.sure,
+                    "unchanged": belief.of(belief.printed, belief.printed),
+                    "small": belief.of(1, self.small),
+                    "empty": belief.of(0, 0),
+                    "counts": dict(zip(map(str, belief.counts), belief.probabilities, strict=True)),
+                }
+                for belief in self.beliefs
+            ],
+        }
+
+    def show(self, console: Console) -> None:
+        """A line per printed number, and how much is learnt on the whole."""
+        console.print(right_aligned(*self._grid()))
+        for line in self._overall():
+            console.print(line, soft_wrap=True)
+
+    def to_html(self) -> str:
+        """One page with the chart."""
+        known = "" if self.after is not None else " All counts are equally likely beforehand."
+        columns, rows = self._grid()
+        squares = [
+            {
+                "printed": belief.printed,
+                "true": count,
+                "probability": chance,
+                "label": f"{chance:.2f}" if chance >= 0.1 else "",
+            }
+            for belief in self.beliefs[:MOST_DRAWN]
+            for count, chance in zip(belief.counts, belief.probabilities, strict=True)
+        ]
+        picture = figure(to_svg(belief_chart(squares)), "Probability of true counts, by printed number")
+        body = [
+            section("What a printed number discloses", picture, paragraphs(*self._overall())),
+            section("Figures", table(columns, rows, columns)),
+        ]
+        if self.before is not None and self.after is not None and self.kept is not None:
+            rates = {
+                "best guess right before": self.before,
+                "best guess right after": self.after,
+                "printed as counted": self.kept,
+            }
+            body.insert(0, tiles({name: percent(rate) for name, rate in rates.items()}))
+        head = header(TITLE, paragraphs(ALONE + known), banner=None if self.after is None else BANNER)
+        return render_page(TITLE, head, joined(body))
+
+    def _grid(self) -> tuple[list[str], list[list[str]]]:
+        with_cells = any(belief.cells for belief in self.beliefs)
+        columns = ["printed", *(["cells"] if with_cells else []), "true count", "guess", "right", "unchanged", "0"]
+        columns.append("1" if self.small == 1 else f"1 to {self.small}")
+        rows = []
+        for belief in self.beliefs:
+            likely = [count for count, p in zip(belief.counts, belief.probabilities, strict=True) if p > 0]
+            rates = (belief.sure, belief.of(belief.printed, belief.printed), belief.of(0, 0), belief.of(1, self.small))
+            rows.append(
+                [
+                    f"{belief.printed}",
+                    *([f"{belief.cells:,}"] if with_cells else []),
+                    f"{likely[0]} to {likely[-1]}" if len(likely) > 1 else f"{likely[0]}",
+                    f"{belief.guess}",
+                    *map(percent, rates),
+                ]
+            )
+        return columns, rows
+
+    def _overall(self) -> list[str]:
+        lines = []
+        if self.after is not None and self.before is not None and self.kept is not None:
+            lines.append(
+                f"Over all cells of the prior, the best guess is right for {percent(self.after)} of them, and for "
+                f"{percent(self.before)} without the table; {percent(self.kept)} print their true count."
+            )
+        surest = max(self.beliefs, key=lambda belief: belief.sure, default=None)
+        if surest is not None:
+            lines.append(
+                f"The surest guess: {surest.guess} for a printed {surest.printed} is right in {percent(surest.sure)} "
+                "of cases."
+            )
+        return lines

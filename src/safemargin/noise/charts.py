@@ -1,125 +1,99 @@
-"""Pictures about noise: the plane of variance and bound, the band of epsilon, and distortion by size."""
+"""Charts about noise, as Vega-Lite specifications from plain rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from safemargin.noise.plan import FATES, NoisePlan
 from safemargin.ui import STACK_WIDTH, Spec
 
-FATE_COLOURS = {
-    "survives": "#0072b2",
-    "relaxed": "#f0e442",
-    "averaging": "#d9a07a",
-    "bound told": "#cfcfcf",
-    "too wide": "#b5b0d4",
-    "impossible": "transparent",
-}
-"""From Okabe and Ito's set, paler where nothing survives."""
-
-LETTERS = {"survives": "", "relaxed": "r", "averaging": "a", "bound told": "b", "too wide": "w", "impossible": ""}
-"""Beside the colours, for readers and printers without."""
-
 MOST_LABELS = 9
-"""Sizes that are written below a picture."""
+"""Sizes that are written below a chart."""
+LABEL_WIDTH = 135
+"""Pixels for the names of rows."""
 
-ROOM = 135
-"""For the names of rows."""
+
+def _colours(field: str, colours: Mapping[str, str]) -> Spec:
+    scale = {"domain": list(colours), "range": list(colours.values())}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": None}
 
 
-def plane_chart(plan: NoisePlan) -> Spec:
-    """What becomes of every variance (across) and bound (up)."""
-    values = [
-        {"V": point.variance, "E": point.bound, "fate": point.fate, "mark": LETTERS[point.fate]}
-        for point in plan.points
-    ]
-    columns = len({value["V"] for value in values})
-    x = {
-        "field": "V",
-        "type": "ordinal",
-        "axis": {"title": "variance V", "labelAngle": 0, "labelOverlap": True, "format": "~r"},
-    }
+def plane_chart(points: Sequence[Spec], colours: Mapping[str, str]) -> Spec:
+    """The fate of every variance `V` (across) and bound `E` (up), with a letter beside the colour."""
+    columns = len({point["V"] for point in points})
+    across = {"title": "variance V", "labelAngle": 0, "labelOverlap": True, "format": "~r"}
+    x = {"field": "V", "type": "ordinal", "axis": across}
     y = {"field": "E", "type": "ordinal", "sort": "descending", "axis": {"title": "bound E", "labelAngle": 0}}
-    colour = {
-        "field": "fate",
-        "type": "nominal",
-        "scale": {"domain": list(FATES), "range": [FATE_COLOURS[fate] for fate in FATES]},
-        "legend": None,
-    }
-    size = {"width": {"step": max(10, (STACK_WIDTH - 60) // columns)}, "height": {"step": 20}}
     rectangles = {
         "mark": {"type": "rect", "stroke": "#8884"},
-        "encoding": {"x": x, "y": y, "color": colour},
+        "encoding": {"x": x, "y": y, "color": _colours("fate", colours)},
     }
     letters = {
         "mark": {"type": "text", "fontSize": 9, "fill": "#555"},
         "encoding": {"x": x, "y": y, "text": {"field": "mark"}},
     }
-    return {"data": {"values": values}, **size, "layer": [rectangles, letters]}
+    width = {"step": max(10, (STACK_WIDTH - 60) // columns)}
+    return {"data": {"values": list(points)}, "width": width, "height": {"step": 20}, "layer": [rectangles, letters]}
 
 
-def band_chart(plan: NoisePlan) -> Spec:
-    """Epsilons that averaging allows, that small areas need, and that meet both."""
-    band = plan.band
-    end = 1.25 * max(band.low, band.relaxed)
-    rows = [
-        {"row": "averaging allows", "from": 0.0, "to": band.high, "fate": "survives"},
-        {"row": "averaging allows", "from": band.high, "to": band.relaxed, "fate": "relaxed"},
-        {"row": "small areas need", "from": band.low, "to": end, "fate": "survives"},
-    ]
-    if band.is_open:
-        rows.append({"row": "survives", "from": band.low, "to": band.high, "fate": "survives"})
-    if max(band.low, band.high) < band.relaxed:
-        rows.append({"row": "survives", "from": max(band.low, band.high), "to": band.relaxed, "fate": "relaxed"})
-    order = ["averaging allows", "small areas need", "survives"]
+def band_chart(rows: Sequence[Spec], end: float, colours: Mapping[str, str]) -> Spec:
+    """Bars of epsilon from 0 to `end`: each with its `row`, `from`, `to` and `fate`."""
+    order = list(dict.fromkeys(row["row"] for row in rows))
     scale = {"domain": [0, end], "nice": False}
-    x = {"field": "from", "type": "quantitative", "scale": scale, "axis": {"title": "epsilon per count"}}
-    colours = [FATE_COLOURS["survives"], FATE_COLOURS["relaxed"]]
     return {
-        "data": {"values": rows},
-        "width": STACK_WIDTH - ROOM,
+        "data": {"values": list(rows)},
+        "width": STACK_WIDTH - LABEL_WIDTH,
         "height": {"step": 30},
         "mark": {"type": "bar", "height": {"band": 0.7}},
         "encoding": {
-            "y": {"field": "row", "type": "nominal", "scale": {"domain": order}, "axis": {"minExtent": ROOM}},
-            "x": x,
+            "y": {"field": "row", "type": "nominal", "scale": {"domain": order}, "axis": {"minExtent": LABEL_WIDTH}},
+            "x": {"field": "from", "type": "quantitative", "scale": scale, "axis": {"title": "epsilon per count"}},
             "x2": {"field": "to"},
-            "color": {
-                "field": "fate",
-                "type": "nominal",
-                "scale": {"domain": ["survives", "relaxed"], "range": colours},
-                "legend": None,
-            },
+            "color": _colours("fate", colours),
         },
     }
 
 
 def distortion_chart(rows: Sequence[Spec]) -> Spec:
-    """Counts off by at least a share, by size: bars are expected, ticks were drawn. Logarithmic, zero left out."""
+    """Counts off by at least a share, by size: bars are expected, ticks were drawn. Logarithmic, without zeros."""
     thresholds = sorted({row["threshold"] for row in rows})
-    colours = dict(zip(thresholds, ("#56b4e9", "#e69f00", "#d55e00"), strict=False))
     most = max([1.0, *(max(row["expected"], row["seen"]) for row in rows)])
+    # Bars start at one half: a logarithmic axis has no zero.
     scale = {"type": "log", "domain": [0.5, most * 1.3], "nice": False, "clamp": True}
-    kind = {
+    colour = {
         "field": "threshold",
         "type": "ordinal",
-        "scale": {"domain": thresholds, "range": list(colours.values())},
+        "scale": {"domain": thresholds, "range": ["#56b4e9", "#e69f00", "#d55e00"][: len(thresholds)]},
         "legend": {"title": "off by", "format": ".0%", "labelFontSize": 12},
     }
     sizes = sorted({row["upto"] for row in rows})
     every = sizes[0] * -(-len(sizes) // MOST_LABELS)
-    label = f"datum.value % {every} ? '' : datum.label"
-    below = {"title": "count up to", "labelAngle": 0, "labelExpr": label}
+    below = {"title": "count up to", "labelAngle": 0, "labelExpr": f"datum.value % {every} ? '' : datum.label"}
     x = {"field": "upto", "type": "ordinal", "scale": {"domain": sizes}, "axis": below}
     tens = [10**power for power in range(12) if 10**power <= most * 1.3]
     axis = {"title": "counts", "grid": True, "values": tens, "format": ",~r"}
     y = {"type": "quantitative", "scale": scale, "axis": axis}
     bars = {
         "mark": {"type": "bar", "opacity": 0.45},
-        "encoding": {"x": x, "y": {**y, "field": "expected", "stack": None}, "y2": {"datum": 0.5}, "color": kind},
+        "encoding": {"x": x, "y": {**y, "field": "expected", "stack": None}, "y2": {"datum": 0.5}, "color": colour},
         "transform": [{"filter": "datum.expected >= 0.5"}],
     }
     ticks = {
         "mark": {"type": "tick", "thickness": 3, "width": {"band": 0.8}},
-        "encoding": {"x": x, "y": {**y, "field": "seen"}, "color": kind},
+        "encoding": {"x": x, "y": {**y, "field": "seen"}, "color": colour},
         "transform": [{"filter": "datum.seen >= 1"}],
     }
     return {"data": {"values": list(rows)}, "width": STACK_WIDTH, "height": 220, "layer": [bars, ticks]}
+
+
+def belief_chart(rows: Sequence[Spec]) -> Spec:
+    """A row of squares per `printed` number, darker where a `true` count is more likely."""
+    x = {"field": "true", "type": "ordinal", "axis": {"title": "true count", "labelAngle": 0, "orient": "top"}}
+    y = {"field": "printed", "type": "ordinal", "axis": {"title": "printed"}}
+    scale = {"domain": [0, 1], "range": ["#e8f1f8", "#0072b2"]}
+    colour = {"field": "probability", "type": "quantitative", "scale": scale, "legend": None}
+    ink = {"condition": {"test": "datum.probability > 0.5", "value": "#fff"}, "value": "#000"}
+    squares = {"mark": {"type": "rect", "stroke": "#8884"}, "encoding": {"x": x, "y": y, "color": colour}}
+    numbers = {
+        "mark": {"type": "text", "fontSize": 10},
+        "encoding": {"x": x, "y": y, "text": {"field": "label"}, "color": ink},
+    }
+    size = {"width": {"step": 34}, "height": {"step": 24}}
+    return {"data": {"values": list(rows)}, **size, "layer": [squares, numbers]}

@@ -1,32 +1,361 @@
-"""The group of commands about noise on counts."""
+"""The group of commands about noise on counts: arguments and one call each."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from safemargin.noise.attack_cli import attack
-from safemargin.noise.calculators_cli import (
-    average,
-    budget,
-    compose,
-    exploit,
-    reconstruct,
-    reidentify,
-    reveal,
-    tail,
-    utility,
-    variance,
+import safemargin.noise as api
+from safemargin.core import OutputError
+from safemargin.io import axes, check_folder, hierarchies
+from safemargin.noise import calculators_cli as figures
+from safemargin.noise.calculators import CONFIDENCE
+from safemargin.samplers.checks import at_least
+from safemargin.samplers.ptable_design import Missed
+from safemargin.ui import (
+    SCHEMA,
+    By,
+    Count,
+    Hierarchy,
+    Json,
+    Option,
+    Skip,
+    note,
+    notes,
+    out,
+    parse_integers,
+    print_json,
+    print_result,
+    progress_bar,
+    say,
+    unused_folder,
 )
-from safemargin.noise.distortion_cli import distort
-from safemargin.noise.programme_cli import plan, publish, redundancy
-from safemargin.noise.ptable_cli import key, perturb, posterior, ptable
 
-noise = typer.Typer(
-    help="Noise that is understood: what it risks, what it costs, and which parameters survive.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+ProgrammeFile = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
+Variance = Annotated[str | None, typer.Option("--variance", help="Variance of the noise, e.g. 2.")]
+Bound = Annotated[int | None, typer.Option("--bound", help="Largest size of the noise, e.g. 5.")]
+Js = Annotated[int, typer.Option("--js", help="No number from 1 to this is printed.")]
+Compatible = Annotated[
+    bool, typer.Option("--compatible", help="Numbers of the R package ptable, even where its variance falls short.")
+]
+Given = Annotated[Path | None, typer.Option("--ptable", help="File with a p-table: R, tau-ARGUS, ONS or parts.")]
+Biased = Annotated[bool, typer.Option("--biased", help="Accept a p-table whose noise does not have mean 0.")]
+Page = Annotated[Path | None, typer.Option("--out", help="Also write a page with charts (HTML).")]
+
+
+def redundancy(
+    programme: ProgrammeFile,
+    without_spsn: Annotated[
+        bool, typer.Option("--without-spsn", help="The same participants get new noise in every table.")
+    ] = False,
+    limit: Annotated[int, typer.Option(help="Number of statistics to print.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Count how often every statistic of a programme is represented, the easiest to average first.
+
+    Example: safemargin noise redundancy programme.toml
+    """
+    at_least("limit", limit, 0)
+    with notes.status("counting"):
+        result = api.redundancy(programme, same_noise=not without_spsn, limit=limit)
+    print_result(result, as_json)
+
+
+def plan(
+    programme: ProgrammeFile,
+    confidence: Annotated[float, typer.Option(help="How sure an onlooker may be.")] = CONFIDENCE,
+    largest_bound: Annotated[int, typer.Option(help="Largest bound of noise that users accept.")] = 10,
+    area_error: Annotated[float, typer.Option(help="Error that no small area may exceed.")] = 20,
+    page: Page = None,
+    as_json: Json = False,
+) -> None:
+    """Recommend noise for a programme of tables.
+
+    Example: safemargin noise plan programme.toml --out plan.html
+    """
+    with notes.status("planning"):
+        result = api.plan(programme, confidence, largest_bound, area_error)
+    if page is not None:
+        result.write(page)
+    print_result(result, as_json)
+
+
+def publish(
+    programme: ProgrammeFile,
+    records: Annotated[Path, typer.Option(help="People, one row each (CSV or Parquet), a column per level.")],
+    identity: Annotated[str, typer.Option("--id", help="Column that distinguishes people, the same in every release.")],
+    secret: Annotated[Path, typer.Option(help="File of at least 16 random bytes; keep it, and keep it secret.")],
+    folder: Annotated[Path, typer.Option("--out", help="New folder for the tables.")],
+    variance: Annotated[float | None, typer.Option(help="Variance of the noise; otherwise as planned.")] = None,
+    bound: Annotated[int | None, typer.Option(help="Largest size of the noise; otherwise as planned.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Publish a whole programme with cell keys: the same people have the same noise in every table.
+
+    Example: safemargin noise publish programme.toml --records people.csv --id person --secret secret.key --out tables
+    """
+    check_folder(folder)
+    with notes.status("publishing"):
+        result = api.publish(programme, records, identity, secret, variance, bound)
+        result.write(folder)
+    print_result(result, as_json)
+
+
+def attack(
+    files: Annotated[list[Path], typer.Argument(help="Published tables (tidy), noisy rows with the status noised.")],
+    variance: Annotated[float | None, typer.Option(help="Variance of the noise; otherwise estimated.")] = None,
+    bound: Annotated[int | None, typer.Option(help="Largest size of the noise, if it is known.")] = None,
+    before: Annotated[
+        list[Path] | None, typer.Option(help="Tables published earlier about almost the same people (repeatable).")
+    ] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="Axes of counts to average, e.g. sex,age (repeatable).")
+    ] = None,
+    truth: Annotated[list[Path] | None, typer.Option(help="True tables, to count right guesses (repeatable).")] = None,
+    confidence: Annotated[float, typer.Option(help="How sure an attack must be for a count to be disclosed.")] = 0.95,
+    count: Count = "count",
+    option: Option = "option",
+    by: By = None,
+    skip: Skip = None,
+    limit: Annotated[int, typer.Option(help="Number of counts to print per attack.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Attack noisy tables: averaging, revealing the bound, exploiting margins, differencing.
+
+    The exit code is 1 if any count is disclosed.
+
+    Example: safemargin noise attack published/*.csv --variance 2
+    """
+    with notes.status("attacking"):
+        result = api.attack(
+            files,
+            variance=variance,
+            bound=bound,
+            before=before or [],
+            targets=None if target is None else [axes(text) or () for text in target],
+            truth=truth,
+            confidence=confidence,
+            count=count,
+            option=option,
+            by=by,
+            skip=skip,
+            limit=limit,
+        )
+    print_result(result, as_json)
+    if result.sure():
+        raise typer.Exit(1)
+
+
+def distort(
+    file: Annotated[Path, typer.Argument(help="Areas with their counts, one row each (CSV or Parquet).")],
+    count: Annotated[str, typer.Option(help="Column with the total of an area.")] = "count",
+    parts: Annotated[str | None, typer.Option(help="Columns that add up to it, e.g. F,M.")] = None,
+    halves: Annotated[
+        bool, typer.Option("--halves", help="Without --parts: draw two parts of equal chance, as by sex.")
+    ] = False,
+    printed: Annotated[
+        str | None, typer.Option(help="Columns with the printed counts, parts first; otherwise noise is drawn.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Columns that name an area, e.g. country,name.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Epsilon of two-sided geometric noise.")] = None,
+    variance: Annotated[float | None, typer.Option(help="Variance of bounded noise, with --bound.")] = None,
+    bound: Annotated[int | None, typer.Option(help="Bound of the noise, with --variance.")] = None,
+    below: Annotated[int, typer.Option(help="Largest size that is studied.")] = 500,
+    width: Annotated[int, typer.Option(help="Width of a size class.")] = 20,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
+    page: Page = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how noise distorts small areas by size, and which of them vanish or become negative.
+
+    Example: safemargin noise distort areas.csv --count population --name name --epsilon 0.1
+    """
+    with notes.status("distorting"):
+        result = api.distort(
+            file,
+            count,
+            axes(parts) or (),
+            halves=halves,
+            printed=axes(printed) or (),
+            name=axes(name) or (),
+            epsilon=epsilon,
+            variance=variance,
+            bound=bound,
+            below=below,
+            width=width,
+            seed=seed,
+        )
+    if page is not None:
+        result.write(page)
+    print_result(result, as_json)
+
+
+def ptable(
+    variance: Variance = None,
+    bound: Bound = None,
+    js: Js = 0,
+    compatible: Compatible = False,
+    free: Annotated[
+        list[int] | None, typer.Option("--free", help="With --compatible: a count with mono off (repeatable).")
+    ] = None,
+    given: Given = None,
+    biased: Biased = False,
+    file: Annotated[Path | None, typer.Option("--out", help="Write the table to this file.")] = None,
+    form: Annotated[str, typer.Option("--form", help="Form of the file: r, tau-argus, ons or parts.")] = "r",
+    modulus: Annotated[int, typer.Option("--modulus", help="Keys of the form ons are below this.")] = 256,
+    as_json: Json = False,
+) -> None:
+    """Make, read or convert a p-table: how likely each noise is on each count, and its privacy guarantee.
+
+    Example: safemargin noise ptable --variance 2 --bound 5 --js 0 --out ptable.csv
+    """
+    result = api.ptable(variance, bound, js, compatible, free or (), given, biased)
+    if file is not None:
+        result.write(file, form, modulus)
+    if as_json:
+        _note_missed(result.missed)
+    print_result(result, as_json)
+
+
+def key(file: Annotated[Path, typer.Argument(help="New file for the secret.")], as_json: Json = False) -> None:
+    """Write a fresh secret for record keys, readable by you alone; keep it as long as tables must agree.
+
+    Example: safemargin noise key secret.key
+    """
+    api.key(file)
+    if as_json:
+        print_json({"schema": SCHEMA, "file": str(file)})
+    note(f"{file}: keep it apart from data and tables; whoever has it and the ids can remove the noise")
+
+
+def perturb(
+    records: Annotated[Path, typer.Argument(help="Records, one per row (CSV, Parquet, JSON lines).")],
+    by: By = None,
+    variance: Variance = None,
+    bound: Bound = None,
+    js: Js = 0,
+    compatible: Compatible = False,
+    given: Given = None,
+    biased: Biased = False,
+    record_key: Annotated[str | None, typer.Option("--record-key", help="Column with record keys.")] = None,
+    identity: Annotated[str | None, typer.Option("--id", help="Column with a stable id of each record.")] = None,
+    secret: Annotated[Path | None, typer.Option("--secret", help="File with the secret to hash ids with.")] = None,
+    modulus: Annotated[int | None, typer.Option("--modulus", help="Record keys are integers below this.")] = None,
+    count: Annotated[str | None, typer.Option("--count", help="Column with the number of records of a row.")] = None,
+    weight: Annotated[str | None, typer.Option("--weight", help="Column with sampling weights.")] = None,
+    hierarchy: Hierarchy = None,
+    after: Annotated[
+        Path | None, typer.Option("--after", help="Guarantee (JSON) with which the records were swapped.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="New folder for the table; by default the name of the file with -noised."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count records with all margins, and add the noise that the people in each cell select: the cell key method.
+
+    Example: safemargin noise perturb people.csv --by sex,age --id person --secret secret.key --variance 2 --bound 5
+    """
+    if folder is None and not as_json:
+        folder = unused_folder(Path(f"{records.name.split('.')[0]}-noised"))
+    if folder is not None:
+        check_folder(folder)
+    with progress_bar("hashing ids") as progress:
+        result = api.perturb(
+            records,
+            axes(by) or (),
+            variance=variance,
+            bound=bound,
+            js=js,
+            compatible=compatible,
+            ptable=given,
+            biased=biased,
+            record_key=record_key,
+            id=identity,
+            secret=secret,
+            modulus=modulus,
+            count=count,
+            weight=weight,
+            hierarchies=hierarchies(hierarchy),
+            after=after,
+            progress=progress,
+        )
+    _note_missed(result.missed)
+    files: list[str] = []
+    if folder is not None:
+        result.write(folder)
+        files = [str(folder / name) for name in result.files]
+    if as_json:
+        print_json({**result.to_json(), "files": files})
+        return
+    result.show(out)
+    for file in files:
+        say(out, file)
+
+
+def posterior(
+    table: Annotated[Path | None, typer.Argument(help="A noised table (CSV), of which the numbers are used.")] = None,
+    variance: Variance = None,
+    bound: Bound = None,
+    js: Js = 0,
+    compatible: Compatible = False,
+    given: Given = None,
+    biased: Biased = False,
+    prior: Annotated[
+        Path | None, typer.Option("--prior", help="File with count and probability, or a table with typical sizes.")
+    ] = None,
+    count: Annotated[str | None, typer.Option("--count", help="Column that holds the counts.")] = None,
+    small: Annotated[int, typer.Option("--small", help="Counts from 1 to this are reported as small.")] = 3,
+    parts: Annotated[
+        str | None, typer.Option("--parts", help="Printed numbers of cells that add up, e.g. 4,6.")
+    ] = None,
+    total: Annotated[int | None, typer.Option("--total", help="With --parts: the printed number of their sum.")] = None,
+    independent: Annotated[
+        bool,
+        typer.Option("--independent", help="With --parts: noise is drawn for every cell, not by keys that add up."),
+    ] = False,
+    top: Annotated[int | None, typer.Option("--to", help="Largest printed number to report.")] = None,
+    page: Page = None,
+    as_json: Json = False,
+) -> None:
+    """Infer what an onlooker who knows the p-table believes about the count behind each printed number.
+
+    Example: safemargin noise posterior --variance 2 --bound 5 --prior sizes.csv --out risk.html
+    """
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
+    result = api.posterior(
+        table,
+        variance=variance,
+        bound=bound,
+        js=js,
+        compatible=compatible,
+        ptable=given,
+        biased=biased,
+        prior=prior,
+        count=count,
+        small=small,
+        parts=None if parts is None else parse_integers(parts),
+        total=total,
+        independent=independent,
+        to=top,
+    )
+    _note_missed(result.missed)
+    if page is not None:
+        result.write(page)
+    print_result(result, as_json)
+
+
+def _note_missed(missed: tuple[Missed, ...]) -> None:
+    for count in missed:
+        note(str(count))
+
+
+noise = typer.Typer(help="Plan, apply and attack noise on counts.", no_args_is_help=True, rich_markup_mode=None)
 for command in (
-    *(reconstruct, compose, budget, reveal, exploit, average, variance, utility, tail, reidentify),
-    *(redundancy, plan, publish, attack, distort),
-    *(ptable, key, perturb, posterior),
+    *(redundancy, plan, publish, ptable, key, perturb, posterior, attack, distort),
+    *(figures.average, figures.variance, figures.reveal, figures.exploit, figures.truncated),
+    *(figures.reconstruct, figures.utility, figures.tail),
 ):
     noise.command()(command)

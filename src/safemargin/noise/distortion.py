@@ -1,88 +1,48 @@
 """What noise does to small areas: relative errors by size, in one count or in all of an area, and who vanishes.
 
-The study of section 4.2: the frequencies that a law of noise leads to are held against a draw. Draws are for study;
-published noise comes from `mechanisms`.
+The study of section 4.2: the frequencies that a law of noise leads to are compared with a draw. Draws are for study;
+published noise comes from `samplers`.
 """
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
+from rich.console import Console
+from rich.text import Text
 
-from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArray
-from safemargin.samplers.checks import positive, variance_within
-from safemargin.samplers.max_entropy import bounded_law
+from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArray, numpy_generator
+from safemargin.io import Sheet, check_columns, read_sheet
+from safemargin.noise.charts import distortion_chart
+from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
+from safemargin.samplers.checks import at_least, positive
+from safemargin.ui import (
+    Document,
+    Result,
+    Spec,
+    exact_percent,
+    figure,
+    header,
+    joined,
+    paragraphs,
+    plural,
+    points,
+    render_page,
+    say,
+    section,
+    table,
+    text_table,
+    tiles,
+    to_svg,
+)
 
 THRESHOLDS = (0.2, 0.5, 1.0)
 """Relative errors that the paper looks at."""
-
 WIDTH, BELOW = 20, 500
-"""Of a class of sizes, and where the classes end."""
-
-
-class StudiedNoise(Protocol):
-    """A law of noise on whole numbers that is symmetric about zero."""
-
-    def draw(self, shape: tuple[int, ...], generator: Generator) -> IntArray:
-        """Noise to try out."""
-        ...
-
-    def beyond(self, size: IntArray) -> FloatArray:
-        """Chance of noise of at least `size` (positive) upwards."""
-        ...
-
-
-@dataclass(frozen=True)
-class EpsilonNoise:
-    """Two-sided geometric noise with an epsilon on every count."""
-
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        positive("epsilon", self.epsilon)
-
-    def draw(self, shape: tuple[int, ...], generator: Generator) -> IntArray:
-        """The difference of two geometric draws."""
-        stop = -math.expm1(-self.epsilon)
-        return generator.geometric(stop, shape) - generator.geometric(stop, shape)
-
-    def beyond(self, size: IntArray) -> FloatArray:
-        """`exp(-epsilon * size) / (1 + exp(-epsilon))`.
-
-        >>> EpsilonNoise(0.1).beyond(np.array([40])).round(4).tolist()
-        [0.0096]
-        """
-        found: FloatArray = np.exp(-self.epsilon * size) / (1 + math.exp(-self.epsilon))
-        return found
-
-
-@dataclass(frozen=True)
-class BoundedNoise:
-    """Noise of largest entropy for a variance within a bound."""
-
-    variance: float
-    bound: int
-
-    def __post_init__(self) -> None:
-        variance_within(self.variance, self.bound)
-
-    def draw(self, shape: tuple[int, ...], generator: Generator) -> IntArray:
-        """Independent draws of the law."""
-        law = bounded_law(self.bound, self.variance)
-        return generator.choice(np.arange(-self.bound, self.bound + 1), p=law, size=shape)
-
-    def beyond(self, size: IntArray) -> FloatArray:
-        """Zero beyond the bound.
-
-        >>> BoundedNoise(2.0, 5).beyond(np.array([1, 6])).round(4).tolist()
-        [0.359, 0.0]
-        """
-        upper = bounded_law(self.bound, self.variance)[self.bound :]
-        sums = np.append(np.cumsum(upper[::-1])[::-1], 0.0)
-        found: FloatArray = sums[np.minimum(size, self.bound + 1)]
-        return found
+"""Width of a size class, and where the classes end."""
+NAMED = 10
+"""Areas that are listed by name."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +90,7 @@ class Gone:
 
 
 @dataclass(frozen=True)
-class Distortion:
+class Distortion(Result):
     """Relative errors of all counts by size (`single`), of areas whose counts are all off the same way (`broadband`, by
     their total), and the counts that are gone, the largest first.
     """
@@ -139,16 +99,191 @@ class Distortion:
     single: tuple[SizeClass, ...]
     broadband: tuple[SizeClass, ...]
     gone: tuple[Gone, ...]
+    inputs: Mapping[str, object] = field(default_factory=dict)
+    title: str = "Distortion"
 
     @property
     def vanished(self) -> tuple[Gone, ...]:
         """Counts that print zero."""
-        return tuple(one for one in self.gone if one.printed == 0)
+        return tuple(count for count in self.gone if count.printed == 0)
 
     @property
     def negative(self) -> tuple[Gone, ...]:
-        """Counts that print less than nobody."""
-        return tuple(one for one in self.gone if one.printed < 0)
+        """Counts that print a negative number."""
+        return tuple(count for count in self.gone if count.printed < 0)
+
+    def to_json(self) -> Document:
+        """The document; its value is how many counts vanished or became negative."""
+        return {
+            "value": len(self.gone),
+            "inputs": dict(self.inputs),
+            "details": {
+                "thresholds": list(self.thresholds),
+                "single": [asdict(size) for size in self.single],
+                "broadband": [asdict(size) for size in self.broadband],
+                "vanished": len(self.vanished),
+                "negative": len(self.negative),
+                "gone": [asdict(count) for count in self.gone],
+            },
+        }
+
+    def show(self, console: Console) -> None:
+        """Both tables, and the largest counts that are gone."""
+        for title, classes in self._kinds():
+            console.print(Text(title, style="bold"))
+            grid = text_table(self.columns, self.rows(classes))
+            for column in grid.columns:
+                column.justify = "right"
+            console.print(grid)
+        say(console, self._summary())
+        for line in self._lines()[:NAMED]:
+            say(console, f"  - {line}")
+
+    def to_html(self) -> str:
+        """One page with a chart for single counts and one for whole areas."""
+        caption = "Counts by size: bars are what the law of the noise leads to, ticks were drawn"
+        parts = [
+            section(
+                name,
+                figure(to_svg(distortion_chart(self.chart_rows(classes))), caption, fits=True),
+                table(self.columns, self.rows(classes), self.columns[1:]),
+            )
+            for name, classes in self._kinds()
+        ]
+        figures = {"vanished": len(self.vanished), "negative": len(self.negative)}
+        gone = section("Gone", paragraphs(self._summary()), tiles(figures), points(self._lines()[: 3 * NAMED]))
+        law = (
+            f"epsilon {self.inputs['epsilon']:g}"
+            if self.inputs.get("epsilon") is not None
+            else f"variance {self.inputs.get('variance')} within {self.inputs.get('bound')}"
+        )
+        below = paragraphs(f"{self.inputs.get('areas', 0):,} areas; noise with {law}.")
+        return render_page(self.title, header(self.title, below), joined([*parts, gone]))
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of a table: the class, how many counts, and per threshold rough, expected and seen."""
+        kinds = ("rough", "expected", "seen")
+        return ["count", "how many", *(f"{exact_percent(share)} {kind}" for share in self.thresholds for kind in kinds)]
+
+    def rows(self, classes: Sequence[SizeClass]) -> list[list[str]]:
+        """Classes that hold any count."""
+        return [
+            [
+                f"{size.low + 1}-{size.high}",
+                f"{size.counts:,}",
+                *(
+                    text
+                    for rough, expected, seen in zip(size.rough, size.expected, size.seen, strict=True)
+                    for text in (_number(rough), _number(expected), f"{seen:,}")
+                ),
+            ]
+            for size in classes
+            if size.counts
+        ]
+
+    def chart_rows(self, classes: Sequence[SizeClass]) -> list[Spec]:
+        """One row per class and threshold."""
+        return [
+            {"upto": size.high, "threshold": threshold, "expected": size.expected[n], "seen": size.seen[n]}
+            for size in classes
+            for n, threshold in enumerate(self.thresholds)
+        ]
+
+    def _kinds(self) -> tuple[tuple[str, tuple[SizeClass, ...]], ...]:
+        return (
+            ("Single counts off by at least a share", self.single),
+            ("Areas whose counts are all off the same way", self.broadband),
+        )
+
+    def _summary(self) -> str:
+        if not self.gone:
+            return "No count vanished or became negative."
+        return (
+            f"{plural(len(self.vanished), 'count')} vanished and {len(self.negative):,} became negative; the largest "
+            f"of them has {plural(self.gone[0].true, 'person')}."
+        )
+
+    def _lines(self) -> list[str]:
+        return [f"{count.name}: {count.column} {count.true:,}, printed {count.printed:,}" for count in self.gone]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}"
+
+
+def distort(
+    areas: Path | str,
+    count: str = "count",
+    parts: Sequence[str] = (),
+    *,
+    halves: bool = False,
+    printed: Sequence[str] = (),
+    name: Sequence[str] = (),
+    epsilon: float | None = None,
+    variance: float | None = None,
+    bound: int | None = None,
+    below: int = BELOW,
+    width: int = WIDTH,
+    seed: int = 1,
+) -> Distortion:
+    """Measure how noise distorts small areas by size, and which of them vanish or become negative.
+
+    `count` is the column with the total of an area, `parts` those that add up to it; with `halves` two parts of equal
+    chance are drawn. The noise has an epsilon, or a variance and a bound. It is drawn, unless `printed` names the
+    columns with what was printed, parts first.
+    """
+    if (epsilon is None) == (variance is None) or (variance is None) != (bound is None):
+        raise InputError("give epsilon, or variance with bound")
+    noise = BoundedNoise(variance, bound) if variance is not None and bound is not None else EpsilonNoise(epsilon or 0)
+    columns: tuple[str, ...] = (*parts, count)
+    if printed and (halves or len(printed) != len(columns)):
+        raise InputError(
+            f"printed = {','.join(printed)}: name one column for each of {', '.join(columns)}, without halves"
+        )
+    names, values, without = read_areas(Path(areas), name, (*columns, *printed))
+    counts = values[:, : len(columns)]
+    if (counts < 0).any():
+        raise InputError(f"{areas}: {columns[int(np.argwhere(counts < 0)[0][1])]}: a true count is negative")
+    generator = numpy_generator(seed)
+    if halves and not parts:
+        columns, counts = ("first half", "second half", count), halved(counts[:, 0], generator)
+    noisy = values[:, len(columns) :] if printed else counts + noise.draw(counts.shape, generator)
+    measured = distortion(Areas(names, columns, counts), noisy, noise, width=width, below=below)
+    inputs = {
+        "file": str(areas),
+        "areas": len(names),
+        "without_count": without,
+        "epsilon": epsilon,
+        "variance": variance,
+        "bound": bound,
+        "seed": seed,
+    }
+    return replace(measured, inputs=inputs, title=f"{Path(areas).stem}: distortion")
+
+
+def read_areas(path: Path, names: Sequence[str], counts: Sequence[str]) -> tuple[tuple[str, ...], IntArray, int]:
+    """Names of areas (columns joined by a comma), their counts by column, and how many rows have no count."""
+    sheet = read_sheet(path)
+    check_columns(path, sheet.columns, (*names, *counts))
+    rows = [row for row in range(len(sheet.rows)) if all(sheet.columns[column][row].strip() for column in counts)]
+    if not rows:
+        raise InputError(f"{path}: no row has a count in {', '.join(counts)}")
+    values = np.array([[_integer(sheet, row, column) for column in counts] for row in rows], dtype=np.int64)
+    texts = [[sheet.columns[name][row] for name in names] for row in rows]
+    labels = tuple(", ".join(filter(None, text)) or sheet.place(row) for row, text in zip(rows, texts, strict=True))
+    return labels, values, len(sheet.rows) - len(rows)
+
+
+def _integer(sheet: Sheet, row: int, column: str) -> int:
+    """An integer, which may be negative where noise was added, and may be written as 12.0."""
+    try:
+        number = float(sheet.columns[column][row])
+    except ValueError:
+        raise sheet.fault(row, column, "is not a number") from None
+    if not number.is_integer() or abs(number) > 2**53:
+        raise sheet.fault(row, column, "is not an integer")
+    return int(number)
 
 
 def distortion(
@@ -161,33 +296,28 @@ def distortion(
     below: int = BELOW,
 ) -> Distortion:
     """What `noise` does to the areas: what its law leads to, and what `printed` counts show."""
-    if width < 1 or below < width:
-        raise InputError(f"width = {width}, below = {below}: classes have at least one count; the nearest are 1 and up")
+    at_least("width", width, 1)
+    at_least("below", below, width)
     for threshold in thresholds:
         positive("threshold", threshold)
-    true = areas.counts
+    true, off = areas.counts, printed - areas.counts
     edges = np.arange(0, below + 1, width)
+    # An error of exactly the share counts; 0.2 * 15 is a little above 3 in doubles, so it is rounded first.
     need = [np.maximum(1, np.ceil(np.round(threshold * true, 9))).astype(np.int64) for threshold in thresholds]
-    off = printed - true
-    single_expected = [2 * noise.beyond(size) for size in need]
-    single_seen: list[BoolArray] = [np.abs(off) >= size for size in need]
-    broad_expected = [2 * noise.beyond(size).prod(axis=1) for size in need]
-    broad_seen: list[BoolArray] = [np.all(off >= size, axis=1) | np.all(off <= -size, axis=1) for size in need]
-    flat = true.ravel()
     single = _classes(
-        flat,
+        true.ravel(),
         edges,
-        [each.ravel() for each in single_expected],
-        [each.ravel() for each in single_seen],
+        [2 * noise.beyond(size).ravel() for size in need],
+        [(np.abs(off) >= size).ravel() for size in need],
         [_rough(noise, threshold, edges, 1) for threshold in thresholds],
     )
-    parts = true.shape[1]
+    # Noise of the counts of one area is independent: the chance that all are off the same way is a product.
     broadband = _classes(
         true[:, -1],
         edges,
-        broad_expected,
-        broad_seen,
-        [_rough(noise, threshold, edges, parts) for threshold in thresholds],
+        [2 * noise.beyond(size).prod(axis=1) for size in need],
+        [np.all(off >= size, axis=1) | np.all(off <= -size, axis=1) for size in need],
+        [_rough(noise, threshold, edges, true.shape[1]) for threshold in thresholds],
     )
     return Distortion(tuple(thresholds), single, broadband, _gone(areas, printed))
 
@@ -195,7 +325,7 @@ def distortion(
 def _rough(noise: StudiedNoise, threshold: float, edges: IntArray, parts: int) -> FloatArray:
     """Chance per class at its upper end: of one count, or of a total and its equal parts together.
 
-    For noise with an epsilon it is that of Laplace, `exp(-epsilon * threshold * high)` for one count.
+    For noise with an epsilon it is that of Laplace, `exp(-epsilon * threshold * high)` for one count (footnote 29).
     """
     shares = np.array([1.0]) if parts == 1 else np.array([*[1 / (parts - 1)] * (parts - 1), 1.0])
     sizes = threshold * edges[1:, None] * shares
@@ -203,8 +333,8 @@ def _rough(noise: StudiedNoise, threshold: float, edges: IntArray, parts: int) -
         sides: FloatArray = np.exp(-noise.epsilon * sizes) / 2
     else:
         sides = noise.beyond(np.maximum(1, np.ceil(sizes)).astype(np.int64))
-    found: FloatArray = 2 * sides.prod(axis=1)
-    return found
+    chances: FloatArray = 2 * sides.prod(axis=1)
+    return chances
 
 
 def _classes(
@@ -214,30 +344,30 @@ def _classes(
     seen: Sequence[BoolArray],
     rough: Sequence[FloatArray],
 ) -> tuple[SizeClass, ...]:
-    found = []
-    for place, (low, high) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
-        mine = (sizes > low) & (sizes <= high)
-        counts = int(mine.sum())
-        found.append(
+    classes = []
+    for number, (low, high) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+        members = (sizes > low) & (sizes <= high)
+        counts = int(members.sum())
+        classes.append(
             SizeClass(
                 low,
                 high,
                 counts,
-                tuple(float(each[place] * counts) for each in rough),
-                tuple(float(each[mine].sum()) for each in expected),
-                tuple(int(each[mine].sum()) for each in seen),
+                tuple(float(chances[number] * counts) for chances in rough),
+                tuple(float(chances[members].sum()) for chances in expected),
+                tuple(int(hits[members].sum()) for hits in seen),
             )
         )
-    return tuple(found)
+    return tuple(classes)
 
 
 def _gone(areas: Areas, printed: IntArray) -> tuple[Gone, ...]:
     rows, columns = np.nonzero((areas.counts > 0) & (printed <= 0))
-    found = [
-        Gone(areas.names[row], areas.columns[at], int(areas.counts[row, at]), int(printed[row, at]))
-        for row, at in zip(rows.tolist(), columns.tolist(), strict=True)
+    gone = [
+        Gone(areas.names[row], areas.columns[column], int(areas.counts[row, column]), int(printed[row, column]))
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: (-one.true, one.name, one.column)))
+    return tuple(sorted(gone, key=lambda count: (-count.true, count.name, count.column)))
 
 
 def halved(totals: IntArray, generator: Generator) -> IntArray:

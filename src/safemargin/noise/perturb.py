@@ -1,109 +1,251 @@
 """The cell key method on a file of records: a table with its margins and hierarchies, noised by who is in each cell."""
 
+import csv
+import io
 import math
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
+from rich.text import Text
 
-from safemargin.core import FloatArray, Guarantee, Hierarchy, InputError, IntArray, Progress, lattice, no_progress
+from safemargin.core import (
+    FloatArray,
+    Guarantee,
+    Hierarchy,
+    InputError,
+    IntArray,
+    Progress,
+    lattice,
+    no_progress,
+    write_secret,
+)
+from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, document, guarantee_text, read_guarantee
 from safemargin.guarantees.rules import chained
-from safemargin.io import Hierarchies, tree
-from safemargin.noise.keyed_records import MILLIONTHS, Columns, KeyedCells, read_cells
-from safemargin.noise.perturbed import Perturbed
-from safemargin.samplers.cell_key import DECIMAL, KeyForm, integer_keys, noise_of, read_secret, record_keys
+from safemargin.io import Hierarchies, tree, write_folder
+from safemargin.noise.ptable import ptable as make_table
+from safemargin.noise.records import MILLIONTHS, Columns, KeyedCells, read_cells
+from safemargin.samplers.cell_key import DECIMAL, integer_keys, noise_of, read_secret, record_keys
 from safemargin.samplers.ptable import KeyTable, PTable
+from safemargin.samplers.ptable_design import Missed
 from safemargin.samplers.ptable_privacy import guarantee
+from safemargin.ui import SCHEMA, Document, Result, header, paragraphs, render_page, section, table
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed(Result):
+    """True counts of every combination of nodes, the noise on them, and true weighted counts if there are weights.
+
+    Only `printed` and `weighted_printed` may be published. `missed` are counts without the requested variance.
+    """
+
+    trees: tuple[Hierarchy, ...]
+    counts: IntArray
+    noise: IntArray
+    guarantee: Guarantee
+    weighted: FloatArray | None = None
+    missed: tuple[Missed, ...] = ()
+    is_chained: bool = False
+
+    @cached_property
+    def printed(self) -> IntArray:
+        """Counts as they are published."""
+        return self.counts + self.noise
+
+    @cached_property
+    def weighted_printed(self) -> FloatArray | None:
+        """Weighted counts as they are published: the published count times the mean weight of the cell."""
+        if self.weighted is None:
+            return None
+        mean: FloatArray = np.zeros(self.counts.shape)
+        np.divide(self.weighted, self.counts, out=mean, where=self.counts > 0)
+        return mean * self.printed
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What `write` writes: the table to publish, the confidential one, and a guarantee of both mechanisms."""
+        files = {"published/table.csv": self.to_csv(), "inside/table.csv": self.to_csv(confidential=True)}
+        if self.is_chained:
+            files[f"published/{GUARANTEE_FILE}"] = guarantee_text(self.guarantee)
+        return {name: text.encode() for name, text in files.items()}
+
+    def write(self, path: Path | str) -> Path:
+        """Write all files to a new folder."""
+        write_folder(Path(path), self.files)
+        return Path(path)
+
+    def to_csv(self, confidential: bool = False) -> str:
+        """Every cell with the count to be published; if `confidential`, with the true count and the noise as well."""
+        columns: list[tuple[str, Sequence[object]]] = [("count", self.printed.ravel().tolist())]
+        if self.weighted is not None and self.weighted_printed is not None:
+            columns.append(("weighted", [_number(x) for x in self.weighted_printed.ravel().tolist()]))
+        if confidential:
+            columns += [("true", self.counts.ravel().tolist()), ("noise", self.noise.ravel().tolist())]
+            if self.weighted is not None:
+                columns.append(("true_weighted", [_number(x) for x in self.weighted.ravel().tolist()]))
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*(axis.name for axis in self.trees), *(name for name, _ in columns)])
+        for row, nodes in enumerate(np.ndindex(*self.counts.shape)):
+            writer.writerow([*self._labels(nodes), *(values[row] for _, values in columns)])
+        return text.getvalue()
+
+    def _labels(self, nodes: Sequence[int]) -> list[str]:
+        return [axis.labels[node] for axis, node in zip(self.trees, nodes, strict=True)]
+
+    def to_json(self) -> Document:
+        """The document: what is published, and how much was changed."""
+        names = [axis.name for axis in self.trees]
+        weighted = self.weighted_printed
+        return {
+            "schema": SCHEMA,
+            "cells": [
+                {
+                    "cell": dict(zip(names, self._labels(nodes), strict=True)),
+                    "count": int(self.printed[nodes]),
+                    **({} if weighted is None else {"weighted": float(weighted[nodes])}),
+                }
+                for nodes in np.ndindex(*self.counts.shape)
+            ],
+            "changed": int((self.noise != 0).sum()),
+            "largest": int(abs(self.noise).max(initial=0)),
+            "guarantee": document(self.guarantee),
+        }
+
+    @property
+    def sentences(self) -> list[str]:
+        """How much was changed, and the guarantee."""
+        occupied = self.counts > 0
+        return [
+            f"{self.counts.size:,} cells, {int((self.noise != 0).sum()):,} of them changed, by at most "
+            f"{int(abs(self.noise).max(initial=0))}.",
+            f"{int((occupied & (self.printed == 0)).sum()):,} of {int(occupied.sum()):,} cells with somebody in them "
+            "print 0.",
+            "Sums of printed counts differ from the printed margins: noise is selected for each cell.",
+            self.guarantee.statement,
+            *self.guarantee.remarks,
+        ]
+
+    def show(self, console: Console) -> None:
+        """How much was changed, in a few lines."""
+        for sentence in self.sentences:
+            console.print(Text(sentence), soft_wrap=True)
+
+    def to_html(self) -> str:
+        """A page with what is published."""
+        columns = [*(axis.name for axis in self.trees), "count"]
+        rows = [[*self._labels(nodes), int(self.printed[nodes])] for nodes in np.ndindex(*self.counts.shape)]
+        body = section("Table", table(columns, rows, ["count"]))
+        return render_page("Noised table", header("Noised table", paragraphs(*self.sentences)), body)
 
 
 def perturb(
-    path: Path,
-    columns: Columns,
-    table: PTable | KeyTable,
-    hierarchies: Hierarchies,
+    records: Path | str,
+    by: Sequence[str],
     *,
-    secret: Path | None = None,
-    whole: int | None = None,
-    after: Guarantee | None = None,
+    variance: float | str | None = None,
+    bound: int | None = None,
+    js: int = 0,
+    compatible: bool = False,
+    ptable: Path | str | PTable | KeyTable | None = None,
+    biased: bool = False,
+    record_key: str | None = None,
+    id: str | None = None,
+    secret: Path | str | None = None,
+    modulus: int | None = None,
+    count: str | None = None,
+    weight: str | None = None,
+    hierarchies: Hierarchies | None = None,
+    after: Path | str | Guarantee | None = None,
     progress: Progress = no_progress,
 ) -> Perturbed:
-    """Count the records in `path` by the axes, and add the noise that their keys pick in `table`.
+    """Count records by the axes with all margins, and add the noise that their keys select: the cell key method.
 
-    Keys are those in a column (decimals from 0 to 1, or whole numbers below `whole`), or hashes of ids with the secret.
-    With `after`, the records are the output of a mechanism with this guarantee; their joint guarantee is unknown.
+    The p-table is made from a variance and a bound, or given. Keys are those in the column `record_key` (decimals from
+    0 to 1, or integers below `modulus`), or hashes of the column `id` with the secret. With `after`, the records are
+    the output of a mechanism with this guarantee; their joint guarantee is unknown.
     """
+    columns = Columns(tuple(by), record_key, id, count, weight)
     _check_call(columns, secret)
-    if after is not None:
-        _check_after(path, columns, after)
-    if isinstance(table, KeyTable) and whole is None:
-        whole = table.modulus
-    form = DECIMAL if whole is None else integer_keys(whole)
-    hashed = None if secret is None else partial(record_keys, secret=read_secret(secret))
+    path = Path(records)
+    given = make_table(variance, bound, js, compatible, file=ptable, biased=biased)
+    before = after if isinstance(after, Guarantee | None) else read_guarantee(Path(after))
+    if before is not None:
+        _check_after(path, columns, before)
+    if isinstance(given.table, KeyTable) and modulus is None:
+        modulus = given.table.modulus
+    form = DECIMAL if modulus is None else integer_keys(modulus)
+    hashed = None if secret is None else partial(record_keys, secret=read_secret(Path(secret)))
     cells = read_cells(path, columns, form, hashed, progress)
-    for name in hierarchies:
+    nested = hierarchies or {}
+    for name in nested:
         if name not in columns.axes:
-            raise InputError(f"--hierarchy {name}: there is no such axis; the axes are {', '.join(columns.axes)}")
-    trees = tuple(_tree(name, place, cells, hierarchies) for place, name in enumerate(columns.axes))
-    found = perturbed(trees, cells, table)
-    return found if after is None else replace(found, guarantee=chained(after, found.guarantee))
-
-
-def perturbed(trees: tuple[Hierarchy, ...], cells: KeyedCells, table: PTable | KeyTable) -> Perturbed:
-    """The table over all nodes of the trees."""
+            raise InputError(f"hierarchy {name}: there is no such axis; the axes are {', '.join(columns.axes)}")
+    trees = tuple(
+        tree(name, tuple(dict.fromkeys(row[column] for row in cells.labels)), nested.get(name, ()))
+        for column, name in enumerate(columns.axes)
+    )
     counts = _spread(trees, cells, cells.counts)
-    keys = cell_keys(trees, cells)
-    weighted: FloatArray | None = None
-    if cells.weights is not None:
-        weighted = _spread(trees, cells, cells.weights) / MILLIONTHS
-    laws = table.table if isinstance(table, KeyTable) else table
+    # Both parts of the keys are summed over the margins, so that 64-bit sums stay exact.
+    keys = cells.form.sums(*(_spread(trees, cells, part) for part in np.divmod(cells.keys, cells.form.radix)))
+    # A person is counted in every node above them, on every axis.
     within = math.prod(int(axis.members.sum(axis=0).max()) for axis in trees)
-    return Perturbed(trees, counts, noise_of(table, counts, keys, cells.form), guarantee(laws, within), weighted)
+    noised = guarantee(given.laws, within)
+    return Perturbed(
+        trees,
+        counts,
+        noise_of(given.table, counts, keys, cells.form),
+        noised if before is None else chained(before, noised),
+        None if cells.weights is None else _spread(trees, cells, cells.weights) / MILLIONTHS,
+        given.missed,
+        before is not None,
+    )
 
 
-def cell_keys(trees: tuple[Hierarchy, ...], cells: KeyedCells) -> IntArray:
-    """The keys of all cells and their margins."""
-    form: KeyForm = cells.form
-    high, low = (_spread(trees, cells, part) for part in np.divmod(cells.keys, form.radix))
-    return form.sums(high, low)
+def key(file: Path | str) -> Path:
+    """Write a fresh secret for record keys to a new file that only its owner can read."""
+    write_secret(Path(file))
+    return Path(file)
 
 
-def _check_call(columns: Columns, secret: Path | None) -> None:
+def _check_call(columns: Columns, secret: Path | str | None) -> None:
     if (columns.key is None) == (columns.id is None):
-        raise InputError("say --record-key COLUMN, or --id COLUMN with --secret FILE: where do record keys come from?")
+        raise InputError("give record_key, or id with secret: record keys come from one of them")
     if (columns.id is None) != (secret is None):
-        raise InputError("--id and --secret go together: record keys are hashes of ids with the secret")
+        raise InputError("id and secret go together: record keys are hashes of ids with the secret")
     if columns.id is not None and columns.count is not None:
-        raise InputError("--count: rows with an id are one record each; leave it out, or give --record-key")
+        raise InputError("count: rows with an id are one record each; remove it, or give record_key")
 
 
 def _check_after(path: Path, columns: Columns, after: Guarantee) -> None:
     """Reject columns that were joined to the output of the first mechanism: its guarantee is not about them."""
     about = after.population
-    known = about.closure(tuple(name for each in about.records for name in each.variables))
+    known = about.closure(tuple(name for records in about.records for name in records.variables))
     for name in (*columns.axes, columns.key, columns.id, columns.weight):
         if known and name is not None and name not in known:
             raise InputError(
                 f"{path}: column {name!r} is not among those that the guarantee of {after.mechanism} is about "
-                f"({', '.join(sorted(known))}); swap the file with it, or leave --after out"
+                f"({', '.join(sorted(known))}); swap the file with it, or remove after"
             )
-
-
-def _tree(name: str, place: int, cells: KeyedCells, hierarchies: Hierarchies) -> Hierarchy:
-    return tree(name, tuple(dict.fromkeys(row[place] for row in cells.labels)), hierarchies.get(name, ()))
 
 
 def _spread(trees: tuple[Hierarchy, ...], cells: KeyedCells, values: IntArray) -> IntArray:
     """Sums of `values` over all nodes."""
-    places = []
-    for a, axis in enumerate(trees):
-        leaf = {axis.labels[node]: at for at, node in enumerate(axis.leaves)}
-        for row in cells.labels:
-            if row[a] not in leaf:
-                raise InputError(
-                    f"axis {axis.name!r}: {row[a]!r} has codes below it in the hierarchy; records need one"
-                )
-        places.append([leaf[row[a]] for row in cells.labels])
+    indices = []
+    for column, axis in enumerate(trees):
+        leaves = {axis.labels[node]: number for number, node in enumerate(axis.leaves)}
+        labels = [row[column] for row in cells.labels]
+        inner = next((label for label in labels if label not in leaves), None)
+        if inner is not None:
+            raise InputError(f"axis {axis.name!r}: {inner!r} has codes below it in the hierarchy; records need one")
+        indices.append(np.array([leaves[label] for label in labels]))
     base = np.zeros([len(axis.leaves) for axis in trees], dtype=np.int64)
-    np.add.at(base, tuple(np.array(place) for place in places), values)
+    np.add.at(base, tuple(indices), values)
     return lattice(trees, base).counts
+
+
+def _number(value: float) -> str:
+    return f"{value:.6f}".rstrip("0").rstrip(".")

@@ -1,41 +1,92 @@
-"""What a cell with noise by a p-table tells an onlooker who knows the p-table: Bayes' rule, one cell at a time."""
+"""What noised cells disclose to an onlooker who knows the p-table: Bayes' rule, for a cell or for cells and their sum.
 
+The key of a sum is the sum of the keys of its parts. So the noise on it is not independent of theirs: whoever guesses
+the counts knows the ranges that the parts' keys lie in, hence roughly the key of the sum.
+"""
+
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
-from safemargin.core import InputError
+from safemargin.core import InputError, TooLargeError
+from safemargin.io import BadText, Sheet, count_column, is_finite, read_sheet, whole_number
 from safemargin.noise.belief import Beliefs, CountBelief
-from safemargin.samplers.ptable import PTable
+from safemargin.noise.ptable import ptable as make_table
+from safemargin.samplers.checks import at_least
+from safemargin.samplers.ptable import KeyTable, PTable
+
+UNIT = 2**60
+"""Keys from 0 to 1 as integers: volumes of boxes of keys are then exact."""
+MOST_PARTS = 4
+MOST_GUESSES = 200_000
+SMALL = 3
+
+Range = tuple[int, int]
+Guess = tuple[int, Range, float]
+"""A count, the keys with which it becomes what is printed, and its weight beforehand."""
+Prior = Mapping[int, float]
 
 
 def posterior(
+    printed: Path | str | Sequence[int] | None = None,
+    *,
+    variance: float | str | None = None,
+    bound: int | None = None,
+    js: int = 0,
+    compatible: bool = False,
+    ptable: Path | str | PTable | KeyTable | None = None,
+    biased: bool = False,
+    prior: Path | str | Prior | None = None,
+    count: str | None = None,
+    small: int = SMALL,
+    parts: Sequence[int] | None = None,
+    total: int | None = None,
+    independent: bool = False,
+    to: int | None = None,
+) -> Beliefs:
+    """Infer what an onlooker who knows the p-table believes about the count behind each printed number.
+
+    The numbers are those of a noised table (`printed`), or all from 0 to `to`; or `parts` and their `total`, printed
+    together. `prior` gives weights of counts, a file with columns `count` and `probability`, or a table whose sizes of
+    cells they are; without it all counts are equally likely. Parts have keys that add up, unless `independent`.
+    """
+    made = make_table(variance, bound, js, compatible, file=ptable, biased=biased)
+    weights = read_prior(Path(prior), count) if isinstance(prior, Path | str) else prior
+    if parts is None and total is None:
+        numbers = read_counts(Path(printed), count) if isinstance(printed, Path | str) else printed
+        beliefs = posterior_of_cells(made.laws, weights, numbers, top=to, small=small)
+    else:
+        if parts is None or total is None or min(*parts, total, 0) < 0:
+            raise InputError("parts and total go together, integers that are not negative, as in 4,6 and 14")
+        beliefs = posterior_of_sum(made.laws, parts, total, weights, small=small, keyed=not independent)
+    return replace(beliefs, missed=made.missed)
+
+
+def posterior_of_cells(
     table: PTable,
-    prior: Mapping[int, float] | None = None,
+    prior: Prior | None = None,
     printed: Sequence[int] | None = None,
     *,
     top: int | None = None,
-    small: int = 3,
+    small: int = SMALL,
 ) -> Beliefs:
-    """Beliefs about the counts behind the numbers from 0 to `top`, or behind those that a table has `printed`.
-
-    `prior` gives weights of counts; without it all counts are equally likely beforehand.
-    """
-    if small < 1:
-        raise InputError(f"small = {small}: must be at least 1; nearest is 1")
-    if top is not None and top < 0:
-        raise InputError(f"to = {top}: no printed number is negative; nearest is 0")
+    """Beliefs about the counts behind the numbers from 0 to `top`, or behind those that a table has `printed`."""
+    at_least("small", small, 1)
+    last = table.last + table.bound if top is None else at_least("to", top, 0)
     weights = None if prior is None else _normalised(prior)
-    seen: dict[int, int] = {}
-    for number in printed or ():
-        seen[number] = seen.get(number, 0) + 1
-    last = table.last + table.bound if top is None else top
-    numbers = sorted(seen) if printed is not None else list(range(last + 1))
-    laws = {count: table.law(count).printed for count in _counts(table, numbers, weights)}
-    found = []
-    for number in numbers:
+    seen = Counter(printed or ())
+    beliefs = []
+    for number in sorted(seen) if printed is not None else range(last + 1):
+        # Noise is within the bound, so only these counts can have become the number.
+        near = range(max(number - table.bound, 0), number + table.bound + 1)
         joint = {
-            count: (1.0 if weights is None else weights[count]) * float(laws[count][number])
-            for count in range(max(number - table.bound, 0), number + table.bound + 1)
-            if count in laws and number in laws[count] and (weights is None or weights[count] > 0)
+            count: weight * float(chance)
+            for count in near
+            if (weight := 1.0 if weights is None else weights.get(count, 0.0)) > 0
+            and (chance := table.law(count).printed.get(number)) is not None
         }
         total = sum(joint.values())
         if total <= 0:
@@ -43,32 +94,20 @@ def posterior(
                 raise InputError(f"{number} is printed, but no count of the prior can become it with this p-table")
             continue
         chances = tuple(value / total for value in joint.values())
-        chance = None if weights is None else total
-        found.append(CountBelief(number, tuple(joint), chances, chance, seen.get(number, 0)))
+        beliefs.append(CountBelief(number, tuple(joint), chances, None if weights is None else total, seen[number]))
     if weights is None:
-        return Beliefs(tuple(found), small)
-    return Beliefs(tuple(found), small, max(weights.values()), *_overall(table, weights))
+        return Beliefs(tuple(beliefs), small)
+    return Beliefs(tuple(beliefs), small, max(weights.values()), *_overall(table, weights))
 
 
-def _normalised(prior: Mapping[int, float]) -> dict[int, float]:
+def _normalised(prior: Prior) -> dict[int, float]:
     total = sum(prior.values())
     if not total > 0 or min(prior.values()) < 0 or min(prior) < 0:
         raise InputError("prior: counts and probabilities must not be negative, and some must be positive")
     return {count: value / total for count, value in sorted(prior.items())}
 
 
-def _counts(table: PTable, numbers: Sequence[int], weights: Mapping[int, float] | None) -> list[int]:
-    """Counts that can have become one of the numbers."""
-    near = {
-        count
-        for number in numbers
-        for count in range(max(number - table.bound, 0), number + table.bound + 1)
-        if weights is None or count in weights
-    }
-    return sorted(near)
-
-
-def _overall(table: PTable, weights: Mapping[int, float]) -> tuple[float, float]:
+def _overall(table: PTable, weights: Prior) -> tuple[float, float]:
     """How often the best guess after seeing a number is right, and how often the number is the count itself."""
     best: dict[int, float] = {}
     kept = 0.0
@@ -78,3 +117,124 @@ def _overall(table: PTable, weights: Mapping[int, float]) -> tuple[float, float]
         for number, chance in law.items():
             best[number] = max(best.get(number, 0.0), weight * float(chance))
     return sum(best.values()), kept
+
+
+def posterior_of_sum(
+    table: PTable,
+    parts: Sequence[int],
+    total: int,
+    prior: Prior | None = None,
+    *,
+    small: int = SMALL,
+    keyed: bool = True,
+) -> Beliefs:
+    """Beliefs about the counts behind the printed `parts`, in order, and then behind their printed `total`.
+
+    If not `keyed`, noise is taken to be independent, as where it is drawn afresh for every cell.
+    """
+    at_least("number of parts", len(parts), 2, MOST_PARTS)
+    guesses = [_guesses(table, number, prior) for number in parts]
+    if math.prod(map(len, guesses)) > MOST_GUESSES:
+        raise TooLargeError(
+            f"{len(parts)} parts with noise of at most {table.bound}: too many guesses; give fewer parts"
+        )
+    weights: list[dict[int, float]] = [{} for _ in range(len(parts) + 1)]
+    for guess in product(*guesses):
+        people = sum(count for count, _, _ in guess)
+        keys = _keys(table, people, total)
+        if keys is None:
+            continue
+        boxes = [box for count, box, _ in guess if count]  # an empty part adds no key
+        chance = _volume(boxes, keys) if keyed else math.prod((high - low) / UNIT for low, high in (*boxes, keys))
+        weight = chance * math.prod(w for _, _, w in guess)
+        if weight > 0:
+            for column, count in enumerate((*(count for count, _, _ in guess), people)):
+                weights[column][count] = weights[column].get(count, 0.0) + weight
+    if not weights[-1]:
+        raise InputError(
+            f"{', '.join(map(str, parts))} and their sum {total} cannot be printed together with this p-table"
+        )
+    return Beliefs(tuple(map(_belief, (*parts, total), weights)), small)
+
+
+def _belief(printed: int, weights: Prior) -> CountBelief:
+    whole = math.fsum(weights.values())
+    counts = tuple(sorted(weights))
+    return CountBelief(printed, counts, tuple(weights[count] / whole for count in counts))
+
+
+def _guesses(table: PTable, printed: int, prior: Prior | None) -> list[Guess]:
+    guesses = []
+    for count in range(max(printed - table.bound, 0), printed + table.bound + 1):
+        weight = 1.0 if prior is None else prior.get(count, 0.0)
+        keys = _keys(table, count, printed)
+        if weight > 0 and keys is not None:
+            guesses.append((count, keys, weight))
+    return guesses
+
+
+def _keys(table: PTable, count: int, printed: int) -> Range | None:
+    """The keys with which `count` becomes `printed`."""
+    law, before = table.law(count), 0
+    for v, part in zip(law.noise, law.parts, strict=True):
+        if count + v == printed and part:
+            return before * UNIT // law.total, (before + part) * UNIT // law.total
+        before += part
+    return None
+
+
+def _volume(boxes: Sequence[Range], goal: Range) -> float:
+    """Probability that uniform keys lie in these ranges and their sum, modulo one, in `goal`; without any it is 0."""
+    if not boxes:
+        return float(goal[0] == 0)
+    size = len(boxes)
+    low, high = goal
+    # The sum of n keys is below n, so modulo one it is in the goal if it is in one of n shifted copies.
+    total = sum(_below(boxes, high + shift * UNIT) - _below(boxes, low + shift * UNIT) for shift in range(size))
+    scale: int = math.factorial(size) * UNIT**size
+    return total / scale
+
+
+def _below(boxes: Sequence[Range], top: int) -> int:
+    """Volume of the box where coordinates add up to at most `top`, times the factorial of its dimension."""
+    # Inclusion and exclusion over the corners of the box (Barrow and Smith 1979). Integers, as the terms cancel.
+    size = len(boxes)
+    total = 0
+    for ends in product((0, 1), repeat=size):
+        rest = top - sum(box[end] for box, end in zip(boxes, ends, strict=True))
+        if rest > 0:
+            total += (-1) ** sum(ends) * rest**size
+    return total
+
+
+def read_prior(path: Path, count: str | None = None) -> dict[int, float]:
+    """Weights of counts: columns `count` and `probability`, or how many cells of a table have each count."""
+    sheet = read_sheet(path)
+    if set(sheet.columns) != {"count", "probability"}:
+        return {number: float(cells) for number, cells in Counter(_counts(sheet, path, count)).items()}
+    weights: dict[int, float] = {}
+    for number, (row, text) in zip(_counts(sheet, path, "count"), enumerate(sheet.columns["probability"]), strict=True):
+        if not is_finite(text) or float(text) < 0:
+            raise sheet.fault(row, "probability", "is not a number of at least 0")
+        weights[number] = weights.get(number, 0.0) + float(text)
+    if not sum(weights.values()) > 0:
+        raise InputError(f"{path}: column 'probability': all are 0; some must be positive")
+    return weights
+
+
+def read_counts(path: Path, count: str | None = None) -> list[int]:
+    """The counts of all cells that a file lists."""
+    return _counts(read_sheet(path), path, count)
+
+
+def _counts(sheet: Sheet, path: Path, count: str | None) -> list[int]:
+    name = count or count_column(tuple(sheet.columns))
+    if name is None or name not in sheet.columns:
+        raise InputError(f"{path}: no column holds counts; name it (count); there are {', '.join(sheet.columns)}")
+    numbers = []
+    for row, text in enumerate(sheet.columns[name]):
+        try:
+            numbers.append(whole_number(text))
+        except BadText as error:
+            raise sheet.fault(row, name, str(error)) from None
+    return numbers

@@ -16,14 +16,19 @@ axes = ["GEO", "SEX", "AGE"]        # published with all margins; "GEO.region" g
 A variable may also be a section with `categories` or `levels`, and `tables` a list of lists of axes.
 """
 
+import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
+from pydantic_core import PydanticCustomError
 
 from safemargin.core import RESERVED, InputError
-
-KEYS = ("title", "areas", "variables", "tables")
+from safemargin.io import Section, dotted_key, shown_value, twice_in
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class PlannedTable:
 
 
 Statistic = tuple[tuple[int, int], ...]
-"""Variables that are crossed, each with its level from 1, in order; none are for the total."""
+"""Variables that are crossed, each with its level from 1, in order; the total has none."""
 
 
 @dataclass(frozen=True)
@@ -66,25 +71,68 @@ class Programme:
 
     def label(self, statistic: Statistic) -> str:
         """A statistic by its variables."""
-        return " x ".join(self.variables[at].label(level) for at, level in statistic) or "total"
+        return " x ".join(self.variables[v].label(level) for v, level in statistic) or "total"
 
-    def size(self, at: int, level: int) -> int:
+    def size(self, variable: int, level: int) -> int:
         """Categories of a variable on a level; the total is one."""
-        return self.variables[at].sizes[level - 1] if level else 1
+        return self.variables[variable].sizes[level - 1] if level else 1
 
     def cells(self, statistic: Statistic) -> int:
         """How many cells a statistic has."""
-        found = 1
-        for at, level in statistic:
-            found *= self.size(at, level)
-        return found
+        return math.prod(self.size(v, level) for v, level in statistic)
 
     @property
     def small_areas(self) -> int:
         """How many small areas there are: as `areas` says, else the categories of the finest breakdown."""
         if self.areas is not None:
             return self.size(*self.areas)
-        return max(self.size(at, level) for table in self.tables for at, level in table.axes)
+        return max(self.size(v, level) for table in self.tables for v, level in table.axes)
+
+
+def _rule(text: str, **values: object) -> PydanticCustomError:
+    return PydanticCustomError("rule", text, values or None)
+
+
+def _breakdown(value: object) -> Variable:
+    """A variable without its name, from every way to write it."""
+    if isinstance(value, Mapping) and set(value) in ({"categories"}, {"levels"}):
+        (value,) = value.values()
+    levels: tuple[str, ...] = ("",)
+    categories: tuple[str, ...] = ()
+    sizes = [value]
+    if isinstance(value, list):
+        if not all(isinstance(name, str) and name for name in value):
+            raise _rule("categories must be texts that are not empty")
+        if (twice := twice_in(value)) is not None:
+            raise _rule("lists {name} twice", name=repr(twice))
+        categories, sizes = tuple(value), [len(value)]
+    elif isinstance(value, Mapping):
+        levels, sizes = tuple(value), list(value.values())
+    counts = []
+    for size in sizes:
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise _rule("give the categories, how many there are, or levels")
+        if size < 2:
+            raise _rule("a variable has at least two categories; the nearest is 2")
+        counts.append(size)
+    if not counts or any(fine < 2 * wide for wide, fine in pairwise(counts)):
+        raise _rule("levels go from wide to fine, each with at least twice as many categories")
+    return Variable("", levels, tuple(counts), categories)
+
+
+class _TableSection(Section):
+    name: str | None = None
+    axes: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+
+
+class _ProgrammeFile(Section):
+    title: str = ""
+    areas: str | None = None
+    variables: Annotated[dict[str, Annotated[Variable, PlainValidator(_breakdown)]], Field(min_length=1)]
+    tables: Annotated[
+        tuple[Annotated[_TableSection, BeforeValidator(lambda v: {"axes": v} if isinstance(v, list) else v)], ...],
+        Field(min_length=1, strict=False),
+    ]
 
 
 def load_programme(path: Path | str) -> Programme:
@@ -104,51 +152,50 @@ def load_programme(path: Path | str) -> Programme:
 def parse_programme(text: str, name: str = "programme") -> Programme:
     """The programme in a text, whose file is called `name` in messages."""
     try:
-        found = tomllib.loads(text)
+        file = _ProgrammeFile.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name}: {error}") from None
-    unknown = next((key for key in found if key not in KEYS), None)
-    if unknown is not None:
-        raise InputError(f"{name}: {unknown}: there is no such key; there are {', '.join(KEYS)}")
-    title, areas, variables, tables = (found.get(key) for key in KEYS)
-    if not isinstance(variables, dict) or not variables:
-        raise InputError(f"{name}: variables: list the variables, e.g. [variables] with SEX = 2")
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict | list) for table in tables):
-        raise InputError(f'{name}: tables: list the tables, e.g. [[tables]] with axes = ["SEX", "AGE"]')
-    if not isinstance(title, str | None):
-        raise InputError(f"{name}: title = {title!r}: must be a text")
-    known = tuple(_variable(f"{name}: variables.{key}", key, value) for key, value in variables.items())
-    _check_columns(name, known)
-    listed = tuple(_table(f"{name}: tables[{place}]", place, table, known) for place, table in enumerate(tables, 1))
-    _check_names(name, listed)
-    finest = None if areas is None else _axis(f"{name}: areas", areas, known)
-    return Programme(title or "", known, listed, finest)
+    except ValidationError as error:
+        raise InputError(f"{name}: {_explained(error)}") from None
+    variables = tuple(
+        replace(value, name=key, levels=(key,) if value.levels == ("",) else value.levels)
+        for key, value in file.variables.items()
+    )
+    _check_columns(name, variables)
+    tables: list[PlannedTable] = []
+    for number, given in enumerate(file.tables, 1):
+        key = f"{name}: tables[{number}]"
+        axes = sorted(_axis(f"{key}.axes", axis, variables) for axis in given.axes)
+        for (v, _), (other, _) in pairwise(axes):
+            if v == other:
+                raise InputError(f"{key}.axes: {variables[v].name} is there twice")
+        table = PlannedTable(str(number) if given.name is None else given.name, tuple(axes))
+        if any(table.name == other.name for other in tables):
+            raise InputError(f"{key}.name = {table.name!r}: another table has this name")
+        tables.append(table)
+    areas = None if file.areas is None else _axis(f"{name}: areas", file.areas, variables)
+    return Programme(file.title, variables, tuple(tables), areas)
 
 
-def _variable(where: str, name: str, value: object) -> Variable:
-    if isinstance(value, Mapping) and set(value) in ({"categories"}, {"levels"}):
-        (value,) = value.values()
-    if isinstance(value, list):
-        if not all(isinstance(each, str) and each for each in value):
-            raise InputError(f"{where}: categories must be texts that are not empty")
-        twice = next((each for at, each in enumerate(value) if each in value[:at]), None)
-        if twice is not None:
-            raise InputError(f"{where}: lists {twice!r} twice")
-        return Variable(name, (name,), (_size(where, len(value)),), tuple(value))
-    if isinstance(value, Mapping):
-        sizes = tuple(_size(f"{where}.{level}", size) for level, size in value.items())
-        if not sizes or any(fine < 2 * wide for wide, fine in zip(sizes, sizes[1:], strict=False)):
-            raise InputError(f"{where}: levels go from wide to fine, each with at least twice as many categories")
-        return Variable(name, tuple(value), sizes)
-    return Variable(name, (name,), (_size(where, value),))
+EXAMPLES = {
+    ("variables",): "list the variables, e.g. [variables] with SEX = 2",
+    ("tables",): 'list the tables, e.g. [[tables]] with axes = ["SEX", "AGE"]',
+}
 
 
-def _size(where: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError(f"{where} = {value!r}: give the categories, how many there are, or levels")
-    if value < 2:
-        raise InputError(f"{where} = {value}: a variable has at least two categories; the nearest is 2")
-    return value
+def _explained(error: ValidationError) -> str:
+    """One error, an unknown key first: key, value and what is allowed. Tables are numbered from 1, as people count."""
+    first = min(error.errors(), key=lambda entry: entry["type"] != "extra_forbidden")
+    key = tuple(step + 1 if isinstance(step, int) else step for step in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = _ProgrammeFile if len(key) == 1 else _TableSection
+        return f"{dotted_key(key)}: there is no such key; there are {', '.join(known.model_fields)}"
+    if key in EXAMPLES:
+        return f"{key[0]}: {EXAMPLES[key]}"
+    if key[-1] == "axes":
+        return f"{dotted_key(key)}: list at least one variable"
+    value = "" if isinstance(first["input"], list) else shown_value(first["input"])
+    return f"{dotted_key(key)}{value}: {'must be a text' if first['type'] == 'string_type' else first['msg']}"
 
 
 def _check_columns(name: str, variables: tuple[Variable, ...]) -> None:
@@ -163,41 +210,13 @@ def _check_columns(name: str, variables: tuple[Variable, ...]) -> None:
             seen.add(level)
 
 
-def _check_names(name: str, tables: tuple[PlannedTable, ...]) -> None:
-    seen: set[str] = set()
-    for place, table in enumerate(tables, 1):
-        if table.name in seen:
-            raise InputError(f"{name}: tables[{place}].name = {table.name!r}: another table has this name")
-        seen.add(table.name)
-
-
-def _table(
-    where: str, place: int, table: Mapping[str, object] | list[object], variables: tuple[Variable, ...]
-) -> PlannedTable:
-    if isinstance(table, list):
-        table = {"axes": table}
-    unknown = next((key for key in table if key not in ("name", "axes")), None)
-    if unknown is not None:
-        raise InputError(f"{where}.{unknown}: there is no such key; a table has name and axes")
-    axes, name = table.get("axes"), table.get("name", str(place))
-    if not isinstance(axes, list) or not axes:
-        raise InputError(f"{where}.axes: list at least one variable")
-    if not isinstance(name, str):
-        raise InputError(f"{where}.name = {name!r}: must be a text")
-    found = sorted(_axis(f"{where}.axes", axis, variables) for axis in axes)
-    for (at, _), (other, _) in zip(found, found[1:], strict=False):
-        if at == other:
-            raise InputError(f"{where}.axes: {variables[at].name} is there twice")
-    return PlannedTable(name, tuple(found))
-
-
-def _axis(where: str, axis: object, variables: tuple[Variable, ...]) -> tuple[int, int]:
-    """The place of a variable and how far down, from `GEO` or `GEO.region`."""
-    for at, variable in enumerate(variables):
-        if axis == variable.name:
-            return at, len(variable.sizes)
-        for level in range(1, len(variable.sizes) + 1):
-            if axis == variable.label(level):
-                return at, level
-    labels = [each.label(level) for each in variables for level in range(1, len(each.sizes) + 1)]
-    raise InputError(f"{where}: there is no variable {axis!r}; there are {', '.join(labels)}")
+def _axis(key: str, axis: str, variables: tuple[Variable, ...]) -> tuple[int, int]:
+    """The number of a variable and how far down, from `GEO` or `GEO.region`."""
+    labels = {
+        variable.label(n): (v, n) for v, variable in enumerate(variables) for n in range(1, len(variable.sizes) + 1)
+    }
+    names = {variable.name: (v, len(variable.sizes)) for v, variable in enumerate(variables)}
+    # A variable may itself have a dot in its name, so whole names come first.
+    if axis not in names and axis not in labels:
+        raise InputError(f"{key}: there is no variable {axis!r}; there are {', '.join(labels)}")
+    return names[axis] if axis in names else labels[axis]

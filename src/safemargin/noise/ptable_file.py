@@ -4,8 +4,8 @@
 |---|---|
 | `r` | `i,j,p,v,p_int_lb,p_int_ub,type` (also `lb`, `ub`): count, printed count, probability, noise, range of keys |
 | `tau-argus` | `i;j;p;v;p_int_ub` |
-| `ons` | `pcv,ckey,pvalue`: count, key, noise, in whole numbers |
-| `parts` | `count,noise,parts,total`: whole numbers, so that sums can be checked exactly |
+| `ons` | `pcv,ckey,pvalue`: count, key, noise, all integers |
+| `parts` | `count,noise,parts,total`: integers, so that sums can be checked exactly |
 """
 
 import csv
@@ -13,13 +13,15 @@ import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import InputError, exact_number
 from safemargin.io import csv_records
-from safemargin.samplers.ptable import KeyTable, Law, PTable
+from safemargin.samplers.max_entropy import tilted
+from safemargin.samplers.ptable import ONS_LAST, ONS_REPEAT, KeyTable, Law, PTable
 
 DIGITS = 15
 """Digits after the point that are written."""
@@ -30,35 +32,30 @@ NEAR = Fraction(1, 10**6)
 NOISE, LARGEST = ("v", "noise", "pvalue"), 10_000
 """Columns that hold noise, and how large it may be."""
 
-ONS_LAST, ONS_REPEAT = 750, 250
-"""ONS tables end at a count of 750; larger counts use the rows from 501 on again."""
-
 
 def read_ptable(path: Path, *, biased: bool = False) -> PTable | KeyTable:
-    """The p-table in a file, in whichever form; laws whose mean is not zero are refused unless `biased` says not to."""
+    """The p-table in a file, in whichever form; laws whose mean is not zero are refused unless `biased`."""
     records = csv_records(path)
     _, header = next(records)
     names = [name.strip() for name in header]
     lines = [(line, dict(zip(names, record, strict=True))) for line, record in records]
-    read = next((reader for needed, reader in READERS if needed <= set(names)), None)
-    if read is None:
+    reader = next((reader for needed, reader in READERS if needed <= set(names)), None)
+    if reader is None:
         raise InputError(f"{path}: is not a p-table: columns must be i, v and p_int_ub or p, or pcv, ckey and pvalue")
     if not lines:
         raise InputError(f"{path}: has no rows; give all counts from 0 on")
     try:
-        found = read(path, lines)
+        table = reader(path, lines)
     except InputError as error:
         raise error if str(path) in str(error) else InputError(f"{path}: {error}") from None
     if not biased:
-        for row in (found.table if isinstance(found, KeyTable) else found).rows:
+        for row in (table.table if isinstance(table, KeyTable) else table).rows:
             _check_mean(path, row)
-    return found
+    return table
 
 
 def ptable_text(table: PTable, form: str) -> str:
     """A p-table as the text of a file, in the form `r`, `tau-argus` or `parts`."""
-    if form not in WRITERS:
-        raise InputError(f"--form {form}: is one of {', '.join([*WRITERS, 'ons'])}")
     text = io.StringIO()
     separator, header, lines = WRITERS[form]
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
@@ -69,7 +66,7 @@ def ptable_text(table: PTable, form: str) -> str:
 
 
 def ons_text(table: KeyTable) -> str:
-    """A table for whole-number keys as the text of a file."""
+    """A table for integer keys as the text of a file."""
     rows = ["pcv,ckey,pvalue"]
     for count, noise in enumerate(table.values.tolist()):
         if count:
@@ -86,8 +83,8 @@ def _read_intervals(path: Path, lines: Lines) -> PTable:
     for line, record in lines:
         if record.get("type", "all").strip() not in ("all", ""):
             raise InputError(f"{path}: line {line}: type = {record['type']!r}: only tables for counts ('all') are read")
-        count, noise = _whole(path, line, record, "i"), _whole(path, line, record, "v")
-        if "j" in record and _whole(path, line, record, "j") != count + noise:
+        count, noise = _integer(path, line, record, "i"), _integer(path, line, record, "v")
+        if "j" in record and _integer(path, line, record, "j") != count + noise:
             raise InputError(f"{path}: line {line}: j = {record['j']} but i + v = {count + noise}")
         row = ends.setdefault(count, {})
         if noise in row:
@@ -108,8 +105,8 @@ def _law(path: Path, count: int, ends: Mapping[int, Fraction] | None) -> Law:
             f"divide them by {float(upper[-1]):.8g}"
         )
     total = math.lcm(*(end.denominator for end in upper))
-    whole = [int(end * total) for end in upper]
-    return Law(count, tuple(ends), tuple(b - a for a, b in zip([0, *whole[:-1]], whole, strict=True)))
+    parts = pairwise([0, *(int(end * total) for end in upper)])
+    return Law(count, tuple(ends), tuple(b - a for a, b in parts))
 
 
 def _end(path: Path, line: int, record: Mapping[str, str], before: Fraction) -> Fraction:
@@ -117,7 +114,7 @@ def _end(path: Path, line: int, record: Mapping[str, str], before: Fraction) -> 
     name = next((name for name in ("p_int_ub", "ub") if name in record), None)
     chance = _decimal(path, line, record, "p") if "p" in record else None
     if chance is not None and chance < 0:
-        raise InputError(f"{path}: line {line}: p = {record['p']}: is negative; nearest is 0")
+        raise InputError(f"{path}: line {line}: p = {record['p']}: is negative; the nearest is 0")
     if name is None:
         assert chance is not None
         return before + chance
@@ -127,7 +124,7 @@ def _end(path: Path, line: int, record: Mapping[str, str], before: Fraction) -> 
     if chance is not None and abs(end - before - chance) > NEAR:
         raise InputError(
             f"{path}: line {line}: p = {record['p']} but its keys end at {record[name]}; "
-            f"nearest is p = {float(end - before):.8g}"
+            f"the nearest is p = {float(end - before):.8g}"
         )
     return end
 
@@ -136,17 +133,17 @@ def _read_ons(path: Path, lines: Lines) -> KeyTable:
     """Every key of every count, each once."""
     cells: dict[tuple[int, int], int] = {}
     for line, record in lines:
-        place = _whole(path, line, record, "pcv"), _whole(path, line, record, "ckey")
-        if min(place) < 0 or place in cells:
-            raise InputError(f"{path}: line {line}: pcv = {place[0]}, ckey = {place[1]}: is negative or listed twice")
-        cells[place] = _whole(path, line, record, "pvalue")
+        count, key = _integer(path, line, record, "pcv"), _integer(path, line, record, "ckey")
+        if min(count, key) < 0 or (count, key) in cells:
+            raise InputError(f"{path}: line {line}: pcv = {count}, ckey = {key}: is negative or listed twice")
+        cells[count, key] = _integer(path, line, record, "pvalue")
     last, modulus = max(count for count, _ in cells), max(key for _, key in cells) + 1
     if last > 10_000 or modulus > 2**16:
         raise InputError(f"{path}: counts to {last} and keys to {modulus - 1}: at most 10000 and {2**16 - 1}")
     values, listed = np.zeros((last + 1, modulus), dtype=np.int64), np.zeros((last + 1, modulus), dtype=bool)
-    places = tuple(np.array(list(cells)).T)
-    values[places], listed[places] = list(cells.values()), True
-    listed[0] = True  # nobody stays nobody
+    indices = tuple(np.array(list(cells)).T)
+    values[indices], listed[indices] = list(cells.values()), True
+    listed[0] = True  # files of the ONS have no rows for empty cells, which stay empty
     if not listed.all():
         count, key = np.argwhere(~listed)[0].tolist()
         raise InputError(f"{path}: pcv = {count}, ckey = {key}: there is no such row")
@@ -155,17 +152,17 @@ def _read_ons(path: Path, lines: Lines) -> KeyTable:
 
 
 def _read_parts(path: Path, lines: Lines) -> PTable:
-    """Whole-number weights."""
+    """Integer weights."""
     rows: dict[int, dict[int, int]] = {}
     totals: dict[int, int] = {}
     for line, record in lines:
-        count, noise, total = (_whole(path, line, record, name) for name in ("count", "noise", "total"))
+        count, noise, total = (_integer(path, line, record, name) for name in ("count", "noise", "total"))
         row = rows.setdefault(count, {})
         if noise in row:
             raise InputError(f"{path}: line {line}: count {count} has noise {noise} twice")
         if totals.setdefault(count, total) != total:
             raise InputError(f"{path}: line {line}: count {count} has total {total}, and {totals[count]} before")
-        row[noise] = _whole(path, line, record, "parts")
+        row[noise] = _integer(path, line, record, "parts")
     for count, row in rows.items():
         if sum(row.values()) != totals[count]:
             raise InputError(f"{path}: count {count}: the parts add up to {sum(row.values())}, not {totals[count]}")
@@ -192,26 +189,19 @@ def _check_mean(path: Path, row: Law) -> None:
 
 
 def _unbiased(row: Law) -> dict[int, float] | None:
-    """The law of mean zero on the same noise that is nearest in relative entropy: `p * exp(t v)`."""
+    """The law of mean zero on the same noise that is nearest in relative entropy (Kullback): `p * exp(t v)`."""
     chances = {v: chance for v, chance in zip(row.noise, row.probabilities, strict=True) if chance > 0}
     if not min(chances) < 0 < max(chances):
         return None
-    low, high = -50.0, 50.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        weights = {v: chance * math.exp(middle * v) for v, chance in chances.items()}
-        low, high = (low, middle) if sum(v * w for v, w in weights.items()) > 0 else (middle, high)
-    total = sum(weights.values())
-    return {v: weight / total for v, weight in weights.items()}
+    values = np.array(list(chances), dtype=float)
+    unbiased = tilted(values[None] / abs(values).max(), np.zeros(1), np.array(list(chances.values())))
+    return dict(zip(chances, unbiased.tolist(), strict=True))
 
 
 def _ends(row: Law) -> list[str]:
     """Upper ends of the keys of each noise value, rounded; the last is 1."""
-    found, before = [], 0
-    for part in row.parts:
-        before += part
-        found.append(_digits(Fraction(before, row.total)))
-    return found
+    # Ends are rounded, not probabilities, so that rounding errors do not add up.
+    return [_digits(Fraction(end, row.total)) for end in accumulate(row.parts)]
 
 
 def _digits(value: Fraction) -> str:
@@ -239,16 +229,18 @@ WRITERS: Mapping[str, tuple[str, list[str], Callable[[Law], list[list[object]]]]
     "tau-argus": (";", ["i", "j", "p", "v", "p_int_ub"], _tau_lines),
     "parts": (",", ["count", "noise", "parts", "total"], _part_lines),
 }
+FORMS = (*WRITERS, "ons")
 
 
-def _whole(path: Path, line: int, record: Mapping[str, str], name: str) -> int:
+def _integer(path: Path, line: int, record: Mapping[str, str], name: str) -> int:
     plain = record[name].strip()
+    # Most fields are plain integers; fractions are ten times slower, and ONS files have 192,000 rows.
     if plain.isascii() and plain.removeprefix("-").isdigit():
         value = Fraction(int(plain))
     else:
         value = _decimal(path, line, record, name)
     if value.denominator != 1:
-        raise InputError(f"{path}: line {line}: {name} = {record[name]}: must be a whole number")
+        raise InputError(f"{path}: line {line}: {name} = {record[name]}: must be an integer")
     if name in NOISE and abs(value) > LARGEST:
         raise InputError(f"{path}: line {line}: {name} = {record[name]}: noise is at most {LARGEST}")
     return int(value)

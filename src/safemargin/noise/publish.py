@@ -10,55 +10,128 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 
-from safemargin.core import UNBOUNDED, InputError, IntArray, PublishedTable, TooLargeError, frozen, group_sums, row_keys
-from safemargin.io import Sheet, check_columns, read_sheet
-from safemargin.noise.programme import Programme, Statistic, Variable
+from safemargin.core import UNBOUNDED, InputError, IntArray, PublishedTable, TooLargeError, frozen, grouped, row_keys
+from safemargin.io import WRITERS, Sheet, check_columns, file_name, json_bytes, read_sheet, rows_of, write_folder
+from safemargin.noise.plan import plan
+from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
 from safemargin.noise.redundancy import published_statistics
 from safemargin.samplers.cell_key import HASHED, noise_of, read_secret, record_keys
 from safemargin.samplers.ptable import PTable
+from safemargin.samplers.ptable_design import ptable, request
+from safemargin.ui import Document, Result, header, paragraphs, plural, render_page, say
 
 MOST_CELLS = 5_000_000
-"""Of all statistics together."""
+"""Cells of all statistics together."""
 
 
 @dataclass(frozen=True)
-class NoisyProgramme:
-    """The noisy statistics of a programme; what they were noised with stays inside."""
+class NoisyProgramme(Result):
+    """The noisy statistics of a programme. The parameters of the noise are confidential."""
 
     tables: tuple[PublishedTable, ...]
     people: int
+    variance: float
+    bound: int
+    inputs: Mapping[str, object]
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What `write` writes: a table per statistic, and the confidential parameters."""
+        orders: dict[str, tuple[str, ...]] = {}
+        files = {
+            f"published/{file_name(table.name)}.csv": WRITERS["csv"](rows_of(table, orders)) for table in self.tables
+        }
+        parameters = {"variance": self.variance, "bound": self.bound, "people": self.people, "tables": sorted(files)}
+        return {**files, "inside/parameters.json": json_bytes(parameters)}
+
+    def write(self, path: Path | str) -> Path:
+        """Write all files to a new folder."""
+        write_folder(Path(path), self.files)
+        return Path(path)
+
+    def to_json(self) -> Document:
+        """The document; its value is the number of statistics."""
+        inputs = {**self.inputs, "variance": self.variance, "bound": self.bound}
+        return {"value": len(self.tables), "inputs": inputs, "details": {"files": sorted(self.files)}}
+
+    @property
+    def sentence(self) -> str:
+        """What was noised, and how."""
+        return (
+            f"{plural(len(self.tables), 'statistic')} of {plural(self.people, 'person')}, with noise of variance "
+            f"{self.variance:g} within {self.bound}; the bound is confidential: do not publish inside/parameters.json."
+        )
+
+    def show(self, console: Console) -> None:
+        """The sentence."""
+        say(console, self.sentence)
+
+    def to_html(self) -> str:
+        """A page with the sentence; the tables are files."""
+        return render_page("Noised programme", header("Noised programme"), paragraphs(self.sentence))
 
 
-def perturb_programme(
-    programme: Programme, records: Path, identity: str, secret: Path, noise: PTable
+def publish(
+    programme: Path | str | Programme,
+    records: Path | str,
+    id: str,
+    secret: Path | str,
+    variance: float | None = None,
+    bound: int | None = None,
 ) -> NoisyProgramme:
-    """Count every statistic of a programme and noise it by who is in each cell."""
+    """Count every statistic of a programme from records, and noise it by who is in each cell.
+
+    `id` is the column that distinguishes people, the same in every release. Without a variance and a bound the plan's
+    recommendation is used.
+    """
+    planned = programme if isinstance(programme, Programme) else load_programme(programme)
+    if (variance is None) != (bound is None):
+        raise InputError("give variance with bound, or neither")
+    if variance is None or bound is None:
+        best = plan(planned).recommended
+        if best is None:
+            raise InputError(f"{programme}: no noise within 10 survives (see noise plan); give variance and bound")
+        variance, bound = best.variance, best.bound
+    noise = ptable(request(bound, variance))[0]
+    tables, people = noised_statistics(planned, Path(records), id, read_secret(Path(secret)), noise)
+    return NoisyProgramme(tables, people, variance, bound, {"programme": str(programme), "records": str(records)})
+
+
+def noised_statistics(
+    programme: Programme, records: Path, identity: str, secret: bytes, noise: PTable
+) -> tuple[tuple[PublishedTable, ...], int]:
+    """Every statistic with noise from this p-table, and the number of people."""
     sheet = read_sheet(records)
     printed = published_statistics(programme)
-    depth = {at: max(level for each in printed for v, level in each if v == at) for each in printed for at, _ in each}
-    used = [(at, level) for at in sorted(depth) for level in range(1, depth[at] + 1)]
-    columns = [programme.variables[at].levels[level - 1] for at, level in used]
+    depth = {v: max(level for statistic in printed for w, level in statistic if w == v) for s in printed for v, _ in s}
+    levels = [(v, level) for v in sorted(depth) for level in range(1, depth[v] + 1)]
+    columns = [programme.variables[v].levels[level - 1] for v, level in levels]
     check_columns(records, sheet.columns, (*columns, identity))
-    coded = [_coded(sheet, programme.variables[at], level) for at, level in used]
-    for place, (_, level) in enumerate(used):
+    coded = [_coded(sheet, programme.variables[v], level) for v, level in levels]
+    for column, (_, level) in enumerate(levels):
         if level > 1:
-            _check_nested(sheet, columns[place - 1], columns[place], coded[place - 1][1], coded[place][1])
-    parts = np.divmod(record_keys(_ids(sheet, identity), read_secret(secret)), HASHED.radix)
+            _check_nested(sheet, columns[column - 1], columns[column], coded[column - 1][1], coded[column][1])
+    column_of = {level: column for column, level in enumerate(levels)}
+    _check_size(printed, {level: len(coded[column][0]) for level, column in column_of.items()})
     codes = np.stack([column for _, column in coded], axis=1)
-    first, sums = group_sums(
-        row_keys(codes, [len(names) for names, _ in coded]), np.stack([np.ones(len(codes), np.int64), *parts], axis=1)
-    )
-    place_of = {each: place for place, each in enumerate(used)}
-    _check_size(printed, {each: len(coded[place][0]) for each, place in place_of.items()})
+    # Keys add up, so people with the same profile are summed once and margins are summed from profiles.
+    first, profile = grouped(row_keys(codes, [len(names) for names, _ in coded]))
+    people = np.bincount(profile, minlength=len(first))
+    keys = HASHED.cell_keys(profile, record_keys(_ids(sheet, identity), secret), len(first))
     tables = []
-    for statistic in sorted(printed, key=lambda each: (len(each), each)):
-        axes = [place_of[each] for each in statistic]
-        names = [coded[place][0] for place in axes]
-        counts, high, low = _margin(codes[first][:, axes], sums, [len(each) for each in names])
-        shown = counts + noise_of(noise, counts, HASHED.sums(high, low))
-        tables.append(_table(programme.label(statistic), [columns[place] for place in axes], names, shown))
-    return NoisyProgramme(tuple(tables), len(codes))
+    for statistic in sorted(printed, key=lambda levels: (len(levels), levels)):
+        axes = [column_of[level] for level in statistic]
+        names = [coded[column][0] for column in axes]
+        sizes = [len(categories) for categories in names]
+        cells = math.prod(sizes)
+        cell = row_keys(codes[first][:, axes], sizes)
+        counts = np.zeros(cells, dtype=np.int64)
+        np.add.at(counts, cell, people)
+        shown = counts + noise_of(noise, counts, HASHED.cell_keys(cell, keys, cells))
+        tables.append(_table(programme.label(statistic), [columns[column] for column in axes], names, shown))
+    return tuple(tables), len(codes)
 
 
 def _ids(sheet: Sheet, column: str) -> Sequence[str]:
@@ -66,9 +139,8 @@ def _ids(sheet: Sheet, column: str) -> Sequence[str]:
     seen: set[str] = set()
     for row, text in enumerate(texts):
         if not text or text in seen:
-            raise sheet.fault(
-                row, column, "an id must not be empty" if not text else "occurs twice; ids tell people apart"
-            )
+            reason = "occurs twice; ids distinguish people" if text else "an id must not be empty"
+            raise sheet.fault(row, column, reason)
         seen.add(text)
     return texts
 
@@ -90,33 +162,27 @@ def _coded(sheet: Sheet, variable: Variable, level: int) -> tuple[tuple[str, ...
 def _check_nested(sheet: Sheet, wide: str, fine: str, above: IntArray, below: IntArray) -> None:
     """Refuse a category that lies in two wider ones."""
     parent = np.full(int(below.max()) + 1, -1, dtype=np.int64)
-    parent[below] = above
+    parent[below] = above  # the last record of each category decides, and any other must agree with it
     wrong = np.flatnonzero(parent[below] != above)
     if len(wrong):
         raise sheet.fault(int(wrong[0]), fine, f"lies in more than one {wide}; levels must nest")
 
 
 def _check_size(printed: Iterable[Statistic], sizes: Mapping[tuple[int, int], int]) -> None:
-    cells = sum(math.prod(sizes[each] for each in statistic) for statistic in printed)
+    cells = sum(math.prod(sizes[level] for level in statistic) for statistic in printed)
     if cells > MOST_CELLS:
         raise TooLargeError(f"the programme has {cells:,} cells, more than {MOST_CELLS:,}; publish fewer tables")
 
 
-def _margin(codes: IntArray, sums: IntArray, sizes: Sequence[int]) -> IntArray:
-    """Sums of all columns for all combinations of categories, one row per column."""
-    found = np.zeros((int(np.prod(sizes)), sums.shape[1]), dtype=np.int64)
-    np.add.at(found, row_keys(codes, sizes), sums)
-    return found.T
-
-
 def _table(name: str, axes: Sequence[str], names: Sequence[tuple[str, ...]], shown: IntArray) -> PublishedTable:
+    # All combinations of categories are printed, so that it is not disclosed which cells are empty.
     cells = len(shown)
-    sizes = [len(each) for each in names]
+    sizes = [len(categories) for categories in names]
     codes = np.stack(np.unravel_index(np.arange(cells), sizes), axis=1) if axes else np.zeros((1, 0), dtype=np.int64)
     return PublishedTable(
         name,
         tuple(axes),
-        tuple(tuple(frozenset([category]) for category in each) for each in names),
+        tuple(tuple(frozenset([category]) for category in categories) for categories in names),
         frozen(codes, len(axes)),
         (),
         frozen(np.full(cells, -1)),

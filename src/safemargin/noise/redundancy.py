@@ -1,8 +1,8 @@
 """Independent representations of every statistic of a programme (annex B, Eqs. 21 and 22).
 
-A table is published with all its margins. A count can be read off directly and added up from every finer statistic
-that is published, each time with noise of its own: `t` such representations add up `k` noisy counts in all. Where the
-same participants have the same noise, a statistic that several tables print is one representation, else one per table.
+A table is published with all its margins. A count can be read directly and added up from every finer statistic that is
+published, each time with noise of its own: `t` such representations add up `k` noisy counts in all. Where the same
+participants have the same noise, a statistic that several tables print is one representation, else one per table.
 """
 
 import math
@@ -11,12 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
+
+from rich.console import Console
 
 from safemargin.core import TooLargeError
-from safemargin.noise.programme import PlannedTable, Programme, Statistic
+from safemargin.noise.programme import PlannedTable, Programme, Statistic, load_programme
+from safemargin.ui import Document, Result, header, plural, render_page, section, table, text_table
 
 MOST_PAIRS = 5_000_000
-"""Pairs of a statistic and a finer one that are looked at."""
+"""Pairs of a statistic and a finer one that are counted."""
+COLUMNS = ("statistic", "cells", "t", "k", "k/t^2", "best t", "best k", "best k/t^2", "weighted", "linear")
+LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -24,9 +30,9 @@ class Redundancy:
     """How often a cell of one statistic is represented; on nested levels, an average cell.
 
     `t` and `k` are for all representations, `best_t` and `best_k` for those that the three steps of annex B.3 choose.
-    `weighted` is what stands for `k / t**2` when representations are weighted by their precision: the least that a
-    mean can have, and a worse case than the paper's. `linear` is the least that any unbiased linear estimate can have:
-    it also takes counts from totals and shares what the tables have in common. Both take noise to be independent.
+    `weighted` replaces `k / t**2` when representations are weighted by their precision: the least that a mean can have,
+    and a worse case than the paper's. `linear` is the least that any unbiased linear estimate can have: it also takes
+    counts from totals and shares what the tables have in common. Both take noise to be independent.
     """
 
     statistic: str
@@ -48,18 +54,101 @@ class Redundancy:
         """The smallest `k / t**2` of the paper's three steps."""
         return self.best_k / self.best_t**2
 
+    def to_json(self) -> Document:
+        """One entry of the documents."""
+        return {
+            "statistic": self.statistic,
+            "cells": self.cells,
+            "t": self.t,
+            "k": _plain(self.k),
+            "kt2": float(self.ratio),
+            "best_t": self.best_t,
+            "best_k": _plain(self.best_k),
+            "best_kt2": float(self.best_ratio),
+            "weighted": self.weighted,
+            "linear": self.linear,
+        }
 
-def statistics_of(table: PlannedTable) -> Iterator[Statistic]:
+    def cells_of_row(self) -> list[str]:
+        """The row of a table with `COLUMNS`."""
+        integers = (f"{self.cells:,}", f"{self.t:,}", short_number(self.k))
+        best = (f"{self.best_t:,}", short_number(self.best_k), f"{float(self.best_ratio):.4g}")
+        return [
+            *(self.statistic, *integers, f"{float(self.ratio):.4g}", *best),
+            *(f"{self.weighted:.4g}", f"{self.linear:.4g}"),
+        ]
+
+
+def _plain(value: Fraction) -> int | float:
+    """An integer where it is one."""
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def short_number(value: Fraction) -> str:
+    """A number of at most nine characters.
+
+    >>> short_number(Fraction(4818)), short_number(Fraction(7, 2)), short_number(Fraction(3988770624))
+    ('4,818', '3.5', '3.99e+09')
+    """
+    return f"{float(value):.3g}" if value >= 10**7 or value.denominator > 1 else f"{int(value):,}"
+
+
+@dataclass(frozen=True)
+class Redundancies(Result):
+    """The redundancies of all statistics of a programme, the easiest to average first."""
+
+    programme: str
+    same_noise: bool
+    statistics: tuple[Redundancy, ...]
+    limit: int = LISTED
+
+    def to_json(self) -> Document:
+        """The document; its value is the smallest optimised ratio."""
+        return {
+            "value": float(min(entry.best_ratio for entry in self.statistics)),
+            "inputs": {"programme": self.programme, "same_noise": self.same_noise},
+            "details": {"statistics": [entry.to_json() for entry in self.statistics]},
+        }
+
+    def show(self, console: Console) -> None:
+        """The statistics that are averaged most easily."""
+        rows = [entry.cells_of_row() for entry in self.statistics[: self.limit]]
+        grid = text_table(COLUMNS, rows, space=1)
+        for column in grid.columns[1:]:
+            column.justify, column.no_wrap = "right", True
+        console.print(grid)
+        if len(self.statistics) > self.limit:
+            console.print(f"and {plural(len(self.statistics) - self.limit, 'more statistic')}")
+
+    def to_html(self) -> str:
+        """A page with all of them."""
+        rows = [entry.cells_of_row() for entry in self.statistics]
+        title = f"{self.programme}: redundancies"
+        return render_page(title, header(title), section("Statistics", table(COLUMNS, rows, COLUMNS[1:])))
+
+
+def redundancy(programme: Path | str | Programme, same_noise: bool = True, limit: int = LISTED) -> Redundancies:
+    """Count how often every statistic of a programme is represented.
+
+    `same_noise` means that the same participants have the same noise in every table, as with cell keys; `limit` is how
+    many statistics are shown as text.
+    """
+    planned = programme if isinstance(programme, Programme) else load_programme(programme)
+    name = planned.title if isinstance(programme, Programme) else str(programme)
+    return Redundancies(name, same_noise, redundancies(planned, same_noise=same_noise), limit)
+
+
+def statistics_of(planned: PlannedTable) -> Iterator[Statistic]:
     """Every combination of levels that a table prints, the total included."""
-    for levels in product(*(range(level + 1) for _, level in table.axes)):
-        yield tuple((at, level) for (at, _), level in zip(table.axes, levels, strict=True) if level)
+    for levels in product(*(range(level + 1) for _, level in planned.axes)):
+        yield tuple((v, level) for (v, _), level in zip(planned.axes, levels, strict=True) if level)
 
 
 def published_statistics(programme: Programme) -> dict[Statistic, int]:
     """Every statistic, and how many tables print it."""
-    for table in programme.tables:
-        _check_pairs(math.prod((level + 1) * (level + 2) // 2 for _, level in table.axes))
-    return dict(Counter(each for table in programme.tables for each in statistics_of(table)))
+    for planned in programme.tables:
+        _check_pairs(math.prod((level + 1) * (level + 2) // 2 for _, level in planned.axes))
+    return dict(Counter(statistic for planned in programme.tables for statistic in statistics_of(planned)))
 
 
 def redundancies(programme: Programme, *, same_noise: bool = True) -> tuple[Redundancy, ...]:
@@ -67,26 +156,34 @@ def redundancies(programme: Programme, *, same_noise: bool = True) -> tuple[Redu
 
     >>> from safemargin.noise.programme import parse_programme
     >>> two = parse_programme("[variables]\\nSEX = 2\\nAGE = 2\\n[[tables]]\\naxes = ['SEX', 'AGE']")
-    >>> [(each.statistic, each.t, int(each.k), str(each.ratio)) for each in redundancies(two)]
+    >>> [(entry.statistic, entry.t, int(entry.k), str(entry.ratio)) for entry in redundancies(two)]
     [('total', 4, 9, '9/16'), ('AGE', 2, 3, '3/4'), ('SEX', 2, 3, '3/4'), ('SEX x AGE', 1, 1, '1')]
     """
     printed = published_statistics(programme)
-    _check_pairs(sum(_below(statistic) for statistic in printed))
+    _check_pairs(sum(math.prod(level + 1 for _, level in statistic) for statistic in printed))
     terms: dict[Statistic, list[tuple[Fraction, int]]] = defaultdict(list)
     for finer, tables in printed.items():
         for levels in product(*(range(level + 1) for _, level in finer)):
-            wider = tuple((at, level) for (at, _), level in zip(finer, levels, strict=True) if level)
+            wider = tuple((v, level) for (v, _), level in zip(finer, levels, strict=True) if level)
             if wider in printed:
+                # Eq. (21) counts a statistic once per table that prints it, Eq. (22) once (SPSN).
                 added = Fraction(programme.cells(finer), programme.cells(wider))
                 terms[wider].append((added, 1 if same_noise else tables))
-    worth = {each: 1 / sum(often / float(added) for added, often in terms[each]) for each in printed}
-    found = [
-        _counted(
-            programme.label(each), programme.cells(each), terms[each], worth[each], _linear(programme, each, worth)
+    # Weights by precision minimise the variance of a mean: 1 / sum(1 / k_i), which is at most k / t^2.
+    worth = {statistic: 1 / sum(often / float(added) for added, often in terms[statistic]) for statistic in printed}
+    counted = [
+        Redundancy(
+            programme.label(statistic),
+            programme.cells(statistic),
+            sum(often for _, often in terms[statistic]),
+            sum((added * often for added, often in terms[statistic]), Fraction(0)),
+            *optimised(terms[statistic]),
+            worth[statistic],
+            _linear(programme, statistic, worth),
         )
-        for each in printed
+        for statistic in printed
     ]
-    return tuple(sorted(found, key=lambda each: (each.best_ratio, each.weighted, each.statistic)))
+    return tuple(sorted(counted, key=lambda entry: (entry.best_ratio, entry.weighted, entry.statistic)))
 
 
 def _check_pairs(pairs: int) -> None:
@@ -96,22 +193,6 @@ def _check_pairs(pairs: int) -> None:
         )
 
 
-def _below(statistic: Statistic) -> int:
-    found = 1
-    for _, level in statistic:
-        found *= level + 1
-    return found
-
-
-def _counted(
-    label: str, cells: int, terms: Sequence[tuple[Fraction, int]], weighted: float, linear: float
-) -> Redundancy:
-    """Sums over representations, given as how many counts each adds up and how often there is such a one."""
-    t = sum(often for _, often in terms)
-    k = sum((added * often for added, often in terms), Fraction(0))
-    return Redundancy(label, cells, t, k, *optimised(terms), weighted, linear)
-
-
 def _linear(programme: Programme, statistic: Statistic, worth: Mapping[Statistic, float]) -> float:
     """Variance of the best linear estimate of a cell, in units of that of the noise on one count.
 
@@ -119,16 +200,17 @@ def _linear(programme: Programme, statistic: Statistic, worth: Mapping[Statistic
     contrasts within the next wider one. Tables that print an effect each estimate it, from sums as long as for a mean,
     and effects are estimated independently. Nested levels are taken to divide evenly.
     """
-    found = 0.0
+    variance = 0.0
     for levels in product(*(range(level + 1) for _, level in statistic)):
         share = 1.0
-        for (at, level), lower in zip(statistic, levels, strict=True):
-            size = programme.size(at, lower)
-            share *= (size / programme.size(at, level)) ** 2
-            share *= 1 - programme.size(at, lower - 1) / size if lower else 1.0
-        effect = tuple((at, lower) for (at, _), lower in zip(statistic, levels, strict=True) if lower)
-        found += worth[effect] * share
-    return found
+        for (v, level), lower in zip(statistic, levels, strict=True):
+            size = programme.size(v, lower)
+            # An effect of few categories is spread evenly over the finer ones; its contrasts lose one dimension.
+            share *= (size / programme.size(v, level)) ** 2
+            share *= 1 - programme.size(v, lower - 1) / size if lower else 1.0
+        effect = tuple((v, lower) for (v, _), lower in zip(statistic, levels, strict=True) if lower)
+        variance += worth[effect] * share
+    return variance
 
 
 def optimised(terms: Sequence[tuple[Fraction, int]]) -> tuple[int, Fraction]:
@@ -144,6 +226,7 @@ def optimised(terms: Sequence[tuple[Fraction, int]]) -> tuple[int, Fraction]:
     t, k = 0, Fraction(0)
     for added, often in sorted(terms):
         taken = 0
+        # (k + added) / (t + 1)^2 <= k / t^2 without division, so that equality is exact.
         while taken < often and (t == 0 or (k + added) * t * t <= k * (t + 1) ** 2):
             t, k, taken = t + 1, k + added, taken + 1
         if taken < often:
@@ -161,12 +244,11 @@ def tuples(programme: Programme) -> dict[str, dict[int, int]]:
     >>> tuples(parse_programme("[variables]\\nSEX = 2\\nAGE = 3\\n[[tables]]\\naxes = ['SEX', 'AGE']"))
     {'SEX': {2: 4}, 'AGE': {3: 3}}
     """
-    found: dict[str, dict[int, int]] = {}
+    splits: dict[str, dict[int, int]] = {}
     for statistic in published_statistics(programme):
-        for place, (at, level) in enumerate(statistic):
-            variable = programme.variables[at]
-            parts = programme.size(at, level) // programme.size(at, level - 1)
-            split = programme.cells((*statistic[:place], *statistic[place + 1 :])) * programme.size(at, level - 1)
-            mine = found.setdefault(variable.name, {})
-            mine[parts] = mine.get(parts, 0) + split
-    return {each.name: found[each.name] for each in programme.variables if each.name in found}
+        for position, (v, level) in enumerate(statistic):
+            parts = programme.size(v, level) // programme.size(v, level - 1)
+            others = programme.cells((*statistic[:position], *statistic[position + 1 :]))
+            by_parts = splits.setdefault(programme.variables[v].name, {})
+            by_parts[parts] = by_parts.get(parts, 0) + others * programme.size(v, level - 1)
+    return {variable.name: splits[variable.name] for variable in programme.variables if variable.name in splits}

@@ -12,15 +12,13 @@ import pytest
 from commands import in_process
 from safemargin.core import Generator, InputError, IntArray, PublishedTable, frozen, numpy_generator
 from safemargin.io.tidy import read_tidy
-from safemargin.noise.attacks.averaging import averaged, averaging
-from safemargin.noise.attacks.denoising import denoise
-from safemargin.noise.attacks.differencing import changes, nested
-from safemargin.noise.attacks.exploiting import exploiting
-from safemargin.noise.attacks.fitting import fitting
-from safemargin.noise.attacks.noisy import Recovered, estimated_variance, laid_out
-from safemargin.noise.attacks.revealing import revealing
+from safemargin.noise.attack import attack
 from safemargin.noise.averaging import gaussian_success
-from safemargin.noise.keyed import keyed_gap_law
+from safemargin.noise.bounded import exploiting, revealing
+from safemargin.noise.differencing import changes, nested
+from safemargin.noise.laws import keyed_gap_law
+from safemargin.noise.layout import Recovered, estimated_variance, lay_out
+from safemargin.noise.linear import averaged, averaging, fitting
 from safemargin.noise.reveal import reveal_chance, reveal_risk
 from safemargin.samplers.cell_key import SIMULATED, noise_of
 from safemargin.samplers.max_entropy import bounded_law
@@ -91,7 +89,7 @@ def test_averaging_succeeds_as_predicted(bound: int, paper: int) -> None:
             tables.append(
                 noisy_table(f"{place}", ["a", f"v{place}"], counts, counts + drawn(rng, counts.shape, bound, 2))
             )
-        means = averaged(laid_out(tables), ["a"])
+        means = averaged(lay_out(tables), ["a"])
         order = np.argsort(means.codes[:, 0])
         right += int((np.abs(means.means[order] - true.sum(axis=1)) < 0.5).sum())
         ratios |= set(means.ratios.round(12).tolist())
@@ -109,7 +107,7 @@ def test_confidence_is_what_it_says() -> None:
     for _ in range(30):
         joint = rng.integers(5, 60, size=(4, 3, 5, 2))
         tables, truth = release(rng, joint, "abcd", 5, 0.5, every_margin("abcd"))
-        for one in averaging(laid_out(tables), 0.5):
+        for one in averaging(lay_out(tables), 0.5):
             sure.append(one.confidence)
             right.append(one.value == true_count(truth, one))
     trials = len(sure)
@@ -126,11 +124,11 @@ def test_fitting_is_least_squares_and_as_sure_as_it_is_right() -> None:
     for attempt in range(25):
         joint = rng.integers(5, 60, size=(4, 3, 2))
         tables, truth = release(rng, joint, "abc", 5, 0.5, every_margin("abc"))
-        found = fitting(laid_out(tables), 0.5)
+        found = fitting(lay_out(tables), 0.5)
         for one in found:
             sure.append(one.confidence)
             right.append(one.value == true_count(truth, one))
-        means += [one.value == true_count(truth, one) for one in averaging(laid_out(tables), 0.5)]
+        means += [one.value == true_count(truth, one) for one in averaging(lay_out(tables), 0.5)]
         if attempt == 0:
             rows, printed = [], []
             for table in tables:
@@ -150,16 +148,16 @@ def test_fitting_is_least_squares_and_as_sure_as_it_is_right() -> None:
 def test_the_variance_is_estimated_from_what_is_printed() -> None:
     rng = numpy_generator(8)
     tables, _ = release(rng, rng.integers(5, 60, size=(10, 8, 6)), "abc", 5, 2.0, every_margin("abc"))
-    assert estimated_variance(laid_out(tables)) == pytest.approx(2.0, rel=0.2)
+    assert estimated_variance(lay_out(tables)) == pytest.approx(2.0, rel=0.2)
 
 
 def test_a_margin_printed_twice_with_the_same_noise_counts_once() -> None:
     rng = numpy_generator(4)
     tables, _ = release(rng, rng.integers(5, 60, size=(3, 2)), "ab", 3, 1.0, ["a", "ab"])
     again = [*tables, tables[0]]
-    assert averaged(laid_out(again), ["a"]).ratios == pytest.approx(averaged(laid_out(tables), ["a"]).ratios)
+    assert averaged(lay_out(again), ["a"]).ratios == pytest.approx(averaged(lay_out(tables), ["a"]).ratios)
     fresh, _ = release(rng, rng.integers(5, 60, size=(3, 2)), "ab", 3, 1.0, ["a"])
-    assert (averaged(laid_out([*tables, *fresh]), ["a"]).ratios < averaged(laid_out(tables), ["a"]).ratios).all()
+    assert (averaged(lay_out([*tables, *fresh]), ["a"]).ratios < averaged(lay_out(tables), ["a"]).ratios).all()
 
 
 def test_exact_counts_need_no_mean() -> None:
@@ -167,30 +165,30 @@ def test_exact_counts_need_no_mean() -> None:
     joint = rng.integers(5, 60, size=(3, 2))
     tables, _ = release(rng, joint, "ab", 3, 1.0, ["ab"])
     exact = noisy_table("a", ["a"], joint.sum(axis=1), None)
-    layout = laid_out([exact, *tables])
+    layout = lay_out([exact, *tables])
     assert averaged(layout, ["a"]).means.tolist() == joint.sum(axis=1).tolist()
     assert {one.cell for one in averaging(layout, 1.0, [("a",)])} == set()
 
 
 def test_revealing_finds_the_bound_as_often_as_predicted() -> None:
-    """The bound is told by 20 counts with two parts each at the rate of Eq. 11, and never overstated."""
+    """The bound is disclosed by 20 counts with two parts each at the rate of Eq. 11, and never overstated."""
     bound, variance, tries = 2, 1.0, 100
     rng = numpy_generator(6)
-    told = 0
+    disclosed = 0
     for _ in range(tries):
         joint = rng.integers(10, 50, size=(20, 2))
         tables, _ = release(rng, joint, "ab", bound, variance, ["a", "ab"])
-        found = revealing(laid_out(tables), variance)
+        found = revealing(lay_out(tables), variance)
         assert found.least <= bound and found.tuples == 20
-        told += found.least == bound
+        disclosed += found.least == bound
     predicted = reveal_risk(reveal_chance(bound, variance), 20)
-    assert abs(told - tries * predicted) < 5 * math.sqrt(tries * predicted * (1 - predicted))
+    assert abs(disclosed - tries * predicted) < 5 * math.sqrt(tries * predicted * (1 - predicted))
 
 
 def test_much_noise_reveals_a_bound_with_confidence() -> None:
     rng = numpy_generator(2)
     tables, _ = release(rng, rng.integers(10, 50, size=(5000, 2)), "ab", 2, 1.5, ["a", "ab"])
-    found = revealing(laid_out(tables), 1.5)
+    found = revealing(lay_out(tables), 1.5)
     assert (found.least, found.tuples) == (2, 5000) and found.confidence > 0.99
 
 
@@ -200,7 +198,7 @@ def test_what_exploiting_recovers_is_true() -> None:
     for _ in range(40):
         joint = rng.integers(0, 30, size=(30, 2))
         tables, truth = release(rng, joint, "ab", 2, 1.9, ["a", "ab"])
-        found = exploiting(laid_out(tables), 2)
+        found = exploiting(lay_out(tables), 2)
         assert all(one.value == true_count(truth, one) and one.confidence == 1 for one in found)
         total += len(found)
     assert total > 50
@@ -209,7 +207,7 @@ def test_what_exploiting_recovers_is_true() -> None:
 def test_the_example_of_the_paper() -> None:
     """F = 3, M = 2 and T = 11 with a bound of 2 are 5, 4 and 9."""
     parts = noisy_table("sex", ["s"], np.array([5, 4]), np.array([3, 2]))
-    layout = laid_out([parts, noisy_table("total", [], np.array(9), np.array(11))])
+    layout = lay_out([parts, noisy_table("total", [], np.array(9), np.array(11))])
     assert sorted(one.value for one in exploiting(layout, 2)) == [4, 5, 9]
     assert revealing(layout, 1.0).least == 2
     with pytest.raises(InputError, match="the nearest bound is larger"):
@@ -229,7 +227,7 @@ def merged(table: PublishedTable, groups: Sequence[str]) -> PublishedTable:
 def test_nested_categories_give_their_difference() -> None:
     wide = merged(noisy_table("wide", ["a"], np.array([30, 5]), np.array([31, 5])), ["x | y", "z"])
     narrow = merged(noisy_table("narrow", ["a"], np.array([28, 5]), np.array([28, 6])), ["x", "z"])
-    (one,) = nested(laid_out([wide, narrow]), 0.25)
+    (one,) = nested(lay_out([wide, narrow]), 0.25)
     assert (one.labels, one.value) == ({"a": "y"}, 3)
     assert one.confidence == pytest.approx(1 / sum(math.exp(-(j**2)) for j in range(-9, 10)), rel=1e-6)
 
@@ -249,7 +247,7 @@ def test_two_releases_of_almost_the_same_people() -> None:
             assert old.noisy is not None and new.noisy is not None
             printed = np.where((truth[kept] != then[kept]).ravel(), new.noisy, old.noisy)
             now.append(noisy_table(old.name, old.axes, truth[kept], printed))
-        for one in changes(laid_out(now), laid_out(before), 0.5):
+        for one in changes(lay_out(now), lay_out(before), 0.5):
             mine = {"a": "a2", "b": "b1", "c": "c3"}
             assert all(mine[axis] == name for axis, name in one.cell), "nothing is claimed where nothing changed"
             if one.cell == (("b", "b1"),):
@@ -260,8 +258,8 @@ def test_two_releases_of_almost_the_same_people() -> None:
 
 
 def test_releases_must_have_the_same_cells() -> None:
-    one = laid_out([noisy_table("a", ["a"], np.array([4, 5]), np.array([4, 6]))])
-    other = laid_out([noisy_table("b", ["b"], np.array([4, 5]), np.array([4, 6]))])
+    one = lay_out([noisy_table("a", ["a"], np.array([4, 5]), np.array([4, 6]))])
+    other = lay_out([noisy_table("b", ["b"], np.array([4, 5]), np.array([4, 6]))])
     with pytest.raises(InputError, match="different categories"):
         changes(one, other, 1.0)
 
@@ -271,19 +269,19 @@ def test_files_with_noise_are_read(tmp_path: Path) -> None:
     path.write_text("sex,count,status\nF,-1,noised\nM,7,noised\nX,3,exact\n")
     table = read_tidy(path)
     assert table.noisy is not None and table.noisy.tolist() == [-1, 7, 0]
-    layout = laid_out([table])
+    layout = lay_out([table])
     assert layout.blocks[0].values.tolist() == [-1, 7, 3] and layout.blocks[0].noised.tolist() == [1, 1, 0]
     path.write_text("sex,count,status\nF,1.5,noised\nM,7,noised\n")
     assert read_tidy(path).noisy is None
     with pytest.raises(InputError, match="no table has noisy counts"):
-        laid_out([read_tidy(path)])
+        lay_out([read_tidy(path)])
 
 
 def test_what_cannot_be_averaged_is_named() -> None:
-    layout = laid_out([noisy_table("a", ["a"], np.array([4, 5]), np.array([4, 6]))])
+    layout = lay_out([noisy_table("a", ["a"], np.array([4, 5]), np.array([4, 6]))])
     with pytest.raises(InputError, match="there is no axis 'z'"):
         averaged(layout, ["z"])
-    with pytest.raises(InputError, match="too few to tell the variance"):
+    with pytest.raises(InputError, match="too few to infer the variance"):
         estimated_variance(layout)
     assert revealing(layout, 1.0).tuples == 0
 
@@ -291,7 +289,7 @@ def test_what_cannot_be_averaged_is_named() -> None:
 def test_all_attacks_together_against_the_truth() -> None:
     rng = numpy_generator(30)
     tables, truth = release(rng, rng.integers(3, 60, size=(6, 2, 3, 4)), "abcd", 3, 0.2, every_margin("abcd"))
-    found = denoise(tables)
+    found = attack(tables)
     assert found.estimated and found.variance == pytest.approx(0.2, rel=0.4)
     assert found.revealed.least <= 3
     sure = found.sure(0.9)
@@ -299,9 +297,9 @@ def test_all_attacks_together_against_the_truth() -> None:
     assert len(sure) > 20 and right / len(sure) > 0.85
     assert list(found.attacks) == ["averaging", "fitting", "exploiting", "differencing"]
     with pytest.raises(InputError, match="bound = 0: does not explain the tables"):
-        denoise(tables, bound=0)
+        attack(tables, bound=0)
     with pytest.raises(InputError, match="variance = 0: must be positive"):
-        denoise(tables, variance=0)
+        attack(tables, variance=0)
 
 
 def written(folder: Path, tables: Sequence[PublishedTable], truth: dict[str, IntArray] | None = None) -> list[Path]:
@@ -338,8 +336,11 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     before = [part for path in files for part in ("--before", path)]
     same = run("noise", "attack", *files, *before, "--variance", "0.2", "--json").document["details"]
     assert same["attacks"]["changes"] == []  # type: ignore[index]
-    known = run("noise", "attack", *files, "--variance", "0.2", "--bound", "3")
-    assert known.code == 1 and "exploiting:" in known.out
+    known = run("noise", "attack", *files, "--variance", "0.2", "--bound", "3", "--limit", "1")
+    assert known.code == 1 and "disclosed with 95 % confidence" in known.out and "exploiting: " in known.out
+    assert "more" in known.out
+    page = attack(files, variance=0.2).to_html()
+    assert "Attacks on noisy tables" in page and page.count("<h2>") == 4
 
 
 @pytest.mark.parametrize("parts", [2, 3, 5])
@@ -359,7 +360,7 @@ def test_noise_by_keys_that_add_up(parts: int) -> None:
         assert seen[15] == 0, "independent noise is right in 16 %"
 
 
-def test_keys_that_add_up_are_recognised_and_tell_no_wrong_bound() -> None:
+def test_keys_that_add_up_are_recognised_and_disclose_no_wrong_bound() -> None:
     rng = numpy_generator(17)
     table = reference_ptable(request(5, 2))
     joint = rng.integers(20, 60, size=(600, 2))
@@ -367,7 +368,7 @@ def test_keys_that_add_up_are_recognised_and_tell_no_wrong_bound() -> None:
     parts = noisy_table("ab", ["a", "b"], joint, joint + noise_of(table, joint, keys, SIMULATED))
     total = joint.sum(axis=1)
     whole = noisy_table("a", ["a"], total, total + noise_of(table, total, keys.sum(axis=1), SIMULATED))
-    found = revealing(laid_out([whole, parts]), 2.0)
+    found = revealing(lay_out([whole, parts]), 2.0)
     assert found.keyed > 0.99 and found.least < 5 and found.confidence < 0.5
     fresh, _ = release(rng, joint, "ab", 5, 2.0, ["a", "ab"])
-    assert revealing(laid_out(fresh), 2.0).keyed < 0.01
+    assert revealing(lay_out(fresh), 2.0).keyed < 0.01

@@ -7,17 +7,16 @@ import pytest
 from scipy.stats import binomtest
 
 from safemargin.core import InputError, numpy_generator
-from safemargin.noise.posterior import posterior
-from safemargin.noise.posterior_sum import UNIT, _keys, _volume, posterior_of_sum
+from safemargin.noise.posterior import UNIT, _keys, _volume, posterior_of_cells, posterior_of_sum
 from safemargin.samplers.cell_key import noise_of
 from safemargin.samplers.ptable_design import ptable, request
 
 
-def test_noise_at_its_bound_gives_everything_away() -> None:
+def test_noise_at_its_bound_discloses_everything() -> None:
     """Women 3, men 2, all 11, and noise of at most 2: only 5 + 4 = 9 is possible."""
     table, _ = ptable(request(2, 1))
     found = posterior_of_sum(table, [3, 2], 11, keyed=False)
-    assert [(each.counts, each.sure) for each in found.each] == [((5,), 1), ((4,), 1), ((9,), 1)]
+    assert [(each.counts, each.sure) for each in found.beliefs] == [((5,), 1), ((4,), 1), ((9,), 1)]
 
 
 def test_keys_that_add_up_rule_the_extremes_out() -> None:
@@ -31,7 +30,7 @@ def test_empty_parts_leave_the_noise_as_it_is() -> None:
     """If one part is empty, the sum has the people of the other, and so its noise."""
     table, _ = ptable(request(3, 2))
     found = posterior_of_sum(table, [5, 0], 5, {0: 1.0, 6: 1.0})
-    assert [each.counts for each in found.each] == [(6,), (0,), (6,)]
+    assert [each.counts for each in found.beliefs] == [(6,), (0,), (6,)]
     with pytest.raises(InputError, match="cannot be printed together"):
         posterior_of_sum(table, [5, 0], 6, {0: 1.0, 6: 1.0})
 
@@ -52,17 +51,17 @@ def test_beliefs_are_right_as_often_as_they_say() -> None:
         found = posterior_of_sum(table, parts, whole, prior)
         assert same.sum() > 100
         for place, column in enumerate((true[same, 0], true[same, 1], sums[same])):
-            belief = found.each[place]
+            belief = found.beliefs[place]
             assert set(np.unique(column)) <= set(belief.counts)
             for count, chance in zip(belief.counts, belief.probabilities, strict=True):
                 seen = int(np.sum(column == count))
                 assert binomtest(seen, int(same.sum()), min(chance, 1.0)).pvalue > 1e-8
 
 
-def test_a_sum_tells_more_than_its_parts_alone() -> None:
+def test_a_sum_discloses_more_than_its_parts_alone() -> None:
     table, _ = ptable(request(5, 2))
-    alone = posterior(table, printed=[4]).each[0]
-    together = posterior_of_sum(table, [4, 6], 14).each[0]
+    alone = posterior_of_cells(table, printed=[4]).beliefs[0]
+    together = posterior_of_sum(table, [4, 6], 14).beliefs[0]
     assert together.guess > alone.guess
 
 
@@ -81,7 +80,7 @@ def test_volumes() -> None:
 
 def test_too_much_is_refused() -> None:
     table, _ = ptable(request(5, 2))
-    with pytest.raises(InputError, match="1 parts: give from 2 to 4"):
+    with pytest.raises(InputError, match="number of parts = 1: must be from 2 to 4"):
         posterior_of_sum(table, [1], 1)
     with pytest.raises(InputError, match="too many guesses"):
         posterior_of_sum(ptable(request(12, 4))[0], [30, 30, 30, 30], 120)

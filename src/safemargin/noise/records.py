@@ -1,4 +1,4 @@
-"""Records with keys: how many there are in every combination of categories, and what their keys add up to."""
+"""Records with keys: how many there are in every combination of categories, and the sums of their keys."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ from safemargin.samplers.cell_key import DECIMAL, HASHED, KeyForm
 
 MILLIONTHS = 10**6
 """Weights are added up in these, exactly."""
-
 AT_ONCE = 200_000
+"""Ids that are fetched and hashed at a time."""
+Hash = Callable[[list[str]], IntArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,10 @@ class Columns:
     count: str | None = None
     weight: str | None = None
 
-
-Hash = Callable[[list[str]], IntArray]
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every column that is read."""
+        return (*self.axes, *filter(None, (self.key, self.id, self.count, self.weight)))
 
 
 def read_cells(
@@ -55,63 +58,63 @@ def read_cells(
     if not isinstance(source, DuckSource):
         raise InputError(f"{path}: records with keys are read from CSV, Parquet and JSON files")
     if not columns.axes:
-        raise InputError(f"{path}: name the axes with --by, e.g. --by sex,age")
+        raise InputError(f"{path}: name the axes (by), e.g. sex,age")
     if len(set(columns.axes)) < len(columns.axes):
-        raise InputError(f"{path}: --by {','.join(columns.axes)}: names an axis twice")
-    check_columns(path, source.fields, tuple(name for name in _names(columns) if name is not None))
+        raise InputError(f"{path}: by = {','.join(columns.axes)}: names an axis twice")
+    check_columns(path, source.fields, columns.all)
     with connected(path) as database:
-        _check(database, source, columns, form)
+        for column, rule, reason in _rules(source, columns, form):
+            _refuse(database, source, column, rule, reason)
+        if columns.id is not None:
+            _refuse_twice(database, source, columns.id)
         labels, counts, weights, keys = _grouped(database, source, columns, form)
         if hashed is not None and columns.id is not None:
             form, keys = HASHED, _hashed(database, source, columns, hashed, len(counts), progress)
-    for place, name in enumerate(columns.axes):
-        check_labels(path, name, len({row[place] for row in labels}))
+    for a, name in enumerate(columns.axes):
+        check_labels(path, name, len({row[a] for row in labels}))
     return KeyedCells(columns.axes, labels, counts, keys, form, weights)
 
 
-def _names(columns: Columns) -> tuple[str | None, ...]:
-    return (*columns.axes, columns.key, columns.id, columns.count, columns.weight)
-
-
-def _check(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: Columns, form: KeyForm) -> None:
-    """Refuse values that are not what their column says, by the first of them."""
+def _rules(source: DuckSource, columns: Columns, form: KeyForm) -> list[tuple[str, str, str]]:
+    """What every value of a column must satisfy, as SQL and as a sentence."""
+    rules = []
     if columns.key is not None:
         field = source.fields[columns.key]
         if form.is_decimal:
-            good, words = (
-                f"try_cast({field} as decimal(38, 15)) between 0 and 1",
-                "a record key is a number from 0 to 1",
-            )
+            rule = f"try_cast({field} as decimal(38, 15)) between 0 and 1"
+            rules.append((columns.key, rule, "a record key is a number from 0 to 1"))
         else:
-            good = f"try_cast({field} as bigint) between 0 and {form.modulus - 1}"
-            words = f"a record key is a whole number from 0 to {form.modulus - 1}"
-        _refuse(database, source, columns.key, good, words)
+            rule = f"try_cast({field} as bigint) between 0 and {form.modulus - 1}"
+            rules.append((columns.key, rule, f"a record key is an integer from 0 to {form.modulus - 1}"))
     if columns.count is not None:
-        field = source.fields[columns.count]
-        whole = f"try_cast({field} as bigint)"
-        good = f"{whole} between 0 and {2**53} and {whole} = try_cast({field} as double)"
-        _refuse(database, source, columns.count, good, "a count is a whole number, not negative")
+        integer = f"try_cast({source.fields[columns.count]} as bigint)"
+        # A cast to bigint rounds 2.5; comparing with the double refuses it. Doubles are exact up to 2**53.
+        rule = f"{integer} between 0 and {2**53} and {integer} = try_cast({source.fields[columns.count]} as double)"
+        rules.append((columns.count, rule, "a count is an integer, not negative"))
     if columns.weight is not None:
-        good = f"try_cast({source.fields[columns.weight]} as decimal(38, 6)) between 0 and {10**12}"
-        _refuse(database, source, columns.weight, good, "a weight is a number, not negative")
+        rule = f"try_cast({source.fields[columns.weight]} as decimal(38, 6)) between 0 and {10**12}"
+        rules.append((columns.weight, rule, "a weight is a number, not negative"))
     if columns.id is not None:
-        field = source.fields[columns.id]
-        _refuse(database, source, columns.id, f"coalesce({field}::varchar, '') <> ''", "an id must not be empty")
-        twice = database.execute(
-            f"select {field}::varchar from {source.scan} group by all having count(*) > 1 limit 1"
-        ).fetchone()
-        if twice:
-            raise InputError(
-                f"{source.path}: column {columns.id!r}: {twice[0]!r} occurs twice; an id belongs to one record"
-            )
+        rules.append((columns.id, f"coalesce({source.fields[columns.id]}::varchar, '') <> ''", "an id is not empty"))
+    return rules
 
 
-def _refuse(database: duckdb.DuckDBPyConnection, source: DuckSource, name: str, good: str, words: str) -> None:
+def _refuse(database: duckdb.DuckDBPyConnection, source: DuckSource, name: str, rule: str, reason: str) -> None:
+    """Refuse a column by the first value that breaks its rule."""
     bad = database.execute(
-        f"select {source.fields[name]}::varchar from {source.scan} where not coalesce({good}, false) limit 1"
+        f"select {source.fields[name]}::varchar from {source.scan} where not coalesce({rule}, false) limit 1"
     ).fetchone()
     if bad:
-        raise InputError(f"{source.path}: column {name!r}: {bad[0]!r}: {words}")
+        raise InputError(f"{source.path}: column {name!r}: {bad[0]!r}: {reason}")
+
+
+def _refuse_twice(database: duckdb.DuckDBPyConnection, source: DuckSource, name: str) -> None:
+    # A person who is listed twice would have their key added twice: the noise of others' cells would not match.
+    twice = database.execute(
+        f"select {source.fields[name]}::varchar from {source.scan} group by all having count(*) > 1 limit 1"
+    ).fetchone()
+    if twice:
+        raise InputError(f"{source.path}: column {name!r}: {twice[0]!r} occurs twice; an id belongs to one record")
 
 
 Grouped = tuple[tuple[tuple[str, ...], ...], IntArray, IntArray | None, IntArray]
@@ -119,42 +122,43 @@ Grouped = tuple[tuple[tuple[str, ...], ...], IntArray, IntArray | None, IntArray
 
 def _grouped(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: Columns, form: KeyForm) -> Grouped:
     """Labels, counts, weights and keys of the cells, numbered in the temporary table `cell`."""
-    places = [f"k{place}" for place in range(len(columns.axes))]
+    names = [f"k{column}" for column in range(len(columns.axes))]
     texts = ", ".join(
-        f"coalesce({source.fields[name]}::varchar, '') as {key}" for name, key in zip(columns.axes, places, strict=True)
+        f"coalesce({source.fields[axis]}::varchar, '') as {name}"
+        for axis, name in zip(columns.axes, names, strict=True)
     )
     count = "count(*)" if columns.count is None else f"sum({source.fields[columns.count]}::bigint)"
     weight = "null" if columns.weight is None else f"sum({source.fields[columns.weight]}::decimal(38, 6))"
+    # Sums of decimals and bigints are exact in DuckDB (128 bits); doubles would depend on the order of the records.
     if columns.key is None:
         key = "'0'"
     elif form.is_decimal:
         key = f"(sum({source.fields[columns.key]}::decimal(38, 15)) % 1)::varchar"
     else:
         key = f"(sum({source.fields[columns.key]}::bigint) % {form.modulus})::varchar"
-    # Fixed order, so that equal files give equal results.
+    # A fixed order, so that equal files give equal results.
     database.execute(
-        f"create temp table cell as select row_number() over (order by {', '.join(places)}) - 1 as place, * from "
+        f"create temp table cell as select row_number() over (order by {', '.join(names)}) - 1 as place, * from "
         f"(select {texts}, {count}::bigint as n, {weight}::varchar as w, {key} as k from {source.scan} group by "
-        f"{', '.join(str(place + 1) for place in range(len(places)))})"
+        f"{', '.join(str(column + 1) for column in range(len(names)))})"
     )
-    rows = database.execute(f"select {', '.join(places)}, n, w, k from cell order by place").fetchall()
+    rows = database.execute(f"select {', '.join(names)}, n, w, k from cell order by place").fetchall()
     if not rows:
         raise InputError(f"{source.path}: the table is empty")
-    labels = tuple(row[: len(places)] for row in rows)
-    counts = frozen([row[-3] for row in rows])
+    labels = tuple(row[: len(names)] for row in rows)
     weights = None if columns.weight is None else frozen([_scaled(row[-2], 6) for row in rows])
     digits = 15 if form.is_decimal else 0
-    return labels, counts, weights, frozen([_scaled(row[-1], digits) for row in rows])
+    return labels, frozen([row[-3] for row in rows]), weights, frozen([_scaled(row[-1], digits) for row in rows])
 
 
 def _scaled(text: str, digits: int) -> int:
-    """A decimal as a whole number of its last digits.
+    """A decimal as an integer number of its last digits.
 
     >>> _scaled("0.25", 3)
     250
     """
-    whole, _, rest = text.partition(".")
-    return int(whole + rest.ljust(digits, "0"))
+    integer, _, rest = text.partition(".")
+    return int(integer + rest.ljust(digits, "0"))
 
 
 def _hashed(
@@ -168,14 +172,14 @@ def _hashed(
     """Sums of the hashes of ids in every cell."""
     assert columns.id is not None
     same = " and ".join(
-        f"coalesce({source.fields[name]}::varchar, '') = cell.k{place}" for place, name in enumerate(columns.axes)
+        f"coalesce({source.fields[name]}::varchar, '') = cell.k{column}" for column, name in enumerate(columns.axes)
     )
     ((total,),) = database.execute(f"select count(*) from {source.scan}").fetchall()
-    found = database.execute(
+    cursor = database.execute(
         f"select cell.place, {source.fields[columns.id]}::varchar from {source.scan} join cell on {same}"
     )
     keys, done = np.zeros(cells, dtype=np.int64), 0
-    while rows := found.fetchmany(AT_ONCE):
+    while rows := cursor.fetchmany(AT_ONCE):
         numbers, ids = zip(*rows, strict=True)
         keys = (keys + HASHED.cell_keys(np.array(numbers), hashed(list(ids)), cells)) % HASHED.modulus
         done += len(rows)

@@ -1,16 +1,16 @@
-"""Noisy tables as an attacker lays them out: cells by axes, and every sum of finer cells beside them."""
+"""Noisy tables as an onlooker lays them out: cells by axes, and every sum of finer cells beside them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core import BoolArray, FloatArray, InputError, IntArray, PublishedTable, grouped, label, row_keys
+from safemargin.core import BoolArray, FloatArray, Group, InputError, IntArray, PublishedTable, grouped, label, row_keys
 
 OPTION = "option"
 
 ENOUGH = 10
-"""Counts beside their parts from which anything about the noise is concluded."""
+"""Counts beside their parts that are needed to infer anything about the noise."""
 
 LARGE = 10
 """Counts from here on have noise that does not depend on them, and are surely of several people."""
@@ -45,12 +45,12 @@ class NoisyTable:
     def summed(self, axes: Sequence[str], sizes: Sequence[int]) -> "Sums":
         """The cells over fewer `axes`."""
         keys = row_keys(self.codes[:, [self.axes.index(axis) for axis in axes]], sizes)
-        first, place = grouped(keys)
+        first, cell = grouped(keys)
         values, noisy = np.zeros(len(first), dtype=np.int64), np.zeros(len(first), dtype=np.int64)
-        np.add.at(values, place, self.values)
-        np.add.at(noisy, place, self.noised)
+        np.add.at(values, cell, self.values)
+        np.add.at(noisy, cell, self.noised)
         least = np.full(len(first), np.iinfo(np.int64).max)
-        np.minimum.at(least, place, self.values)
+        np.minimum.at(least, cell, self.values)
         return Sums(keys[first], first, values, noisy, least)
 
 
@@ -82,22 +82,22 @@ class Layout:
 
     def above(self, axes: Sequence[str]) -> tuple[NoisyTable, ...]:
         """Tables that are at least as fine; one printed twice with the same noise is one."""
-        found: list[NoisyTable] = []
+        blocks: list[NoisyTable] = []
         for block in self.blocks:
-            if set(axes) <= set(block.axes) and not any(_same(block, other) for other in found):
-                found.append(block)
-        return tuple(found)
+            if set(axes) <= set(block.axes) and not any(_same(block, other) for other in blocks):
+                blocks.append(block)
+        return tuple(blocks)
 
 
-def _same(one: NoisyTable, other: NoisyTable) -> bool:
+def _same(block: NoisyTable, other: NoisyTable) -> bool:
     return (
-        one.axes == other.axes
-        and one.codes.shape == other.codes.shape
-        and bool((one.codes == other.codes).all() and (one.values == other.values).all())
+        block.axes == other.axes
+        and np.array_equal(block.codes, other.codes)
+        and np.array_equal(block.values, other.values)
     )
 
 
-def laid_out(tables: Sequence[PublishedTable]) -> Layout:
+def lay_out(tables: Sequence[PublishedTable]) -> Layout:
     """The tables that have counts; options are an axis like others. Rows are sorted by cell."""
     names: dict[str, dict[str, int]] = {}
     blocks = []
@@ -105,14 +105,12 @@ def laid_out(tables: Sequence[PublishedTable]) -> Layout:
         if not _has_counts(table):
             continue
         columns: dict[str, IntArray] = {}
-        for at, axis in enumerate(table.axes):
-            known = names.setdefault(axis, {})
-            places = [known.setdefault(label(group), len(known)) for group in table.groups[at]]
-            columns[axis] = np.array(places, dtype=np.int64)[table.codes[:, at]]
+        listed = [(axis, [*map(label, groups)], codes) for axis, groups, codes in _columns(table)]
         if table.options:
-            known = names.setdefault(OPTION, {})
-            places = [known.setdefault(option, len(known)) for option in table.options]
-            columns[OPTION] = np.array(places, dtype=np.int64)[table.option]
+            listed.append((OPTION, list(table.options), table.option))
+        for axis, labels, codes in listed:
+            known = names.setdefault(axis, {})
+            columns[axis] = np.array([known.setdefault(name, len(known)) for name in labels], dtype=np.int64)[codes]
         axes = tuple(sorted(columns))
         codes = np.stack([columns[axis] for axis in axes], axis=1) if axes else np.zeros((len(table.lower), 0), int)
         noised = np.array([status == "noised" for status in table.status]).astype(np.int64)
@@ -120,8 +118,12 @@ def laid_out(tables: Sequence[PublishedTable]) -> Layout:
         order = np.lexsort(codes.T[::-1]) if axes else np.arange(len(codes))
         blocks.append(NoisyTable(table.name, axes, codes[order], np.asarray(values)[order], noised[order]))
     if not any(block.noised.any() for block in blocks):
-        raise InputError("no table has noisy counts: their rows have the status 'noised' and print whole numbers")
+        raise InputError("no table has noisy counts: their rows have the status 'noised' and print integers")
     return Layout({axis: tuple(known) for axis, known in names.items()}, tuple(blocks))
+
+
+def _columns(table: PublishedTable) -> list[tuple[str, tuple[Group, ...], IntArray]]:
+    return [(axis, table.groups[a], table.codes[:, a]) for a, axis in enumerate(table.axes)]
 
 
 def _has_counts(table: PublishedTable) -> bool:
@@ -155,54 +157,49 @@ def tuples_in(layout: Layout) -> Iterator[Tuples]:
     """Every table beside every other with exactly one axis more."""
     for block in layout.blocks:
         sizes = layout.sizes(block.axes)
-        mine = row_keys(block.codes, sizes)
+        keys = row_keys(block.codes, sizes)
         for other in layout.above(block.axes):
             if len(other.axes) == len(block.axes) + 1:
-                found = other.summed(block.axes, sizes)
-                at, here = _matched(found.keys, mine)
-                rows = np.flatnonzero(here)
+                sums = other.summed(block.axes, sizes)
+                nearest = np.minimum(np.searchsorted(sums.keys, keys), len(sums.keys) - 1)
+                rows = np.flatnonzero(sums.keys[nearest] == keys)
+                cells = nearest[rows]
                 yield Tuples(
-                    block.values[rows] - found.values[at[rows]],
+                    block.values[rows] - sums.values[cells],
                     block.noised[rows],
-                    found.noisy[at[rows]],
-                    found.least[at[rows]],
+                    sums.noisy[cells],
+                    sums.least[cells],
                 )
 
 
-def _matched(keys: IntArray, wanted: IntArray) -> tuple[IntArray, BoolArray]:
-    """Where each wanted key stands among sorted `keys`, and whether it does."""
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return at, keys[at] == wanted
-
-
 def estimated_variance(layout: Layout) -> float:
-    """Variance of the noise on one count: squares of gaps between counts and the sums of their parts add up variances.
+    """Variance of the noise on one count, from the gaps between counts and the sums of their parts.
 
-    Only large parts are looked at, if there are enough: where nobody stays nobody, small counts have less noise, and a
-    count of the same people as its only part has the same.
+    A gap has mean zero and as many variances as it has noisy terms. Only large parts are used, if there are enough:
+    empty cells have no noise, small counts have less, and a count of the same people as its only part has the same.
     """
-    found = list(tuples_in(layout))
+    pairs = list(tuples_in(layout))
+    terms = 0
     for least in (LARGE, 1):
-        chosen = [(each.gap[fit], each.terms[fit]) for each in found if (fit := _noisy(each, least)).any()]
-        terms = sum(len(gap) for gap, _ in chosen)
-        squares = sum(float((gap.astype(float) ** 2 / often).sum()) for gap, often in chosen)
+        gaps = [(pair.gap[fit], pair.terms[fit]) for pair in pairs if (fit := _noisy(pair, least)).any()]
+        terms = sum(len(gap) for gap, _ in gaps)
+        squares = sum(float((gap.astype(float) ** 2 / often).sum()) for gap, often in gaps)
         if terms >= ENOUGH and squares > 0:
             return squares / terms
-    raise InputError(
-        f"{terms} noisy counts stand beside their parts, too few to tell the variance of the noise; give it"
-    )
+    raise InputError(f"{terms} noisy counts stand beside their parts, too few to infer the variance; give it")
 
 
 def _noisy(tuples: Tuples, least: int) -> BoolArray:
     """Which have noise, and only parts of at least this size."""
-    found: BoolArray = (tuples.terms > 0) & (tuples.least >= least)
-    return found
+    fits: BoolArray = (tuples.terms > 0) & (tuples.least >= least)
+    return fits
 
 
 def certainty(distance: FloatArray, spread: FloatArray) -> FloatArray:
-    """How likely the nearest whole number is the true one: Gaussian noise of this spread, all whole numbers alike."""
-    steps = np.arange(-40, 41)
+    """How likely the nearest integer is the true one: Gaussian noise of this spread, all integers equally likely."""
+    steps = np.arange(-40, 41)  # beyond 40 the terms matter only if nothing is certain anyway
     with np.errstate(under="ignore"):
+        # Relative to the nearest integer, whose term is 1: a small spread cannot make all terms vanish.
         weights = np.exp(-0.5 * ((distance[:, None] + steps) ** 2 - distance[:, None] ** 2) / spread[:, None] ** 2)
-    found: FloatArray = 1 / weights.sum(axis=1)
-    return found
+    chances: FloatArray = 1 / weights.sum(axis=1)
+    return chances

@@ -1,0 +1,135 @@
+"""Attacks on noise with a bound: infer it from counts beside their parts, and true counts once it is known."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from safemargin.core import FloatArray, InputError, IntArray, row_keys
+from safemargin.noise.laws import keyed_gap_law, sum_law
+from safemargin.noise.layout import ENOUGH, LARGE, Layout, Recovered, tuples_in
+from safemargin.samplers.max_entropy import bounded_law
+
+CANDIDATES = 10
+"""Bounds from the smallest possible up that are compared."""
+MOST_PARTS = 6
+"""Parts of a total that is used; more hardly ever disclose anything."""
+FLOOR = 1e-7
+"""Chances below this are not distinguished: the law of keyed noise is computed in steps."""
+ROUNDS = 50
+"""How often intervals are narrowed at most; each round keeps them valid."""
+
+
+@dataclass(frozen=True)
+class Revealed:
+    """The bound of the noise: at least `least`, for sure; `least` itself with this confidence.
+
+    `keyed` is how likely keys add up, so that the noise of a total depends on that of its parts.
+    """
+
+    least: int
+    tuples: int
+    confidence: float
+    keyed: float = 0.0
+
+
+def revealing(layout: Layout, variance: float) -> Revealed:
+    """The smallest bound that explains every gap, and how likely a larger one would have shown itself.
+
+    Noise has the largest entropy for `variance`; it is independent or selected by keys that add up. Both, and bounds
+    from the smallest up, are taken to be equally likely beforehand.
+    """
+    least, count = 0, 0
+    gaps: dict[int, list[IntArray]] = {}
+    for pair in tuples_in(layout):
+        noisy = pair.terms > 0
+        count += int(noisy.sum())
+        # Eq. (10): a gap of n noisy terms needs noise of at least gap / n, rounded up.
+        least = max([least, *(-(-np.abs(pair.gap[noisy]) // pair.terms[noisy])).tolist()])
+        fit = noisy & (pair.whole == 1) & (pair.least >= LARGE) & (pair.parts <= MOST_PARTS)
+        for parts in np.unique(pair.parts[fit]).tolist():
+            gaps.setdefault(parts, []).append(pair.gap[fit & (pair.parts == parts)])
+    seen = {parts: np.concatenate(arrays) for parts, arrays in gaps.items() if parts > 1}
+    smallest = max(least, 1)
+    while smallest * (smallest + 1) / 3 < variance:  # even uniform noise within less has a smaller variance
+        smallest += 1
+    if sum(map(len, seen.values())) < ENOUGH:
+        return Revealed(least, count, 0.0)
+    bounds = range(smallest, smallest + CANDIDATES)
+    logs = np.array([[_likelihood(seen, bound, variance, keyed) for keyed in (False, True)] for bound in bounds])
+    weights = np.exp(logs - logs.max())  # thousands of gaps: likelihoods themselves would underflow
+    weights /= weights.sum()
+    sure = float(weights[0].sum()) if smallest == max(least, 1) else 0.0
+    return Revealed(least, count, sure, float(weights[:, 1].sum()))
+
+
+def _likelihood(seen: dict[int, IntArray], bound: int, variance: float, keyed: bool) -> float:
+    """Logarithm of the probability of the gaps."""
+    total = 0.0
+    for parts, gaps in seen.items():
+        chances = _gap_law(bound, variance, parts, keyed)
+        values, often = np.unique(gaps, return_counts=True)
+        total += float(often @ np.log(chances[len(chances) // 2 + values]))
+    return total
+
+
+@lru_cache(maxsize=256)
+def _gap_law(bound: int, variance: float, parts: int, keyed: bool) -> FloatArray:
+    law = bounded_law(bound, variance)
+    chances: FloatArray = np.maximum(keyed_gap_law(law, parts) if keyed else sum_law(law, parts + 1), FLOOR)
+    return chances
+
+
+def exploiting(layout: Layout, bound: int) -> list[Recovered]:
+    """Counts that only one value fits: each within `bound` of what is printed, parts adding up, none negative."""
+    blocks = layout.blocks
+    lower = [np.maximum(0, block.values - bound * block.noised) for block in blocks]
+    upper = [block.values + bound * block.noised for block in blocks]
+    for _ in range(ROUNDS):
+        changed = False
+        # Bound propagation: a sum is between the sums of its parts' ends, a part is what the others leave of the sum.
+        for whole, parts, rows in _sums_and_parts(layout):
+            low, high = (np.zeros(len(lower[whole]), dtype=np.int64) for _ in range(2))
+            np.add.at(low, rows, lower[parts])
+            np.add.at(high, rows, upper[parts])
+            changed |= _raise(lower[whole], low) | _cut(upper[whole], high)
+            changed |= _raise(lower[parts], lower[whole][rows] - (high[rows] - upper[parts]))
+            changed |= _cut(upper[parts], upper[whole][rows] - (low[rows] - lower[parts]))
+        if any((low > high).any() for low, high in zip(lower, upper, strict=True)):
+            raise InputError(f"bound = {bound}: does not explain the tables; the nearest bound is larger")
+        if not changed:
+            break
+    recovered: dict[tuple[tuple[str, str], ...], Recovered] = {}
+    for block, low, high in zip(blocks, lower, upper, strict=True):
+        for row in np.flatnonzero((low == high) & (block.noised == 1)).tolist():
+            cell = layout.cell(block.axes, block.codes[row].tolist())
+            recovered[cell] = Recovered("exploiting", cell, int(low[row]), 1.0, int(block.values[row]))
+    return list(recovered.values())
+
+
+def _sums_and_parts(layout: Layout) -> list[tuple[int, int, IntArray]]:
+    """Tables (by number) of which one adds up the other, or prints the same, with the row of the sum for every part."""
+    pairs = []
+    for number, whole in enumerate(layout.blocks):
+        sizes = layout.sizes(whole.axes)
+        sums = row_keys(whole.codes, sizes)
+        order = np.argsort(sums)
+        for other, parts in enumerate(layout.blocks):
+            if other != number and set(whole.axes) <= set(parts.axes):
+                keys = row_keys(parts.codes[:, [parts.axes.index(axis) for axis in whole.axes]], sizes)
+                rows = np.minimum(np.searchsorted(sums[order], keys), len(sums) - 1)
+                if (sums[order][rows] == keys).all():
+                    pairs.append((number, other, order[rows]))
+    return pairs
+
+
+def _raise(values: IntArray, least: IntArray) -> bool:
+    higher = least > values
+    values[higher] = least[higher]
+    return bool(higher.any())
+
+
+def _cut(values: IntArray, most: IntArray) -> bool:
+    lower = most < values
+    values[lower] = most[lower]
+    return bool(lower.any())

@@ -1,0 +1,107 @@
+"""Differencing: what is left of a category when a narrower one is taken from it, or one release from another."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from safemargin.core import JOINER, InputError, row_keys
+from safemargin.noise.layout import Layout, NoisyTable, Recovered, certainty
+
+BOTH = 2
+"""Noisy counts in the difference of a count that changed: before and now."""
+
+
+def nested(layout: Layout, variance: float) -> list[Recovered]:
+    """Counts of what a merged category holds beyond a narrower one that is printed for the same people."""
+    best: dict[tuple[tuple[str, str], ...], Recovered] = {}
+    for wide in layout.blocks:
+        for narrow in layout.blocks:
+            if wide.axes == narrow.axes:
+                for axis in range(len(wide.axes)):
+                    for recovered in _subtracted(layout, wide, narrow, axis, variance):
+                        if recovered.cell not in best or best[recovered.cell].confidence < recovered.confidence:
+                            best[recovered.cell] = recovered
+    return list(best.values())
+
+
+def _subtracted(layout: Layout, wide: NoisyTable, narrow: NoisyTable, axis: int, variance: float) -> list[Recovered]:
+    """What the categories of an axis in one table leave of wider ones in another with the same axes."""
+    axes = wide.axes
+    members = [frozenset(name.split(JOINER)) for name in layout.categories[axes[axis]]]
+    merged = np.flatnonzero(np.array([len(names) > 1 for names in members])[wide.codes[:, axis]])
+    if not len(merged):
+        return []
+    others = [a for a in range(len(axes)) if a != axis]
+    sizes = layout.sizes([axes[a] for a in others])
+    keys = row_keys(narrow.codes[:, others], sizes).tolist()
+    rows = {(key, code): row for row, (key, code) in enumerate(zip(keys, narrow.codes[:, axis].tolist(), strict=True))}
+    recovered = []
+    for row, key in zip(merged.tolist(), row_keys(wide.codes[merged][:, others], sizes).tolist(), strict=True):
+        whole = members[wide.codes[row, axis]]
+        for code, part in enumerate(members):
+            match = rows.get((key, code))
+            if match is not None and part < whole:
+                left = int(wide.values[row] - narrow.values[match])
+                noisy = int(wide.noised[row] + narrow.noised[match])
+                if noisy:  # the difference of exact counts is the business of audit
+                    labels = dict(layout.cell(axes, wide.codes[row].tolist()))
+                    labels[axes[axis]] = JOINER.join(sorted(whole - part))
+                    sure = float(certainty(np.zeros(1), np.sqrt(np.array([variance * noisy])))[0])
+                    recovered.append(Recovered("differencing", tuple(labels.items()), max(0, left), sure))
+    return recovered
+
+
+def changes(now: Layout, before: Layout, variance: float) -> list[Recovered]:
+    """How many people every printed count gained or lost since an earlier release with the same cells.
+
+    Where the same participants have the same noise, counts that did not change print the same and add no noise to a
+    difference; with new noise nearly every count does. A cell that one representation shows to have changed holds a
+    changed count in all of them, even where the noise makes up for it.
+    """
+    if now.categories != before.categories:
+        raise InputError("the releases have different categories; differencing needs the same cells in both")
+    blocks = [gain for block in now.blocks if (gain := _difference(block, before)) is not None]
+    if not blocks:
+        raise InputError("the releases share no table with the same cells")
+    layout = Layout(now.categories, tuple(blocks))
+    return [recovered for block in blocks for recovered in _gains(layout, block, variance)]
+
+
+def _difference(block: NoisyTable, before: Layout) -> NoisyTable | None:
+    """What a table gained since it was printed before, with the noise of rows that print another count."""
+    for other in before.blocks:
+        if other.axes == block.axes and np.array_equal(other.codes, block.codes):
+            gain = block.values - other.values
+            return replace(block, values=gain, noised=(gain != 0) * (block.noised + other.noised))
+    return None
+
+
+def _gains(layout: Layout, block: NoisyTable, variance: float) -> list[Recovered]:
+    """The gain of every cell of one table that some representation shows to have changed."""
+    sizes = layout.sizes(block.axes)
+    keys = row_keys(block.codes, sizes)
+    order = np.argsort(keys)
+    means, precision = np.zeros(len(keys)), np.zeros(len(keys))
+    sums = [other.summed(block.axes, sizes) for other in layout.blocks if set(block.axes) <= set(other.axes)]
+    changed = np.zeros(len(keys), dtype=bool)
+    for part in sums:
+        changed |= np.isin(keys, part.keys[part.noisy > 0])
+    for part in sums:
+        rows = order[np.searchsorted(keys[order], part.keys)]
+        # A sum that prints the same may hide a change by its noise: it counts as one noisy difference.
+        worth = 1 / np.maximum(part.noisy, BOTH)
+        means[rows] += part.values * worth
+        precision[rows] += worth
+    rows = np.flatnonzero(changed)
+    gains = means[rows] / precision[rows]
+    sure = certainty(gains - np.rint(gains), np.sqrt(variance / precision[rows]))
+    return [
+        Recovered(
+            "differencing",
+            layout.cell(block.axes, block.codes[row].tolist()),
+            int(gain),
+            chance,
+            int(block.values[row]),
+        )
+        for row, gain, chance in zip(rows.tolist(), np.rint(gains).tolist(), sure.tolist(), strict=True)
+    ]
