@@ -146,7 +146,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert document["details"]["small_areas"] == 68 and document["details"]["tuples"]["SEX"]["2"] > 1000
     assert page.read_text().startswith("<!doctype html>")
     assert run("noise", "plan", path).out.startswith("Add noise of at most")
-    assert "area_error = -1" in run("noise", "plan", path, "--area-error", "-1").err
+    assert "--area-error = -1" in run("noise", "plan", path, "--area-error", "-1").err
 
 
 def test_many_parts_disclose_a_bound_of_one() -> None:
