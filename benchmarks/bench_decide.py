@@ -23,7 +23,7 @@ from safemargin.core.table import Tally
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.demo import write_city
-from safemargin.release.maximum import Wanted
+from safemargin.release.plan import Wanted
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate
 from safemargin.ui import progress_bar

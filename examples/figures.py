@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from safemargin import Project, Publication, Release, Table, Target, audit, release
+from safemargin import Project, Publication, Release, Table, Target, audit, compare, release
 from safemargin.core import as_published
 from safemargin.release.compare.comparison import Comparison
-from safemargin.release.compare.measure import measure
 from safemargin.release.inputs import read_inputs
 
 
@@ -93,4 +92,4 @@ def main(description: str, build: Callable[[Path, Path], Path]) -> None:
     project = build(chosen.data, chosen.folder)
     show(figures(project, chosen.folder / "release"))
     if chosen.compare:
-        show_comparison(measure(Project.load(project), epsilons=[1.0], draws=20))
+        show_comparison(compare(project, epsilons=[1.0], draws=20))

@@ -12,7 +12,7 @@ import pytest
 from commands import Ran, Run, in_process, listing, script
 from safemargin.bounds.exposure import METHODS
 from safemargin.core import UNBOUNDED, OutputError
-from safemargin.release import project_cli as projects
+from safemargin.release import demo as demo_module
 from safemargin.release.demo import write_city
 from truth import FAKE_SAFE, GAP, VLACH
 
@@ -312,13 +312,13 @@ def test_schema(run: Run) -> None:
 def test_demo(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real city takes long; its place is taken by a project that is released in no time."""
 
-    def write_small_city(to: Path) -> Path:
+    def write_small_city(to: Path, *_: object) -> Path:
         to.mkdir()
         for name, text in FILES.items():
             (to / name).write_text(text, encoding="utf-8")
         return to / "project.toml"
 
-    monkeypatch.setattr(projects, "write_city", write_small_city)
+    monkeypatch.setattr(demo_module, "write_city", write_small_city)
     ran = run("demo", "city", "--json")
     assert ran.code == 0 and set(ran.document) == RELEASE_KEYS
     assert (folder / "city/release/published/manifest.json").is_file()

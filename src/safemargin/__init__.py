@@ -23,9 +23,14 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a te
     from safemargin.core import Table as Table
     from safemargin.core import Target as Target
     from safemargin.fiber.fiber import fiber as fiber
+    from safemargin.release.compare.compare import compare as compare
+    from safemargin.release.demo import demo as demo
     from safemargin.release.draft import Draft as Draft
+    from safemargin.release.init import init as init
+    from safemargin.release.ledger.ledger import ledger as ledger
     from safemargin.release.plan import Plan as Plan
     from safemargin.release.project import Project as Project
+    from safemargin.release.project import schema as schema
     from safemargin.release.release import Release as Release
     from safemargin.release.release import release as release
     from safemargin.suppress.suppress import suppress as suppress
@@ -52,8 +57,14 @@ _HOME = {
     "audit": "audit.audit",
     "bound": "bounds.tables",
     "fiber": "fiber.fiber",
+    "bound": "bounds.bound",
+    "compare": "release.compare.compare",
+    "demo": "release.demo",
+    "init": "release.init",
+    "ledger": "release.ledger.ledger",
     "outcome": "voting.outcome",
     "release": "release.release",
+    "schema": "release.project",
     "suppress": "suppress.suppress",
 }
 """Where every public name is defined."""

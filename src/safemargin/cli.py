@@ -34,12 +34,12 @@ class MenuEntry(NamedTuple):
 MENU = {
     "Publish": {
         "demo": MenuEntry("release.cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
-        "init": MenuEntry("release.project_cli:init", "Write a first project file for a data file"),
+        "init": MenuEntry("release.cli:init", "Write a first project file for a data file"),
         "release": MenuEntry("release.cli:release", "Decide, prove and publish what is safe of a data file or project"),
-        "compare": MenuEntry("release.compare.cli:compare", "Measure other ways to publish the same data"),
+        "compare": MenuEntry("release.cli:compare", "Measure other ways to publish the same data"),
         "suppress": MenuEntry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),
-        "ledger": MenuEntry("release.ledger.cli:ledger", "List earlier releases about the same population"),
-        "schema": MenuEntry("release.project_cli:schema", "Print the JSON Schema of project files"),
+        "ledger": MenuEntry("release.cli:ledger", "List earlier releases about the same population"),
+        "schema": MenuEntry("release.cli:schema", "Print the JSON Schema of project files"),
     },
     "Check": {
         "audit": MenuEntry("audit.cli:audit", "Attack published tables, ours or not"),

@@ -11,7 +11,7 @@ from safemargin.bounds.build import build_system
 from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
-from safemargin.release.maximum import Wanted
+from safemargin.release.plan import Wanted
 from safemargin.release.publish import publish
 from safemargin.release.release import rule_of
 

@@ -9,7 +9,7 @@ from safemargin.core import InputError
 from safemargin.io.combined import NoTotalWarning, read_any_sheet, read_combined
 from safemargin.io.hierarchy import read_hrc, tree
 from safemargin.io.tables import read_published
-from safemargin.release.tabulate.axes import read_hierarchy
+from safemargin.release.axes import read_hierarchy
 from safemargin.suppress.read import read_linked
 
 

@@ -22,14 +22,10 @@ from safemargin.core import (
     onlooker_with_roll,
 )
 from safemargin.release.compare import compare as comparing
-from safemargin.release.compare.cell_key import cell_key
-from safemargin.release.compare.compare import compare
+from safemargin.release.compare.compare import measure
 from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod, PropertyAnswer
-from safemargin.release.compare.exposed import people_in
-from safemargin.release.compare.global_dp import global_dp
-from safemargin.release.compare.method import Case, Method
-from safemargin.release.compare.reading import read
-from safemargin.release.compare.suppression import suppression
+from safemargin.release.compare.measures import people_in, read
+from safemargin.release.compare.methods import Case, Method, cell_key, global_dp, suppression
 from safemargin.samplers.geometric import Geometric
 
 SIGMAS = 7
@@ -68,7 +64,7 @@ def table_of(votes: Votes, options: tuple[str, ...] = ("yes", "no")) -> Table:
 
 @pytest.fixture(scope="module")
 def staff() -> Comparison:
-    return compare(table_of(STAFF), TARGET, epsilons=(0.1, 1.0), draws=100)
+    return measure(table_of(STAFF), TARGET, epsilons=(0.1, 1.0), draws=100)
 
 
 def measured(comparison: Comparison, family: str) -> MeasuredMethod:
@@ -144,7 +140,7 @@ def test_global_dp_states_its_loss(staff: Comparison) -> None:
 def test_the_budget_is_split_over_the_tables() -> None:
     """Two axes and the total make three tables. False alarms below 1e-6: beyond seven standard errors."""
     epsilon, draws = 1.5, 400
-    found = compare(table_of(STAFF), TARGET, epsilons=(epsilon,), draws=draws)
+    found = measure(table_of(STAFF), TARGET, epsilons=(epsilon,), draws=draws)
     mine = measured(found, "global DP")
     law = Geometric(epsilon / 3)
     spread = math.sqrt((law.variance - law.mean_size**2) / (14 * draws))
@@ -168,7 +164,7 @@ def test_the_seven_properties(staff: Comparison) -> None:
 
 
 def test_with_noise_ours_states_a_loss_but_nothing_unconditional() -> None:
-    found = compare(table_of(STAFF), TARGET, protect="noise", epsilons=(), draws=20)
+    found = measure(table_of(STAFF), TARGET, protect="noise", epsilons=(), draws=20)
     mine = measured(found, "safemargin")
     assert (mine.loss, mine.draws, mine.people_exposed) == (1.0, 20, 0)
     assert answer(found, "unconditional_against_auxiliary", "safemargin").holds == "no"
@@ -177,7 +173,7 @@ def test_with_noise_ours_states_a_loss_but_nothing_unconditional() -> None:
 
 def test_a_refused_release_publishes_nothing() -> None:
     agreed = {profile: (sum(counts) - 1, 1) for profile, counts in STAFF.items()}
-    found = compare(table_of(agreed), TARGET, epsilons=(1.0,), draws=2)
+    found = measure(table_of(agreed), TARGET, epsilons=(1.0,), draws=2)
     mine = measured(found, "safemargin")
     assert not mine.is_published and mine.mean_error is None and mine.people_exposed == 0
     assert {each.holds for each in (answer(found, name, "safemargin") for name in found.properties)} == {"no"}
@@ -186,7 +182,7 @@ def test_a_refused_release_publishes_nothing() -> None:
 def test_ours_is_refused_if_an_attack_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = (Learnt("informed", {}, 7, ("joint",)),)
     monkeypatch.setattr(comparing, "learnt", lambda method, tables, case: broken)
-    found = compare(table_of(STAFF), TARGET, epsilons=(), draws=2)
+    found = measure(table_of(STAFF), TARGET, epsilons=(), draws=2)
     assert [each.is_published for each in found.methods] == [True, True, True, True, False]
     assert answer(found, "binding_outcome_exact", "safemargin").fact == "an attack succeeded: nothing is published"
 
@@ -194,7 +190,7 @@ def test_ours_is_refused_if_an_attack_succeeds(monkeypatch: pytest.MonkeyPatch) 
 def test_options_that_are_rare_are_judged_alike_by_every_method() -> None:
     """With three options the limits depend on the totals, which noise does not print."""
     votes = {profile: (*counts, 3) for profile, counts in STAFF.items()}
-    found = compare(table_of(votes, ("yes", "no", "blank")), TARGET, epsilons=(1.0,), draws=2)
+    found = measure(table_of(votes, ("yes", "no", "blank")), TARGET, epsilons=(1.0,), draws=2)
     assert measured(found, "global DP").learnt[0].verdicts == {"contained": 0, "open": 30, "disclosed": 0}
     assert measured(found, "cell key").learnt[0].verdicts["contained"] == 0
 
@@ -207,7 +203,7 @@ def test_every_onlooker_is_asked(composition: str, knows_rule: bool) -> None:
         onlooker_with_roll(table, composition, "somebody", knows_rule),
         onlooker_with_roll(table, "joint", "informed"),
     )
-    found = compare(table, TARGET, watching, epsilons=(1.0,), draws=2)
+    found = measure(table, TARGET, watching, epsilons=(1.0,), draws=2)
     for each in found.methods:
         assert [one.onlooker for one in each.learnt] == ["somebody", "informed"]
         assert each.people_exposed == max(one.people_exposed for one in each.learnt)
@@ -278,7 +274,7 @@ def test_a_reader_of_exact_tables_is_right() -> None:
 
 
 def test_the_same_seed_gives_the_same_keys() -> None:
-    found = [compare(table_of(STAFF), TARGET, epsilons=(), draws=5, seed=4) for _ in range(2)]
+    found = [measure(table_of(STAFF), TARGET, epsilons=(), draws=5, seed=4) for _ in range(2)]
     assert measured(found[0], "cell key") == measured(found[1], "cell key")
 
 
@@ -293,4 +289,4 @@ def test_the_same_seed_gives_the_same_keys() -> None:
 )
 def test_settings_must_make_sense(settings: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        compare(table_of(STAFF), TARGET, **settings)  # type: ignore[arg-type]
+        measure(table_of(STAFF), TARGET, **settings)  # type: ignore[arg-type]

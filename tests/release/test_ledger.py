@@ -17,8 +17,7 @@ from safemargin import Draft, Release
 from safemargin.core import UNBOUNDED, InputError, OutputError, PublishedTable, Target, frozen
 from safemargin.release import release as pipeline
 from safemargin.release.ledger import file as ledger_file
-from safemargin.release.ledger.budget import budget, recommended_kappa
-from safemargin.release.ledger.entry import Entry
+from safemargin.release.ledger.entries import Entry, budget, recommended_kappa
 from safemargin.release.ledger.file import read_ledger, recording
 
 SITES, GRADES = ("North", "South", "West"), ("junior", "senior")

@@ -12,12 +12,11 @@ from cases import Town, town
 from safemargin.audit.audit import audit
 from safemargin.core import InputError, Limits, PublishedTable, Table, Target, onlooker_with_roll, printed
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.judge import within
 from safemargin.release.decide.maximise import maximise
-from safemargin.release.decide.split import split
-from safemargin.release.decide.versions import Version, crossed_version, versions
-from safemargin.release.maximum import Asked, Wanted
-from safemargin.release.plan import Action, Plan
+from safemargin.release.decide.search import within
+from safemargin.release.decide.split import Version, crossed_version, split
+from safemargin.release.decide.versions import versions
+from safemargin.release.plan import Action, Asked, Plan, Wanted
 from safemargin.release.publish import publish
 
 MORE = 1e-6

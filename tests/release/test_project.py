@@ -5,8 +5,8 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from safemargin import Project, schema
 from safemargin.core import InputError, Target
-from safemargin.release.project import Project, project_schema
 
 DATA = '[data]\nfile = "voters.csv"\nanswer = "vote"\n'
 LEAST = DATA + "[axes.district]\n"
@@ -174,10 +174,10 @@ def test_a_byte_order_mark_is_harmless(tmp_path: Path) -> None:
 
 
 def test_the_schema_says_the_same() -> None:
-    schema = project_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
+    described = schema()
+    jsonschema.Draft202012Validator.check_schema(described)
     valid: dict[str, object] = {"data": {"file": "v.csv", "answer": "vote"}, "axes": {"a": {}}}
-    jsonschema.validate(valid, schema)
+    jsonschema.validate(valid, described)
     wrongs: tuple[dict[str, object], ...] = (
         {**valid, "target": {"beta": 0.5}},
         {**valid, "target": {"protect": "hide"}},
@@ -188,4 +188,4 @@ def test_the_schema_says_the_same() -> None:
     )
     for wrong in wrongs:
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(wrong, schema)
+            jsonschema.validate(wrong, described)

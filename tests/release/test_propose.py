@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from safemargin import init
 from safemargin.core import InputError, Table
-from safemargin.release.init.propose import propose_project
 from safemargin.release.project import Project
 from safemargin.release.tabulate import tabulate
 
@@ -50,7 +50,7 @@ def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
 
 def proposed(path: Path) -> tuple[str, dict[str, Any], Table]:
     """The proposal as text, as TOML, and the table that it gives as it stands."""
-    text = propose_project(path)
+    text = init(path).text
     (path.parent / "project.toml").write_text(text)
     return text, tomllib.loads(text), tabulate(Project.load(path.parent / "project.toml"))
 
@@ -91,7 +91,7 @@ def test_a_number_of_people_in_microdata_is_no_count(tmp_path: Path) -> None:
     assert "count" not in project["data"] and "people_group" in project["axes"]
 
 
-def test_without_a_telling_name_the_last_short_column_is_the_ballot(tmp_path: Path) -> None:
+def test_without_a_telling_name_the_last_short_column_is_the_answer(tmp_path: Path) -> None:
     rows = [{"zone": f"z{n % 30}", "q1": "yn"[n % 2], "q2": "abc"[n % 3]} for n in range(90)]
     _, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
     assert project["data"]["answer"] == "q2"
@@ -118,18 +118,18 @@ def test_sqlite(tmp_path: Path) -> None:
 
 def test_what_cannot_be_proposed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.csv: there is no such file"):
-        propose_project(tmp_path / "absent.csv")
+        init(tmp_path / "absent.csv")
     (tmp_path / "v.csv").write_text("a,b\n")
     with pytest.raises(InputError, match=r"v\.csv: the table is empty"):
-        propose_project(tmp_path / "v.csv")
+        init(tmp_path / "v.csv")
     (tmp_path / "v.csv").write_text("vote\nA\nB\n")
     with pytest.raises(InputError, match=r"v\.csv: no columns fit: .* the columns are vote$"):
-        propose_project(tmp_path / "v.csv")
+        init(tmp_path / "v.csv")
 
 
 @pytest.mark.data
 def test_adult(data_sets: Path) -> None:
-    project = tomllib.loads(propose_project(data_sets / "adult_uci.parquet"))
+    project = tomllib.loads(init(data_sets / "adult_uci.parquet").text)
     assert project["data"]["answer"] == "income"
     assert {"workclass", "race", "sex"} <= set(project["axes"])
     assert not {"age", "fnlwgt", "education_num"} & set(project["axes"])

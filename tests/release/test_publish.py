@@ -15,8 +15,7 @@ import pytest
 
 from cases import Town, town
 from safemargin.core import OutputError, Publication, Table, Target
-from safemargin.io.folder import write_folder
-from safemargin.io.tidy import read_tidy
+from safemargin.io import read_tidy, write_folder
 from safemargin.release.decide.decide import PROTECTIONS, decide
 from safemargin.release.plan import Action, Plan
 from safemargin.release.publish import publish, release_files

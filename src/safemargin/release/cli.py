@@ -1,17 +1,34 @@
-"""The commands that release: a project or a data file, and the synthetic city."""
+"""The commands about releases: arguments, one call, and what is printed."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from safemargin.core import Progress, RefusedError, Target
+from safemargin.core import OutputError, Progress, RefusedError, Target
 from safemargin.io import axes, check_folder
-from safemargin.release.demo import write_city
+from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
+from safemargin.release.compare.compare import compare as run_compare
+from safemargin.release.demo import demo as run_demo
 from safemargin.release.draft import Draft
+from safemargin.release.init import init as run_init
+from safemargin.release.ledger.ledger import ledger as run_ledger
+from safemargin.release.project import Project
+from safemargin.release.project import schema as run_schema
 from safemargin.release.release import Release
 from safemargin.release.release import release as run_release
-from safemargin.ui import Beta, Json, Kappa, Rolls, Tau, out, override_target, print_json, progress_bar
+from safemargin.ui import (
+    Beta,
+    Json,
+    Kappa,
+    Rolls,
+    Tau,
+    out,
+    override_target,
+    print_json,
+    print_result,
+    progress_bar,
+)
 
 
 def release(
@@ -37,7 +54,7 @@ def release(
     check_folder(folder)
     aim = None if (beta, kappa, tau) == (None, None, None) else override_target(Target(), beta, kappa, tau)
     with progress_bar("starting") as progress:
-        result = attempt(
+        result = _attempt(
             data,
             progress,
             answer=answer,
@@ -47,7 +64,8 @@ def release(
             protect=protect,
             title=title,
         )
-    finish(result, folder, as_json, explain)
+        result.write(folder)
+    _print(result, folder, as_json, explain)
 
 
 def demo(
@@ -58,28 +76,96 @@ def demo(
 
     Example: safemargin demo city
     """
-    check_folder(folder)
     with progress_bar("building the city") as progress:
-        result = attempt(write_city(folder), progress)
-    finish(result, folder / "release", as_json)
+        result = run_demo(folder, progress=progress)
+    _print(result, folder / "release", as_json)
 
 
-def attempt(data: Path, progress: Progress, **said: object) -> Release | Draft:
+def _attempt(data: Path, progress: Progress, **said: Any) -> Release | Draft:
     """The release, or the draft that was refused."""
     try:
-        return run_release(data, progress=progress, **said)  # type: ignore[arg-type]
+        return run_release(data, progress=progress, **said)
     except RefusedError as error:
         if not isinstance(error.draft, Draft):
             raise
         return error.draft
 
 
-def finish(result: Release | Draft, folder: Path, as_json: bool, explain: bool = False) -> None:
-    """Write a release, or the report of a refused one; print it, and exit with 1 if it was refused."""
-    result.write(folder)
+def _print(result: Release | Draft, folder: Path, as_json: bool, explain: bool = False) -> None:
+    """Print what was written to a folder, and exit with 1 if it was refused."""
     if as_json:
         print_json(result.to_json(folder))
     else:
         result.show(out, folder, explain)
     if isinstance(result, Draft):
         raise typer.Exit(1)
+
+
+def compare(
+    project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Loss of global differential privacy; repeatable. Default: 0.1, 1, 10.")
+    ] = None,
+    threshold: Annotated[
+        int, typer.Option(help="Smallest count that suppression prints; smallest group of coarsening.")
+    ] = THRESHOLD,
+    draws: Annotated[int, typer.Option(help="Number of noise draws; errors are means.")] = DRAWS,
+    seed_free: Annotated[
+        bool, typer.Option("--seed-free", help="Draw fresh record keys, not the same ones in every run.")
+    ] = False,
+    page: Annotated[Path | None, typer.Option("--out", help="Also write a page with a picture (HTML).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure ways to publish on your own data: global DP, suppression, coarsening, cell keys, and safemargin.
+
+    Example: safemargin compare project.toml --epsilon 0.5 --epsilon 2 --out comparison.html
+    """
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
+    with progress_bar("starting") as progress:
+        comparison = run_compare(
+            Project.load(project),
+            epsilons=epsilon or EPSILONS,
+            threshold=threshold,
+            draws=draws,
+            seed=None if seed_free else 0,
+            progress=progress,
+        )
+    if page is not None:
+        comparison.write(page)
+    print_result(comparison, as_json)
+
+
+def init(
+    data: Annotated[Path, typer.Argument(help="CSV, Parquet, JSON lines or SQLite file.")],
+    out_file: Annotated[Path | None, typer.Option("--out", help="Project file to write.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Look at the columns of a data file and write a commented project file to edit.
+
+    Example: safemargin init voters.csv
+    """
+    proposal = run_init(data)
+    path = proposal.write(out_file)
+    if as_json:
+        print_json({**proposal.to_json(), "project": str(path)})
+    else:
+        out.print(f"{path} written. Read it, edit it, then: safemargin release {path} --out release", soft_wrap=True)
+
+
+def ledger(
+    file: Annotated[Path, typer.Argument(help="Ledger (SQLite) that a project names.")], as_json: Json = False
+) -> None:
+    """List what was published about which population, and how much of the budget is used.
+
+    Example: safemargin ledger ledger.sqlite
+    """
+    print_result(run_ledger(file), as_json)
+
+
+def schema(as_json: Json = False) -> None:
+    """Print the JSON Schema of project files, for editors and other programs.
+
+    Example: safemargin schema > project.schema.json
+    """
+    print_json(run_schema())

@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 
 from safemargin.core import Onlooker, Profile, Table, onlooker_with_roll
 from safemargin.io import Source, check_project_facts, read_many
-from safemargin.release.ledger.entry import Entry, Person, person, roll_of
+from safemargin.release.ledger.entries import Entry, Person, check_same, person, remember, roll_of
 from safemargin.release.ledger.file import read_ledger
-from safemargin.release.ledger.remember import check_same, remember
 from safemargin.release.project import Project
 from safemargin.release.sections import LedgerSection
-from safemargin.release.tabulate import tabulate
-from safemargin.release.tabulate.people import tabulate_people
+from safemargin.release.tabulate import tabulate, tabulate_people
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,112 @@
-"""What is to be done with each cell, and why. A plan looks at votes and stays inside."""
+"""What is to be done with each cell and each table of several axes, and why.
 
+A plan looks at votes: it is confidential.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import combinations
 
-from safemargin.core import Group, Guarantee, IntArray, Target
-from safemargin.release.maximum import MarginDecision, Maximum
+from safemargin.core import SIGN, Group, Guarantee, InputError, IntArray, Target
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A margin that somebody would like to see; without a `weight` it counts as its number of cells."""
+
+    axes: tuple[str, ...]
+    weight: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The margin in words."""
+        return SIGN.join(self.axes)
+
+
+@dataclass(frozen=True)
+class MarginDecision:
+    """What is done with a margin that was asked for.
+
+    `groups` part each of its axes; without them it is not published. `cells` is how many cells it has so, of
+    `all_cells` if its axes were crossed as they are published; `value` is what that counts for, of `weight`.
+    """
+
+    axes: tuple[str, ...]
+    groups: tuple[tuple[Group, ...], ...]
+    cells: int
+    all_cells: int
+    value: float
+    weight: float
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The margin in words."""
+        return SIGN.join(self.axes)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether a table of it leaves."""
+        return bool(self.groups)
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether it is published with fewer cells than its axes would give."""
+        return self.is_published and self.cells < self.all_cells
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """How good a choice of margins is: no safe choice is worth more than `bound`.
+
+    `proofs` is how many releases were put to the test, `unproved` how many of them stayed undecided.
+    """
+
+    value: float
+    bound: float
+    proofs: int
+    unproved: int = 0
+
+    @property
+    def gap(self) -> float:
+        """What the best choice could be worth more."""
+        return max(self.bound - self.value, 0.0)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The margins that a project asks for, before the axes are known to exist."""
+
+    margins: tuple[tuple[str, ...], ...] = ()
+    order: int = 1
+    weights: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def wanted(self, axes: Sequence[str]) -> tuple[Wanted, ...]:
+        """Every margin asked for, axes in the order of `axes`; single axes only if they are named."""
+        found: dict[tuple[str, ...], float | None] = {}
+        for margin in self.margins:
+            found[_ordered(margin, axes, "outputs.margins")] = None
+        for order in range(2, self.order + 1):
+            found |= {chosen: None for chosen in combinations(axes, order) if chosen not in found}
+        for name, weight in self.weights.items():
+            margin = _ordered(name.split(SIGN) if name not in axes else [name], axes, "outputs.weights")
+            if len(margin) > 1 and margin not in found:
+                raise InputError(f"outputs.weights.{name!r}: this margin is not asked for; add it to outputs.margins")
+            if not 0 < weight < math.inf:
+                raise InputError(f"outputs.weights.{name!r} = {weight}: must be positive and finite")
+            found[margin] = weight
+        return tuple(Wanted(margin, weight) for margin, weight in found.items())
+
+
+def _ordered(names: Sequence[str], axes: Sequence[str], key: str) -> tuple[str, ...]:
+    for name in names:
+        if name not in axes:
+            raise InputError(f"{key}: there is no axis {name!r}; the axes are {', '.join(axes)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{key}: {SIGN.join(names)} names an axis twice")
+    return tuple(sorted(names, key=list(axes).index))
 
 
 class Action(StrEnum):

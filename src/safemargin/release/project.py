@@ -14,7 +14,7 @@ from pydantic import model_validator as model_rule
 
 from safemargin.core import RESERVED, InputError, Target
 from safemargin.io import PHRASES, Name, Section, Source, dotted_key, shown_value, twice_in
-from safemargin.release.maximum import Wanted
+from safemargin.release.plan import Wanted
 from safemargin.release.sections import (
     AxisSection,
     DataSection,
@@ -35,7 +35,8 @@ __all__ = [
     "OnlookerSection",
     "Project",
     "TalliesSection",
-    "project_schema",
+    "project_of",
+    "schema",
 ]
 
 
@@ -234,7 +235,7 @@ SECTIONS: Mapping[str, type[Section]] = {
 }
 
 
-def project_schema() -> dict[str, Any]:
+def schema() -> dict[str, Any]:
     """The JSON Schema of a project file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

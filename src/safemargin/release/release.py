@@ -41,11 +41,9 @@ from safemargin.release.decide.maximise import maximise, withdrawn
 from safemargin.release.draft import PUBLISHED, Draft, confidential_files, draft_document, show_draft
 from safemargin.release.explain import Evidence, explain
 from safemargin.release.inputs import Book, Inputs, read_inputs
-from safemargin.release.ledger.budget import budget, recommended_kappa
-from safemargin.release.ledger.entry import Entry, roll_of
+from safemargin.release.ledger.entries import Entry, budget, recommended_kappa, roll_of
 from safemargin.release.ledger.file import recording
-from safemargin.release.maximum import Wanted
-from safemargin.release.plan import Certificate, Plan
+from safemargin.release.plan import Certificate, Plan, Wanted
 from safemargin.release.project import project_of
 from safemargin.release.publish import publish, release_files
 from safemargin.ui import Document, Result

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from safemargin.core import Target
 from safemargin.io import File, Files, Name, Names, Pair, Section, distinct
-from safemargin.release.maximum import Asked
+from safemargin.release.plan import Asked
 
 Composition = Literal["none", "sizes", "joint"]
 Protection = Literal["merge", "noise", "suppress"]

@@ -10,9 +10,15 @@ import pytest
 from rich.console import Console
 
 from safemargin.core import Target
-from safemargin.release.compare.charts import tradeoff_chart
-from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod, PropertyAnswer
-from safemargin.release.compare.report import PROPERTY_WORDS, comparison_document, comparison_page, show_comparison
+from safemargin.release.compare.comparison import (
+    PROPERTY_WORDS,
+    Binding,
+    Comparison,
+    Learnt,
+    MeasuredMethod,
+    PropertyAnswer,
+    tradeoff_chart,
+)
 from safemargin.ui import CONFIG
 
 EXACT = MeasuredMethod(
@@ -95,7 +101,7 @@ class Reader(HTMLParser):
 
 
 def test_document() -> None:
-    document = json.loads(json.dumps(comparison_document(COMPARISON)))
+    document = json.loads(json.dumps(COMPARISON.to_json()))
     assert document["schema"] == 1 and len(document["methods"]) == 3
     first, noisy, refused = document["methods"]
     assert (noisy["method"], noisy["mean_error"], noisy["loss"], noisy["draws"]) == (NOISY.method, 60.4, 0.1, 100)
@@ -109,7 +115,7 @@ def test_document() -> None:
 @pytest.mark.parametrize("width", [80, 130])
 def test_terminal(width: int) -> None:
     console = Console(file=io.StringIO(), width=width)
-    show_comparison(console, COMPARISON)
+    COMPARISON.show(console)
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "20,000 people; 336 counts in the tables of 5 axes, and the total. Noise: means over 100 draws." in " ".join(
         said.split()
@@ -119,7 +125,7 @@ def test_terminal(width: int) -> None:
 
 
 def test_page() -> None:
-    text = comparison_page("Staff & others", COMPARISON)
+    text = replace(COMPARISON, title="Staff & others").to_html()
     reader = Reader()
     reader.feed(text)
     assert not [target for target in reader.fetched if not target.startswith("#")]

@@ -3,23 +3,43 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from safemargin.core import InputError, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
-from safemargin.release.compare.cell_key import cell_key
-from safemargin.release.compare.coarsening import coarsening
 from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod
-from safemargin.release.compare.exposed import learnt
-from safemargin.release.compare.global_dp import global_dp
-from safemargin.release.compare.method import Case, Method
-from safemargin.release.compare.ours import ours
-from safemargin.release.compare.properties import PROPERTIES, MethodFacts, answers
-from safemargin.release.compare.reading import Errors, errors
-from safemargin.release.compare.suppression import suppression
-from safemargin.release.compare.untouched import untouched
+from safemargin.release.compare.measures import PROPERTIES, Errors, MethodFacts, answers, errors, learnt
+from safemargin.release.compare.methods import Case, Method, cell_key, coarsening, global_dp, suppression, untouched
+from safemargin.release.decide.decide import decide
+from safemargin.release.inputs import read_inputs
+from safemargin.release.plan import Action
+from safemargin.release.project import project_of
+from safemargin.release.publish import publish
 
-__all__ = ["DRAWS", "EPSILONS", "METHODS", "THRESHOLD", "compare"]
+
+def ours(case: Case) -> list[Method]:
+    """Decide once; noise, if the project asks for it, is drawn afresh."""
+    plan = decide(case.table, case.target, case.onlookers, protect=case.protect)
+    release = publish(plan, case.table)
+    certified = plan.certificate.certified
+    noised = any(decision.action is Action.NOISED for decision in plan.decisions)
+    return [
+        Method(
+            name="safemargin",
+            family="safemargin",
+            does="exact where a certificate shows that nobody is given away, else merged, noised or suppressed",
+            draw=lambda draws: (publish(plan, case.table).tables if noised else release.tables for _ in range(draws)),
+            known=lambda tables, onlooker: replace(release, tables=tables),
+            is_random=noised,
+            loss=max((each.epsilon or 0.0 for each in plan.guarantees), default=None),
+            guarantee=plan.certificate.statement if certified else "",
+            promises=plan.guarantees,
+            refused="" if certified else "no release that was tried meets the target: nothing is published",
+            must_be_safe=True,
+        )
+    ]
+
 
 METHODS: Sequence[Callable[[Case], list[Method]]] = (untouched, global_dp, suppression, coarsening, cell_key, ours)
 """One file each."""
@@ -30,6 +50,39 @@ DRAWS = 100
 
 
 def compare(
+    data: object,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    threshold: int = THRESHOLD,
+    draws: int = DRAWS,
+    seed: int | None = 0,
+    progress: Progress = no_progress,
+    **said: Any,
+) -> Comparison:
+    """Measure ways to publish `data` on the data themselves: what each costs and what it discloses.
+
+    `data` and the further arguments are those of `release`. Methods that draw noise are measured `draws` times, and
+    what onlookers can infer is taken from the first. Noise of differential privacy is always fresh; `seed` is for
+    record keys, and None makes those fresh as well. Nothing is published.
+    """
+    project, source = project_of(data, said)
+    progress("reading")
+    inputs = read_inputs(project, source)
+    comparison = measure(
+        inputs.table,
+        project.target,
+        inputs.onlookers,
+        protect=project.protect,
+        epsilons=epsilons,
+        threshold=threshold,
+        draws=draws,
+        seed=seed,
+        progress=progress,
+    )
+    return replace(comparison, title=project.title or comparison.title)
+
+
+def measure(
     table: Table,
     target: Target,
     onlookers: Sequence[Onlooker] = (),
@@ -41,11 +94,7 @@ def compare(
     seed: int | None = 0,
     progress: Progress = no_progress,
 ) -> Comparison:
-    """Publish the total and every axis of `table` by every method, and measure what that costs and gives away.
-
-    Methods that draw noise are measured `draws` times, and what onlookers learn is taken from the first. Noise of
-    differential privacy is always fresh; `seed` is for record keys, and None makes those fresh as well.
-    """
+    """The total and every axis of `table` by every method."""
     if threshold < 1:
         raise InputError(f"threshold = {threshold}: must be at least 1")
     for epsilon in epsilons:
@@ -57,16 +106,16 @@ def compare(
         raise InputError("there is no axis: only the total could be published")
     watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
     case = Case(table, target, watching, protect, tuple(dict.fromkeys(epsilons)), threshold, seed)
-    measured, found = [], []
+    measured, properties = [], []
     for build in METHODS:
         progress(f"measuring {build.__name__.replace('_', ' ')}")
         for method in build(case):
-            facts = _measure(case, method, draws if method.is_random else 1)
+            facts = _measure_method(case, method, draws if method.is_random else 1)
             measured.append(facts.measured)
-            found.append(answers(facts))
+            properties.append(answers(facts))
     return Comparison(
         methods=tuple(measured),
-        properties={name: tuple(each[name] for each in found) for name in PROPERTIES},
+        properties={name: tuple(answered[name] for answered in properties) for name in PROPERTIES},
         target=target,
         threshold=threshold,
         people=case.people,
@@ -75,7 +124,7 @@ def compare(
     )
 
 
-def _measure(case: Case, method: Method, draws: int) -> MethodFacts:
+def _measure_method(case: Case, method: Method, draws: int) -> MethodFacts:
     if method.refused:
         return MethodFacts(case, method, _nothing(case, method), None)
     drawn = list(method.draw(draws))

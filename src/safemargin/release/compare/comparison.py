@@ -1,8 +1,40 @@
-"""Several ways to publish the same tables, measured side by side."""
+"""Ways to publish side by side: figures, document, terminal and page."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from safemargin.core import Guarantee, Target
+from safemargin.guarantees.guarantee_file import document as guarantee_document
+from safemargin.guarantees.report import COLUMNS, side_by_side
+from safemargin.ui import (
+    FAMILY_COLOURS,
+    FAMILY_SHAPES,
+    SCHEMA,
+    TEXT_MARK,
+    WIDTH,
+    Document,
+    Html,
+    Result,
+    Spec,
+    element,
+    figure,
+    header,
+    joined,
+    paragraphs,
+    percent,
+    plural,
+    points,
+    render_page,
+    say,
+    section,
+    table,
+    text_table,
+    to_svg,
+)
 
 
 @dataclass(frozen=True)
@@ -70,8 +102,8 @@ class PropertyAnswer:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """All methods in order, and for every property one answer per method."""
+class Comparison(Result):
+    """All methods in order, and for every property one answer per method. Errors look at votes: confidential."""
 
     methods: tuple[MeasuredMethod, ...]
     properties: dict[str, tuple[PropertyAnswer, ...]] = field(hash=False)
@@ -80,3 +112,218 @@ class Comparison:
     people: int
     cells: int
     axes: int
+    title: str = "Comparison"
+
+    def to_json(self) -> Document:
+        """The document of `compare --json`."""
+        names = [method.method for method in self.methods]
+        return {
+            "schema": SCHEMA,
+            "methods": [_entry(method) for method in self.methods],
+            "properties": {
+                name: {method: asdict(answer) for method, answer in zip(names, answers, strict=True)}
+                for name, answers in self.properties.items()
+            },
+            "people": self.people,
+            "axes": self.axes,
+            "cells": self.cells,
+            "threshold": self.threshold,
+            "target": asdict(self.target),
+        }
+
+    def show(self, console: Console) -> None:
+        """Print the figures of every method, what onlookers can infer, and which properties hold."""
+        say(console, f"{_scope(self)}\n")
+        console.print(_grid(["", "method", *FIGURES], [[f"{n}", *row] for n, row in _figures(self)], 2))
+        say(console, "\nWhat onlookers can infer", "bold")
+        console.print(_grid(["", *LEARNT], _learnt(self), 3))
+        say(console, "\nProperties, by method", "bold")
+        held: list[list[str | Text]] = [
+            [PROPERTY_WORDS[name], *(Text(answer.holds, HOLDS_STYLES[answer.holds]) for answer in answers)]
+            for name, answers in self.properties.items()
+        ]
+        console.print(text_table(["", *(f"{n}" for n, _ in enumerate(self.methods, 1))], held, space=1))
+
+    def to_html(self) -> str:
+        """One page with the picture: confidential, errors look at votes."""
+        names = [method.method for method in self.methods]
+        title = f"{self.title}: ways to publish"
+        banner = ("Confidential. ", "The figures on this page look at votes. Do not publish it.")
+        caption = "Mean error of a count against people exposed; labels are epsilon"
+        figures = [row for _, row in _figures(self)]
+        body = joined(
+            [
+                section("Error and exposure", figure(to_svg(tradeoff_chart(self)), caption), paragraphs(DP_WORDS)),
+                section("Figures", table(["method", *FIGURES], figures, FIGURES)),
+                section("What onlookers can infer", table(LEARNT, [row[1:] for row in _learnt(self)], LEARNT[2:])),
+                section("Guarantees about odds", table(COLUMNS, _guarantees(self)), paragraphs(GUARANTEE_WORDS)),
+                section("Properties", *(_property(PROPERTY_WORDS[p], names, a) for p, a in self.properties.items())),
+                section("Methods", points(f"{method.method}: {method.does}" for method in self.methods)),
+            ]
+        )
+        return render_page(title, header(title, paragraphs(_scope(self)), banner=banner), body)
+
+
+def tradeoff_chart(comparison: Comparison) -> Spec:
+    """The error of every method against the people it exposes; both scales are logarithmic but for the zero."""
+    values: list[Spec] = [
+        {
+            "family": each.family,
+            "error": each.mean_error,
+            "people": each.people_exposed,
+            "words": "" if each.family != "global DP" else f"{each.loss:g}",
+        }
+        for each in comparison.methods
+        if each.mean_error is not None
+    ]
+    families = list(dict.fromkeys(value["family"] for value in values))
+    x = {"field": "error", **_symlog("mean error of a count", 0.1, [value["error"] for value in values])}
+    y = {"field": "people", **_symlog("people exposed", 1, [value["people"] for value in values])}
+    family = {"field": "family", "type": "nominal", "legend": {"title": None, "labelFontSize": 12, "labelLimit": 0}}
+    colour = {**family, "scale": {"domain": families, "range": FAMILY_COLOURS[: len(families)]}}
+    shape = {**family, "scale": {"domain": families, "range": FAMILY_SHAPES[: len(families)]}}
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 160, "opacity": 0.85},
+        "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
+    }
+    words = {"mark": {**TEXT_MARK, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
+    return {"data": {"values": values}, "width": WIDTH - 260, "height": 300, "layer": [points, words]}
+
+
+def _symlog(title: str, least: float, values: Sequence[float]) -> Spec:
+    """A scale that starts with zero and then goes up by tens from `least`."""
+    marks = [0.0, least]
+    while marks[-1] < max(values, default=0.0):
+        marks.append(marks[-1] * 10)
+    axis = {"values": marks, "title": title, "grid": True, "format": ",~r"}
+    scale = {"type": "symlog", "constant": least, "domain": [0, marks[-1]], "nice": False}
+    return {"type": "quantitative", "scale": scale, "axis": axis}
+
+
+PROPERTY_WORDS = {
+    "binding_outcome_exact": "binding outcome exact",
+    "regular_cells_exact": "regular cells exact",
+    "per_cell_cost": "cost per cell, not flat",
+    "cost_computable_in_advance": "cost computable in advance",
+    "small_area_resolution": "small-area resolution",
+    "guarantee_on_regular_cells": "stated guarantee on regular cells",
+    "unconditional_against_auxiliary": "unconditional against auxiliary adversaries",
+}
+HOLDS_STYLES = {"yes": "green", "partly": "yellow", "no": "red"}
+
+FIGURES = (
+    "mean error",
+    "worst",
+    "relative",
+    "exact counts",
+    "exact people",
+    "totals off",
+    "winner kept",
+    "epsilon",
+    "exposed",
+)
+
+
+def _entry(each: MeasuredMethod) -> Document:
+    plain = {
+        name: value
+        for name, value in asdict(each).items()
+        if name not in ("method", "family", "is_published", "learnt", "binding", "promises")
+    }
+    return {
+        "method": each.method,
+        "family": each.family,
+        "published": each.is_published,
+        **plain,
+        "people_exposed": each.people_exposed,
+        "promises": [guarantee_document(guarantee) for guarantee in each.promises],
+        "binding": asdict(each.binding),
+        "onlookers": [
+            {
+                "onlooker": one.onlooker,
+                "verdicts": one.verdicts,
+                "people_exposed": one.people_exposed,
+                "attacks": list(one.attacks),
+            }
+            for one in each.learnt
+        ],
+    }
+
+
+def _grid(columns: list[str], rows: list[list[str]], words: int) -> Table:
+    """A table whose first `words` columns are words, the rest numbers."""
+    grid = text_table(columns, rows, space=1)
+    for column in grid.columns[words:]:
+        column.justify = "right"
+    return grid
+
+
+def _guarantees(comparison: Comparison) -> list[list[str]]:
+    return side_by_side([guarantee for method in comparison.methods for guarantee in method.promises])
+
+
+GUARANTEE_WORDS = (
+    "These epsilons are on one scale only where all other columns agree. At the same number, a guarantee about "
+    "exchanges that leave exact counts unchanged says less than one about anybody more or less. A method without a row "
+    "has no guarantee about odds."
+)
+
+LEARNT = ["method", "onlooker", "disclosed", "open", "contained", "people exposed"]
+
+DP_WORDS = (
+    "Nothing certain follows from noise without bounds, so in this picture global DP exposes nobody at any epsilon. "
+    "What it gives away is its loss: one person more or less changes the odds of what is printed by up to e^epsilon."
+)
+
+
+def _property(words: str, names: list[str], answers: tuple[PropertyAnswer, ...]) -> Html:
+    rows = [(name, answer.holds, answer.fact) for name, answer in zip(names, answers, strict=True)]
+    return joined([element("h3", words), table(("method", "holds", "measured"), rows)])
+
+
+def _scope(comparison: Comparison) -> str:
+    draws = max((each.draws for each in comparison.methods), default=1)
+    noise = f" Noise: means over {draws} draws." if draws > 1 else ""
+    return (
+        f"{plural(comparison.people, 'person')}; {comparison.cells:,} counts in the tables of "
+        f"{comparison.axes} {'axis' if comparison.axes == 1 else 'axes'}, and the total.{noise}"
+    )
+
+
+def _figures(comparison: Comparison) -> list[tuple[int, list[str]]]:
+    return [(n, [each.method, *_row(each)]) for n, each in enumerate(comparison.methods, 1)]
+
+
+def _row(each: MeasuredMethod) -> list[str]:
+    """Cells of the columns in `FIGURES`."""
+    if each.mean_error is None or each.worst_error is None or each.mean_relative_error is None:
+        return ["-", "-", "-", "0 %", "0 %", "-", "-", "-", "0"]
+    return [
+        _number(each.mean_error),
+        _number(each.worst_error),
+        percent(each.mean_relative_error),
+        percent(each.exact_cells),
+        percent(each.exact_people),
+        "exact" if each.binding.exact else _number(each.binding.mean_error or 0.0),
+        percent(each.binding.winner_kept),
+        "-" if each.loss is None else f"{each.loss:g}",
+        f"{each.people_exposed:,}",
+    ]
+
+
+def _number(value: float) -> str:
+    """Three digits.
+
+    >>> _number(0.0), _number(0.1234), _number(1234.5)
+    ('0', '0.123', '1,234')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _learnt(comparison: Comparison) -> list[list[str]]:
+    rows = []
+    for n, each in enumerate(comparison.methods, 1):
+        for one in each.learnt:
+            counts = [f"{one.verdicts[name]:,}" if one.verdicts else "-" for name in ("disclosed", "open", "contained")]
+            rows.append([f"{n}", each.method, one.onlooker, *counts, f"{one.people_exposed:,}"])
+    return rows

@@ -8,20 +8,15 @@ from itertools import count
 
 import numpy as np
 
-from safemargin.bounds.certify import TOGETHER
 from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.core import InputError, Limits, Onlooker, Past, Progress, Table, Target, no_progress, onlooker_with_roll
 from safemargin.guarantees.noise import NoiseBudget, check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.candidate import Candidate, prove
-from safemargin.release.decide.difference import by_difference, earlier_words
-from safemargin.release.decide.lot import Lot, Reach
-from safemargin.release.decide.promise import budget_of, covers_everybody, population, promise
-from safemargin.release.decide.remembered import remembered
-from safemargin.release.decide.schedule import by_lot, by_rate, by_size, flag
-from safemargin.release.decide.split import Split, irregular, split
-from safemargin.release.plan import Action, Certificate, Decision, Plan, Refusal
-
-__all__ = ["PROTECTIONS", "certificate_of", "decide", "population"]
+from safemargin.release.decide.earlier import by_difference, earlier_words, remembered
+from safemargin.release.decide.protect import Lot, Reach, by_lot, by_rate, by_size, flag
+from safemargin.release.decide.split import Split, covers_everybody, irregular, population, split
+from safemargin.release.decide.statements import budget_of, certificate_of, noise_guarantee
+from safemargin.release.plan import Action, Decision, Plan, Refusal
 
 PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "suppress": Action.SUPPRESSED}
 """What may be done with groups whose share is outside the target."""
@@ -54,8 +49,8 @@ def decide(
     lot = Lot(choice_epsilon(axes, target.epsilon_max))
     finish = partial(_finish, table=table, limits=limits, protect=protect, pasts=pasts, reach=lot)
     candidate, proof, refused = _search(table, Candidate(tuple(map(finish, sized))), watching, limits, finish, progress)
-    budget = budget_of(table, candidate, target, lot.epsilon) if protect == "noise" else None
-    guarantees = () if budget is None else (promise(table, candidate, sized, budget, bool(pasts)),)
+    budget = budget_of(table, candidate.splits, target, lot.epsilon) if protect == "noise" else None
+    guarantees = () if budget is None else (noise_guarantee(table, candidate.splits, sized, budget, bool(pasts)),)
     bad, people = _irregular(table, plain, limits)
     return Plan(
         target=target,
@@ -222,36 +217,3 @@ def _decisions(one: Split, flagged: Action, budget: NoiseBudget | None) -> list[
             )
         )
     return decisions
-
-
-def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
-    """What a proof says about a release, in words."""
-    names = f"the onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(one.name) for one in onlookers)}"
-    who = "who know" if len(onlookers) > 1 else "who knows"
-    compositions = {onlooker.composition(table.schema.names) for onlooker in onlookers}
-    joint = "joint" in compositions
-    knows = "the joint composition of the population" if joint else "no composition of the population"
-    if not joint and "sizes" in compositions:
-        knows = "group sizes only"
-    limit = f"outside [{target.beta:g}, {1 - target.beta:g}]"
-    if len(table.schema.options) > 2:
-        limit += " (rarer options: half their overall share)"
-    cycles = dict.fromkeys(each.cycle for one in onlookers if one.past is not None for each in one.past.earlier)
-    if cycles:
-        knows += f", and remember{'s' if len(onlookers) == 1 else ''} the release of {' and '.join(cycles)}"
-        knows += f" and believe{'s' if len(onlookers) == 1 else ''} that nobody who stayed changed their answer"
-    if proof.holds:
-        words = (
-            f"Against {names}, {who} {knows}: nothing published forces the share of any option in any checked cell "
-            f"{limit}, or tells its count to within {target.tau}."
-            f"{' What the totals of all cycles tell by themselves is left aside.' if cycles else ''}"
-        )
-    else:
-        words = f"Not certified against {names}, {who} {knows}: no release that was tried keeps every share inside."
-    proved = "integer" if proof.linear == 0 else "linear"
-    method = "integer witness tables" if joint else "closed form for slices"
-    if cycles and proof.holds and TOGETHER not in proof.checked:
-        method += "; earlier releases group by group only"
-    if proof.linear:
-        method += f"; {proof.linear} cells by a real-valued witness only"
-    return Certificate(proof.holds, words, proved, method, proof.checked, linear=proof.linear)

@@ -7,16 +7,13 @@ import numpy as np
 
 from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.core import InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
-from safemargin.release.decide.candidate import Candidate
-from safemargin.release.decide.decide import certificate_of
-from safemargin.release.decide.difference import earlier_words
-from safemargin.release.decide.judge import Choice, Judge, Margin
-from safemargin.release.decide.promise import population
-from safemargin.release.decide.search import maximal
-from safemargin.release.decide.split import Split, split
-from safemargin.release.decide.versions import Version, crossed_version, versions
-from safemargin.release.maximum import MarginDecision, Maximum, Wanted
-from safemargin.release.plan import Action, Decision, Plan, Refusal, Rejected
+from safemargin.release.decide.candidate import Candidate, Judge
+from safemargin.release.decide.earlier import earlier_words
+from safemargin.release.decide.search import Choice, Margin, maximal
+from safemargin.release.decide.split import Split, Version, crossed_version, population, split
+from safemargin.release.decide.statements import certificate_of
+from safemargin.release.decide.versions import versions
+from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
 
 __all__ = ["maximise", "withdrawn"]
 

@@ -7,18 +7,61 @@ conflict. When tests run out, the value of the best choice without a proved conf
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
+from safemargin.bounds.exposure import Proof
 from safemargin.core import Progress, no_progress
-from safemargin.release.decide.judge import Choice, Judge, Margin, within
+from safemargin.release.decide.split import Version
 
 TINY = 1e-6
 UNDECIDED = 5
 """Choices from a large population that may stay undecided before no better one is looked for."""
 
 
-def maximal(judge: Judge, start: Choice, most: int, progress: Progress = no_progress) -> tuple[Choice, float]:
+Choice = tuple[int, ...]
+"""Per margin how finely it is published: 0 not at all, then its versions from the coarsest to the finest."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A margin under consideration: its versions from the coarsest to the finest, and what each counts for.
+
+    `needs` are the places of margins (single axes) without which it is not published.
+    """
+
+    versions: tuple[Version, ...]
+    values: tuple[float, ...]
+    needs: tuple[int, ...] = ()
+
+
+def within(less: Choice, more: Choice) -> bool:
+    """Whether a choice says nothing that the other does not."""
+    return all(a <= b for a, b in zip(less, more, strict=True))
+
+
+class Tests(Protocol):
+    """Tests of choices that are kept: which were safe, exposed, too narrow, or stayed undecided (`loose`)."""
+
+    margins: tuple[Margin, ...]
+    exposed: list[Choice]
+    narrow: list[Choice]
+    loose: list[Choice]
+    proofs: dict[Choice, Proof]
+    spent: float
+
+    @property
+    def is_small(self) -> bool: ...
+    @property
+    def is_late(self) -> bool: ...
+    def is_safe(self, choice: Choice) -> bool: ...
+    def is_exposed(self, choice: Choice) -> bool: ...
+    def screen(self, choice: Choice) -> bool: ...
+
+
+def maximal(judge: Tests, start: Choice, most: int, progress: Progress = no_progress) -> tuple[Choice, float]:
     """The best choice found with about `most` tests, and the bound. `start` is a choice known to be safe."""
     search = _Search(judge, start, most, progress)
     if 2 * sum(len(margin.versions) for margin in judge.margins) <= most:
@@ -32,7 +75,7 @@ def maximal(judge: Judge, start: Choice, most: int, progress: Progress = no_prog
 
 
 class _Search:
-    def __init__(self, judge: Judge, start: Choice, most: int, progress: Progress) -> None:
+    def __init__(self, judge: Tests, start: Choice, most: int, progress: Progress) -> None:
         self.judge, self.best, self.most, self.progress = judge, start, most, progress
         self.margins = judge.margins
 

@@ -1,5 +1,6 @@
-"""How one axis is to be published: its groups, which of them are protected, and why."""
+"""How axes are to be published, alone or crossed: their groups, which of them are protected, and why."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -132,3 +133,98 @@ def split(table: Table, name: str) -> Split:
 def irregular(one: Split, limits: Limits) -> BoolArray:
     """Per group whether its exact count is outside the target."""
     return np.array([not one.regular(group, limits) for group in one.groups])
+
+
+def population(table: Table) -> int:
+    """Everybody on the roll."""
+    return int(table.people(()).counts.sum()) if table.roll else int(table.totals.sum())
+
+
+def covers_everybody(table: Table) -> bool:
+    """Whether the options cover everybody on the roll."""
+    return int(table.totals.sum()) == population(table)
+
+
+@dataclass(frozen=True)
+class Version:
+    """Some axes crossed: how each is parted, with votes and people per cell as arrays over the groups."""
+
+    splits: tuple[Split, ...]
+    counts: IntArray
+    people: IntArray
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the axes."""
+        return tuple(one.axis.name for one in self.splits)
+
+    @property
+    def groups(self) -> tuple[tuple[Group, ...], ...]:
+        """How each axis is parted."""
+        return tuple(one.groups for one in self.splits)
+
+    @property
+    def partitions(self) -> Mapping[str, tuple[Group, ...]]:
+        """The same by axis."""
+        return dict(zip(self.axes, self.groups, strict=True))
+
+    @property
+    def cells(self) -> int:
+        """Cells that have people."""
+        return int((self.people > 0).sum())
+
+    def irregular(self, limits: Limits) -> BoolArray:
+        """Cells with people that may not be printed as they are: not contained, all of one mind, or next to it.
+
+        At the last count within a limit they are not printed either: that a table is missing does not tell, then, that
+        one of its cells is outside.
+        """
+        flat, size = self.counts.reshape(-1, self.counts.shape[-1]), self.people.ravel()
+        bad = ((limits.verdicts(flat, flat, size) != 0) | limits.last(flat, size)).any(axis=1)
+        answered, most = flat.sum(axis=1), flat.max(axis=1)
+        alike = (most == size) | ((most == answered) & (answered > 0) if flat.shape[1] > 1 else answered == 0)
+        return np.asarray((bad | alike) & (size > 0)).reshape(self.people.shape)
+
+    def merged(self, axis: int, first: Group, second: Group) -> "Version":
+        """The version with two groups of an axis made one."""
+        one = self.splits[axis].merge(first, second, "")
+        target = np.array([group_place(one.groups, group) for group in self.splits[axis].groups])
+        splits = tuple(one if a == axis else each for a, each in enumerate(self.splits))
+        return Version(
+            splits,
+            _added(self.counts, axis, target, len(one.groups)),
+            _added(self.people, axis, target, len(one.groups)),
+        )
+
+    def cell(self, place: Sequence[int]) -> dict[str, str]:
+        """The labels of one cell."""
+        return {
+            one.axis.name: label(one.groups[at], one.axis.categories)
+            for one, at in zip(self.splits, place, strict=True)
+        }
+
+
+def crossed_version(table: Table, splits: Sequence[Split]) -> Version:
+    """Axes crossed as they are published by themselves."""
+    names = tuple(one.axis.name for one in splits)
+    shape = [len(one.groups) for one in splits]
+    lookups = [np.array([group_place(one.groups, frozenset([c])) for c in one.axis.categories]) for one in splits]
+    votes, roll = table.margin(names), table.people(names)
+    counts = np.zeros((*shape, votes.counts.shape[1]), dtype=np.int64)
+    people = np.zeros(shape, dtype=np.int64)
+    np.add.at(counts, tuple(lookup[votes.codes[:, a]] for a, lookup in enumerate(lookups)), votes.counts)
+    np.add.at(people, tuple(lookup[roll.codes[:, a]] for a, lookup in enumerate(lookups)), roll.counts[:, 0])
+    return Version(tuple(splits), counts, people)
+
+
+def group_place(groups: Sequence[Group], part: Group) -> int:
+    """Which of the groups holds a part."""
+    return next(at for at, group in enumerate(groups) if part <= group)
+
+
+def _added(values: IntArray, axis: int, target: IntArray, count: int) -> IntArray:
+    """Slices along an axis added up where they have the same target."""
+    moved = np.moveaxis(values, axis, 0)
+    total = np.zeros((count, *moved.shape[1:]), dtype=np.int64)
+    np.add.at(total, target, moved)
+    return np.moveaxis(total, 0, axis)

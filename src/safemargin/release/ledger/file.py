@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from safemargin.core import UNBOUNDED, InputError, OutputError, PublishedTable, Target, frozen
-from safemargin.release.ledger.entry import Entry
+from safemargin.release.ledger.entries import Entry
 
 APPLICATION = 0x736D6C67
 """What SQLite's header says in a ledger: `smlg`."""

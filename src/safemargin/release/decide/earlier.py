@@ -1,10 +1,19 @@
-"""Merging for the sake of earlier releases: no group whose change gives away those who came or went."""
+"""Earlier releases in a decision: merges against differences, and what the totals disclose in any case."""
 
 from collections.abc import Sequence
 
-from safemargin.bounds.differences import CountedGroups, differences
+import numpy as np
+
+from safemargin.bounds.differences import (
+    CountedGroups,
+    Side,
+    differences,
+    refuted_by_totals,
+    sides_of_totals,
+    totals_of,
+)
 from safemargin.bounds.exposure import Exposed
-from safemargin.core import JOINER, Limits, Past
+from safemargin.core import JOINER, Limits, Past, PublishedTable
 from safemargin.release.decide.split import Split
 
 MOST_PARTNERS = 8
@@ -44,3 +53,28 @@ def earlier_words(exposed: Exposed, history: str) -> str:
         f"together with the release of {exposed.earlier} it would give away the {exposed.people} "
         f"{'person' if exposed.people == 1 else 'people'}{who}{f' with {cell}' if cell else ''}"
     )
+
+
+def remembered(tables: Sequence[PublishedTable], pasts: Sequence[Past], limits: Limits, slack: int) -> tuple[str, ...]:
+    """What the totals tell together with earlier ones: they are always exact, so no decision changes it."""
+    found: list[str] = []
+    options = tables[0].options
+    for past in pasts:
+        found += [
+            f"The totals differ by more than came and went since {cycle}: some who stayed changed their answers."
+            for cycle in refuted_by_totals(tables, past, slack)
+        ]
+        for cycle, side in sides_of_totals(totals_of(tables, options), past, options, slack):
+            verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
+            if (verdicts == 2).any():
+                found.append(
+                    f"The totals of {cycle} and {past.now} alone tell how the {side.people} "
+                    f"{'person' if side.people == 1 else 'people'} who {side.words} answered, "
+                    f"if nobody who stayed changed their mind: {_counts(side, options)}."
+                )
+    return tuple(dict.fromkeys(found))
+
+
+def _counts(side: Side, options: Sequence[str]) -> str:
+    ends = zip(side.lower.tolist(), side.upper.tolist(), options, strict=True)
+    return ", ".join(f"{low if low == high else f'{low} to {high}'} {option!r}" for low, high, option in ends)

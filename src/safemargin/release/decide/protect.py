@@ -1,20 +1,28 @@
-"""Which groups cover each other, so that nobody who runs the rule backwards learns how one of them voted.
+"""How one axis is protected: merge what is small, then what voted nearly alike; or suppress or noise it.
 
-The roll alone says which groups belong together: neighbours in the order, in the same area, or of nearly the same size,
-two by two, then two such pairs, and so on. A group whose share is outside the limits is published together with the
-others of its block, or of the next larger one. Looking at votes for a cheaper partner would tell more: that the partner
-was needed. A group at the last count within a limit is treated like one outside, so that to be protected does not mean
-to be outside. A block is good enough if other votes with the same sums would have been published the same way, and
-leave open how each of its groups voted. Such votes are looked for and tried out; where none are found the block grows.
+The roll alone says which groups cover each other: neighbours in the order, in the same area, or of nearly the same
+size, two by two, then two such pairs, and so on. A group whose share is outside the limits is published together with
+the others of its block, or of the next larger one. Looking at votes for a cheaper partner would disclose more: that the
+partner was needed. A group at the last count within a limit is treated like one outside, so that to be protected does
+not mean to be outside. A block is good enough if other votes with the same sums would have been published the same way,
+and leave open how each of its groups voted. Such votes are searched and tried out; if none are found, the block grows.
+
+Which groups are noised is drawn by lot near the limits, so that an epsilon covers the choice as well. That a group is
+noised because its share is outside the limits would disclose, beside the noisy count, on which side of a limit it is.
+So every group is moved towards the nearest limit by a number of answers drawn from the law of the noise, and noised if
+that carries it over. A group outside is always noised, and one within by `k` answers with a chance that falls by
+`exp(-epsilon)` with each of them: exchanging two answers changes the odds of the choice by `exp(2 * epsilon)`.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from safemargin.core import Generator, Group, IntArray, Limits, label, numpy_generator
+from safemargin.release.decide.coarsen import coarsen
 from safemargin.release.decide.split import Split
+from safemargin.samplers.geometric import Geometric
 
 SEED = 40_000
 TRIES = 60
@@ -156,3 +164,123 @@ def covered(one: Split, limits: Limits) -> list[tuple[Group, ...]] | None:
     """The groups of an axis that may be published by themselves, and those that must cover each other."""
     votes = np.stack([one.counts(group) for group in one.groups])
     return Cover(one, limits).published(votes)
+
+
+Reach = Callable[[str, Group], int]
+"""How many answers a group of an axis is moved."""
+
+Unit = tuple[Group, ...]
+"""Groups that are noised together or not at all."""
+
+
+@dataclass(frozen=True)
+class Lot:
+    """Draws a reach for every group, once: a group that is looked at again has the same."""
+
+    epsilon: float
+    _drawn: dict[tuple[str, Group], int] = field(default_factory=dict, compare=False)
+
+    def __call__(self, axis: str, group: Group) -> int:
+        """How far a group is moved; fresh from system entropy."""
+        if (axis, group) not in self._drawn:
+            self._drawn[axis, group] = abs(int(Geometric(self.epsilon).protect(np.zeros(1, dtype=np.int64))[0]))
+        return self._drawn[axis, group]
+
+
+def drawn(one: Split, limits: Limits, reach: Reach) -> list[Unit]:
+    """The units of an axis in which some group is carried over a limit."""
+    name = one.axis.name
+    return [unit for unit in units(one) if any(reach(name, group) >= room(one, group, limits) for group in unit)]
+
+
+def units(one: Split) -> list[Unit]:
+    """The groups of an axis two by two, or a few more; a matter of the roll alone.
+
+    No group has more than three quarters of the people of its unit, if that can be: else it alone could carry the
+    unit, of which the sum may be known, out of the limits.
+    """
+    found: list[Unit] = []
+    left: Unit = ()
+    for unit in _units(one, blocks(one)):
+        left = (*left, *unit)
+        sizes = [one.size(group) for group in left]
+        if 4 * max(sizes) <= 3 * sum(sizes):
+            found.append(left)
+            left = ()
+    if left:
+        found = [*found[:-1], (*(found[-1] if found else ()), *left)]
+    return found
+
+
+def room(one: Split, group: Group, limits: Limits) -> int:
+    """How many answers have to change until a group is outside the limits; 0 if it is."""
+    if not one.regular(group, limits):
+        return 0
+    counts, people = one.counts(group)[None, :], np.array([one.size(group)])
+    spare = np.minimum(counts - limits.least(people), limits.most(people) - counts)[0]
+    judged = ~np.array(limits.told or (False,) * len(spare))
+    return int(spare[judged].min(initial=int(people[0]))) + 1
+
+
+def _units(one: Split, block: GroupBlock) -> list[Unit]:
+    if not block.parts:
+        return [block.groups]
+    found = [unit for part in block.parts for unit in _units(one, part)]
+    alone = [unit for unit in found if len(unit) == 1]
+    found = [unit for unit in found if len(unit) > 1]
+    if len(alone) > 1 or not found:
+        return [*found, tuple(group for unit in alone for group in unit)]
+    if alone:  # a single group joins the smallest of the others
+        smallest = min(found, key=lambda unit: _rank(one, unit))
+        found[found.index(smallest)] = (*smallest, *alone[0])
+    return found
+
+
+def _rank(one: Split, unit: Sequence[Group]) -> tuple[int, str]:
+    return sum(one.size(group) for group in unit), label(frozenset().union(*unit), one.axis.categories)
+
+
+SMALL = "fewer than {kappa} people"
+ALIKE = "a share outside the target, or at its limit"
+LOT = "drawn, or beside a group that was"
+COVER = "covers a group whose count would follow by subtraction"
+
+
+def by_size(one: Split, kappa: int) -> Split:
+    """Merge until every group has `kappa` people; looks at the roll only, so it gives nothing away."""
+    if not one.is_published:
+        return one
+    found = coarsen(one.merging(lambda people, votes: people >= kappa))
+    return one.parted(found.groups, SMALL.format(kappa=kappa))
+
+
+def by_rate(one: Split, limits: Limits) -> Split:
+    """Merge groups whose share is outside the limits with those that cover them, until all are regular."""
+    if not one.is_published:
+        return one
+    parts = covered(one, limits)
+    if parts is None:
+        return one.collapse(f"{ALIKE}, and no merge hides it")
+    return one.parted(tuple(frozenset().union(*part) for part in parts), ALIKE)
+
+
+def by_lot(one: Split, limits: Limits, reach: Reach) -> Split:
+    """Mark groups to be noised: those outside the limits, others near them by lot, and those of the same units."""
+    chosen = frozenset(group for unit in drawn(one, limits, reach) for group in unit) if one.is_published else None
+    if not chosen:
+        return one
+    bad = frozenset(group for group in chosen if not one.regular(group, limits))
+    return one.flag(bad, "a share outside the target; noised").flag(chosen, f"{LOT}; noised")
+
+
+def flag(one: Split, limits: Limits, word: str) -> Split:
+    """Mark irregular groups to be suppressed, with those that cover them.
+
+    The groups of an axis add up to the exact total, so a single protected one would follow by subtraction.
+    """
+    parts = covered(one, limits) if one.is_published else [one.groups]
+    if parts is None:
+        return one.collapse(f"{ALIKE}, and no other group covers it")
+    hidden = frozenset(group for part in parts if len(part) > 1 for group in part)
+    bad = frozenset(group for group in hidden if not one.regular(group, limits))
+    return one.flag(bad, f"{ALIKE}; {word}").flag(hidden, f"{COVER}; {word}") if hidden else one

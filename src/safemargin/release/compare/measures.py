@@ -1,0 +1,287 @@
+"""What a method costs and discloses: people exposed, errors of counts as read, and the properties of section 15."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from safemargin.audit.audit import audit
+from safemargin.audit.findings import Finding
+from safemargin.core import JOINER, BoolArray, FloatArray, PublishedTable, Table
+from safemargin.release.compare.comparison import Binding, Learnt, MeasuredMethod, PropertyAnswer
+from safemargin.release.compare.methods import Case, Method, Tables
+from safemargin.release.decide.split import Split, irregular
+
+
+def learnt(method: Method, tables: Tables, case: Case) -> tuple[Learnt, ...]:
+    """One entry per onlooker. Noise without bounds is no fact, so nothing is inferred from it."""
+    totals = dict(zip(case.table.schema.options, case.table.totals.tolist(), strict=True))
+    slack = case.table.inconsistency.slack(sum(totals.values()))
+    found = []
+    for onlooker in case.onlookers:
+        findings = audit(method.known(tables, onlooker), onlooker, slack=slack, sharp=None, judged=totals)
+        cells = [one for attempt in findings.attempts for one in attempt.findings]
+        found.append(
+            Learnt(
+                onlooker=onlooker.name,
+                verdicts=findings.exposure.tallied(case.target),
+                people_exposed=people_in(cells, case.table),
+                attacks=tuple(attempt.attack for attempt in findings.attempts if attempt.findings),
+            )
+        )
+    return tuple(found)
+
+
+def people_in(findings: Iterable[Finding], table: Table) -> int:
+    """How many people are in at least one of the cells; at least so many, where nobody knows the joint roll."""
+    cells = {tuple(sorted(one.cell.items())): one for one in findings}.values()
+    if not table.knows_composition:
+        return max((_alone(one, table) for one in cells), default=0)
+    roll = table.people(table.schema.names)
+    inside = np.zeros(len(roll.codes), dtype=bool)
+    for one in cells:
+        here = np.ones(len(inside), dtype=bool)
+        for axis, codes in _codes(one.cell, table).items():
+            here &= np.isin(roll.codes[:, roll.axes.index(axis)], codes)
+        inside |= here
+    return int(roll.counts[inside].sum())
+
+
+def _alone(one: Finding, table: Table) -> int:
+    if one.people is not None or len(one.cell) != 1:
+        return one.people or 0
+    ((axis, codes),) = _codes(one.cell, table).items()
+    roll = table.people((axis,))
+    return int(roll.counts[np.isin(roll.codes[:, 0], codes)].sum())
+
+
+def _codes(cell: Mapping[str, str], table: Table) -> dict[str, list[int]]:
+    """The categories of a cell on every axis that it names; merged ones are written together."""
+    found = {}
+    for axis, name in cell.items():
+        index = table.schema.axis(axis).index
+        found[axis] = [index[name]] if name in index else [index[each] for each in name.split(JOINER) if each in index]
+    return found
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Per axis: the count of every category (rows) and option (columns) as read, whether it is printed exactly, and
+    whether the category is printed by itself.
+    """
+
+    counts: tuple[FloatArray, ...]
+    exact: tuple[BoolArray, ...]
+    alone: tuple[BoolArray, ...]
+    totals: FloatArray
+    totals_exact: bool
+
+
+def read(tables: Tables, case: Case) -> Reading:
+    """Printed counts are taken as they stand. What is not printed is spread by size: the count of a merged group over
+    its categories, what is left of the total over everything suppressed, the total over an axis without a table.
+    """
+    by_axis = {table.axes[0]: table for table in tables if table.axes}
+    (total,) = (table for table in tables if not table.axes)
+    shown, known = _shown(total)
+    totals = np.where(known, shown, 0.0).ravel()
+    found = [_read_axis(by_axis.get(one.axis.name), one, totals) for one in case.splits]
+    counts, exact, alone = zip(*found, strict=True) if found else ((), (), ())
+    return Reading(counts, exact, alone, totals, set(total.status) == {"exact"})
+
+
+def _shown(table: PublishedTable) -> tuple[FloatArray, BoolArray]:
+    """Printed counts per group (rows) and option, and which are printed."""
+    status = np.array(table.status)
+    counts = np.where(status == "noised", table.lower if table.noisy is None else table.noisy, table.lower)
+    shape = (-1, max(len(table.options), 1))
+    return counts.astype(float).reshape(shape), (status != "suppressed").reshape(shape)
+
+
+def _read_axis(table: PublishedTable | None, one: Split, totals: FloatArray) -> tuple[FloatArray, BoolArray, BoolArray]:
+    people = one.people.astype(float)
+    if table is None:
+        nothing = np.zeros(one.votes.shape, dtype=bool)
+        return np.outer(people / max(people.sum(), 1.0), totals), nothing, nothing[:, 0]
+    counts, known = _shown(table)
+    home = np.zeros(len(people), dtype=np.int64)
+    for place, group in enumerate(table.groups[0]):
+        home[[one.axis.index[category] for category in group]] = place
+    sizes = np.bincount(home, people, minlength=len(counts))
+    hidden = sizes[:, None] * ~known
+    left = np.maximum(totals - np.where(known, counts, 0.0).sum(axis=0), 0.0)
+    counts = np.where(known, counts, left * hidden / np.maximum(hidden.sum(axis=0), 1.0))
+    alone = np.bincount(home, minlength=len(counts))[home] == 1
+    share = np.where(alone, 1.0, people / np.maximum(sizes[home], 1.0))
+    exact = (np.array(table.status) == "exact").reshape(counts.shape)[home]
+    return counts[home] * share[:, None], exact & alone[:, None], alone & known[home].all(axis=1)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of all draws of one method; `by_group` is the mean error of the counts of every category, per axis."""
+
+    draws: int
+    mean: float
+    standard_error: float
+    worst: float
+    mean_relative: float
+    worst_relative: float
+    by_group: tuple[FloatArray, ...]
+    binding: Binding
+    reading: Reading
+
+
+def errors(drawn: Iterable[Tables], case: Case) -> Errors:
+    """Compare every draw with the truth; what is exact and alone is the same in each, and taken from the last."""
+    truth = np.concatenate([one.votes.ravel() for one in case.splits]).astype(float)
+    means, figures, sums, off, kept = [], [], np.zeros(len(truth)), [], 0
+    for tables in drawn:
+        reading = read(tables, case)
+        gap = abs(np.concatenate([counts.ravel() for counts in reading.counts]) - truth)
+        relative = gap / np.maximum(truth, 1.0)
+        figures.append((gap.max(), relative.mean(), relative.max()))
+        means.append(gap.mean())
+        sums += gap
+        off.append(abs(reading.totals - case.table.totals).mean())
+        kept += winners(reading.totals, case.people) == winners(case.table.totals.astype(float), case.people)
+    draws = len(means)
+    worst, mean_relative, worst_relative = (float(value) for value in np.mean(figures, axis=0))
+    ends = np.cumsum([one.votes.size for one in case.splits])[:-1]
+    parts = zip(np.split(sums / draws, ends), case.splits, strict=True)
+    return Errors(
+        draws=draws,
+        mean=float(np.mean(means)),
+        standard_error=float(np.std(means, ddof=1) / np.sqrt(draws)) if draws > 1 else 0.0,
+        worst=worst,
+        mean_relative=mean_relative,
+        worst_relative=worst_relative,
+        by_group=tuple(part.reshape(one.votes.shape).mean(axis=1) for part, one in parts),
+        binding=Binding(reading.totals_exact, float(np.mean(off)), kept / draws),
+        reading=reading,
+    )
+
+
+def winners(totals: FloatArray, people: int) -> frozenset[int]:
+    """The options with most votes; of a single option, whether more than half of the people chose it.
+
+    >>> sorted(winners(np.array([3.0, 5.0, 5.0]), 13))
+    [1, 2]
+    """
+    if len(totals) == 1:
+        return frozenset([0] if 2 * totals[0] > people else [])
+    return frozenset(np.flatnonzero(totals == totals.max()).tolist())
+
+
+USABLE = 0.05
+"""A small group is told apart if it is printed by itself and its counts are off by at most this share of its people."""
+
+FLAT = 0.5
+"""Noise is flat if regular counts are off by at least this much of what the others are."""
+
+
+@dataclass(frozen=True)
+class MethodFacts:
+    """One method with what was measured of it; `errors` is None where nothing is published."""
+
+    case: Case
+    method: Method
+    measured: MeasuredMethod
+    errors: Errors | None
+
+    @property
+    def regular(self) -> tuple[BoolArray, ...]:
+        """Per axis, the categories that meet the target by themselves."""
+        return tuple(~irregular(one, self.case.limits) & (one.people > 0) for one in self.case.splits)
+
+    @property
+    def others(self) -> tuple[BoolArray, ...]:
+        """Per axis, the categories with people that do not."""
+        return tuple((one.people > 0) & ~fine for one, fine in zip(self.case.splits, self.regular, strict=True))
+
+
+def answers(facts: MethodFacts) -> dict[str, PropertyAnswer]:
+    """One answer per property; a release that is refused has none of them but costs nothing by surprise."""
+    if facts.errors is None:
+        return {name: PropertyAnswer("no", facts.method.refused) for name in PROPERTIES}
+    return {name: answer(facts, facts.errors) for name, answer in PROPERTIES.items()}
+
+
+def _binding(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+    binding, draws = errors.binding, errors.draws
+    if binding.exact:
+        return PropertyAnswer("yes", "every total is exact")
+    changed = round((1 - binding.winner_kept) * draws)
+    return PropertyAnswer(
+        "no", f"totals are off by {binding.mean_error:.3g}; another winner in {changed} of {draws} draws"
+    )
+
+
+def _regular(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+    exact = [mine.all(axis=1) for mine in errors.reading.exact]
+    found = sum(int((fine & mine).sum()) for fine, mine in zip(facts.regular, exact, strict=True))
+    count = sum(int(fine.sum()) for fine in facts.regular)
+    return PropertyAnswer(_all_of(found, count), f"{found} of {count} regular groups are exact")
+
+
+def _per_cell(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+    regular, others = _mean(errors, facts.regular), _mean(errors, facts.others)
+    if regular is None:
+        return PropertyAnswer("no", "no group is regular")
+    words = f"regular counts are off by {regular:.3g}"
+    words += "" if others is None else f", the others by {others:.3g}"
+    if regular == 0:
+        return PropertyAnswer("yes", words)
+    return PropertyAnswer("partly" if others is not None and regular < FLAT * others else "no", words)
+
+
+def _in_advance(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+    if not facts.method.is_random:
+        return PropertyAnswer("yes", f"off by {errors.mean:.3g}, the same in every run")
+    expected = facts.method.expected
+    law = "" if expected is None else f"the law says {expected:.3g} per count, "
+    return PropertyAnswer("partly", f"{law}{errors.draws} draws gave {errors.mean:.3g}; not known for a single count")
+
+
+def _small_areas(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+    told = count = 0
+    for one, off, alone in zip(facts.case.splits, errors.by_group, errors.reading.alone, strict=True):
+        occupied = one.people > 0
+        small = occupied & (one.people <= np.median(one.people[occupied])) if occupied.any() else occupied
+        told += int((small & alone & (off <= USABLE * one.people)).sum())
+        count += int(small.sum())
+    words = f"{told} of {count} small groups are told apart to within {USABLE:.0%} of their people"
+    return PropertyAnswer(_all_of(told, count), words.replace("%", " %"))
+
+
+def _guarantee(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+    if facts.method.guarantee:
+        return PropertyAnswer("yes", facts.method.guarantee)
+    people = facts.measured.people_exposed
+    return PropertyAnswer("no", f"none is stated; the audit finds {people:,} people exposed")
+
+
+def _unconditional(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
+    unconditional = facts.method.loss is not None and not any(exact.any() for exact in errors.reading.exact)
+    return PropertyAnswer("yes" if unconditional and not errors.binding.exact else "no", facts.method.auxiliary)
+
+
+def _mean(errors: Errors, chosen: tuple[BoolArray, ...]) -> float | None:
+    values = np.concatenate([off[mine] for off, mine in zip(errors.by_group, chosen, strict=True)])
+    return float(values.mean()) if len(values) else None
+
+
+def _all_of(found: int, count: int) -> str:
+    return "yes" if found == count else "partly" if found else "no"
+
+
+PROPERTIES: Mapping[str, Callable[[MethodFacts, Errors], PropertyAnswer]] = {
+    "binding_outcome_exact": _binding,
+    "regular_cells_exact": _regular,
+    "per_cell_cost": _per_cell,
+    "cost_computable_in_advance": _in_advance,
+    "small_area_resolution": _small_areas,
+    "guarantee_on_regular_cells": _guarantee,
+    "unconditional_against_auxiliary": _unconditional,
+}
+"""In the order of the paper."""

@@ -1,0 +1,190 @@
+"""Releases as the ledger keeps them, what they have used up together, and what an onlooker remembers of them."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from safemargin.core import (
+    Earlier,
+    Histories,
+    InputError,
+    Past,
+    Profile,
+    PublishedTable,
+    Schema,
+    Table,
+    Tally,
+    Target,
+    net_histories,
+    roll_margin,
+)
+
+Person = str
+"""Somebody under a name that says nothing by itself."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A release: of whom, in which cycle, under which target, and every published table.
+
+    `rolls` holds the public group sizes by sets of axes, and nothing where no onlooker knows any. `members` gives
+    everybody's profile where people are followed by an identifier. `slack` is how far sealed totals were apart,
+    `epsilon` what noise cost anybody at most.
+    """
+
+    population: str
+    cycle: str
+    title: str
+    target: Target
+    axes: Mapping[str, tuple[str, ...]] = field(hash=False)
+    options: tuple[str, ...]
+    people: int
+    answered: int
+    manifest: str
+    tables: tuple[PublishedTable, ...] = field(hash=False)
+    rolls: Mapping[tuple[str, ...], Mapping[Profile, int]] = field(default_factory=dict, hash=False)
+    members: Mapping[Person, Profile] = field(default_factory=dict, hash=False)
+    slack: int = 0
+    epsilon: float = 0.0
+
+    @property
+    def queries(self) -> int:
+        """How many independent counts per option were published beside the total: `sum (k - 1)` over the axes."""
+        return sum(len(table.groups[0]) - 1 for table in self.tables if len(table.axes) == 1)
+
+
+def person(population: str, name: str) -> Person:
+    """A name as the ledger keeps it."""
+    return hashlib.sha256(f"{population}\0{name}".encode()).hexdigest()
+
+
+def roll_of(table: Table, composition: str) -> dict[tuple[str, ...], dict[Profile, int]]:
+    """The roll of `table` as an onlooker with this composition knows it: joint, by single axes, or nothing."""
+    if composition == "none" or not table.roll:
+        return {}
+    names = table.schema.names
+    wanted = [names] if composition == "joint" and table.knows_composition else [(name,) for name in names]
+    return {axes: _labelled(table.people(axes), table.schema) for axes in wanted}
+
+
+def _labelled(tally: Tally, schema: Schema) -> dict[Profile, int]:
+    categories = [schema.axis(axis).categories for axis in tally.axes]
+    return {
+        tuple(categories[a][code] for a, code in enumerate(codes)): people
+        for codes, (people,) in zip(tally.codes.tolist(), tally.counts.tolist(), strict=True)
+    }
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`queries` counts per option were published in all cycles about `people` people.
+
+    Over a stable electorate, about as many counts as people would fix everybody's answer. `epsilon` is what noise cost
+    somebody at most who was there in every cycle and always answered alike.
+    """
+
+    queries: int
+    people: int
+    epsilon: float = 0.0
+
+    def document(self) -> dict[str, float]:
+        """The same for a document."""
+        return {"queries": self.queries, "people": self.people, "share": self.share, "epsilon": self.epsilon}
+
+    @property
+    def share(self) -> float:
+        """How much of that is used."""
+        return self.queries / max(self.people, 1)
+
+
+def budget(entries: Sequence[Entry]) -> Budget:
+    """What the releases about one population have used, measured against the fewest people it ever had."""
+    return Budget(
+        sum(entry.queries for entry in entries),
+        min((entry.people for entry in entries), default=0),
+        sum(entry.epsilon for entry in entries),
+    )
+
+
+def recommended_kappa(entries: Sequence[Entry], answered: int) -> int:
+    """The floor that is the same share of those who answered as every earlier floor was, rounded down; never lower.
+
+    >>> recommended_kappa([], 500)
+    1
+    """
+    return max(
+        (max(entry.target.kappa, entry.target.kappa * answered // max(entry.answered, 1)) for entry in entries),
+        default=1,
+    )
+
+
+ANOTHER = "name another population (which forgets the earlier releases)"
+
+
+def check_same(path: Path, entries: Sequence[Entry], population: str, cycle: str, schema: Schema) -> None:
+    """Raise if a release cannot be compared with the earlier ones about its population, or is one of them."""
+    axes = {axis.name: axis.categories for axis in schema.axes}
+    for entry in entries:
+        where = f"{path}: population {population!r}"
+        if entry.cycle == cycle:
+            raise InputError(f"{where}: cycle {cycle!r} was released already; give ledger.cycle another name")
+        if set(entry.axes) != set(axes):
+            raise InputError(
+                f"{where}: the axes were {', '.join(entry.axes)} in {entry.cycle!r} and are {', '.join(axes)} now; "
+                f"keep them, or {ANOTHER}"
+            )
+        for name, categories in axes.items():
+            if changed := set(entry.axes[name]) ^ set(categories):
+                odd = min(changed)
+                said = f"is gone since {entry.cycle!r}; list it in axes.{name}.categories"
+                if odd in categories:
+                    said = f"is new since {entry.cycle!r}; count it with an old one"
+                raise InputError(f"{where}: axis {name!r}: category {odd!r} {said}, or {ANOTHER}")
+        if set(entry.options) != set(schema.options):
+            raise InputError(
+                f"{where}: the options were {', '.join(entry.options)} in {entry.cycle!r} and are "
+                f"{', '.join(schema.options)} now; keep them, or {ANOTHER}"
+            )
+
+
+def remember(
+    entries: Sequence[Entry],
+    axes: tuple[str, ...],
+    now: str,
+    rolls: Mapping[tuple[str, ...], Mapping[Profile, int]],
+    members: Mapping[Person, Profile],
+    by_group: bool,
+) -> Past | None:
+    """Earlier releases as an onlooker who knows `rolls` remembers them; none if no roll can be compared.
+
+    People are followed by their identifiers if all cycles have them and the joint roll is known. Otherwise the net
+    change of every profile is taken to be all joiners or all leavers.
+    """
+    known = [entry for entry in entries if entry.rolls]
+    if not known or not rolls:
+        return None
+    slack = max(entry.slack for entry in known)
+    earlier = tuple(Earlier(entry.cycle, entry.tables) for entry in known)
+    is_joint = all(any(set(axes) == set(key) for key in each) for each in (rolls, *(entry.rolls for entry in known)))
+    if is_joint and members and all(entry.members for entry in known):
+        followed = _followed([*(_ordered(entry, axes) for entry in known), members])
+        return Past(axes, now, earlier, {axes: followed}, by_group, slack)
+    wanted = [axes] if is_joint else [(axis,) for axis in axes]
+    histories = {
+        key: net_histories([*(roll_margin(entry.rolls, key) for entry in known), roll_margin(rolls, key)])
+        for key in wanted
+    }
+    return Past(axes, now, earlier, histories, by_group, slack)
+
+
+def _ordered(entry: Entry, axes: tuple[str, ...]) -> dict[Person, Profile]:
+    """The members of an entry, with their categories in the order of `axes`."""
+    places = [list(entry.axes).index(axis) for axis in axes]
+    return {name: tuple(profile[place] for place in places) for name, profile in entry.members.items()}
+
+
+def _followed(cycles: Sequence[Mapping[Person, Profile]]) -> Histories:
+    everybody = {name for members in cycles for name in members}
+    return Counter(tuple(members.get(name) for members in cycles) for name in sorted(everybody))
