@@ -83,7 +83,7 @@ def test_words_and_page(run: Run, folder: Path) -> None:
     assert "592 people; 12 counts in the tables of 2 axes" in ran.out and "Properties, by method" in ran.out
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "<title>Staff: ways to publish</title>" in page
-    assert "Promises about odds" in page and "one person record more or less" in page
+    assert "Guarantees about odds" in page and "one person record more or less" in page
 
 
 @pytest.mark.parametrize(
