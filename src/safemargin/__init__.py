@@ -57,7 +57,6 @@ _HOME = {
     "audit": "audit.audit",
     "bound": "bounds.tables",
     "fiber": "fiber.fiber",
-    "bound": "bounds.bound",
     "compare": "release.compare.compare",
     "demo": "release.demo",
     "init": "release.init",
