@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from safemargin.core import Axis, Group, Hierarchy, Target
-from safemargin.release.decide import pack
+from safemargin.release.decide import coarsen as coarsening
 from safemargin.release.decide.coarsen import Coarsening, Merging, coarsen
 
 KINDS = ("free", "ordered", "tree", "two trees")
@@ -120,7 +120,7 @@ def test_merges_lose_as_little_as_any(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ("free", "tree"))
 def test_merges_of_many_categories_stay_within_the_gap(kind: str, monkeypatch) -> None:
-    monkeypatch.setattr(pack, "FEW", 2)
+    monkeypatch.setattr(coarsening, "FEW", 2)
     best_found = 0
     for seed in range(60):
         one = problem(seed, kind)
