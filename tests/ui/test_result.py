@@ -1,6 +1,7 @@
 """A result is one value in all its forms."""
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,9 @@ def test_text_has_the_width_that_is_asked_for() -> None:
 
 
 def test_a_notebook_shows_the_page(tmp_path: Path) -> None:
-    assert Count()._repr_html_() == Count().to_html()
+    frame = Count()._repr_html_()
+    assert frame.startswith("<iframe sandbox ") and frame.count("<") == 2, "the page is escaped"
+    assert unescape(frame.partition('srcdoc="')[2].partition('"')[0]) == Count().to_html()
     assert Count().write(tmp_path / "count.html").read_text(encoding="utf-8") == Count().to_html()
 
 

@@ -3,6 +3,7 @@
 import io
 import math
 from abc import ABC, abstractmethod
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ class Result(ABC):
         return text.getvalue()
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        # A frame, because the style of a whole page would change that of the notebook around it.
+        style = "width:100%;height:36rem;border:1px solid #8884"
+        return f'<iframe sandbox style="{style}" srcdoc="{escape(self.to_html())}"></iframe>'
 
     def __str__(self) -> str:
         return self.to_text()
