@@ -50,7 +50,7 @@ def two_way(counts: Counts, names: Sequence[Sequence[str]]) -> list[PublishedTab
 
 
 class Peer:
-    """The tables of whole people with the margins of `counts` over `faces`, and at most `people` in each cell."""
+    """The integer tables with the margins of `counts` over `faces`, and at most `people` in each cell."""
 
     def __init__(self, counts: Counts, faces: Sequence[Sequence[int]], people: Counts | None = None) -> None:
         self.shape, self.options = counts.shape[:-1], counts.shape[-1]

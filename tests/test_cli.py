@@ -731,12 +731,12 @@ def test_fiber_with_one_table_or_none(run: Run, folder: Path) -> None:
     only = three_margins(folder, FAKE_SAFE[0])
     document = run("fiber", *only, "--json").document
     assert (document["dimension"], document["tables"]) == (1, 1)
-    assert "Only one table of whole people is possible." in run("audit", *only).out
+    assert "Only one integer table is possible." in run("audit", *only).out
     none = three_margins(folder, VLACH)
     document = run("fiber", *none, "--json").document
-    assert (document["tables"], document["words"]) == (0, "no table of whole people is possible")
+    assert (document["tables"], document["words"]) == (0, "no integer table is possible")
     said = run("bound", *none)
-    assert said.code == 2 and "tables with fractions of people satisfy all of them" in said.err
+    assert said.code == 2 and "fractional tables satisfy all of them" in said.err
 
 
 def test_fiber_without_an_end(run: Run, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What single exchanges show of a cell is attained by some table of whole people, whatever is published."""
+"""What single exchanges show of a cell is attained by some integer table, whatever is published."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
 """The whole rule, run backwards: of all votes that agree with what is published, which would have led to it?
 
 An axis that is left out, a table that was asked for and is missing, a merge: each is a decision about votes, and who
-knows the rule can ask what it would have decided for others. Every table of whole people that the published counts
+knows the rule can ask what it would have decided for others. Every integer table that the published counts
 admit is put through the rule, and those that are published otherwise are struck out. What is left is all that the
 onlooker need consider possible.
 """
@@ -49,7 +49,7 @@ def backwards(situation: Situation, rerun: Rerun) -> Attempt:
 
 
 def possible_tables(known: System) -> list[IntArray] | None:
-    """Every table of whole people that satisfies all facts; None if there are too many to list."""
+    """Every integer table that satisfies all facts; None if there are too many to list."""
     found: list[IntArray] = []
     for counts in _listed(known):
         if counts is None or len(found) == MOST_TABLES:

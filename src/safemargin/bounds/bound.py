@@ -50,7 +50,7 @@ def bound(
     Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
     leaves it to the number of cells. Integer tables that are `given` are checked and used. Once integer tables show an
     interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. Without
-    `whole`, the ends of linear programs are not sought in tables of whole people. `fiber` asks for a first look at the
+    `whole`, the ends of linear programs are not sought in integer tables. `fiber` asks for a first look at the
     possible tables.
     """
     if isinstance(public, Table):
@@ -114,10 +114,10 @@ def _bound(
 
 def _seen(known: System, targets: Targets) -> Fiber:
     """A first look at the fiber; raises if it is empty."""
-    found = glance(known, targets)
-    if found.tables == 0:
-        raise ContradictionError("the facts contradict each other: no table of whole people satisfies all of them")
-    return found
+    fiber = glance(known, targets)
+    if fiber.tables == 0:
+        raise ContradictionError("the facts contradict each other: no integer table satisfies all of them")
+    return fiber
 
 
 def _in_closed_form(
@@ -168,12 +168,12 @@ def _seen_in_closed_form(
 
 
 def _totals(tables: Sequence[PublishedTable], known: System) -> tuple[int, ...]:
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     seen = dict(zip(known.axes, known.categories, strict=True))
     for table in tables:
         for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
-            found.setdefault(name, total)
-    return tuple(found.get(name, 0) for name in known.options)
+            totals.setdefault(name, total)
+    return tuple(totals.get(name, 0) for name in known.options)
 
 
 def _population(onlooker: Onlooker, known: System) -> int | None:

@@ -40,10 +40,10 @@ def occupied(
     """The profiles that a joint roll has people in, and how many."""
     codes = np.zeros((len(roll.lower), len(axes)), dtype=np.int64)
     for a, axis in enumerate(axes):
-        at = roll.axes.index(axis)
+        column = roll.axes.index(axis)
         index = {name: code for code, name in enumerate(categories[a])}
-        lookup = np.array([index[next(iter(group))] for group in roll.groups[at]], dtype=np.int64)
-        codes[:, a] = lookup[roll.codes[:, at]]
+        lookup = np.array([index[next(iter(group))] for group in roll.groups[column]], dtype=np.int64)
+        codes[:, a] = lookup[roll.codes[:, column]]
     first, sums = group_sums(row_keys(codes, [len(names) for names in categories]), roll.lower[:, None])
     filled = sums[:, 0] > 0
     return codes[first][filled], sums[filled, 0]
@@ -74,10 +74,12 @@ def combinations(
             }
             for key in product(*(members[axis] for axis in shared)):
                 listed.setdefault(key, []).extend(product(*(members[axis] for axis in fresh)))
-        at = [covered.index(axis) for axis in shared]
+        columns = [covered.index(axis) for axis in shared]
         rows = partial if covered else {(): None}
         partial = {
-            (*row, *tail): None for row in rows for tail in dict.fromkeys(listed.get(tuple(row[i] for i in at), ()))
+            (*row, *tail): None
+            for row in rows
+            for tail in dict.fromkeys(listed.get(tuple(row[i] for i in columns), ()))
         }
         covered = (*covered, *fresh)
         if len(partial) > EFFORT.profiles:
@@ -191,56 +193,56 @@ class _Builder:
         covered: dict[int, BoolArray] = {}
         for layer in layers(table):
             keys = row_keys(table.codes[layer.rows], sizes)
-            found, place = np.unique(keys, return_inverse=True)
-            where = self._place(table, layer, found, sizes)
+            cells, cell_of = np.unique(keys, return_inverse=True)
+            where = self._place(table, layer, cells, sizes)
             inside = np.flatnonzero(where >= 0)
             self.slices.append((where[inside] + self.slice_count, inside))
             self.blocks.append(np.where(where >= 0, where + self.slice_count, -1))
             for option in np.unique(table.option[layer.rows]).tolist():
                 chosen = table.option[layer.rows] == option
-                if len(np.unique(place[chosen])) < int(chosen.sum()):
+                if len(np.unique(cell_of[chosen])) < int(chosen.sum()):
                     raise InputError(f"{table.name}: a cell is listed twice")
-                mine = self._add_option(table, layer.rows[chosen], place[chosen], where, option)
-                covered[option] = covered[option] | mine if option in covered else mine
-            self.slice_count += len(found)
-        for option, mine in covered.items() if leaves_out else ():
-            self._leave_out(table, option, self._appears(table) & ~mine)
+                filled = self._add_option(table, layer.rows[chosen], cell_of[chosen], where, option)
+                covered[option] = covered[option] | filled if option in covered else filled
+            self.slice_count += len(cells)
+        for option, filled in covered.items() if leaves_out else ():
+            self._leave_out(table, option, self._appears(table) & ~filled)
 
     def _appears(self, table: PublishedTable) -> BoolArray:
         """Profiles whose categories all appear in the table."""
         appears = np.ones(len(self.codes), dtype=bool)
         for a, axis in enumerate(table.axes):
-            at, names = self.axes.index(axis), frozenset().union(*table.groups[a])
-            appears &= np.array([name in names for name in self.categories[at]])[self.codes[:, at]]
+            column, names = self.axes.index(axis), frozenset().union(*table.groups[a])
+            appears &= np.array([name in names for name in self.categories[column]])[self.codes[:, column]]
         return appears
 
-    def _place(self, table: PublishedTable, layer: Layer, found: IntArray, sizes: list[int]) -> IntArray:
+    def _place(self, table: PublishedTable, layer: Layer, cells: IntArray, sizes: list[int]) -> IntArray:
         """Which listed cell of the layer each profile lies in, -1 for none."""
         groups = np.zeros((len(self.codes), len(table.axes)), dtype=np.int64)
         for a, axis in enumerate(table.axes):
-            at = self.axes.index(axis)
-            lookup = np.array([layer.groups[a].get(name, -1) for name in self.categories[at]], dtype=np.int64)
-            groups[:, a] = lookup[self.codes[:, at]]
+            column = self.axes.index(axis)
+            lookup = np.array([layer.groups[a].get(name, -1) for name in self.categories[column]], dtype=np.int64)
+            groups[:, a] = lookup[self.codes[:, column]]
         keys = row_keys(np.maximum(groups, 0), sizes)
-        at_key = np.minimum(np.searchsorted(found, keys), len(found) - 1)
-        listed = (groups >= 0).all(axis=1) & (found[at_key] == keys)
+        at_key = np.minimum(np.searchsorted(cells, keys), len(cells) - 1)
+        listed = (groups >= 0).all(axis=1) & (cells[at_key] == keys)
         return np.where(listed, at_key, -1).astype(np.int64)
 
     def _add_option(
-        self, table: PublishedTable, rows: IntArray, place: IntArray, where: IntArray, option: int
+        self, table: PublishedTable, rows: IntArray, cell_of: IntArray, where: IntArray, option: int
     ) -> BoolArray:
         """Rows of one option; returns which profiles they cover."""
-        row_of = np.full(int(max(where.max(initial=0), place.max(initial=0))) + 1, -1, dtype=np.int64)
-        row_of[place] = np.arange(len(rows))
-        mine = np.where(where >= 0, row_of[np.maximum(where, 0)], -1)
+        row_of = np.full(int(max(where.max(initial=0), cell_of.max(initial=0))) + 1, -1, dtype=np.int64)
+        row_of[cell_of] = np.arange(len(rows))
+        row_in = np.where(where >= 0, row_of[np.maximum(where, 0)], -1)
         lower, upper = table.lower[rows].copy(), table.upper[rows].copy()
         if self.slack and not table.is_roll:
             lower, upper = np.maximum(lower - self.slack, 0), np.minimum(upper + self.slack, UNBOUNDED)
         columns = self._columns(table, option)
-        covered: BoolArray = mine >= 0
+        covered: BoolArray = row_in >= 0
         if columns is None:  # the reference option: what the people of the cell leave over; or any option: all of them
             assert self.people is not None
-            size = np.bincount(mine[covered], weights=self.people[covered], minlength=len(rows)).astype(np.int64)
+            size = np.bincount(row_in[covered], weights=self.people[covered], minlength=len(rows)).astype(np.int64)
             wrong = (size < lower) | ((size > upper) & (option < 0))
             if wrong.any():
                 row = int(np.flatnonzero(wrong)[0])
@@ -254,7 +256,7 @@ class _Builder:
             lower, upper = np.maximum(size - upper, 0), size - lower
             columns = list(range(self.free))
         weight = np.isin(np.arange(self.free), columns).astype(np.int64)
-        self.slice_of.append(place + self.slice_count)
+        self.slice_of.append(cell_of + self.slice_count)
         self.weights.append(np.broadcast_to(weight, (len(rows), self.free)))
         self.lower.append(lower)
         self.upper.append(upper)
@@ -264,9 +266,9 @@ class _Builder:
     def _unlisted(self, table: PublishedTable) -> str:
         """The first category on the roll that a table does not list, in words."""
         for a, axis in enumerate(table.axes):
-            at, listed = self.axes.index(axis), frozenset().union(*table.groups[a])
-            for code in np.unique(self.codes[:, at]).tolist():
-                if (name := self.categories[at][code]) not in listed:
+            column, listed = self.axes.index(axis), frozenset().union(*table.groups[a])
+            for code in np.unique(self.codes[:, column]).tolist():
+                if (name := self.categories[column][code]) not in listed:
                     return f"; it does not list {_cell_text({axis: name})}, which is on the roll"
         return ""
 
@@ -293,15 +295,15 @@ class _Builder:
             return list(range(self.free))
         if option < 0:
             return None if self.reference else list(range(self.free - self.hidden))
-        at = self.options.index(table.options[option])
-        return [at] if at < self.free - self.hidden else None
+        column = self.options.index(table.options[option])
+        return [column] if column < self.free - self.hidden else None
 
     def build(self) -> System:
         """The finished system."""
         size = len(self.codes) * self.free
-        at = np.concatenate([rows for rows, _ in self.slices])
+        slice_rows = np.concatenate([rows for rows, _ in self.slices])
         profiles = np.concatenate([inside for _, inside in self.slices])
-        ones = np.ones(len(at), dtype=np.int64)
+        ones = np.ones(len(slice_rows), dtype=np.int64)
         return System(
             axes=self.axes,
             categories=self.categories,
@@ -311,7 +313,7 @@ class _Builder:
             reference=self.reference,
             people=self.people,
             blocks=np.stack(self.blocks),
-            slices=sparse.csr_array((ones, (at, profiles)), shape=(self.slice_count, len(self.codes))),
+            slices=sparse.csr_array((ones, (slice_rows, profiles)), shape=(self.slice_count, len(self.codes))),
             slice_of=np.concatenate(self.slice_of),
             weights=np.concatenate(self.weights),
             lower=np.concatenate(self.lower),

@@ -126,7 +126,7 @@ class IntervalCertificate:
             "rows": self.rows,
             "variables": self.variables,
             "target": list(self.target),
-            "tables": [sorted([at, count] for at, count in table.items()) for table in self.tables],
+            "tables": [sorted([variable, count] for variable, count in table.items()) for table in self.tables],
             "cells": [_claim_document(claim) for claim in self.claims],
         }
         if self.verdict is not None:
@@ -181,19 +181,19 @@ def _claim_document(claim: Claim) -> Document:
 
 
 def _end_document(end: End) -> Document:
-    found: Document = {"value": end.value, "shown_by": end.shown_by}
+    entry: Document = {"value": end.value, "shown_by": end.shown_by}
     if end.shown_by == SEARCH:
-        found["outer"] = end.outer
+        entry["outer"] = end.outer
     if end.dual is not None:
-        found["dual"] = {
+        entry["dual"] = {
             "denominator": end.dual.denominator,
             "rows": {str(row): number for row, number in sorted(end.dual.rows.items())},
         }
         if end.dual.people:
-            found["dual"]["people"] = {str(at): number for at, number in sorted(end.dual.people.items())}
+            entry["dual"]["people"] = {str(profile): number for profile, number in sorted(end.dual.people.items())}
     if end.shown_by != UNLIMITED:
-        found["witness"] = end.witness
-    return found
+        entry["witness"] = end.witness
+    return entry
 
 
 def _source(value: object) -> SourceFile:
@@ -247,22 +247,22 @@ def _dual(value: object) -> Dual:
 
 
 def _numbers(value: object) -> Numbers:
-    found = {}
-    for at, number in _mapping(value).items():
-        if not (at.isascii() and at.isdigit() and str(int(at)) == at):
-            raise InputError(f"{at!r} is not the number of a row or profile")
-        found[int(at)] = _integer(number)
-    return found
+    numbers = {}
+    for text, number in _mapping(value).items():
+        if not (text.isascii() and text.isdigit() and str(int(text)) == text):
+            raise InputError(f"{text!r} is not the number of a row or profile")
+        numbers[int(text)] = _integer(number)
+    return numbers
 
 
 def _table(value: object) -> Numbers:
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for pair in _items(value):
-        at, count = (_count(number) for number in _pair(pair))
-        if at in found:
-            raise InputError(f"a table counts variable {at} twice")
-        found[at] = count
-    return found
+        variable, count = (_count(number) for number in _pair(pair))
+        if variable in counts:
+            raise InputError(f"a table counts variable {variable} twice")
+        counts[variable] = count
+    return counts
 
 
 def _get(entry: Mapping[str, Any], name: str, read: Callable[[object], T]) -> T:
@@ -368,7 +368,7 @@ class Verification:
             return
         yield f"{_many(self.files, 'file')}: every hash matches."
         if self.kind == KIND:
-            yield f"{_many(self.cells, 'interval')}, {_many(self.tables, 'table')} of whole people, all checked:"
+            yield f"{_many(self.cells, 'interval')}, {_many(self.tables, 'integer table')}, all checked:"
             yield f"  {_many(self.proved, 'end')} proved: nothing lies beyond, and a table attains it."
             if self.outer:
                 yield f"  {_many(self.outer, 'end')} proved as limits; whether they can be attained is not shown."
@@ -382,7 +382,7 @@ class Verification:
             yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
         if self.slack:
             yield f"Every count may be off by {self.slack:,}, since the files disagree on totals."
-        yield from (f"Not checked: {words}" for words in self.unchecked)
+        yield from (f"Not checked: {note}" for note in self.unchecked)
 
 
 def _many(count: int, noun: str) -> str:

@@ -130,11 +130,11 @@ def certify_with_earlier(
     proof = _together(tables, past, past.larger, limits, slack, quick, progress)
     if proof is None:
         return Proof((), checked)
-    cycles = " and ".join(each.cycle for each in past.earlier)
+    cycles = " and ".join(release.cycle for release in past.earlier)
     return replace(
         proof,
-        exposed=tuple(replace(one, earlier=cycles) for one in proof.exposed),
-        doubtful=tuple(replace(one, earlier=cycles) for one in proof.doubtful),
+        exposed=tuple(replace(cell, earlier=cycles) for cell in proof.exposed),
+        doubtful=tuple(replace(cell, earlier=cycles) for cell in proof.doubtful),
         checked=checked | {TOGETHER: sum(v for name, v in proof.checked.items() if "cells" in name)},
         tables=(),
     )
@@ -166,7 +166,7 @@ def _together(
 
 
 def _check_possible(known: System) -> None:
-    """Raise if no table, with fractions of people allowed, satisfies all facts."""
+    """Raise if no table, fractional or not, satisfies all facts."""
     low, high = propagate(known)
     Program(joint_rows(known), low, high, EFFORT.rows_to_thin).maximise(np.zeros(known.size))
 

@@ -1,7 +1,7 @@
 """Every end of every interval, checked anew from the files alone.
 
 That nothing lies beyond an end follows from multipliers of the published rows; that the end can be reached, from a
-table of whole people that satisfies every row.
+integer table that satisfies every row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,15 +41,15 @@ def check_verdicts(
     except (TypeError, InputError) as error:
         raise Fault(f"its target is wrong ({error})") from None
     limits = _limits(known, target, (*by_role["table"], *by_role["fact"]), by_role["roll"])
-    order = {name: place for place, name in enumerate(known.options)}
+    order = {name: rank for rank, name in enumerate(known.options)}
     claims = sorted(stated.claims, key=lambda c: (tuple(c.cell[axis] for axis in stated.target), order[c.option or ""]))
     cells = [claim.cell for claim in claims[:: len(order)]]
     ends = [(claim.lower.value, UNBOUNDED if claim.upper.value is None else claim.upper.value) for claim in claims]
     lower, upper = np.array(ends, dtype=np.int64).reshape(len(cells), len(order), 2).transpose(2, 0, 1)
     codes = limits.verdicts(lower, upper, _people(known, by_role["roll"], stated.target, cells))
-    found = {str(name): int((codes == code).sum()) for code, name in enumerate(VERDICTS)}
-    if found != verdict.get("counts"):
-        raise Fault(f"it counts verdicts as {verdict.get('counts')}, they are {found}")
+    tally = {str(name): int((codes == code).sum()) for code, name in enumerate(VERDICTS)}
+    if tally != verdict.get("counts"):
+        raise Fault(f"it counts verdicts as {verdict.get('counts')}, they are {tally}")
 
 
 def _limits(known: System, target: Target, facts: Sequence[PublishedTable], rolls: Sequence[PublishedTable]) -> Limits:
@@ -95,7 +95,7 @@ def check(
     stated: IntervalCertificate, tables: Sequence[tuple[str, PublishedTable]], unchecked: tuple[str, ...] = ()
 ) -> Verification:
     """Check every claim of a certificate against its files, each read and with its role."""
-    by_role = {role: tuple(table for mine, table in tables if mine == role) for role in ROLES}
+    by_role = {role: tuple(table for stated_role, table in tables if stated_role == role) for role in ROLES}
     known = build_system(by_role["table"], Onlooker("public", by_role["roll"], by_role["fact"]), stated.slack)
     shape = (known.axes, known.categories, known.options, len(known.lower), known.size)
     tallies = dict.fromkeys(("proved", "outer", "search", "unlimited"), 0)
@@ -145,7 +145,7 @@ class Checker:
         self.free_to_grow = (self.rows.T @ limited == 0) & (known.high >= UNBOUNDED)
         self.people = np.zeros(len(known.codes), dtype=np.int64) if known.people is None else known.people
         ends = (known.upper[known.upper < UNBOUNDED], known.lower, known.high[known.high < UNBOUNDED], self.people)
-        self.reach = sum(int(each.sum()) for each in ends) + 1
+        self.reach = sum(int(values.sum()) for values in ends) + 1
 
     def _table(self, number: int, table: Mapping[int, int]) -> IntArray:
         """A table as a vector, checked by addition."""
@@ -167,10 +167,10 @@ class Checker:
         for profile, codes in enumerate(known.codes[:, columns].tolist()):
             profiles.setdefault(tuple(codes), []).append(profile)
         missing = {(cell, option) for cell in profiles for option in known.options}
-        place = [{name: code for code, name in enumerate(known.categories[column])} for column in columns]
+        codes_of = [{name: code for code, name in enumerate(known.categories[column])} for column in columns]
         for claim in self.stated.claims:
             name = ", ".join([*claim.cell.values(), *([claim.option] if claim.option else [])]) or "everybody"
-            cell = tuple(place[a].get(claim.cell.get(axis, ""), -1) for a, axis in enumerate(axes))
+            cell = tuple(codes_of[a].get(claim.cell.get(axis, ""), -1) for a, axis in enumerate(axes))
             option = claim.option if known.options != ("",) else "" if claim.option is None else None
             if len(claim.cell) != len(axes) or (cell, option) not in missing or option is None:
                 raise Fault(f"{name}: there is no such cell, or it is claimed twice")
@@ -212,9 +212,9 @@ class Checker:
     def _check_witness(self, target: Functional, number: int, value: int) -> None:
         if number >= len(self.tables):
             raise Fault(f"there is no table {number}")
-        found = target.offset + target.sign * int(self.tables[number][target.places].sum())
-        if found != value:
-            raise Fault(f"{value:,} is claimed, table {number} has {found:,}")
+        attained = target.offset + target.sign * int(self.tables[number][target.places].sum())
+        if attained != value:
+            raise Fault(f"{value:,} is claimed, table {number} has {attained:,}")
 
     def limit(self, places: IntArray, way: int, dual: Dual) -> int:
         """The whole number that `way * sum(x[places])` cannot exceed, by the multipliers of `dual`."""

@@ -12,7 +12,7 @@ from safemargin.bounds.solver import Form, limits, solver_of
 from safemargin.bounds.system import System, joint_roll
 from safemargin.core import UNBOUNDED, ContradictionError, IntArray, MismatchError, Onlooker, PublishedTable
 
-FRACTIONS = "the facts contradict each other: tables with fractions of people satisfy all of them, whole people cannot"
+FRACTIONS = "the facts contradict each other: fractional tables satisfy all of them, integer tables cannot"
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,23 @@ def explained(
         known = build_system(tables, onlooker, slack, check=False, conclude=False)
     except ContradictionError:
         return error
-    found = conflict(known)
-    if found is None:
+    conflicting = conflict(known)
+    if conflicting is None:
         return error if _narrowed(known, _all(known)) else ContradictionError(FRACTIONS)
-    facts = [_words(known, row) for row in found.rows.tolist()]
+    facts = [_words(known, row) for row in conflicting.rows.tolist()]
     axes = tuple(dict.fromkeys(axis for table in (*tables, *onlooker.facts) for axis in table.axes))
     roll = joint_roll(onlooker.roll, axes)
     if roll is not None:
         facts = facts[: EFFORT.conflict_named] + _of_roll(
-            known, roll.name, found, max(EFFORT.conflict_named - len(facts), 1)
+            known, roll.name, conflicting, max(EFFORT.conflict_named - len(facts), 1)
         )
-    more = f" and {len(found.rows) - EFFORT.conflict_named} more" if len(found.rows) > EFFORT.conflict_named else ""
+    more = (
+        f" and {len(conflicting.rows) - EFFORT.conflict_named} more"
+        if len(conflicting.rows) > EFFORT.conflict_named
+        else ""
+    )
     named = "; ".join(facts if roll is not None else facts[: EFFORT.conflict_named])
-    unlisted = ", if cells that a table does not list are empty" if _needs_unlisted(known, found) else ""
+    unlisted = ", if cells that a table does not list are empty" if _needs_unlisted(known, conflicting) else ""
     return ContradictionError(f"these facts cannot all hold: {named}{more}{unlisted}")
 
 
@@ -67,8 +71,8 @@ def conflict(known: System) -> Conflict | None:
     starts = [suspects.rows[::-1]]  # what is tried last stays: facts that are listed first
     if len(whole.rows) <= EFFORT.conflict_reordered:
         starts += [whole.rows[::-1], whole.rows]
-    found = [_filtered(known, replace(whole, rows=rows)) for rows in starts]
-    return min(found, key=lambda each: (len(each), each.rows.tolist()))
+    conflicts = [_filtered(known, replace(whole, rows=rows)) for rows in starts]
+    return min(conflicts, key=lambda each: (len(each), each.rows.tolist()))
 
 
 def _all(known: System) -> Conflict:
@@ -84,11 +88,11 @@ def _one_row(known: System) -> Conflict | None:
     for weights in np.unique(known.weights, axis=0):
         open_ = (room & (weights > 0)).any(axis=1)
         most = known.slices @ np.where(open_, known.people, 0)
-        mine = (known.weights == weights).all(axis=1)
-        for row in np.flatnonzero(mine & (most[known.slice_of] < known.lower)).tolist():
+        alike = (known.weights == weights).all(axis=1)
+        for row in np.flatnonzero(alike & (most[known.slice_of] < known.lower)).tolist():
             inside = _slice(known, row)
-            found = Conflict(np.array([row]), inside[open_[inside]])
-            best = found if best is None or len(found) < len(best) else best
+            candidate = Conflict(np.array([row]), inside[open_[inside]])
+            best = candidate if best is None or len(candidate) < len(best) else best
     return best
 
 
@@ -121,8 +125,8 @@ def _proof(known: System, facts: Conflict) -> Conflict | None:
     profiles = columns // known.free
     caps = facts.caps[np.isin(facts.caps, profiles)]
     count, capped = len(facts.rows), np.flatnonzero(np.isin(profiles, caps))
-    at = np.searchsorted(caps, profiles[capped])
-    shared = sparse.csc_array((np.ones(len(at)), (at, capped)), shape=(len(caps), len(columns)))
+    cap_rows = np.searchsorted(caps, profiles[capped])
+    shared = sparse.csc_array((np.ones(len(cap_rows)), (cap_rows, capped)), shape=(len(caps), len(columns)))
     slack = sparse.vstack([sparse.identity(count), sparse.csc_array((len(caps), count))])
     matrix = sparse.csc_array(sparse.hstack([sparse.vstack([rows[:, columns], shared]), slack, -slack]))
     cost = np.r_[np.zeros(len(columns)), np.ones(2 * count)]
@@ -145,44 +149,46 @@ def _ceilings(known: System) -> np.ndarray:
     return np.where(known.high == 0, 0.0, np.inf) if known.people is not None else limits(known.high)
 
 
-def _needs_unlisted(known: System, found: Conflict) -> bool:
+def _needs_unlisted(known: System, conflicting: Conflict) -> bool:
     """Whether the facts contradict each other only because cells that a table does not list are empty."""
     if (known.high > 0).all():
         return False
     high = np.full(known.size, UNBOUNDED) if known.people is None else np.repeat(known.people, known.free)
-    return _proof(replace(known, high=high), found) is None
+    return _proof(replace(known, high=high), conflicting) is None
 
 
 def _slice(known: System, row: int) -> IntArray:
     """The profiles that a row adds up."""
-    at = int(known.slice_of[row])
-    inside: IntArray = known.slices.indices[known.slices.indptr[at] : known.slices.indptr[at + 1]].astype(np.int64)
+    number = int(known.slice_of[row])
+    inside: IntArray = known.slices.indices[known.slices.indptr[number] : known.slices.indptr[number + 1]].astype(
+        np.int64
+    )
     return np.sort(inside)
 
 
 def _words(known: System, row: int) -> str:
-    table, place = known.sources[row]
-    low, high = int(table.lower[place]), int(table.upper[place])
+    table, entry = known.sources[row]
+    low, high = int(table.lower[entry]), int(table.upper[entry])
     value = f"= {low}" if low == high else f"at least {low}" if high >= UNBOUNDED else f"from {low} to {high}"
     return f"{known.explain(row)} {value}{' people' if table.is_roll else ''}"
 
 
-def _of_roll(known: System, name: str, found: Conflict, most: int) -> list[str]:
+def _of_roll(known: System, name: str, conflicting: Conflict, most: int) -> list[str]:
     """What a joint roll says: its entries, or their sum where they are many; and rows that it has nobody in."""
     assert known.people is not None
     nobody = [
         f"{name} ({_cell(known.sources[row][0].cell(known.sources[row][1]))}) = 0 people"
-        for row in found.rows.tolist()
+        for row in conflicting.rows.tolist()
         if not len(_slice(known, row))
     ]
-    if len(found.caps) <= most:
-        return nobody + list(_entries(known, name, found.caps))
-    total = int(known.people[found.caps].sum())
-    for row in found.rows.tolist():
-        if np.array_equal(_slice(known, row), np.sort(found.caps)):
-            table, place = known.sources[row]
-            return [*nobody, f"{name} ({_cell(table.cell(place))}) = {total} people"]
-    return [*nobody, f"{name} ({len(found.caps)} entries) = {total} people"]
+    if len(conflicting.caps) <= most:
+        return nobody + list(_entries(known, name, conflicting.caps))
+    total = int(known.people[conflicting.caps].sum())
+    for row in conflicting.rows.tolist():
+        if np.array_equal(_slice(known, row), np.sort(conflicting.caps)):
+            table, entry = known.sources[row]
+            return [*nobody, f"{name} ({_cell(table.cell(entry))}) = {total} people"]
+    return [*nobody, f"{name} ({len(conflicting.caps)} entries) = {total} people"]
 
 
 def _entries(known: System, name: str, caps: IntArray) -> Iterator[str]:

@@ -73,10 +73,10 @@ def parts_of(table: PublishedTable, total: IntArray | None, options: Sequence[st
 
 
 def _counts(table: PublishedTable, rows: IntArray, options: Sequence[str]) -> IntArray:
-    found = np.zeros(len(options), dtype=np.int64)
+    counts = np.zeros(len(options), dtype=np.int64)
     for row in rows.tolist():
-        found[options.index(table.options[table.option[row]])] += table.lower[row]
-    return found
+        counts[options.index(table.options[table.option[row]])] += table.lower[row]
+    return counts
 
 
 def disclosed_by_differences(
@@ -85,51 +85,51 @@ def disclosed_by_differences(
     """Groups of people who came or went whose answers follow by subtraction, and how many groups were looked at."""
     options = tables[0].options
     total = totals_of(tables, options)
-    found, looked = _by_totals(total, past, options, limits, slack)
+    exposed, looked = _by_totals(total, past, options, limits, slack)
     for table in tables:
         if len(table.axes) == 1 or (table.axes and past.knows(table.axes)):
             parts = parts_of(table, total, options)
             more, groups = differences(CROSS.join(table.axes), parts, options, past, limits, slack)
-            found += more
+            exposed += more
             looked += groups
-    return found, looked
+    return exposed, looked
 
 
 def _by_totals(
     total: IntArray | None, past: Past, options: Sequence[str], limits: Limits, slack: int
 ) -> tuple[list[Exposed], int]:
     """Totals are published whatever happens; held against a release is only what they tell outside the limits."""
-    found, looked = [], 0
+    exposed, looked = [], 0
     for cycle, side in sides_of_totals(total, past, options, slack):
         looked += 1
         least, most = limits.least(np.array([side.people]))[0], limits.most(np.array([side.people]))[0]
         outside = (side.upper < least) | (side.lower > most)
-        found += _exposed({past.axis: side.words}, side, outside, cycle)
-    return found, looked
+        exposed += _exposed({past.axis: side.words}, side, outside, cycle)
+    return exposed, looked
 
 
 def sides_of_totals(
     total: IntArray | None, past: Past, options: Sequence[str], slack: int = 0
 ) -> Iterator[tuple[str, Side]]:
     """Per earlier cycle those who joined and those who left in all, with what the totals alone tell about them."""
-    for cycle, each in enumerate(past.earlier):
-        before = totals_of(each.tables, options)
+    for cycle, release in enumerate(past.earlier):
+        before = totals_of(release.tables, options)
         if total is not None and before is not None:
             for side in _sides(past, past.axes[0], cycle, None, total - before, slack) or ():
-                yield each.cycle, side
+                yield release.cycle, side
 
 
 def refuted_by_totals(tables: Sequence[PublishedTable], past: Past, slack: int = 0) -> tuple[str, ...]:
     """Earlier cycles since which somebody who stayed must have changed their answer, by the totals alone."""
     options = tables[0].options
     total = totals_of(tables, options)
-    found = []
-    for cycle, each in enumerate(past.earlier):
-        before = totals_of(each.tables, options)
+    refuted = []
+    for cycle, release in enumerate(past.earlier):
+        before = totals_of(release.tables, options)
         if total is not None and before is not None:
             if _sides(past, past.axes[0], cycle, None, total - before, slack) is None:
-                found.append(each.cycle)
-    return tuple(found)
+                refuted.append(release.cycle)
+    return tuple(refuted)
 
 
 def differences(
@@ -140,11 +140,11 @@ def differences(
     For somebody who believes it of everybody at once, a group that holds all who came or went tells what the totals
     tell, and one refuted group refutes it all.
     """
-    found: list[Exposed] = []
+    exposed: list[Exposed] = []
     looked = 0
-    for cycle, each in enumerate(past.earlier):
-        before_total = totals_of(each.tables, options)
-        for table in each.tables:
+    for cycle, release in enumerate(past.earlier):
+        before_total = totals_of(release.tables, options)
+        for table in release.tables:
             if table.axes != tuple(axis.split(CROSS)):
                 continue
             before = parts_of(table, before_total, options)
@@ -164,8 +164,8 @@ def differences(
                 looked += 1
                 verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
                 cell = _named(axis, union) | {past.axis: side.words}
-                found += _exposed(cell, side, verdicts == 2, each.cycle)
-    return found, looked
+                exposed += _exposed(cell, side, verdicts == 2, release.cycle)
+    return exposed, looked
 
 
 def _named(axis: str, union: Group) -> dict[str, str]:
@@ -192,18 +192,22 @@ def unions(first: Sequence[Group], second: Sequence[Group]) -> list[Group]:
     >>> [sorted(union) for union in unions([frozenset("ab"), frozenset("c")], [frozenset(c) for c in "abc"])]
     [['a', 'b'], ['c']]
     """
-    found = list(first)
+    joined = list(first)
     for group in second:
-        touching = [each for each in found if each & group]
-        found = [each for each in found if not each & group] + [group.union(*touching)]
+        touching = [group_union for group_union in joined if group_union & group]
+        joined = [group_union for group_union in joined if not group_union & group] + [group.union(*touching)]
     known = frozenset().union(*first), frozenset().union(*second)
-    return [each for each in found if each <= known[0] and each <= known[1] and each != known[0] | known[1]]
+    return [
+        group_union
+        for group_union in joined
+        if group_union <= known[0] and group_union <= known[1] and group_union != known[0] | known[1]
+    ]
 
 
 def _sum(parts: CountedGroups, union: Group) -> IntArray:
     counts = [counts for group, counts in parts if group <= union]
-    found: IntArray = np.sum(counts, axis=0, dtype=np.int64)
-    return found
+    total: IntArray = np.sum(counts, axis=0, dtype=np.int64)
+    return total
 
 
 def _sides(
@@ -223,12 +227,12 @@ def _sides(
     )
     return tuple(
         Side(
-            words,
+            phrase,
             people,
             np.clip(ends - 2 * slack, 0, people),
             np.clip(ends + max(free, 0) + 2 * slack, 0, people),
         )
-        for words, people, ends in sides
+        for phrase, people, ends in sides
         if people
     )
 

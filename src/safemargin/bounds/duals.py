@@ -1,4 +1,4 @@
-"""Proofs that a sum cannot exceed a number: multipliers of the public rows, in whole numbers over one denominator.
+"""Proofs that a sum cannot exceed a number: integer multipliers of the public rows over one denominator.
 
 For multipliers `y` of the rows and `z >= 0` of the people of profiles, `d = goal - y A - z` limits `goal . x` by
 `max(y lower, y upper)` of every row, `z` times the people, and `max(d low, d high)` of every variable. Any multipliers
@@ -141,8 +141,8 @@ class Shortcuts:
 
     def _around(self, goal: Goal) -> IntArray:
         """Rows that all variables of the goal stand in."""
-        found = self.facts.by_variable[goal.places].indices
-        rows, times = np.unique(found, return_counts=True)
+        touched = self.facts.by_variable[goal.places].indices
+        rows, times = np.unique(touched, return_counts=True)
         return np.asarray(rows[times == len(goal.places)], dtype=np.int64)
 
     def _from_above(self, goal: Goal) -> Iterator[Dual]:
@@ -165,12 +165,12 @@ class Shortcuts:
         inside = touched[times == self.lengths[touched]]
         if len(inside):
             yield Dual(1, {int(inside[np.argmax(known.lower[inside])]): -1})
-        mine = int(np.where(self.ceiling >= UNBOUNDED, 0, self.ceiling)[goal.places].sum())
+        goal_ceiling = int(np.where(self.ceiling >= UNBOUNDED, 0, self.ceiling)[goal.places].sum())
         loose = int((self.ceiling[goal.places] >= UNBOUNDED).sum())
         rows = touched[times == len(goal.places)]
         rows = rows[self.unlimited[rows] <= loose]
         if len(rows):
-            row = int(rows[np.argmax(known.lower[rows] - (self.sums[rows] - mine))])
+            row = int(rows[np.argmax(known.lower[rows] - (self.sums[rows] - goal_ceiling))])
             a, b = self.facts.rows.indptr[row], self.facts.rows.indptr[row + 1]
             others = np.setdiff1d(self.facts.rows.indices[a:b], goal.places)
             yield self._ceilings(others, np.ones(len(others), dtype=np.int64), {row: -1})
@@ -228,12 +228,12 @@ class DualProgram:
     def _dual(self, used: IntArray, numbers: IntArray, denominator: int) -> Dual:
         count = len(self.facts.known.lower)
         rows, people = {}, {}
-        for at, number in zip(used.tolist(), numbers.tolist(), strict=True):
-            if at >= count:
+        for row, number in zip(used.tolist(), numbers.tolist(), strict=True):
+            if row >= count:
                 if number > 0:
-                    people[at - count] = number
-            elif number < 0 or (number > 0 and self.facts.limited[at]):
-                rows[at] = number
+                    people[row - count] = number
+            elif number < 0 or (number > 0 and self.facts.limited[row]):
+                rows[row] = number
         return Dual(denominator, rows, people)
 
     def _mended(self, goal: Goal, dual: Dual) -> Dual:

@@ -78,14 +78,14 @@ class Exchanges:
 
     def linked(self, block: int, pairs: Pairs) -> Links:
         """Pairs by the two slices of `block` that they stand in."""
-        mine = self.blocks[block]
+        slices = self.blocks[block]
         links: Links = {}
         ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
         for start, end in zip([0, *ends], ends, strict=False):
             few = slice(start, min(end, start + self.pairs_per_link))
             a, b = pairs.first[few], pairs.second[few]
-            links.setdefault(int(mine[a[0]]), {})[int(mine[b[0]])] = (a, b)
-            links.setdefault(int(mine[b[0]]), {})[int(mine[a[0]])] = (b, a)
+            links.setdefault(int(slices[a[0]]), {})[int(slices[b[0]])] = (a, b)
+            links.setdefault(int(slices[b[0]]), {})[int(slices[a[0]])] = (b, a)
         return links
 
     def _find(self, block: int) -> Pairs:
@@ -99,20 +99,20 @@ class Exchanges:
         """Pairs that differ in `block` and agree in every row of `others` (one code per profile)."""
         codes, others = self.blocks, others.T + 1
         keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
-        mine = codes[block]
-        order = self._hubs_first(keys, mine)
+        own = codes[block]
+        order = self._hubs_first(keys, own)
         keys = keys[order]
         start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
         first = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
         whole = np.asarray((self.high >= self.people[:, None]).all(axis=1))
-        differs = np.flatnonzero((mine[first] != mine[order]) & whole[first] & whole[order])
+        differs = np.flatnonzero((own[first] != own[order]) & whole[first] & whole[order])
         first, second = first[differs], order[differs]
-        slices = row_keys(np.stack([mine[first], mine[second]], axis=1) + 1, [int(mine.max()) + 2] * 2)
+        slices = row_keys(np.stack([own[first], own[second]], axis=1) + 1, [int(own.max()) + 2] * 2)
         key = grouped(slices)[1]
         if ((first[1:] == first[:-1]) & (key[1:] == key[:-1])).any():
-            alone = grouped(key * len(mine) + first)[0]
+            alone = grouped(key * len(own) + first)[0]
             first, second, key = first[alone], second[alone], key[alone]
-        largest = np.argsort(key * len(mine) + np.maximum(self._rank[first], self._rank[second]))
+        largest = np.argsort(key * len(own) + np.maximum(self._rank[first], self._rank[second]))
         return Pairs(first[largest], second[largest], key[largest])
 
     @cached_property
@@ -126,10 +126,10 @@ class Exchanges:
         rank[self._by_size] = np.arange(len(rank))
         return rank
 
-    def _hubs_first(self, keys: IntArray, mine: IntArray) -> IntArray:
+    def _hubs_first(self, keys: IntArray, own: IntArray) -> IntArray:
         """Profiles by key, those in the commonest slice first, then the largest: a large hub has votes to exchange."""
-        size = np.bincount(mine + 1)
-        common = np.argsort(np.argsort(-size, kind="stable"))[mine + 1]
+        size = np.bincount(own + 1)
+        common = np.argsort(np.argsort(-size, kind="stable"))[own + 1]
         if (int(keys.max(initial=0)) + 1) * len(size) * len(keys) >= 2**62:
             return np.lexsort((self._rank, common, keys))
         together = (keys * len(size) + common) * len(keys) + self._rank  # sorting numbers is the quickest way
@@ -184,7 +184,7 @@ class Exchanges:
             pairs = self.pairs(block)
             if not len(pairs.key) or count < 2:
                 continue
-            other = int(generator.choice([place for place in range(count) if place != block]))
+            other = int(generator.choice([number for number in range(count) if number != block]))
             halves = generator.random(self.slices + 1) - 0.5
             chance = halves[self.blocks[other]][pairs.first]
             options = generator.permutation(matrix.shape[1]).tolist()

@@ -24,15 +24,15 @@ class Fiber:
     method: str = ""
     attained: tuple[tuple[int, ...], ...] | None = None
 
-    def gap(self, place: int) -> tuple[int, ...] | None:
+    def gap(self, index: int) -> tuple[int, ...] | None:
         """The values of a cell and option, if they leave out some between the smallest and the largest."""
-        values = () if self.attained is None else self.attained[place]
+        values = () if self.attained is None else self.attained[index]
         return values if values and values[-1] - values[0] >= len(values) else None
 
     @property
     def gaps(self) -> tuple[int, ...]:
         """Places of the cells and options whose values have a gap."""
-        return tuple(place for place in range(len(self.attained or ())) if self.gap(place))
+        return tuple(index for index in range(len(self.attained or ())) if self.gap(index))
 
 
 @dataclass(frozen=True)
@@ -104,17 +104,17 @@ class Exposure:
         if self.fiber is None or self.people is None or not self.fiber.gaps:
             return codes
         least, most = limits.least(self.people).ravel(), limits.most(self.people).ravel()
-        for place in self.fiber.gaps:
-            values = np.array(self.fiber.gap(place))
-            if ((values < least[place]) | (values > most[place])).all():
-                codes.flat[place] = VERDICTS.index(Verdict.DISCLOSED)
+        for index in self.fiber.gaps:
+            values = np.array(self.fiber.gap(index))
+            if ((values < least[index]) | (values > most[index])).all():
+                codes.flat[index] = VERDICTS.index(Verdict.DISCLOSED)
         return codes
 
     def tallied(self, target: Target) -> dict[str, int]:
         """How many cells (per option) have each verdict."""
         codes, counts = np.unique(self.verdicts(target), return_counts=True)
-        found = dict(zip(codes.tolist(), counts.tolist(), strict=True))
-        return {str(verdict): found.get(code, 0) for code, verdict in enumerate(VERDICTS)}
+        tally = dict(zip(codes.tolist(), counts.tolist(), strict=True))
+        return {str(verdict): tally.get(code, 0) for code, verdict in enumerate(VERDICTS)}
 
     @property
     def width(self) -> IntArray:

@@ -88,9 +88,9 @@ def count_tables(
     except TooLargeError:
         return Count(None, False, UNLIMITED)
     counts: list[Count] = []
-    for place, piece in enumerate(pieces):
+    for number, piece in enumerate(pieces):
         patient = not quick and all(count.exact for count in counts)
-        counts.append(_count_piece(piece, limit, patient, _portion(progress, place, len(pieces))))
+        counts.append(_count_piece(piece, limit, patient, _portion(progress, number, len(pieces))))
         if counts[-1].exact and counts[-1].value == 0:
             return counts[-1]
         if quick and not counts[-1].exact:
@@ -102,11 +102,11 @@ def count_tables(
     return Count(value, exact, "; ".join(methods) or FIXED)
 
 
-def _portion(progress: Progress, place: int, pieces: int) -> Report:
+def _portion(progress: Progress, number: int, pieces: int) -> Report:
     """Report a share of one piece as part of all of them."""
 
     def report(done: float) -> None:
-        progress("counting", int(PROGRESS_STEPS * (place + min(done, 1.0))), PROGRESS_STEPS * pieces)
+        progress("counting", int(PROGRESS_STEPS * (number + min(done, 1.0))), PROGRESS_STEPS * pieces)
 
     return report
 
@@ -125,8 +125,8 @@ def _count_piece(form: Equations, limit: int, patient: bool, report: Report) -> 
         (STATES, lambda: count_by_grid(form, EFFORT.grid_work[0])),
         (VERTICES, lambda: count_by_vertices(form, EFFORT.vertices[1] if patient else EFFORT.vertices[0])),
     ]
-    if (found := _first(quick)) is not None or not patient:
-        return found or count
+    if (result := _first(quick)) is not None or not patient:
+        return result or count
     count = _by_search(form, limit, EFFORT.search_work[1], report)
     if count.exact:
         return count
@@ -134,8 +134,8 @@ def _count_piece(form: Equations, limit: int, patient: bool, report: Report) -> 
         (STATES, lambda: count_by_states(form, EFFORT.partial_sums[1])),
         (STATES, lambda: count_by_grid(form, EFFORT.grid_work[1])),
     ]
-    if (found := _first(slow)) is not None:
-        return found
+    if (result := _first(slow)) is not None:
+        return result
     enough = (count.value or 0) > limit or EFFORT.search_work_per_table * limit <= EFFORT.search_work[1]
     return count if enough else _by_search(form, limit, EFFORT.search_work_per_table * limit, report)
 
@@ -143,25 +143,25 @@ def _count_piece(form: Equations, limit: int, patient: bool, report: Report) -> 
 def _first(ways: list[Way]) -> Count | None:
     """What the first way that applies finds."""
     for method, way in ways:
-        found = way()
-        if found is not None:
-            return Count(found, True, method)
+        value = way()
+        if value is not None:
+            return Count(value, True, method)
     return None
 
 
 def _by_search(form: Equations, limit: int, work: int, report: Report) -> Count:
     """By listing, as far as `limit` and `work` allow."""
-    found = 0
+    listed = 0
     try:
         search = TableSearch(form)
         for bar in search.bars(work):
-            found += int(bar.count.sum())
+            listed += int(bar.count.sum())
             report(search.work / work)
-            if found > limit:
-                return Count(found, False, f"{SEARCH}, stopped beyond {limit:,} tables")
+            if listed > limit:
+                return Count(listed, False, f"{SEARCH}, stopped beyond {limit:,} tables")
     except TooLargeError as reason:
-        return Count(found or None, False, f"{SEARCH}: {reason}")
-    return Count(found, True, SEARCH)
+        return Count(listed or None, False, f"{SEARCH}: {reason}")
+    return Count(listed, True, SEARCH)
 
 
 def dimension(known: System) -> int:
@@ -195,8 +195,8 @@ def _always_tight(
     equal = lower == upper
     ranged, capped = np.flatnonzero(~equal), np.flatnonzero(room < UNBOUNDED)
     roofed = ranged[upper[ranged] < UNBOUNDED]
-    one = sparse.eye_array(len(room), format="csr")
-    sides = sparse.vstack([-one, one[capped], -matrix[ranged], matrix[roofed]])
+    identity = sparse.eye_array(len(room), format="csr")
+    sides = sparse.vstack([-identity, identity[capped], -matrix[ranged], matrix[roofed]])
     limit = np.r_[np.zeros(len(room)), room[capped], -lower[ranged], upper[roofed]].astype(np.float64)
     shut = _never_strict(sparse.csr_array(sides), limit, matrix[equal], lower[equal].astype(np.float64))
     ends = np.cumsum([len(room), len(capped), len(ranged)])
@@ -218,7 +218,7 @@ def _never_strict(
     exact: Any = sparse.hstack([equations, sparse.csr_array(-total[:, None]), none], format="csr")
     from scipy.optimize import linprog  # takes as long to import as all the rest
 
-    found = linprog(
+    optimum = linprog(
         np.r_[np.zeros(unknowns + 1), -np.ones(count)],
         A_ub=above,
         b_ub=np.zeros(count),
@@ -226,9 +226,9 @@ def _never_strict(
         b_eq=np.zeros(len(total)),
         bounds=[*[(0.0, None)] * unknowns, (1.0, None), *[(0.0, 1.0)] * count],
     )
-    if found.status == 2:
+    if optimum.status == 2:
         raise ContradictionError("the facts contradict each other: no table satisfies all of them")
-    return np.zeros(count, dtype=bool) if found.x is None else np.asarray(found.x[unknowns + 1 :] < 0.5)
+    return np.zeros(count, dtype=bool) if optimum.x is None else np.asarray(optimum.x[unknowns + 1 :] < 0.5)
 
 
 def tables(known: System, limit: int = 2_000_000) -> Iterator[IntArray]:
@@ -264,11 +264,11 @@ def _chunks(known: System, limit: int) -> Iterator[IntArray]:
     pieces = sorted(components(form), key=lambda piece: len(piece[0]))
     fixed: list[tuple[IntArray, IntArray]] = []
     total = 1
-    for mine, piece in pieces[:-1]:
-        found = [*_solutions(piece, limit)]
-        if not found:
+    for unknowns, piece in pieces[:-1]:
+        solutions = [*_solutions(piece, limit)]
+        if not solutions:
             return
-        fixed.append((mine, np.concatenate(found)))
+        fixed.append((unknowns, np.concatenate(solutions)))
         total *= len(fixed[-1][1])
     listed = 0
     for last in _solutions(pieces[-1][1], limit) if pieces else [np.zeros((1, 0), dtype=np.int64)]:
@@ -283,20 +283,20 @@ def _products(form: Equations, pieces: Sequence[tuple[IntArray, IntArray]]) -> I
     sizes = [len(values) for _, values in pieces]
     total = int(np.prod(sizes, dtype=object)) if sizes else 1
     for start in range(0, total, EFFORT.rows_at_once):
-        place = np.arange(start, min(start + EFFORT.rows_at_once, total))
-        whole = np.zeros((len(place), len(form.room)), dtype=np.int64)
-        for (mine, values), size in zip(pieces, sizes, strict=True):
-            whole[:, mine] = values[place % size]
-            place = place // size
+        numbers = np.arange(start, min(start + EFFORT.rows_at_once, total))
+        whole = np.zeros((len(numbers), len(form.room)), dtype=np.int64)
+        for (unknowns, values), size in zip(pieces, sizes, strict=True):
+            whole[:, unknowns] = values[numbers % size]
+            numbers = numbers // size
         yield form.tables(whole)
 
 
 def _solutions(piece: Equations, limit: int) -> Iterator[IntArray]:
     """Solutions of one connected piece, many rows at a time."""
-    search, found = TableSearch(piece), 0
+    search, listed = TableSearch(piece), 0
     for bar in search.bars(max(EFFORT.search_work[1], EFFORT.search_work_per_table * limit)):
-        found += int(bar.count.sum())
-        if found > limit:
+        listed += int(bar.count.sum())
+        if listed > limit:
             raise TooLargeError(f"more than {limit:,} tables are possible")
         yield search.complete(bar.expand())
 
@@ -319,8 +319,8 @@ def _fiber(flat: int, count: Count, values: tuple[tuple[int, ...], ...] | None) 
 
 def _values(known: System, targets: Targets, most: int) -> tuple[tuple[int, ...], ...] | None:
     """The values that each target takes."""
-    found = attained(known, targets.matrix, limit=most)
-    if found is None:
+    attained_sums = attained(known, targets.matrix, limit=most)
+    if attained_sums is None:
         return None
-    turns = zip(found, targets.offset.tolist(), targets.sign.tolist(), strict=True)
+    turns = zip(attained_sums, targets.offset.tolist(), targets.sign.tolist(), strict=True)
     return tuple(tuple(sorted(offset + sign * value for value in values)) for values, offset, sign in turns)

@@ -34,9 +34,9 @@ class Equations:
 
     def tables(self, values: IntArray) -> IntArray:
         """Values of all variables of the system, one table per row of `values`."""
-        found = np.tile(self.base, (len(values), 1))
-        found[:, self.loose] += values[:, : len(self.loose)]
-        return found
+        tables = np.tile(self.base, (len(values), 1))
+        tables[:, self.loose] += values[:, : len(self.loose)]
+        return tables
 
     def values(self, counts: IntArray) -> IntArray:
         """The unknowns of one table of the system."""
@@ -52,15 +52,17 @@ def components(form: Equations) -> Iterator[tuple[IntArray, Equations]]:
     rows, count = form.matrix.shape
     if not count:
         return
-    at, to = form.matrix.nonzero()
-    graph = sparse.csr_array((np.ones(len(at), dtype=np.int64), (at, to + rows)), shape=(rows + count, rows + count))
+    rows_used, unknowns_used = form.matrix.nonzero()
+    graph = sparse.csr_array(
+        (np.ones(len(rows_used), dtype=np.int64), (rows_used, unknowns_used + rows)), shape=(rows + count, rows + count)
+    )
     _, label = sparse.csgraph.connected_components(graph, directed=False)
     for mark in np.unique(label[rows:]).tolist():
-        mine = np.flatnonzero(label[rows:] == mark)
+        unknowns = np.flatnonzero(label[rows:] == mark)
         equations = np.flatnonzero(label[:rows] == mark)
-        matrix = sparse.csr_array(form.matrix[equations][:, mine])
+        matrix = sparse.csr_array(form.matrix[equations][:, unknowns])
         zeros = np.zeros(count, dtype=np.int64)
-        yield mine, Equations(matrix, form.total[equations], form.room[mine], mine, zeros)
+        yield unknowns, Equations(matrix, form.total[equations], form.room[unknowns], unknowns, zeros)
 
 
 @dataclass(frozen=True)
@@ -135,39 +137,39 @@ def rank(matrix: sparse.csr_array, most_work: int) -> int:
     if rows * min(rows, columns) * columns > most_work:
         part = sparse.csr_array(matrix if rows <= columns else matrix.T).astype(np.float64)
         gram = np.asarray((part @ part.T).todense())
-        _, _, found, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
-        return int(found)
+        _, _, numerical_rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
+        return int(numerical_rank)
     return _rank_modulo(matrix.toarray() % PRIME)
 
 
 def _rank_modulo(work: IntArray) -> int:
-    found = 0
+    pivots = 0
     for column in range(work.shape[1]):
-        filled = np.flatnonzero(work[found:, column]) + found
+        filled = np.flatnonzero(work[pivots:, column]) + pivots
         if not len(filled):
             continue
-        work[[found, filled[0]]] = work[[filled[0], found]]
+        work[[pivots, filled[0]]] = work[[filled[0], pivots]]
         rest = filled[1:]
-        inverse = pow(int(work[found, column]), -1, PRIME)
+        inverse = pow(int(work[pivots, column]), -1, PRIME)
         factor = work[rest, column] * inverse % PRIME
-        work[rest, column:] = (work[rest, column:] - factor[:, None] * work[found, column:]) % PRIME
-        found += 1
-        if found == len(work):
+        work[rest, column:] = (work[rest, column:] - factor[:, None] * work[pivots, column:]) % PRIME
+        pivots += 1
+        if pivots == len(work):
             break
-    return found
+    return pivots
 
 
 def from_residues(residue: Callable[[int], int], most: int) -> int | None:
     """A number up to `most`, from what it leaves modulo primes below 2^31; None if one more prime contradicts."""
     divisors = np.arange(3, 46_341, 2)
-    found, product = 0, 1
+    number, product = 0, 1
     for prime in range(PRIME, 2**30, -2):
         if not (prime % divisors).all():
             continue
         value = residue(prime)
         if product > most:
-            return found if found <= most and found % prime == value else None
-        found += product * ((value - found) * pow(product, -1, prime) % prime)
+            return number if number <= most and number % prime == value else None
+        number += product * ((value - number) * pow(product, -1, prime) % prime)
         product *= prime
     return None
 

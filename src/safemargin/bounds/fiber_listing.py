@@ -87,9 +87,9 @@ class TableSearch:
             if (span > 0).sum() > 1:
                 stack.append(_branch(low, high, self._choose(width, span), self.chunk))
                 continue
-            at = int(span.argmax()) if len(span) else 0
-            count = width[:, at] + 1 if len(span) else np.ones(len(low))
-            yield from self._kept(Bar(low.astype(np.int64), at, count.astype(np.int64)))
+            column = int(span.argmax()) if len(span) else 0
+            count = width[:, column] + 1 if len(span) else np.ones(len(low))
+            yield from self._kept(Bar(low.astype(np.int64), column, count.astype(np.int64)))
 
     def _choose(self, width: FloatArray, span: FloatArray) -> int:
         return int(np.where(span > 0, width.mean(axis=0), np.inf).argmin())
@@ -107,10 +107,10 @@ class TableSearch:
     def complete(self, values: IntArray) -> IntArray:
         """All unknowns, from the free ones."""
         assert self.solved is not None
-        found = np.zeros((len(values), len(self.form.room)), dtype=np.int64)
-        found[:, self.solved.free] = values
-        found[:, self.solved.pivots] = (self.solved.total - values @ self.solved.matrix.T) // self.solved.scale
-        return found
+        unknowns = np.zeros((len(values), len(self.form.room)), dtype=np.int64)
+        unknowns[:, self.solved.free] = values
+        unknowns[:, self.solved.pivots] = (self.solved.total - values @ self.solved.matrix.T) // self.solved.scale
+        return unknowns
 
     def _tighten(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Intervals that the inequalities leave in every case; cases without any are dropped."""
@@ -132,34 +132,34 @@ class TableSearch:
 
     def _step(self, low: FloatArray, high: FloatArray, spare: FloatArray) -> tuple[FloatArray, FloatArray]:
         new_low, new_high = low.copy(), high.copy()
-        for at in np.flatnonzero((low < high).any(axis=0)).tolist():
-            (rises, up), (falls, down) = self.uses[at]
+        for column in np.flatnonzero((low < high).any(axis=0)).tolist():
+            (rises, up), (falls, down) = self.uses[column]
             if len(rises):
                 room = np.floor(spare[:, rises] / up).min(axis=1)
-                np.minimum(new_high[:, at], low[:, at] + room, out=new_high[:, at])
+                np.minimum(new_high[:, column], low[:, column] + room, out=new_high[:, column])
             if len(falls):
                 room = np.floor(spare[:, falls] / down).min(axis=1)
-                np.maximum(new_low[:, at], high[:, at] - room, out=new_low[:, at])
+                np.maximum(new_low[:, column], high[:, column] - room, out=new_low[:, column])
         return new_low, new_high
 
 
-def _branch(low: FloatArray, high: FloatArray, at: int, chunk: int) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """One case per value of the unknown `at`, in chunks; a case with very many values is halved instead."""
-    count = (high[:, at] - low[:, at] + 1).astype(np.int64)
+def _branch(low: FloatArray, high: FloatArray, column: int, chunk: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """One case per value of the unknown `column`, in chunks; a case with very many values is halved instead."""
+    count = (high[:, column] - low[:, column] + 1).astype(np.int64)
     if len(low) == 1 and count[0] > chunk:
-        middle = np.floor((low[0, at] + high[0, at]) / 2)
-        for start, end in ((low[0, at], middle), (middle + 1, high[0, at])):
+        middle = np.floor((low[0, column] + high[0, column]) / 2)
+        for start, end in ((low[0, column], middle), (middle + 1, high[0, column])):
             first, last = low.copy(), high.copy()
-            first[0, at], last[0, at] = start, end
+            first[0, column], last[0, column] = start, end
             yield first, last
         return
     if len(low) > 1 and count.sum() > chunk:
         for half in (slice(None, len(low) // 2), slice(len(low) // 2, None)):
-            yield from _branch(low[half], high[half], at, chunk)
+            yield from _branch(low[half], high[half], column, chunk)
         return
     first, last = np.repeat(low, count, axis=0), np.repeat(high, count, axis=0)
-    first[:, at] += steps(count)
-    last[:, at] = first[:, at]
+    first[:, column] += steps(count)
+    last[:, column] = first[:, column]
     yield first, last
 
 
@@ -179,15 +179,15 @@ def count_by_states(form: Equations, work: int) -> int | None:
     walk = _Walk(np.zeros((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64), [])
     closes = np.array([np.flatnonzero(row[order]).max(initial=-1) for row in matrix])
     done = 0
-    for place, unknown in enumerate(order.tolist()):
+    for step, unknown in enumerate(order.tolist()):
         column = {row: int(matrix[row, unknown]) for row in np.flatnonzero(matrix[:, unknown]).tolist()}
         walk = _opened(walk, list(column), form.total)
-        low, high = _span(walk, column, int(form.room[unknown]), ends[0][:, place + 1], ends[1][:, place + 1])
+        low, high = _span(walk, column, int(form.room[unknown]), ends[0][:, step + 1], ends[1][:, step + 1])
         count = np.maximum(high - low + 1, 0)
         done += int(count.sum()) * (len(walk.rows) + 1)
         if done > work:
             return None
-        walk = _merged(_moved(walk, low, count, column, set(np.flatnonzero(closes == place).tolist())))
+        walk = _merged(_moved(walk, low, count, column, set(np.flatnonzero(closes == step).tolist())))
     return int(walk.ways.sum())
 
 
@@ -222,13 +222,13 @@ def _span(walk: _Walk, column: dict[int, int], room: int, least: IntArray, most:
 def _moved(walk: _Walk, low: IntArray, count: IntArray, column: dict[int, int], shut: set[int]) -> _Walk:
     """Every possible value of one unknown; rows that end with it need no memory any more."""
     values = np.repeat(low, count) + steps(count)
-    kept = [at for at, row in enumerate(walk.rows) if row not in shut]
+    kept = [kept_row for kept_row, row in enumerate(walk.rows) if row not in shut]
     sums = np.repeat(walk.sums[:, kept], count, axis=0)
-    for place, at in enumerate(kept):
-        step = column.get(walk.rows[at], 0)
+    for target, kept_row in enumerate(kept):
+        step = column.get(walk.rows[kept_row], 0)
         if step:
-            sums[:, place] -= step * values
-    return _Walk(sums, np.repeat(walk.ways, count), [walk.rows[at] for at in kept])
+            sums[:, target] -= step * values
+    return _Walk(sums, np.repeat(walk.ways, count), [walk.rows[kept_row] for kept_row in kept])
 
 
 def _merged(walk: _Walk) -> _Walk:
@@ -249,7 +249,7 @@ def _ends(matrix: IntArray, room: IntArray) -> tuple[IntArray, IntArray]:
     """Least and largest sum of every row over the unknowns from each place on."""
     most, least = np.maximum(matrix, 0) * room, np.minimum(matrix, 0) * room
     nothing = np.zeros((len(matrix), 1), dtype=np.int64)
-    after = [np.concatenate([each[:, ::-1].cumsum(axis=1)[:, ::-1], nothing], axis=1) for each in (least, most)]
+    after = [np.concatenate([sums[:, ::-1].cumsum(axis=1)[:, ::-1], nothing], axis=1) for sums in (least, most)]
     return after[0], after[1]
 
 
@@ -269,10 +269,10 @@ def _order(matrix: IntArray, total: IntArray) -> IntArray:
             touched = used[:, used[row] & left].any(axis=1) & ~begun
             costs.append((float(size[touched].sum()), int((used[row] & left).sum())))
         row = int(open_rows[min(range(len(costs)), key=costs.__getitem__)])
-        mine = np.flatnonzero(used[row] & left)
-        order = np.r_[order, mine[np.lexsort((mine, -used[:, mine].sum(axis=0)))]]
-        left[mine] = False
-        begun |= used[:, mine].any(axis=1)
+        unknowns = np.flatnonzero(used[row] & left)
+        order = np.r_[order, unknowns[np.lexsort((unknowns, -used[:, unknowns].sum(axis=0)))]]
+        left[unknowns] = False
+        begun |= used[:, unknowns].any(axis=1)
     return order
 
 
@@ -298,7 +298,7 @@ def count_by_grid(form: Equations, work: int) -> int | None:
     most = prod((form.room[solved.free] + 1).tolist())
     if max(sizes) > EFFORT.grid_cells or sum(sizes) * (most.bit_length() // 30 + 2) > work:
         return None
-    ending = [[row for row, end in enumerate(last) if end == place] for place in range(len(order))]
+    ending = [[row for row, end in enumerate(last) if end == step] for step in range(len(order))]
     plan = list(zip(rows, ending, form.room[order].tolist(), strict=True))
     return from_residues(partial(_grid_modulo, plan, total), most)
 
@@ -342,8 +342,8 @@ def _with_unknown(ways: IntArray, axes: list[int], room: int) -> IntArray:
     for axis in axes:
         down[axis], up[axis] = slice(None, -1), slice(1, None)
     sums = ways.copy()
-    for place in range(ways.shape[lead] - 2, -1, -1):
-        down[lead], up[lead] = slice(place, place + 1), slice(place + 1, place + 2)
+    for level in range(ways.shape[lead] - 2, -1, -1):
+        down[lead], up[lead] = slice(level, level + 1), slice(level + 1, level + 2)
         sums[tuple(down)] += sums[tuple(up)]
     if room + 1 >= min(ways.shape[axis] for axis in axes):
         return sums

@@ -36,10 +36,10 @@ def sample(
     between: int | None = None,
 ) -> IntArray:
     """Tables (rows) of a Markov chain that begins at `start`, as `chain` draws them."""
-    found = np.tile(start, (count, 1))
+    tables = np.tile(start, (count, 1))
     for row, table in zip(range(count), chain(known, start, generator, law, between), strict=False):
-        found[row] = table
-    return found
+        tables[row] = table
+    return tables
 
 
 def chain(
@@ -76,13 +76,13 @@ def reach(known: System, start: IntArray, generator: Generator) -> int:
         for _ in range(EFFORT.moves_per_count * len(form.loose)):
             change = walk.along_all(draw(generator))
             least, most = walk.ends(change)
-            lines.append((most - least + 1, [at for at, _ in change]))
-    used, found = set[int](), 1
+            lines.append((most - least + 1, [unknown for unknown, _ in change]))
+    used, number = set[int](), 1
     for length, places in sorted(lines, key=lambda line: (-(line[0] ** (1 / max(len(line[1]), 1))), line[1])):
         if length > 1 and used.isdisjoint(places):
             used.update(places)
-            found *= length
-    return found
+            number *= length
+    return number
 
 
 class _Chain:
@@ -116,19 +116,19 @@ class _Chain:
         if least == most or not change:
             return
         length = self._length(change, least, most, generator)
-        for at, way in change:
-            self.values[at] += length * way
+        for unknown, way in change:
+            self.values[unknown] += length * way
 
     def along_all(self, move: Move) -> Move:
         """What a move of open counts does to everything."""
-        return gathered((at, size * step) for place, step in move for at, size in self.along[place])
+        return gathered((unknown, size * step) for source, step in move for unknown, size in self.along[source])
 
     def ends(self, change: Move) -> tuple[int, int]:
         """How often a change can be made, backwards and forwards."""
         least, most = (-UNBOUNDED, UNBOUNDED) if change else (0, 0)
-        for at, way in change:
-            here = self.values[at]
-            left = self.room[at] - here
+        for unknown, way in change:
+            here = self.values[unknown]
+            left = self.room[unknown] - here
             if way > 0:
                 least, most = max(least, -(here // way)), min(most, left // way)
             else:
@@ -138,7 +138,9 @@ class _Chain:
     def _length(self, change: Move, least: int, most: int, generator: Generator) -> int:
         if self.offset is None:
             return int(generator.integers(least, most + 1))
-        counted = [(self.offset[at] + self.values[at], way) for at, way in change if self.offset[at] >= 0]
+        counted = [
+            (self.offset[unknown] + self.values[unknown], way) for unknown, way in change if self.offset[unknown] >= 0
+        ]
         base, ways = np.array(counted, dtype=np.float64).T
         from scipy.special import gammaln  # takes long to import
 
@@ -150,9 +152,9 @@ class _Chain:
 def gathered(steps: Iterable[tuple[int, int]]) -> Move:
     """Steps at the same place added up."""
     sums: dict[int, int] = {}
-    for at, step in steps:
-        sums[at] = sums.get(at, 0) + step
-    return [(at, step) for at, step in sums.items() if step]
+    for unknown, step in steps:
+        sums[unknown] = sums.get(unknown, 0) + step
+    return [(unknown, step) for unknown, step in sums.items() if step]
 
 
 Draw = Callable[[Generator], Move]
@@ -192,15 +194,17 @@ def _circuits(solved: Echelon, generator: Generator) -> list[Move]:
     independent[np.arange(rows), solved.pivots] = solved.scale
     independent[:, solved.free] = solved.matrix
     turns = min(max(EFFORT.elimination_work // (rows * rows * count + 1), 4), EFFORT.eliminations)
-    found: dict[tuple[tuple[int, int], ...], Move] = {}
+    circuits: dict[tuple[tuple[int, int], ...], Move] = {}
     for _ in range(turns):
         for column in range(len(solved.free)):
             move = _circuit(solved, column)
-            found.setdefault(tuple(sorted(move if min(move)[1] > 0 else [(at, -step) for at, step in move])), move)
-        if len(found) > EFFORT.circuits:
+            circuits.setdefault(
+                tuple(sorted(move if min(move)[1] > 0 else [(unknown, -step) for unknown, step in move])), move
+            )
+        if len(circuits) > EFFORT.circuits:
             break
         solved = _solve(independent, generator)
-    return list(found.values())
+    return list(circuits.values())
 
 
 def _any_of(moves: list[Move], generator: Generator) -> Move:
@@ -210,9 +214,11 @@ def _any_of(moves: list[Move], generator: Generator) -> Move:
 def _sum_of(basis: list[Move], generator: Generator) -> Move:
     """A sum of any number of moves of the basis, each any number of times; few and once mostly."""
     terms = int(generator.geometric(0.4))
-    chosen = [basis[place] for place in generator.integers(len(basis), size=terms).tolist()]
+    chosen = [basis[index] for index in generator.integers(len(basis), size=terms).tolist()]
     times = generator.geometric(0.7, size=terms) * generator.choice([-1, 1], size=terms)
-    return gathered((at, time * step) for time, move in zip(times.tolist(), chosen, strict=True) for at, step in move)
+    return gathered(
+        (unknown, time * step) for time, move in zip(times.tolist(), chosen, strict=True) for unknown, step in move
+    )
 
 
 @dataclass(frozen=True)
@@ -226,10 +232,10 @@ class _Pairs:
 
     def draw(self, generator: Generator) -> Move:
         """One pair one way and another with the same difference the other way."""
-        one = int(generator.integers(len(self.first)))
-        other = self.start[one] + int(generator.integers(self.size[one]))
-        way = ((self.first[one], 1), (self.second[one], -1))
-        return gathered((*way, (self.first[other], -1), (self.second[other], 1)))
+        pair = int(generator.integers(len(self.first)))
+        partner = self.start[pair] + int(generator.integers(self.size[pair]))
+        way = ((self.first[pair], 1), (self.second[pair], -1))
+        return gathered((*way, (self.first[partner], -1), (self.second[partner], 1)))
 
 
 def _pairs(equations: sparse.csr_array, generator: Generator) -> _Pairs:
@@ -245,8 +251,8 @@ def _pairs(equations: sparse.csr_array, generator: Generator) -> _Pairs:
     difference = np.abs(difference)
     order = np.argsort(difference, kind="stable")
     first, second = first[order], second[order]
-    place, size = np.unique(difference[order], return_index=True, return_counts=True)[1:]
-    start, size = np.repeat(place, size), np.repeat(size, size)
+    heads, size = np.unique(difference[order], return_index=True, return_counts=True)[1:]
+    start, size = np.repeat(heads, size), np.repeat(size, size)
     apart = sparse.csc_array(equations[:, first] - equations[:, second])
     unlike = np.diff(sparse.csc_array(apart - apart[:, start]).indptr) > 0
     kept = (size > 1) & ~np.isin(start, start[unlike])
@@ -289,7 +295,7 @@ def _basis(solved: Echelon, count: int) -> list[Move]:
     moves = np.zeros((len(solved.free), count), dtype=object)
     moves[:, solved.free] = lattice.T
     moves[:, solved.pivots] = -(lattice.T @ solved.matrix.T.astype(object)) // solved.scale.astype(object)
-    return [[(at, int(step)) for at, step in enumerate(move) if step] for move in moves]
+    return [[(unknown, int(step)) for unknown, step in enumerate(move) if step] for move in moves]
 
 
 def _make_divisible(lattice: IntArray, rest: IntArray, scale: int) -> None:

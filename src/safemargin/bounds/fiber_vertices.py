@@ -57,12 +57,12 @@ class Box:
 
 
 def scattered(count: int, bits: int, salt: int) -> IntArray:
-    """Fixed whole numbers of so many bits without a pattern."""
-    state, found = salt, []
+    """Fixed integers of so many bits without a pattern."""
+    state, numbers = salt, []
     for _ in range(count):
         state = (state * MULTIPLIER + INCREMENT) % 2**64
-        found.append(state >> (64 - bits))
-    return np.array(found, dtype=np.int64)
+        numbers.append(state >> (64 - bits))
+    return np.array(numbers, dtype=np.int64)
 
 
 def count_by_vertices(form: Equations, most: int) -> int | None:
@@ -106,16 +106,16 @@ def _corner(form: Equations, box: Box, salt: int) -> FloatArray | None:
     cost = 1.0 + scattered(len(form.room), 20, salt + 100) / 2**20
     from scipy.optimize import linprog  # takes as long to import as all the rest
 
-    found = linprog(cost, A_eq=form.matrix.toarray(), b_eq=form.total, bounds=bounds, method="highs-ds")
-    if found.status == 2:
+    optimum = linprog(cost, A_eq=form.matrix.toarray(), b_eq=form.total, bounds=bounds, method="highs-ds")
+    if optimum.status == 2:
         return None
-    if found.status != 0:
+    if optimum.status != 0:
         raise _Unfit
-    return np.asarray(found.x)
+    return np.asarray(optimum.x)
 
 
 def _vertex(form: Equations, matrix: IntArray, box: Box, values: FloatArray) -> Vertex | None:
-    """The vertex in whole numbers, checked; None if it cannot be told from the solver's values."""
+    """The vertex in integers, checked; None if it cannot be recognised from the solver's values."""
     below, above = values - box.low / box.unit, np.where(box.high == MOST, np.inf, box.high / box.unit - values)
     near = np.minimum(below, above)
     solved = eliminate(matrix, form.total, np.argsort(-near, kind="stable"))
@@ -129,8 +129,8 @@ def _vertex(form: Equations, matrix: IntArray, box: Box, values: FloatArray) -> 
 
 
 def _solve(solved: Echelon, status: IntArray, box: Box) -> Vertex:
-    at = np.where(status[solved.free] == UPPER, box.high[solved.free], box.low[solved.free])
-    value = solved.total * box.unit - solved.matrix @ at
+    ends = np.where(status[solved.free] == UPPER, box.high[solved.free], box.low[solved.free])
+    value = solved.total * box.unit - solved.matrix @ ends
     return Vertex(status, solved.pivots, solved.free, solved.matrix, value)
 
 
@@ -213,25 +213,25 @@ def _total(vertices: list[Vertex], box: Box, salt: int) -> int:
     for digits in (10, 14, 18, 20, 20):
         weight = 1 + scattered(len(box.room), digits, salt + 1_000 * digits)
         cones = [_cone(vertex, box, weight) for vertex in vertices]
-        apex, slopes = np.array([at for at, _ in cones]), np.array([slope for _, slope in cones])
+        apex, slopes = np.array([apex_weight for apex_weight, _ in cones]), np.array([slope for _, slope in cones])
         if (slopes == 0).any():
             continue
         most = prod((box.room[vertices[0].free] + 1).tolist())
-        found = from_residues(partial(_sum_modulo, apex, slopes), most)
-        if found is None:
+        number = from_residues(partial(_sum_modulo, apex, slopes), most)
+        if number is None:
             raise _Unfit
-        return found
+        return number
     raise _Unfit
 
 
 def _cone(vertex: Vertex, box: Box, weight: IntArray) -> tuple[int, IntArray]:
     """Weight of the apex (a whole point) and of every edge."""
-    at = np.where(vertex.status[vertex.free] == UPPER, box.room[vertex.free], 0)
-    moved = np.where(vertex.status[vertex.free] == UPPER, box.high[vertex.free], box.low[vertex.free]) - at * box.unit
+    ends = np.where(vertex.status[vertex.free] == UPPER, box.room[vertex.free], 0)
+    moved = np.where(vertex.status[vertex.free] == UPPER, box.high[vertex.free], box.low[vertex.free]) - ends * box.unit
     apex = (vertex.value + vertex.matrix @ moved) // box.unit
     side = np.where(vertex.status[vertex.free] == UPPER, -1, 1)
     slopes = weight[vertex.free] * side + weight[vertex.basic] @ _ways(vertex)
-    return int(weight[vertex.free] @ at) + int(weight[vertex.basic] @ apex), slopes
+    return int(weight[vertex.free] @ ends) + int(weight[vertex.basic] @ apex), slopes
 
 
 def _sum_modulo(apex: IntArray, slopes: IntArray, prime: int) -> int:
@@ -247,7 +247,7 @@ def _sum_modulo(apex: IntArray, slopes: IntArray, prime: int) -> int:
         logarithm[1] = (logarithm[1] + apex) % prime
     series = [np.ones(len(apex), dtype=np.int64)]
     for degree in range(1, order + 1):
-        parts = [part * series[degree - at] % prime for at, part in logarithm.items() if at <= degree]
+        parts = [part * series[degree - power_of] % prime for power_of, part in logarithm.items() if power_of <= degree]
         series.append(np.sum(parts, axis=0) % prime * pow(degree, -1, prime) % prime)
     below = np.ones(len(apex), dtype=np.int64)
     for column in base.T:
@@ -257,12 +257,12 @@ def _sum_modulo(apex: IntArray, slopes: IntArray, prime: int) -> int:
 
 
 def _powers(base: IntArray, exponent: int, prime: int) -> IntArray:
-    found = np.ones_like(base)
+    result = np.ones_like(base)
     while exponent:
         if exponent % 2:
-            found = found * base % prime
+            result = result * base % prime
         base, exponent = base * base % prime, exponent // 2
-    return found
+    return result
 
 
 def _modulo(value: Fraction, prime: int) -> int:
@@ -276,7 +276,7 @@ def _todd(power: int) -> Fraction:
 
 
 @cache
-def _bernoulli(place: int) -> Fraction:
-    if place == 0:
+def _bernoulli(index: int) -> Fraction:
+    if index == 0:
         return Fraction(1)
-    return -sum((comb(place + 1, k) * _bernoulli(k) for k in range(place)), Fraction(0)) / (place + 1)
+    return -sum((comb(index + 1, k) * _bernoulli(k) for k in range(index)), Fraction(0)) / (index + 1)

@@ -33,10 +33,10 @@ class Grid:
 
     def margin(self, face: Face) -> IntArray:
         """Counts of a face (or any part of one) per profile: the margin that each profile lies in."""
-        whole = next(each for each in self.faces if face <= each)
+        whole = next(published for published in self.faces if face <= published)
         axes, kept = sorted(whole), sorted(face)
         table = self._table(whole)
-        summed = table.sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in face))
+        summed = table.sum(axis=tuple(number for number, axis in enumerate(axes) if axis not in face))
         if not kept:
             return np.full(len(self.codes), int(table.sum()), dtype=np.int64)
         return np.asarray(summed[tuple(self.codes[:, axis] for axis in kept)], dtype=np.int64)
@@ -44,20 +44,20 @@ class Grid:
     def _table(self, face: Face) -> IntArray:
         axes = sorted(face)
         table = np.zeros([self.shape[axis] for axis in axes] or [1], dtype=np.int64)
-        place = tuple(self.codes[:, axis] for axis in axes) or (np.zeros(len(self.codes), dtype=np.int64),)
-        table[place] = self.values[face]
+        index = tuple(self.codes[:, axis] for axis in axes) or (np.zeros(len(self.codes), dtype=np.int64),)
+        table[index] = self.values[face]
         return table
 
 
 def missing_faces(faces: Sequence[Face], count: int) -> tuple[Face, ...]:
     """Smallest sets of axes that no published face contains: a change spread over one of them goes unnoticed."""
-    found: list[Face] = []
+    missing: list[Face] = []
     for order in range(1, count + 1):
         for axes in combinations(range(count), order):
             face = frozenset(axes)
-            if not any(face <= each for each in faces) and not any(each <= face for each in found):
-                found.append(face)
-    return tuple(found)
+            if not any(face <= other for other in faces) and not any(other <= face for other in missing):
+                missing.append(face)
+    return tuple(missing)
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def by_option(
     """Intervals of all variables, narrowed one option (and its grid) at a time."""
     low, high = low.copy(), high.copy()
     for option, grid in enumerate(grids):
-        mine = slice(option, None, len(grids))
-        low[mine], high[mine] = narrow(grid, low[mine], high[mine])
+        own = slice(option, None, len(grids))
+        low[own], high[own] = narrow(grid, low[own], high[own])
     return low, high
 
 

@@ -1,8 +1,8 @@
-"""Tables of whole people at the ends that a linear program found, or the proof that there is none.
+"""Integer tables at the ends that a linear program found, or the proof that there is none.
 
-The optimum of a linear program is rarely a table of whole people, but one is nearly always close by: an integer program
+The optimum of a linear program is rarely an integer table, but one is nearly always close by: an integer program
 that may move each count by one from there is solved in a fraction of a second, where the same program over all tables
-takes seconds. Each such table is pulled towards all open ends at once, so it settles many. From a table of whole people
+takes seconds. Each such table is pulled towards all open ends at once, so it settles many. From an integer table
 to one that attains an end, the way with the fewest moves is often whole too. Only what is left gets a program
 over all tables; where a limit stops that, the end stays a linear statement.
 """
@@ -37,7 +37,7 @@ class Near:
         self.solver = solver_of(program.form, {"mip_max_nodes": EFFORT.near_nodes}, whole=True)
 
     def find(self, values: FloatArray, places: IntArray = NOWHERE, value: int = 0) -> IntArray | None:
-        """A table of whole people near `values`, in which the counts at `places` (if any) add up to `value`."""
+        """An integer table near `values`, in which the counts at `places` (if any) add up to `value`."""
         counts = np.rint(values).astype(np.int64)
         if np.abs(values - counts).max(initial=0.0) < 1e-6 and (not len(places) or counts[places].sum() == value):
             return counts
@@ -49,9 +49,9 @@ class Near:
                 high = np.minimum(np.ceil(here - 1e-6) + step, self.high)
                 self.solver.changeColsBounds(len(low), self.every, low, high)
                 self.solver.run()
-                found = values_of(self.solver)
-                if found is not None:
-                    counts[self.program.loose] = np.rint(found)
+                solution = values_of(self.solver)
+                if solution is not None:
+                    counts[self.program.loose] = np.rint(solution)
                     return counts
             return None
         finally:
@@ -60,14 +60,14 @@ class Near:
 
     def _fix(self, places: IntArray, value: int) -> int:
         """Add the row that the counts at `places` that are not known add up to `value`; returns its number."""
-        mine = np.searchsorted(self.program.loose, np.intersect1d(places, self.program.loose))
-        if not len(mine):
+        open_places = np.searchsorted(self.program.loose, np.intersect1d(places, self.program.loose))
+        if not len(open_places):
             return -1
-        return add_sum(self.solver, mine, np.ones(len(mine)), float(value))
+        return add_sum(self.solver, open_places, np.ones(len(open_places)), float(value))
 
 
 class Shift:
-    """The least change of a table of whole people that brings some of its counts to a given sum.
+    """The least change of an integer table that brings some of its counts to a given sum.
 
     Two columns per count say how far it goes up and down. Every program starts warm from the dual of the last one,
     whatever table it is about.
@@ -97,15 +97,17 @@ class Shift:
         sums = self.form.matrix @ here
         change = self.solver.changeRowsBounds  # type: ignore[attr-defined]  # not in the stubs
         change(len(sums), self.rows, self.form.least - sums, self.form.most - sums)
-        mine = np.searchsorted(self.loose, np.intersect1d(places, self.loose))
-        signs = np.repeat([1.0, -1.0], len(mine))
-        row = add_sum(self.solver, np.r_[mine, mine + self.count], signs, float(value - counts[places].sum()))
+        open_places = np.searchsorted(self.loose, np.intersect1d(places, self.loose))
+        signs = np.repeat([1.0, -1.0], len(open_places))
+        row = add_sum(
+            self.solver, np.r_[open_places, open_places + self.count], signs, float(value - counts[places].sum())
+        )
         self.solver.run()
-        found = values_of(self.solver)
+        solution = values_of(self.solver)
         drop_row(self.solver, row)
-        if found is None:
+        if solution is None:
             return None
-        change = found[: self.count] - found[self.count :]
+        change = solution[: self.count] - solution[self.count :]
         whole = np.rint(change).astype(np.int64)
         if np.abs(change - whole).max(initial=0.0) > 1e-6:
             return None
@@ -116,7 +118,7 @@ class Shift:
 
 
 class Attainment:
-    """The search for tables of whole people at the open ends of all targets."""
+    """The search for integer tables at the open ends of all targets."""
 
     def __init__(self, known: System, search: Search, program: Program, report: Report) -> None:
         self.known, self.search, self.program, self.report = known, search, program, report
@@ -176,8 +178,8 @@ class Attainment:
         places = np.asarray(targets.matrix[[target]].indices, dtype=np.int64)
         if self.tables and self.shift.worthwhile:
             apart = np.abs(np.array([sums[target] for sums in self.sums]) - value)
-            for at in np.argsort(apart, kind="stable")[: EFFORT.shift_starts].tolist():
-                counts = self.shift.find(self.tables[at], places, value)
+            for index in np.argsort(apart, kind="stable")[: EFFORT.shift_starts].tolist():
+                counts = self.shift.find(self.tables[index], places, value)
                 if counts is not None:
                     self._take(counts)
                     break
@@ -196,7 +198,7 @@ class Attainment:
         return max(end, int(search.inner_upper[target]) - search.enough - 1)
 
     def _over_all(self, target: int, upwards: bool) -> bool:
-        """One end by a program over all tables of whole people; whether it came to its end."""
+        """One end by a program over all integer tables; whether it came to its end."""
         best = self.program.maximise_integer(cost_of(self.search, target, upwards), EFFORT.integer_program_seconds)
         self._take(np.rint(best.values).astype(np.int64))
         offset = int(self.search.targets.offset[target])

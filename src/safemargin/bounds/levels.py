@@ -15,7 +15,7 @@ def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
     """The joint cells first, then pairs of axes and larger sets while there is room, then pairs of merged slices."""
     count = len(known.axes)
     plain = _plain_axes(known)  # pairs of these come with the slices below
-    found = [_level(known, known.axes, known.codes, limits)]
+    checked = [_level(known, known.axes, known.codes, limits)]
     summed = 0
     for order in range(2, count):
         chosen = list(combinations(range(count), order))
@@ -24,16 +24,16 @@ def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
         for columns in chosen:
             names = tuple(known.axes[c] for c in columns)
             if order > 2 or not ranges.stated or not plain.issuperset(names):
-                found.append(_level(known, names, known.codes[:, list(columns)], limits))
+                checked.append(_level(known, names, known.codes[:, list(columns)], limits))
         summed += len(chosen) * len(known.codes)
     if count > 1:
-        found += [_categories(known, ranges, limits, axis) for axis in known.axes if axis not in plain]
-    found += _single_slices(known, ranges, limits) + _slice_pairs(known, ranges, limits)
+        checked += [_categories(known, ranges, limits, axis) for axis in known.axes if axis not in plain]
+    checked += _single_slices(known, ranges, limits) + _slice_pairs(known, ranges, limits)
     crossed = any(len(known.axes_of(block)) > 1 for block in range(len(known.blocks)))
     if ranges.stated and (crossed or not (known.blocks >= 0).all(axis=1).any()):
-        for level in found[1:]:
+        for level in checked[1:]:
             _enclose(known, level, ranges)
-    return found
+    return checked
 
 
 def _level(known: System, names: tuple[str, ...], codes: IntArray, limits: Limits) -> Level:
@@ -86,7 +86,7 @@ def _categories(known: System, ranges: SliceRanges, limits: Limits, axis: str) -
 
 def _single_slices(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
     """The published slices themselves, with the range that was published; everybody, where nothing else is."""
-    found = []
+    checked = []
     count = len(known.options)
     axes_of = [known.axes_of(block) for block in range(len(known.blocks))]
     for block, axes in zip(known.blocks, axes_of, strict=True) if ranges.stated else []:
@@ -99,20 +99,20 @@ def _single_slices(known: System, ranges: SliceRanges, limits: Limits) -> list[L
             np.where(listed, ranges.least[code][:, :count], 0),
             np.where(listed, ranges.most[code][:, :count], level.people[:, None]),
         )
-        found.append(level)
-    return found
+        checked.append(level)
+    return checked
 
 
 def _plain_axes(known: System) -> set[str]:
     """Axes of which one table states every category by itself."""
-    found = set()
-    for place, block in enumerate(known.blocks):
-        axes = known.axes_of(place)
+    plain = set()
+    for number, block in enumerate(known.blocks):
+        axes = known.axes_of(number)
         if len(axes) == 1 and (block >= 0).all():
             column = known.codes[:, known.axes.index(axes[0])]
             if len(distinct(block)) == len(distinct(column)):
-                found.add(axes[0])
-    return found
+                plain.add(axes[0])
+    return plain
 
 
 def _slice_pairs(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
@@ -121,15 +121,15 @@ def _slice_pairs(known: System, ranges: SliceRanges, limits: Limits) -> list[Lev
         return []
     axes_of = [known.axes_of(block) for block in range(len(known.blocks))]
     total = _totals(known, ranges)
-    found = []
+    checked = []
     for i, j in combinations(range(len(known.blocks)), 2):
         if not axes_of[i] or not axes_of[j] or set(axes_of[i]) & set(axes_of[j]):
             continue
         codes = np.stack([known.blocks[i], known.blocks[j]], axis=1)
         level = _level(known, (*axes_of[i], *axes_of[j]), codes, limits)
         _force_pairs(known, level, ranges, total)
-        found.append(level)
-    return found
+        checked.append(level)
+    return checked
 
 
 def _totals(known: System, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
@@ -139,9 +139,9 @@ def _totals(known: System, ranges: SliceRanges) -> tuple[IntArray, IntArray]:
     most = np.full(count, int(known.people.sum()), dtype=np.int64)
     for block in known.blocks:
         if (block >= 0).all():
-            mine = distinct(block)
-            least = np.maximum(least, ranges.least[mine][:, :count].sum(axis=0))
-            most = np.minimum(most, ranges.most[mine][:, :count].sum(axis=0))
+            slices = distinct(block)
+            least = np.maximum(least, ranges.least[slices][:, :count].sum(axis=0))
+            most = np.minimum(most, ranges.most[slices][:, :count].sum(axis=0))
     return least, most
 
 
@@ -152,9 +152,9 @@ def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[
     size = known.slices @ known.people
     both = level.people[:, None]
     ends = []
-    for at in (0, 1):
-        code = level.codes[:, at]
-        inside = np.where(code >= 0, size[code], everybody - size[np.unique(level.codes[:, at][code >= 0])].sum())
+    for side in (0, 1):
+        code = level.codes[:, side]
+        inside = np.where(code >= 0, size[code], everybody - size[np.unique(level.codes[:, side][code >= 0])].sum())
         least = np.where((code >= 0)[:, None], ranges.least[code][:, :count], 0)
         most = np.where((code >= 0)[:, None], ranges.most[code][:, :count], inside[:, None])
         ends.append((inside[:, None], least, most))
@@ -233,9 +233,9 @@ def _solve_end(known: System, level: Level, program: Program, end: tuple[int, in
 def labels(known: System, level: Level, cell: int) -> dict[str, str]:
     """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
     members = known.codes[level.cell_of == cell]
-    found = {}
+    texts = {}
     for name in level.names:
-        at = known.axes.index(name)
-        categories = known.categories[at]
-        found[name] = label(frozenset(categories[c] for c in np.unique(members[:, at])), categories)
-    return found
+        column = known.axes.index(name)
+        categories = known.categories[column]
+        texts[name] = label(frozenset(categories[c] for c in np.unique(members[:, column])), categories)
+    return texts

@@ -125,17 +125,17 @@ def _reached(known: System) -> int:
 
 
 def _some_table(known: System) -> IntArray:
-    """Any table of whole people: the floors, a corner of the linear program, or what an integer program finds."""
+    """Any integer table: the floors, a corner of the linear program, or what an integer program finds."""
     low, high = propagate(known)
     if known.admits(low):
         return low
     program, nothing = Program(joint_rows(known), low, high, EFFORT.rows_to_thin), np.zeros(known.size)
-    found = integer_table(known, program.maximise(nothing).values)
-    if found is None:
-        found = integer_table(known, program.maximise_integer(nothing, EFFORT.seconds_to_start).values)
-    if found is None:
-        raise TooLargeError("no table of whole people was found to begin drawing from")
-    return found
+    table = integer_table(known, program.maximise(nothing).values)
+    if table is None:
+        table = integer_table(known, program.maximise_integer(nothing, EFFORT.seconds_to_start).values)
+    if table is None:
+        raise TooLargeError("no integer table was found to begin drawing from")
+    return table
 
 
 def _error(drawn: IntArray) -> FloatArray:

@@ -58,14 +58,14 @@ class Attained:
     @property
     def open_above(self) -> BoolArray:
         """Upper ends without a table."""
-        found: BoolArray = (self.above < 0) & ~self.unlimited
-        return found
+        is_open: BoolArray = (self.above < 0) & ~self.unlimited
+        return is_open
 
     @property
     def open_below(self) -> BoolArray:
         """Lower ends without a table."""
-        found: BoolArray = self.below < 0
-        return found
+        is_open: BoolArray = self.below < 0
+        return is_open
 
     def left(self) -> int:
         """How many ends have no table."""
@@ -82,30 +82,30 @@ class Attained:
         return True
 
     def take_near(self, values: FloatArray | None) -> bool:
-        """Keep a real-valued table if rounding makes it one of whole people."""
+        """Keep a real-valued table if rounding makes it an integer table."""
         return values is not None and self.take(np.rint(values).astype(np.int64))
 
     def thinned(self) -> tuple[IntArray, ...]:
         """Few tables for the same ends: those that attain most are chosen first."""
         shape = len(self.tables), len(self.lower)
-        found = np.array([self.targets.of(counts) for counts in self.tables]).reshape(shape)
+        values = np.array([self.targets.of(counts) for counts in self.tables]).reshape(shape)
         missing = np.hstack([self.above >= 0, self.below >= 0])
-        attains = np.hstack([found == self.upper, found == self.lower])
+        attains = np.hstack([values == self.upper, values == self.lower])
         chosen: list[IntArray] = []
         self.above[:], self.below[:] = -1, -1
         while missing.any():
             best = int((attains & missing).sum(axis=1).argmax())
-            mine = attains[best] & missing
-            self.above[mine[: len(self.upper)]] = len(chosen)
-            self.below[mine[len(self.upper) :]] = len(chosen)
-            missing &= ~mine
+            closed = attains[best] & missing
+            self.above[closed[: len(self.upper)]] = len(chosen)
+            self.below[closed[len(self.upper) :]] = len(chosen)
+            missing &= ~closed
             chosen.append(self.tables[best])
         self.tables = chosen
         return tuple(chosen)
 
 
 class Nearby:
-    """Linear and integer programs over the tables of one system that look for whole people."""
+    """Linear and integer programs over the tables of one system that look for integer tables."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts, count = facts, facts.known.size
@@ -115,7 +115,7 @@ class Nearby:
         self.linear, self.integer = solver_of(form, PRIMAL), solver_of(form, whole=True)
 
     def find(self, pull: FloatArray, places: IntArray, value: int, patient: bool) -> IntArray | None:
-        """A table of whole people far along `pull`, in which the counts at `places` (if any) add up to `value`."""
+        """An integer table far along `pull`, in which the counts at `places` (if any) add up to `value`."""
         solvers = (self.linear, self.integer) if len(places) else ()
         fixed = [(solver, add_sum(solver, places, np.ones(len(places)), float(value))) for solver in solvers]
         try:
@@ -132,11 +132,11 @@ class Nearby:
         if np.abs(vertex - counts).max(initial=0.0) < 1e-6:
             return counts
         for step in EFFORT.near_steps:
-            found = self._whole(
+            counts_near = self._whole(
                 np.floor(vertex + 1e-6) - step, np.ceil(vertex - 1e-6) + step, EFFORT.witness_seconds_near
             )
-            if found is not None:
-                return found
+            if counts_near is not None:
+                return counts_near
         if not patient or self.facts.known.size > EFFORT.witness_counts:
             return None
         return self._whole(self.low.astype(np.float64), self.high.astype(np.float64), EFFORT.witness_seconds)
@@ -149,52 +149,52 @@ class Nearby:
         return None if values is None else np.rint(values).astype(np.int64)
 
 
-def attain(found: Attained, given: Sequence[IntArray], hopeful: BoolArray, report: Callable[[], None]) -> None:
+def attain(attained: Attained, given: Sequence[IntArray], hopeful: BoolArray, report: Callable[[], None]) -> None:
     """Find tables for as many ends as possible. Only `hopeful` targets get a long search of their own."""
     for counts in given:
-        if counts.shape == found.facts.known.low.shape:
-            found.take(counts)
-    if found.left():
-        nearby = Nearby(found.facts)
-        found.take(nearby.low)
-        _by_groups(found, nearby, report)
-        _one_by_one(found, nearby, hopeful, report)
+        if counts.shape == attained.facts.known.low.shape:
+            attained.take(counts)
+    if attained.left():
+        nearby = Nearby(attained.facts)
+        attained.take(nearby.low)
+        _by_groups(attained, nearby, report)
+        _one_by_one(attained, nearby, hopeful, report)
 
 
-def _pull(found: Attained, chance: FloatArray) -> FloatArray:
+def _pull(attained: Attained, chance: FloatArray) -> FloatArray:
     """Towards the open ends of all targets at once; where both are open, either."""
-    above, below = found.open_above, found.open_below
+    above, below = attained.open_above, attained.open_below
     want = np.where(above & below, np.where(chance < 0.5, -1.0, 1.0), above.astype(np.float64) - below)
-    pull: FloatArray = found.targets.matrix.T @ (want * (1 + chance) * found.targets.sign)
+    pull: FloatArray = attained.targets.matrix.T @ (want * (1 + chance) * attained.targets.sign)
     return pull
 
 
-def _by_groups(found: Attained, nearby: Nearby, report: Callable[[], None]) -> None:
+def _by_groups(attained: Attained, nearby: Nearby, report: Callable[[], None]) -> None:
     generator = numpy_generator(ATTAIN_SEED)
     nowhere = np.zeros(0, dtype=np.int64)
     for _ in range(EFFORT.witness_groups):
-        before = found.left()
+        before = attained.left()
         if before <= EFFORT.witness_worthwhile:
             return
-        counts = nearby.find(_pull(found, generator.random(len(found.lower))), nowhere, 0, patient=False)
-        if counts is None or not found.take(counts) or before - found.left() < EFFORT.witness_worthwhile:
+        counts = nearby.find(_pull(attained, generator.random(len(attained.lower))), nowhere, 0, patient=False)
+        if counts is None or not attained.take(counts) or before - attained.left() < EFFORT.witness_worthwhile:
             return
         report()
 
 
-def _one_by_one(found: Attained, nearby: Nearby, hopeful: BoolArray, report: Callable[[], None]) -> None:
-    targets, generator = found.targets, numpy_generator(ATTAIN_SEED + 1)
-    for target in range(len(found.lower)):
-        for ends, is_open in ((found.upper, found.open_above), (found.lower, found.open_below)):
+def _one_by_one(attained: Attained, nearby: Nearby, hopeful: BoolArray, report: Callable[[], None]) -> None:
+    targets, generator = attained.targets, numpy_generator(ATTAIN_SEED + 1)
+    for target in range(len(attained.lower)):
+        for ends, is_open in ((attained.upper, attained.open_above), (attained.lower, attained.open_below)):
             if not is_open[target]:
                 continue
             value = int(ends[target] - targets.offset[target]) * int(targets.sign[target])
             a, b = targets.matrix.indptr[target], targets.matrix.indptr[target + 1]
             places = np.asarray(targets.matrix.indices[a:b], dtype=np.int64)
-            pull = _pull(found, generator.random(len(found.lower)))
+            pull = _pull(attained, generator.random(len(attained.lower)))
             counts = nearby.find(pull, places, value, bool(hopeful[target]))
             if counts is not None:
-                found.take(counts)
+                attained.take(counts)
             report()
 
 
@@ -229,53 +229,53 @@ def prove(
     targets that are not `attained`. Ctrl-C leaves the remaining ends without proof.
     """
     facts = Facts(known)
-    found = Attained(facts, targets, lower, upper)
+    ends_attained = Attained(facts, targets, lower, upper)
     limits: dict[tuple[int, bool], Limit | None] = {}
 
     def report() -> None:
-        progress("proving", len(limits) + 2 * len(lower) - found.left(), 4 * len(lower))
+        progress("proving", len(limits) + 2 * len(lower) - ends_attained.left(), 4 * len(lower))
 
     try:
-        _limit_all(found, limits, report)
-        attain(found, given, np.ones(len(lower), dtype=bool) if attained is None else attained, report)
+        _limit_all(ends_attained, limits, report)
+        attain(ends_attained, given, np.ones(len(lower), dtype=bool) if attained is None else attained, report)
     except KeyboardInterrupt:
         pass
-    tables = found.thinned()
+    tables = ends_attained.thinned()
     ends = [
-        tuple(_end(found, limits.get((target, upwards)), target, upwards) for target in range(len(lower)))
+        tuple(_end(ends_attained, limits.get((target, upwards)), target, upwards) for target in range(len(lower)))
         for upwards in (False, True)
     ]
     return Proofs(ends[0], ends[1], tables)
 
 
-def _limit_all(found: Attained, limits: dict[tuple[int, bool], Limit | None], report: Callable[[], None]) -> None:
+def _limit_all(attained: Attained, limits: dict[tuple[int, bool], Limit | None], report: Callable[[], None]) -> None:
     """The best limit of every end: shortcuts first, a program where they do not reach."""
-    shortcuts, program = Shortcuts(found.facts), None
-    for target in range(len(found.lower)):
+    shortcuts, program = Shortcuts(attained.facts), None
+    for target in range(len(attained.lower)):
         for upwards in (False, True):
             best = None
-            if not (upwards and found.unlimited[target]):
-                end = int(found.upper[target] if upwards else found.lower[target])
-                goal = goal_of(found.targets, target, upwards, end)
+            if not (upwards and attained.unlimited[target]):
+                end = int(attained.upper[target] if upwards else attained.lower[target])
+                goal = goal_of(attained.targets, target, upwards, end)
                 best = shortcuts.prove(goal)
                 if best is None or best.value > goal.wanted:
-                    program = program or DualProgram(found.facts)
+                    program = program or DualProgram(attained.facts)
                     other, values = program.prove(goal)
-                    best = min((each for each in (best, other) if each), key=lambda each: each.value, default=None)
-                    found.take_near(values)
+                    best = min((limit for limit in (best, other) if limit), key=lambda limit: limit.value, default=None)
+                    attained.take_near(values)
             limits[target, upwards] = best
             report()
 
 
-def _end(found: Attained, limit: Limit | None, target: int, upwards: bool) -> End:
-    value = int(found.upper[target] if upwards else found.lower[target])
+def _end(attained: Attained, limit: Limit | None, target: int, upwards: bool) -> End:
+    value = int(attained.upper[target] if upwards else attained.lower[target])
     if value >= UNBOUNDED:
         return End(None, None, UNLIMITED)
-    number = int(found.above[target] if upwards else found.below[target])
+    number = int(attained.above[target] if upwards else attained.below[target])
     witness = number if number >= 0 else None
     if limit is None:
         return End(value, None, SEARCH, None, witness)
-    offset = int(found.targets.offset[target])
+    offset = int(attained.targets.offset[target])
     outer = offset + limit.value if upwards else offset - limit.value
     if outer <= value if upwards else outer >= value:
         return End(value, value, DUAL, limit.dual, witness)
@@ -317,7 +317,9 @@ def certificate(
         rows=len(known.lower),
         variables=known.size,
         target=exposure.cells.axes,
-        tables=tuple({int(at): int(counts[at]) for at in np.flatnonzero(counts)} for counts in proofs.tables),
+        tables=tuple(
+            {int(variable): int(counts[variable]) for variable in np.flatnonzero(counts)} for counts in proofs.tables
+        ),
         claims=tuple(_claims(exposure, proofs)),
         verdict=verdict,
     )
@@ -325,6 +327,6 @@ def certificate(
 
 def _claims(exposure: Exposure, proofs: Proofs) -> Iterator[Claim]:
     options: tuple[str | None, ...] = exposure.options or (None,)
-    for place, (lower, upper) in enumerate(zip(proofs.lower, proofs.upper, strict=True)):
-        cell, option = divmod(place, len(options))
+    for number, (lower, upper) in enumerate(zip(proofs.lower, proofs.upper, strict=True)):
+        cell, option = divmod(number, len(options))
         yield Claim(exposure.cells.cell(cell), options[option], lower, upper)

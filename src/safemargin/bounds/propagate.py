@@ -46,8 +46,8 @@ def _least(known: System, values: IntArray) -> IntArray:
     """Per variable the least of `values` over the rows it stands in."""
     per_slice = np.full((known.slices.shape[0] + 1, known.free), UNBOUNDED, dtype=np.int64)
     for option in range(known.free):
-        mine = known.weights[:, option] > 0
-        np.minimum.at(per_slice[:, option], known.slice_of[mine], values[mine])
+        rows = known.weights[:, option] > 0
+        np.minimum.at(per_slice[:, option], known.slice_of[rows], values[rows])
     least = np.full((len(known.codes), known.free), UNBOUNDED, dtype=np.int64)
     for block in known.blocks:  # -1, no slice, reads the last row
         np.minimum(least, per_slice[block], out=least)
@@ -74,7 +74,7 @@ def grids(known: System) -> tuple[Grid, ...]:
     if (known.lower != known.upper).any() or not ((known.weights.sum(axis=1) == 1).all()):
         return ()
     shape = tuple(len(names) for names in known.categories)
-    found = []
+    plain = []
     for option in range(known.free):
         values: dict[Face, IntArray] = {}
         for block in known.blocks:
@@ -88,8 +88,8 @@ def grids(known: System) -> tuple[Grid, ...]:
         tops = tuple(f for f in values if not any(f < other for other in values))
         if not tops:
             return ()
-        found.append(Grid(known.codes, shape, tops, {face: values[face] for face in tops}))
-    return tuple(found)
+        plain.append(Grid(known.codes, shape, tops, {face: values[face] for face in tops}))
+    return tuple(plain)
 
 
 def _face(known: System, block: IntArray) -> Face | None:
@@ -107,8 +107,8 @@ def _face(known: System, block: IntArray) -> Face | None:
 def _stated(known: System, block: IntArray, option: int) -> IntArray | None:
     """The published count of the slice that each profile lies in."""
     value = np.full(known.slices.shape[0], -1, dtype=np.int64)
-    mine = known.weights[:, option] > 0
-    value[known.slice_of[mine]] = known.lower[mine]
+    rows = known.weights[:, option] > 0
+    value[known.slice_of[rows]] = known.lower[rows]
     stated = value[block]
     return None if (stated < 0).any() else stated
 
@@ -150,18 +150,18 @@ def order_one_bounds(
     for table in tables:
         if not table.axes:
             continue
-        at = axes.index(table.axes[0])
-        counts = np.zeros((len(categories[at]), options), dtype=np.int64)
-        alone = np.zeros(len(categories[at]), dtype=bool)
+        column = axes.index(table.axes[0])
+        counts = np.zeros((len(categories[column]), options), dtype=np.int64)
+        alone = np.zeros(len(categories[column]), dtype=bool)
         for row, code in enumerate(table.codes[:, 0]):
             group = table.groups[0][code]
             for name in group:
-                place = categories[at].index(name)
-                counts[place, max(int(table.option[row]), 0)] = table.lower[row]
-                alone[place] = len(group) == 1
-        mine = counts[codes[:, at]]
-        upper = np.minimum(upper, mine)
-        lower = np.where(alone[codes[:, at]][:, None], lower + mine - total, np.iinfo(np.int64).min // 4)
+                member = categories[column].index(name)
+                counts[member, max(int(table.option[row]), 0)] = table.lower[row]
+                alone[member] = len(group) == 1
+        own = counts[codes[:, column]]
+        upper = np.minimum(upper, own)
+        lower = np.where(alone[codes[:, column]][:, None], lower + own - total, np.iinfo(np.int64).min // 4)
     return np.maximum(lower, 0), upper
 
 

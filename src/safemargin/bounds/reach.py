@@ -57,8 +57,8 @@ class Reach:
 
     def parts(self, cell_of: IntArray, cells: int) -> Parts:
         """Cells, given as the cell of every profile, in pieces."""
-        first, place = grouped(cell_of * len(self.first) + self.twins)
-        people = sums_by(place, self.exchanges.people, len(first))
+        first, piece_of = grouped(cell_of * len(self.first) + self.twins)
+        people = sums_by(piece_of, self.exchanges.people, len(first))
         return Parts(cell_of[first], self.twins[first], people, cells)
 
     def pairs(self, block: int) -> tuple[IntArray, IntArray, IntArray]:
@@ -106,7 +106,7 @@ class Surroundings:
         met = _meeting(parts, *self.reach.pairs(block), len(self.reach.first))
         if not len(met.cell):
             return
-        low, high = (parts.add(each) for each in pieces)
+        low, high = (parts.add(ends_of) for ends_of in pieces)
         for given, taken in permutations(range(self.pooled.shape[1]), 2):
             there, back, supply = self._rooms(block, given, taken)
             rest = np.maximum(supply[met.key] - met.touched(back), 0)
@@ -121,13 +121,13 @@ class Surroundings:
 
     def _rooms(self, block: int, given: int, taken: int) -> tuple[IntArray, IntArray, IntArray]:
         """How many votes each pair can exchange one way and back, and how many back in all, by key."""
-        at = block, given, taken
-        if at not in self._room:
+        key_of = block, given, taken
+        if key_of not in self._room:
             first, second, key = self.reach.pairs(block)
             there = np.minimum(self.pooled[first, given], self.pooled[second, taken])
             back = np.minimum(self.pooled[first, taken], self.pooled[second, given])
-            self._room[at] = there, back, sums_by(key, back, int(key.max()) + 1)
-        return self._room[at]
+            self._room[key_of] = there, back, sums_by(key, back, int(key.max()) + 1)
+        return self._room[key_of]
 
 
 def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, classes: int) -> _Meeting:
@@ -137,19 +137,19 @@ def _meeting(parts: Parts, first: IntArray, second: IntArray, key: IntArray, cla
     have = parts.cell * classes + parts.twins  # ascending, as pieces are
     alone = bool((np.diff(parts.cell) > 0).all())  # cells of one piece have no pair inside
     pairs, pieces = [], []
-    for mine, other in ((first, second), (second, first)):
-        pair = np.flatnonzero(many[mine])
-        count = many[mine[pair]]
+    for own, other in ((first, second), (second, first)):
+        pair = np.flatnonzero(many[own])
+        count = many[own[pair]]
         nth = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
         pair = np.repeat(pair, count)
-        piece = order[nth + start[mine[pair]]]
+        piece = order[nth + start[own[pair]]]
         pairs.append(pair)
         if alone:
             pieces.append((piece, piece))
             continue
         both = parts.cell[piece] * classes + other[pair]
-        place = np.minimum(np.searchsorted(have, both), len(have) - 1)
-        pieces.append((piece, np.where(have[place] == both, -1, piece)))
+        nearest = np.minimum(np.searchsorted(have, both), len(have) - 1)
+        pieces.append((piece, np.where(have[nearest] == both, -1, piece)))
     groups = [key[pair] * parts.cells + parts.cell[piece] for pair, (piece, _) in zip(pairs, pieces, strict=True)]
     head, group = grouped(np.concatenate(groups))
     cut = len(pairs[0])

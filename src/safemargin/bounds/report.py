@@ -52,13 +52,13 @@ def ranked(exposure: Exposure, target: Target, limit: int, sort: str = "verdict"
     size = exposure.lower.size
     columns = exposure.lower.shape[1]
     people = np.zeros(size, dtype=np.int64) if exposure.people is None else np.repeat(exposure.people, columns)
-    narrowness, place = _relative_width(exposure, people), np.arange(size)
-    ties = (place, -people, _room(exposure, target, people))
+    narrowness, order = _relative_width(exposure, people), np.arange(size)
+    ties = (order, -people, _room(exposure, target, people))
     keys: dict[str, tuple[IntArray | FloatArray, ...]] = {
         "verdict": (*ties, narrowness, -exposure.verdicts(target).ravel()),
         "width": (*ties, narrowness),
-        "people": (place, narrowness, people),
-        "cell": (place,),
+        "people": (order, narrowness, people),
+        "cell": (order,),
     }
     return np.lexsort(keys[sort])[: max(limit, 0)].astype(np.int64)
 
@@ -133,7 +133,7 @@ def entries(exposure: Exposure, target: Target, picked: IntArray | None = None) 
     """
     flat = np.arange(exposure.lower.size) if picked is None else picked
     with _collector_resting():
-        found: list[CellEntry] = [
+        documents: list[CellEntry] = [
             {
                 "cell": cell,
                 **named,
@@ -153,10 +153,10 @@ def entries(exposure: Exposure, target: Target, picked: IntArray | None = None) 
             )
         ]
         if exposure.fiber is not None and exposure.fiber.gaps:
-            for entry, place in zip(found, flat.tolist(), strict=True):
-                if (values := exposure.fiber.gap(place)) is not None:
+            for entry, index in zip(documents, flat.tolist(), strict=True):
+                if (values := exposure.fiber.gap(index)) is not None:
                     entry["attained"] = list(values)
-        return found
+        return documents
 
 
 @contextmanager
@@ -207,10 +207,10 @@ def _distances(exposure: Exposure, low: FloatArray, high: FloatArray, column: In
 
 def _labels(cells: TargetCells, rows: IntArray) -> list[dict[str, str]]:
     """The labels of the cells in `rows`."""
-    wanted, place = np.unique(rows, return_inverse=True)
+    wanted, row_of = np.unique(rows, return_inverse=True)
     texts = [np.array(names, dtype=object)[cells.codes[wanted, a]].tolist() for a, names in enumerate(cells.categories)]
     labels = [dict(zip(cells.axes, values, strict=True)) for values in zip(*texts, strict=True)]
-    return _looked_up(labels or [{} for _ in wanted], place)
+    return _looked_up(labels or [{} for _ in wanted], row_of)
 
 
 def _looked_up(values: Sequence[T], codes: IntArray) -> list[T]:
@@ -234,12 +234,12 @@ def fiber_words(fiber: Fiber) -> str:
     """How many tables there are, as far as that is known.
 
     >>> fiber_words(Fiber(9, 1234)), fiber_words(Fiber(9, None, 1_000)), fiber_words(Fiber(0, 0))
-    ('1,234 tables are possible', 'at least 1,000 tables are possible', 'no table of whole people is possible')
+    ('1,234 tables are possible', 'at least 1,000 tables are possible', 'no integer table is possible')
     """
     if fiber.tables is None:
         return f"at least {fiber.reached:,} tables are possible" if fiber.reached else "the tables were not counted"
     if fiber.tables < 2:
-        return f"{'only one' if fiber.tables else 'no'} table of whole people is possible"
+        return f"{'only one' if fiber.tables else 'no'} integer table is possible"
     return f"{fiber.tables:,} tables are possible"
 
 
@@ -252,11 +252,11 @@ def gap_words(exposure: Exposure) -> str:
         return f"{fiber_words(fiber).capitalize()}."
     if not fiber.gaps:
         return ""
-    place, more = fiber.gaps[0], len(fiber.gaps) - 1
-    row, option = divmod(place, exposure.lower.shape[1])
+    index, more = fiber.gaps[0], len(fiber.gaps) - 1
+    row, option = divmod(index, exposure.lower.shape[1])
     name = cell_label(exposure.cells.cell(row)) + (f", {exposure.options[option]}" if exposure.options else "")
     others = f", and {plural(more, 'more gap')}" if more else ""
-    values = list_values(fiber.gap(place) or ())
+    values = list_values(fiber.gap(index) or ())
     return f"Not every count in an interval is possible: {name} is one of {values}{others}."
 
 
@@ -288,8 +288,8 @@ def show_exposure(console: Console, exposure: Exposure, target: Target, limit: i
 
 def say_gaps(console: Console, exposure: Exposure) -> None:
     """One line where the possible tables tell more than the intervals."""
-    if words := gap_words(exposure):
-        say(console, words, "yellow")
+    if sentence := gap_words(exposure):
+        say(console, sentence, "yellow")
 
 
 def cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> TextTable:

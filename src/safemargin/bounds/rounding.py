@@ -28,14 +28,14 @@ class Scaling:
         self.blocks, self.goals = [], []
         self.possible = True
         for top in tops:
-            mine = distinct(known.blocks[top])
-            if (mine < 0).any() or (least[mine] != most[mine]).any():
+            slices = distinct(known.blocks[top])
+            if (slices < 0).any() or (least[slices] != most[slices]).any():
                 self.possible = False
                 return
-            code = np.zeros(int(mine.max(initial=0)) + 1, dtype=np.int64)
-            code[mine] = np.arange(len(mine))
+            code = np.zeros(int(slices.max(initial=0)) + 1, dtype=np.int64)
+            code[slices] = np.arange(len(slices))
             self.blocks.append(code[known.blocks[top]])
-            self.goals.append(least[mine].astype(np.float64))
+            self.goals.append(least[slices].astype(np.float64))
 
     def fit(self, lean: FloatArray | None = None) -> FloatArray:
         """Values of all variables near every goal; `lean` says per variable which way, as a logarithm."""
@@ -76,10 +76,10 @@ def matching_order(known: System, exchanges: Exchanges) -> tuple[MatchStep, ...]
     steps: list[MatchStep] = []
     done: list[int] = []
     for whole in order.faces:
-        mine = [block for block, face in faces.items() if face <= whole and block not in done]
-        for block in sorted(mine, key=lambda each: (-len(faces[each]), len(distinct(known.blocks[each])))):
+        inside = [block for block, face in faces.items() if face <= whole and block not in done]
+        for block in sorted(inside, key=lambda other: (-len(faces[other]), len(distinct(known.blocks[other])))):
             outside = [a for a in range(len(known.axes)) if a not in faces[block]]
-            others = [known.blocks[each] for each in done] + [_grouping(known, a) for a in outside]
+            others = [known.blocks[other] for other in done] + [_grouping(known, a) for a in outside]
             together = np.stack(others) if others else known.blocks[:0]
             links = exchanges.linked(block, exchanges.alike(block, together))
             steps.append((block, links, _connected(links)))
@@ -91,8 +91,8 @@ def _grouping(known: System, axis: int) -> IntArray:
     """The groups of an axis as its own table has them, or its categories."""
     for block in range(len(known.blocks)):
         if known.axes_of(block) == (known.axes[axis],):
-            mine: IntArray = known.blocks[block]
-            return mine
+            groups: IntArray = known.blocks[block]
+            return groups
     plain: IntArray = known.codes[:, axis]
     return plain
 
@@ -139,13 +139,13 @@ class Rounder:
         start = counts.copy() if self._chain else None
         for block in range(len(self.known.blocks)):
             self._match_block(counts, block, self.exchanges.links(block), self._slices(block))
-        found = self._checked(counts)
-        if found is None and start is not None:
+        rounded = self._checked(counts)
+        if rounded is None and start is not None:
             for block, links, parts in self._chain:
                 for slices in parts:
                     self._match_block(start, block, links, slices)
             return self._checked(start)
-        return found
+        return rounded
 
     @cached_property
     def scaling(self) -> Scaling | None:
@@ -182,8 +182,8 @@ class Rounder:
         for block in self.known.blocks:
             if (block < 0).any() or (self.least[block[:1]] != self.most[block[:1]]).any():
                 continue
-            mine = distinct(block)
-            overall = (middle[mine].sum(axis=0) + 0.5) / (everybody + 1)
+            slices = distinct(block)
+            overall = (middle[slices].sum(axis=0) + 0.5) / (everybody + 1)
             logs += np.log((middle[block] + 0.5) / (size[block][:, None] + 1))
             used += 1
         logs -= max(used - 1, 0) * np.log(overall)
@@ -207,10 +207,10 @@ class Rounder:
         for block in self.known.blocks:
             if (block < 0).any():
                 continue
-            mine = distinct(block)
-            if (self.least[mine] != self.most[mine]).any():
+            slices = distinct(block)
+            if (self.least[slices] != self.most[slices]).any():
                 continue
-            gap = self.least[mine].sum(axis=0) - counts.sum(axis=0)
+            gap = self.least[slices].sum(axis=0) - counts.sum(axis=0)
             while (gap > 0).any() and (gap < 0).any():
                 given, taken = int(gap.argmin()), int(gap.argmax())
                 units = int(min(-gap[given], gap[taken]))
@@ -224,38 +224,38 @@ class Rounder:
             return
 
     def _slices(self, block: int) -> IntArray:
-        mine = distinct(self.known.blocks[block])
-        return mine[mine >= 0]
+        slices = distinct(self.known.blocks[block])
+        return slices[slices >= 0]
 
-    def _match_block(self, counts: IntArray, block: int, links: Links, mine: IntArray) -> None:
+    def _match_block(self, counts: IntArray, block: int, links: Links, slices: IntArray) -> None:
         codes = self.known.blocks[block]
         sums = np.zeros((self.known.slices.shape[0], counts.shape[1]), dtype=np.int64)
         for option in range(counts.shape[1]):
             sums[:, option] = np.bincount(codes + 1, counts[:, option], minlength=len(sums) + 1)[1:]
         best, since = np.inf, 0
         for _ in range(EFFORT.rounding_exchanges):
-            over = np.maximum(sums[mine] - self.most[mine], 0) - np.maximum(self.least[mine] - sums[mine], 0)
+            over = np.maximum(sums[slices] - self.most[slices], 0) - np.maximum(self.least[slices] - sums[slices], 0)
             miss = int(np.abs(over).sum())
             best, since = (miss, 0) if miss < best else (best, since + 1)
             if miss == 0 or since > EFFORT.rounding_patience:  # exchanges can go round in a circle
                 return
-            move = self._next_move(mine, over)
+            move = self._next_move(slices, over)
             if move is None or not self._exchange(counts, sums, links, *move):
                 return
 
-    def _next_move(self, mine: IntArray, over: IntArray) -> tuple[int, int, int, int, int] | None:
+    def _next_move(self, slices: IntArray, over: IntArray) -> tuple[int, int, int, int, int] | None:
         """From which slice to which other (-1: any outside the block), which option gives, which takes, how often."""
-        place, given = divmod(int(over.argmax()), over.shape[1])
-        if over[place, given] <= 0:
-            place, taken = divmod(int(over.argmin()), over.shape[1])
-            given, other = int(over[place].argmax()), int(over[:, taken].argmax())
-            return int(mine[place]), int(mine[other]) if other != place else -1, given, taken, 1
-        taken = int(over[place].argmin())
+        row, given = divmod(int(over.argmax()), over.shape[1])
+        if over[row, given] <= 0:
+            row, taken = divmod(int(over.argmin()), over.shape[1])
+            given, other = int(over[row].argmax()), int(over[:, taken].argmax())
+            return int(slices[row]), int(slices[other]) if other != row else -1, given, taken, 1
+        taken = int(over[row].argmin())
         other = int(over[:, given].argmin())
-        units = int(over[place, given])
+        units = int(over[row, given])
         if over[other, given] < 0:
-            return int(mine[place]), int(mine[other]), given, taken, min(units, int(-over[other, given]))
-        return int(mine[place]), -1, given, taken, units
+            return int(slices[row]), int(slices[other]), given, taken, min(units, int(-over[other, given]))
+        return int(slices[row]), -1, given, taken, units
 
     def _exchange(
         self,
@@ -322,14 +322,14 @@ def _spread(room: IntArray, units: int) -> IntArray:
 
 
 def _switch(
-    counts: IntArray, sums: IntArray, at: int, profiles: IntArray, moved: IntArray, options: tuple[int, int]
+    counts: IntArray, sums: IntArray, slice_number: int, profiles: IntArray, moved: IntArray, options: tuple[int, int]
 ) -> None:
     minus, plus = options
     counts[profiles, minus] -= moved
     counts[profiles, plus] += moved
-    if at >= 0:
-        sums[at, minus] -= moved.sum()
-        sums[at, plus] += moved.sum()
+    if slice_number >= 0:
+        sums[slice_number, minus] -= moved.sum()
+        sums[slice_number, plus] += moved.sum()
 
 
 def attain_by_fits(

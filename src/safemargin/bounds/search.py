@@ -129,46 +129,46 @@ class Search:
         """Targets that integer tables show to be wide enough."""
         if self.enough is None:
             return np.zeros(len(self.lower), dtype=bool)
-        found: BoolArray = self.inner_upper - self.inner_lower > self.enough
-        return found
+        is_wide: BoolArray = self.inner_upper - self.inner_lower > self.enough
+        return is_wide
 
     @property
     def decided(self) -> BoolArray:
         """Targets whose width is known as well as it need be."""
         if self.enough is None or not self.narrow:
             return self.wide
-        found: BoolArray = self.wide | (self.upper - self.lower <= self.enough)
-        return found
+        is_decided: BoolArray = self.wide | (self.upper - self.lower <= self.enough)
+        return is_decided
 
     @property
     def attained(self) -> BoolArray:
         """Targets both ends of which integer tables attain."""
-        found: BoolArray = (self.inner_upper >= self.upper) & (self.inner_lower <= self.lower)
-        return found
+        is_attained: BoolArray = (self.inner_upper >= self.upper) & (self.inner_lower <= self.lower)
+        return is_attained
 
     @property
     def open_above(self) -> BoolArray:
         """Upper ends that no integer table attains yet."""
-        found: BoolArray = (self.inner_upper < self.upper) & ~self.decided
-        return found
+        is_open: BoolArray = (self.inner_upper < self.upper) & ~self.decided
+        return is_open
 
     @property
     def open_below(self) -> BoolArray:
         """Lower ends that no integer table attains yet."""
-        found: BoolArray = (self.inner_lower > self.lower) & ~self.decided
-        return found
+        is_open: BoolArray = (self.inner_lower > self.lower) & ~self.decided
+        return is_open
 
     @property
     def unseen_above(self) -> BoolArray:
         """Upper ends that no table of any kind attains yet."""
-        found: BoolArray = self.open_above & (self.seen_upper < self.upper)
-        return found
+        is_unseen: BoolArray = self.open_above & (self.seen_upper < self.upper)
+        return is_unseen
 
     @property
     def unseen_below(self) -> BoolArray:
         """Lower ends that no table of any kind attains yet."""
-        found: BoolArray = self.open_below & (self.seen_lower > self.lower)
-        return found
+        is_unseen: BoolArray = self.open_below & (self.seen_lower > self.lower)
+        return is_unseen
 
     def is_open(self, target: int, upwards: bool, linear: bool) -> bool:
         """Whether one end of one target is open; with `linear`, for real-valued tables too."""
@@ -269,8 +269,10 @@ class Level:
         disclosed = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
         beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
         strays = (self.lower < self.least) | (self.upper > self.most)
-        found: BoolArray = ~self.excused & disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
-        return found
+        is_exposed: BoolArray = (
+            ~self.excused & disclosed & (beyond | strays | (self.people < self.limits.kappa)[:, None])
+        )
+        return is_exposed
 
     def cleared_by(self, tables: Sequence[FloatArray]) -> int:
         """How many open cells these real-valued tables (per profile and option) show to be wide and not forced out."""
@@ -333,8 +335,8 @@ class Parts:
         return np.stack([sums_by(self.cell, column, self.cells) for column in values.T], axis=1)
 
 
-def sums_by(place: IntArray, values: IntArray, count: int) -> IntArray:
-    return np.bincount(place, values, minlength=count).astype(np.int64)
+def sums_by(group_of: IntArray, values: IntArray, count: int) -> IntArray:
+    return np.bincount(group_of, values, minlength=count).astype(np.int64)
 
 
 def show(checked: Sequence[Level], listed: IntArray) -> None:
@@ -352,4 +354,4 @@ def open_cells(checked: Sequence[Level]) -> int:
 
 def needs(checked: Sequence[Level]) -> int:
     """How many ends of cells are still to be shown."""
-    return sum(int(each.sum()) for level in checked for each in level.needs())
+    return sum(int(ends.sum()) for level in checked for ends in level.needs())

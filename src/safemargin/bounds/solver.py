@@ -41,7 +41,7 @@ class Form:
 
 
 def solver_of(form: Form, options: Mapping[str, Setting] = DEFAULTS, whole: bool = False) -> "Highs":
-    """A quiet solver on one thread; with `whole`, for whole numbers only."""
+    """A quiet solver on one thread; with `whole`, for integers only."""
     import highspy
 
     model = highspy.HighsLp()

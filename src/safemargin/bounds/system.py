@@ -49,7 +49,7 @@ def _levels(groups: tuple[Group, ...]) -> list[int]:
     taken: list[set[str]] = []
     levels: list[int] = []
     for group in groups:
-        level = next((place for place, used in enumerate(taken) if not used & group), len(taken))
+        level = next((number for number, used in enumerate(taken) if not used & group), len(taken))
         if level == len(taken):
             taken.append(set())
         taken[level] |= group
@@ -81,14 +81,14 @@ def categories_of(tables: Sequence[PublishedTable], axis: str) -> tuple[str, ...
 
 def joint_roll(roll: Sequence[PublishedTable], axes: tuple[str, ...]) -> PublishedTable | None:
     """The roll that gives the people of every profile of `axes`, by as many axes as any does."""
-    found = [
+    candidates = [
         table
         for table in roll
         if set(table.axes) >= set(axes)
         and table.is_exact
         and all(len(group) == 1 for groups in table.groups for group in groups)
     ]
-    return max(found, key=lambda table: len(table.axes), default=None)
+    return max(candidates, key=lambda table: len(table.axes), default=None)
 
 
 @dataclass(frozen=True)
@@ -122,14 +122,14 @@ class System:
     def rows(self) -> sparse.csr_array:
         """Row `r` adds the options in `weights[r]` over the profiles of slice `slice_of[r]`."""
         picked = self.slices[self.slice_of].tocoo()
-        at, columns = [], []
+        row_parts, column_parts = [], []
         for option in range(self.free):
             keep = self.weights[picked.row, option] > 0
-            at.append(picked.row[keep])
-            columns.append(picked.col[keep].astype(np.int64) * self.free + option)
-        rows, place = np.concatenate(at), np.concatenate(columns)
+            row_parts.append(picked.row[keep])
+            column_parts.append(picked.col[keep].astype(np.int64) * self.free + option)
+        rows, variables = np.concatenate(row_parts), np.concatenate(column_parts)
         ones = np.ones(len(rows), dtype=np.int64)
-        return sparse.csr_array((ones, (rows, place)), shape=(len(self.lower), self.size))
+        return sparse.csr_array((ones, (rows, variables)), shape=(len(self.lower), self.size))
 
     def sums(self, counts: IntArray) -> IntArray:
         """The value of every row, exactly."""
@@ -181,9 +181,9 @@ class System:
 
     def explain(self, row: int) -> str:
         """A row in words, for a message."""
-        table, place = self.sources[row]
-        cell = ", ".join(f"{axis} {value}" for axis, value in table.cell(place).items()) or "everybody"
-        option = f", {table.options[table.option[place]]}" if table.option[place] >= 0 else ""
+        table, entry = self.sources[row]
+        cell = ", ".join(f"{axis} {value}" for axis, value in table.cell(entry).items()) or "everybody"
+        option = f", {table.options[table.option[entry]]}" if table.option[entry] >= 0 else ""
         return f"{table.name} ({cell}{option})"
 
 
@@ -239,7 +239,7 @@ def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
 
 
 def integer_table(known: System, values: FloatArray) -> IntArray | None:
-    """`values` in whole numbers if they satisfy every fact exactly."""
+    """`values` in integers if they satisfy every fact exactly."""
     counts = np.rint(values).astype(np.int64)
     return counts if known.admits(counts) else None
 

@@ -79,13 +79,13 @@ def read_public(
     if not listed:
         raise InputError("tables: give at least one table")
     with TemporaryDirectory() as folder:
-        place = Path(folder)
+        here = Path(folder)
         shown = tuple(table for table in listed if isinstance(table, PublishedTable))
-        paths = [_path(table, place / "table") for table in listed if not isinstance(table, PublishedTable)]
+        paths = [_path(table, here / "table") for table in listed if not isinstance(table, PublishedTable)]
         names = by if by is None or isinstance(by, str) else ",".join(by)
         shown += read_tables(paths, count, option, names, list(skip))
-        rolls = [_path(table, place / "roll") for table in _listed(roll)]
-        known = [_path(table, place / "fact") for table in _listed(facts)]
+        rolls = [_path(table, here / "roll") for table in _listed(roll)]
+        known = [_path(table, here / "fact") for table in _listed(facts)]
         return shown, public(shown, rolls, known, count, option)
 
 
@@ -108,12 +108,12 @@ def _listed(data: Data) -> list[Any]:
     return [data] if data and all(isinstance(row, Mapping) for row in data) else list(data)
 
 
-def _path(data: Data, place: Path) -> Path:
-    """A file as it is; what is in memory, written to a file in the folder of `place`."""
+def _path(data: Data, stem: Path) -> Path:
+    """A file as it is; what is in memory, written to a file beside `stem`."""
     if isinstance(data, str | Path):
         return Path(data)
-    number = len(list(place.parent.glob(f"{place.name}*"))) + 1
-    path = place.with_name(f"{place.name} {number}.csv")
+    number = len(list(stem.parent.glob(f"{stem.name}*"))) + 1
+    path = stem.with_name(f"{stem.name} {number}.csv")
     rows = list(_rows(data))
     if not rows:
         raise InputError(f"{path.stem}: has no rows")

@@ -38,12 +38,12 @@ def places_in(known: System, cells: TargetCells) -> IntArray:
     sizes = [len(names) for names in cells.categories]
     codes = np.zeros((len(known.codes), len(columns)), dtype=np.int64)
     for a, column in enumerate(columns):
-        place = {name: code for code, name in enumerate(cells.categories[a])}
-        codes[:, a] = np.array([place[name] for name in known.categories[column]])[known.codes[:, column]]
-    keys, mine = row_keys(cells.codes, sizes), row_keys(codes, sizes)
+        code_of = {name: code for code, name in enumerate(cells.categories[a])}
+        codes[:, a] = np.array([code_of[name] for name in known.categories[column]])[known.codes[:, column]]
+    keys, wanted = row_keys(cells.codes, sizes), row_keys(codes, sizes)
     order = np.argsort(keys, kind="stable")
-    found: IntArray = order[np.searchsorted(keys[order], mine)]
-    return found
+    cell_of: IntArray = order[np.searchsorted(keys[order], wanted)]
+    return cell_of
 
 
 def targets_of(known: System, cell_of: IntArray, cells: int) -> Targets:
@@ -55,8 +55,10 @@ def targets_of(known: System, cell_of: IntArray, cells: int) -> Targets:
         for variable in [option] if option < free else range(free):
             rows.append(cell_of * count + option)
             columns.append(profiles * free + variable)
-    at, to = np.concatenate(rows), np.concatenate(columns)
-    matrix = sparse.csr_array((np.ones(len(at), dtype=np.int64), (at, to)), shape=(cells * count, known.size))
+    target_rows, variables = np.concatenate(rows), np.concatenate(columns)
+    matrix = sparse.csr_array(
+        (np.ones(len(target_rows), dtype=np.int64), (target_rows, variables)), shape=(cells * count, known.size)
+    )
     offset, sign = np.zeros((cells, count), dtype=np.int64), np.ones((cells, count), dtype=np.int64)
     if known.reference and known.people is not None:
         np.add.at(offset[:, -1], cell_of, known.people)
@@ -79,11 +81,11 @@ def people_of(known: System, onlooker: Onlooker, cells: TargetCells, cell_of: In
 
 def _sizes(roll: PublishedTable, cells: TargetCells) -> IntArray | None:
     """People per cell from a roll of at least the axes of `cells`; none where the roll merges their categories."""
-    found: dict[tuple[str, ...], int] = {}
+    sizes: dict[tuple[str, ...], int] = {}
     columns = [roll.axes.index(axis) for axis in cells.axes]
     if any(len(group) > 1 for column in columns for group in roll.groups[column]):
         return None
     for row, people in enumerate(roll.lower.tolist()):
         key = tuple(next(iter(roll.groups[column][roll.codes[row, column]])) for column in columns)
-        found[key] = found.get(key, 0) + people
-    return np.array([found.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64)
+        sizes[key] = sizes.get(key, 0) + people
+    return np.array([sizes.get(tuple(cells.cell(row).values()), 0) for row in range(len(cells))], dtype=np.int64)

@@ -61,26 +61,26 @@ class Walk:
             corners = self._corners(self.faces[int(self.generator.integers(len(self.faces)))])
             up, down = self._room(current, corners)
             least, most = current.copy(), current.copy()
-            for place, sign in corners:
-                most[place] += up if sign > 0 else down
-                least[place] -= down if sign > 0 else up
+            for corner, sign in corners:
+                most[corner] += up if sign > 0 else down
+                least[corner] -= down if sign > 0 else up
             yield Neighbours(current.ravel(), least.ravel(), most.ravel())
             step = self._choose(up, down, corners, wanted)
-            for place, sign in corners:
-                current[place] += sign * step
+            for corner, sign in corners:
+                current[corner] += sign * step
 
     def _choose(self, up: IntArray, down: IntArray, corners: list[Corner], want: IntArray | None) -> IntArray:
         chance = self.generator.random(up.shape)
         if want is None:
             return np.floor(chance * (up + down + 1)).astype(np.int64) - down
-        score = sum(sign * want[place] for place, sign in corners) + 2 * chance - 1
+        score = sum(sign * want[corner] for corner, sign in corners) + 2 * chance - 1
         return np.where(score > 0, up, -down)
 
     def _room(self, table: IntArray, corners: list[Corner]) -> tuple[IntArray, IntArray]:
         """How far every move can go up and down."""
         ups, downs = [], []
-        for place, sign in corners:
-            values, caps = table[place], self.high[place] - table[place]
+        for corner, sign in corners:
+            values, caps = table[corner], self.high[corner] - table[corner]
             ups.append(caps if sign > 0 else values)
             downs.append(values if sign > 0 else caps)
         return np.minimum.reduce(ups), np.minimum.reduce(downs)
@@ -97,8 +97,8 @@ class Walk:
                 choices.append((np.arange(size),))
         corners = []
         for pick in product(*(range(len(choice)) for choice in choices)):
-            place = tuple(choices[axis][which] for axis, which in enumerate(pick))
-            corners.append((np.ix_(*place), 1 if sum(pick) % 2 == 0 else -1))
+            index = tuple(choices[axis][which] for axis, which in enumerate(pick))
+            corners.append((np.ix_(*index), 1 if sum(pick) % 2 == 0 else -1))
         return corners
 
     def _fit(self) -> FloatArray:
@@ -130,7 +130,7 @@ class Walk:
         added: dict[Face, IntArray] = {}
         parts = {frozenset(p) for f in self.grid.faces for k in range(len(f) + 1) for p in combinations(sorted(f), k)}
         for face in sorted(parts, key=lambda part: (-len(part), sorted(part))):
-            whole = next(each for each in self.grid.faces if face <= each)
+            whole = next(published for published in self.grid.faces if face <= published)
             goal = self._margin(self._values(whole), whole)
             goal = goal.sum(axis=tuple(sorted(whole - face)), keepdims=True)
             gap = goal - table.sum(axis=self._others(face), keepdims=True)
@@ -150,7 +150,7 @@ class Walk:
     def _repair(self, table: IntArray, warmth: float) -> None:
         """One sweep that leaves as little as possible below zero or above the caps."""
         corners = self._corners(self.faces[int(self.generator.integers(len(self.faces)))])
-        parts = [(table[place], self.high[place], sign) for place, sign in corners]
+        parts = [(table[corner], self.high[corner], sign) for corner, sign in corners]
         costs = []
         for step in EFFORT.walk_steps:
             cost = sum(
@@ -159,25 +159,25 @@ class Walk:
             )
             costs.append(cost + warmth * self.generator.random(parts[0][0].shape))
         best = np.array(EFFORT.walk_steps)[np.argmin(np.stack(costs), axis=0)]
-        for place, sign in corners:
-            table[place] += sign * best
+        for corner, sign in corners:
+            table[corner] += sign * best
 
 
 def attain_by_walks(grids: Sequence[Grid], search: Search, seed: int, report: Callable[[], None]) -> None:
     """Integer tables of plain margins, one option after the other: sweeps at random, then towards the open ends."""
     patient = search.enough is None
     for option, grid in enumerate(grids):
-        mine = slice(option, None, len(grids))
-        walk = Walk(grid, search.high[mine], numpy_generator(seed + option))
+        own = slice(option, None, len(grids))
+        walk = Walk(grid, search.high[own], numpy_generator(seed + option))
         table = walk.start()
         if table is None:
             continue
         for want_of in (None, _upwards, _downwards):
-            want = None if want_of is None else want_of(search, mine)
+            want = None if want_of is None else want_of(search, own)
             stale = 0
             for near in walk.sweeps(table, EFFORT.walk_sweeps, want):
                 before = search.unsettled()
-                search.show(near.least, near.most, mine)
+                search.show(near.least, near.most, own)
                 table = near.table.copy()
                 stale = 0 if search.unsettled() < before - EFFORT.walk_gain[patient] else stale + 1
                 if stale > EFFORT.walk_stale[patient] or not search.unsettled():
@@ -185,9 +185,9 @@ def attain_by_walks(grids: Sequence[Grid], search: Search, seed: int, report: Ca
             report()
 
 
-def _upwards(search: Search, mine: slice) -> IntArray:
-    return search.open_above[mine].astype(np.int64) - search.open_below[mine]
+def _upwards(search: Search, own: slice) -> IntArray:
+    return search.open_above[own].astype(np.int64) - search.open_below[own]
 
 
-def _downwards(search: Search, mine: slice) -> IntArray:
-    return search.open_below[mine].astype(np.int64) - 2 * search.open_above[mine]
+def _downwards(search: Search, own: slice) -> IntArray:
+    return search.open_below[own].astype(np.int64) - 2 * search.open_above[own]

@@ -170,8 +170,8 @@ class Family:
         count = self.slices.shape[0]
         if count <= EFFORT.slices_to_pair:
             flat = np.zeros((count + 1) ** 2)  # the last row and column stand for no slice
-            for place in self._places:
-                flat += np.bincount(place, weight, minlength=flat.size)
+            for index in self._places:
+                flat += np.bincount(index, weight, minlength=flat.size)
             table = flat.reshape(count + 1, count + 1)
             table = table + table.T
             for block in self._placed:

@@ -47,7 +47,7 @@ def fiber(
     Example: safemargin fiber hair.csv eye.csv --sample 1000
     """
     with progress_bar("counting") as progress:
-        found = run_fiber(
+        result = run_fiber(
             files or (),
             statistics=statistics,
             roll=roll or (),
@@ -64,8 +64,8 @@ def fiber(
             progress=progress,
         )
     if as_json:
-        print_json(found.to_json())
-    elif isinstance(found, TableFiber):
-        found.show(out, limit)
+        print_json(result.to_json())
+    elif isinstance(result, TableFiber):
+        result.show(out, limit)
     else:
-        found.show(out)
+        result.show(out)

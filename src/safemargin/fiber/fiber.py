@@ -49,11 +49,11 @@ def fiber(
         raise InputError(f"sample = {sample}: must be at least 2")
     shown, onlooker = read_public(tables, roll, facts, count=count, option=option, by=by, skip=skip)
     slack, wanted = measured_slack(shown, checked_tolerance(tolerance)), axis_names(target)
-    found = possible(shown, onlooker, target=wanted, slack=slack, progress=progress)
+    tables_left = possible(shown, onlooker, target=wanted, slack=slack, progress=progress)
     if sample is not None:
         drawn = draw(shown, onlooker, count=sample, law=law, seed=seed, target=wanted, slack=slack, progress=progress)
-        found = replace(found, drawn=drawn)
-    return TableFiber(found)
+        tables_left = replace(tables_left, drawn=drawn)
+    return TableFiber(tables_left)
 
 
 def _given(tables: Data) -> bool:

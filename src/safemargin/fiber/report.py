@@ -49,16 +49,16 @@ def possible_entries(possible: Possible) -> Iterator[Document]:
     """One entry per cell and option: the values that occur, and what random tables hold."""
     count = max(len(possible.options), 1)
     drawn, attained = possible.drawn, possible.fiber.attained
-    for place in range(len(possible.cells) * count):
-        row, option = divmod(place, count)
+    for index in range(len(possible.cells) * count):
+        row, option = divmod(index, count)
         entry: Document = {"cell": possible.cells.cell(row)}
         if possible.options:
             entry["option"] = possible.options[option]
         entry["people"] = None if possible.people is None else int(possible.people[row])
-        entry["attained"] = None if attained is None else list(attained[place])
+        entry["attained"] = None if attained is None else list(attained[index])
         if drawn is not None:
-            entry["mean"], entry["error"] = float(drawn.mean[place]), float(drawn.error[place])
-            entry["quantiles"] = dict(zip(map(str, QUANTILES), drawn.quantiles[place].tolist(), strict=True))
+            entry["mean"], entry["error"] = float(drawn.mean[index]), float(drawn.error[index])
+            entry["quantiles"] = dict(zip(map(str, QUANTILES), drawn.quantiles[index].tolist(), strict=True))
         yield entry
 
 

@@ -149,21 +149,21 @@ def databases(
     Raises `TooLargeError` if there are more than `limit`, or too many cases to look at.
     """
     block = _Block(statistics, categories, values)
-    found: list[Database] = []
+    listed: list[Database] = []
     for people in block.compositions():
         for rows in _Values(block, people).all():
-            found += block.databases(people, rows)
-            if len(found) > limit:
+            listed += block.databases(people, rows)
+            if len(listed) > limit:
                 raise TooLargeError(f"more than {limit:,} databases are possible")
-    return tuple(sorted(found))
+    return tuple(sorted(listed))
 
 
-def common(found: Sequence[Database]) -> Database:
+def common(listed: Sequence[Database]) -> Database:
     """The people who are in every database."""
-    if not found:
+    if not listed:
         return ()
-    shared = Counter(found[0])
-    for database in found[1:]:
+    shared = Counter(listed[0])
+    for database in listed[1:]:
         shared &= Counter(database)
     return tuple(sorted(shared.elements()))
 
@@ -176,7 +176,7 @@ class _Block:
     ) -> None:
         self.statistics, (self.low, self.high), self.work = statistics, values, 0
         self.kinds = list(product(*categories.values()))
-        self.about = np.array([_kinds(one, self.kinds, categories) for one in statistics], dtype=bool)
+        self.about = np.array([_kinds(stated, self.kinds, categories) for stated in statistics], dtype=bool)
         self.about = self.about.reshape(len(statistics), len(self.kinds))
         self.allowed = self._allowed()
 
@@ -184,21 +184,21 @@ class _Block:
         """Values (columns) that nobody rules out for a kind (row)."""
         values = np.arange(self.low, self.high + 1)
         allowed = np.ones((len(self.kinds), len(values)), dtype=bool)
-        for one, about in zip(self.statistics, self.about, strict=True):
-            if one.most == 0:
-                allowed[np.ix_(about, self.meant(one, values))] = False
+        for stated, about in zip(self.statistics, self.about, strict=True):
+            if stated.most == 0:
+                allowed[np.ix_(about, self.meant(stated, values))] = False
         return allowed
 
-    def meant(self, one: Statistic, values: IntArray) -> BoolArray:
+    def meant(self, stated: Statistic, values: IntArray) -> BoolArray:
         """Whether a statistic is about people with these values."""
-        low, high = self.low if one.low is None else one.low, self.high if one.high is None else one.high
+        low, high = self.low if stated.low is None else stated.low, self.high if stated.high is None else stated.high
         return (values >= low) & (values <= high)
 
     def compositions(self) -> Iterator[IntArray]:
         """Every number of people of each kind that the counts allow."""
-        exact = np.array([one.is_about_all_values for one in self.statistics], dtype=bool)
-        least = [max(one.least, int(one.is_numeric)) for one in self.statistics]
-        most = np.array([one.most for one in self.statistics], dtype=np.int64)
+        exact = np.array([stated.is_about_all_values for stated in self.statistics], dtype=bool)
+        least = [max(stated.least, int(stated.is_numeric)) for stated in self.statistics]
+        most = np.array([stated.most for stated in self.statistics], dtype=np.int64)
         room = np.where(self.about & exact[:, None], most[:, None], -1)
         top = np.where(room >= 0, room, np.iinfo(np.int64).max).min(axis=0, initial=np.iinfo(np.int64).max)
         top[~self.allowed.any(axis=1)] = 0
@@ -224,16 +224,16 @@ class _Block:
         return [tuple(sorted((value, kind) for value, kind in zip(row, kinds, strict=True))) for row in rows.tolist()]
 
 
-def _kinds(one: Statistic, kinds: Sequence[tuple[str, ...]], categories: Mapping[str, Sequence[str]]) -> list[bool]:
+def _kinds(stated: Statistic, kinds: Sequence[tuple[str, ...]], categories: Mapping[str, Sequence[str]]) -> list[bool]:
     """Which kinds a statistic is about."""
     axes = list(categories)
-    for axis, names in one.where.items():
+    for axis, names in stated.where.items():
         if axis not in categories:
-            raise InputError(f"{one.name}: axis {axis!r} is unknown; the axes are {', '.join(axes)}")
+            raise InputError(f"{stated.name}: axis {axis!r} is unknown; the axes are {', '.join(axes)}")
         for name in names:
             if name not in categories[axis]:
-                raise InputError(f"{one.name}: {axis} has no category {name!r}")
-    return [all(kind[axes.index(axis)] in names for axis, names in one.where.items()) for kind in kinds]
+                raise InputError(f"{stated.name}: {axis} has no category {name!r}")
+    return [all(kind[axes.index(axis)] in names for axis, names in stated.where.items()) for kind in kinds]
 
 
 @dataclass(frozen=True)
@@ -279,9 +279,9 @@ class _Values:
         self.top = block.high - allowed[:, ::-1].argmax(axis=1)
         self.members = block.about[:, self.kind]
         self.groups = [
-            _group(one, np.flatnonzero(members))
-            for one, members in zip(block.statistics, self.members, strict=True)
-            if one.is_numeric and one.is_about_all_values
+            _group(stated, np.flatnonzero(members))
+            for stated, members in zip(block.statistics, self.members, strict=True)
+            if stated.is_numeric and stated.is_about_all_values
         ]
         self.order = self._order()
 
@@ -305,7 +305,7 @@ class _Values:
         while stack:
             depth, rows = stack.pop()
             if depth == len(self.order):
-                rows = rows[np.all([self._holds(at, rows) for at in range(len(self.members))], axis=0)]
+                rows = rows[np.all([self._holds(number, rows) for number in range(len(self.members))], axis=0)]
                 yield rows
                 continue
             low, high = self._ends(rows, depth)
@@ -345,49 +345,52 @@ class _Values:
         """Without values that are ruled out, and without what a statistic of people who all have values excludes."""
         person, done = self.order[depth], self.order[: depth + 1]
         rows = rows[self.block.allowed[self.kind[person], rows[:, person] - self.block.low]]
-        for at, members in enumerate(self.members):
+        for number, members in enumerate(self.members):
             if not members[person]:
                 continue
-            one, known = self.block.statistics[at], np.intersect1d(np.flatnonzero(members), done)
+            stated, known = self.block.statistics[number], np.intersect1d(np.flatnonzero(members), done)
             if len(known) == members.sum():
-                rows = rows[self._holds(at, rows)]
-            elif not one.is_about_all_values:
-                rows = rows[self.block.meant(one, rows[:, known]).sum(axis=1) <= one.most]
+                rows = rows[self._holds(number, rows)]
+            elif not stated.is_about_all_values:
+                rows = rows[self.block.meant(stated, rows[:, known]).sum(axis=1) <= stated.most]
         return rows
 
-    def _holds(self, at: int, rows: IntArray) -> BoolArray:
+    def _holds(self, number: int, rows: IntArray) -> BoolArray:
         """Whether complete rows satisfy a statistic, from its definition."""
-        one, values = self.block.statistics[at], rows[:, self.members[at]]
-        meant = self.block.meant(one, values)
+        stated, values = self.block.statistics[number], rows[:, self.members[number]]
+        meant = self.block.meant(stated, values)
         count = meant.sum(axis=1)
-        holds: BoolArray = (count >= one.least) & (count <= one.most)
-        if one.mean is not None:
+        holds: BoolArray = (count >= stated.least) & (count <= stated.most)
+        if stated.mean is not None:
             total = np.where(meant, values, 0).sum(axis=1)
-            holds &= (count > 0) & _near(total, count, one.mean, one.within)
-        if one.median is not None and values.shape[1]:
+            holds &= (count > 0) & _near(total, count, stated.mean, stated.within)
+        if stated.median is not None and values.shape[1]:
             ranked = np.sort(np.where(meant, values, np.iinfo(np.int64).max // 4), axis=1)
             middle = np.stack([np.maximum(count - 1, 0) // 2, np.minimum(count // 2, values.shape[1] - 1)], axis=1)
             holds &= (count > 0) & _near(
-                np.take_along_axis(ranked, middle, axis=1).sum(axis=1), np.full(len(rows), 2), one.median, one.within
+                np.take_along_axis(ranked, middle, axis=1).sum(axis=1),
+                np.full(len(rows), 2),
+                stated.median,
+                stated.within,
             )
-        elif one.median is not None:
+        elif stated.median is not None:
             holds &= False
         return holds
 
 
 def _near(total: IntArray, count: IntArray, wanted: Fraction, within: Fraction) -> BoolArray:
-    """Whether `total / count` is at most `within` from `wanted`, in whole numbers."""
+    """Whether `total / count` is at most `within` from `wanted`, in integers."""
     low, high = wanted - within, wanted + within
     above = total * low.denominator >= count * low.numerator
     return np.asarray(above & (total * high.denominator <= count * high.numerator))
 
 
-def _group(one: Statistic, people: IntArray) -> _Group:
+def _group(stated: Statistic, people: IntArray) -> _Group:
     """The ranges that a statistic of so many people means."""
 
     def ends(wanted: Fraction | None, times: int) -> tuple[int, int] | None:
         if wanted is None:
             return None
-        return ceil(times * (wanted - one.within)), floor(times * (wanted + one.within))
+        return ceil(times * (wanted - stated.within)), floor(times * (wanted + stated.within))
 
-    return _Group(people, ends(one.mean, len(people)), ends(one.median, 2))
+    return _Group(people, ends(stated.mean, len(people)), ends(stated.median, 2))

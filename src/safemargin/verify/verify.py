@@ -104,7 +104,7 @@ def _verify_release(path: Path, document: dict[str, Any], given: Given) -> Verif
         if not isinstance(stated, dict) or not {**hashes, path.name: file_hash(path)}.items() <= stated.items():
             failures.append("manifest.json: names other files or hashes")
     unchecked = (
-        f"the statement {document['statement']!r}. It rests on tables of whole people made from the joint roll, which "
+        f"the statement {document['statement']!r}. It rests on integer tables made from the joint roll, which "
         "are not in this file. `safemargin audit` with --roll and --certificate writes proofs that can be checked.",
         *_not_covered(given, hashes),
     )
