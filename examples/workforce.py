@@ -16,7 +16,7 @@ from figures import main
 
 from safemargin import Publication, Target
 from safemargin.audit import audit
-from safemargin.io.tidy import read_many
+from safemargin.io import read_many
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.suppress import suppress
 

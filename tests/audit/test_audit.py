@@ -13,7 +13,7 @@ from cases import Town, margin, rolls, town
 from safemargin.audit.audit import ATTACKS, audit
 from safemargin.audit.findings import Attempt, Findings
 from safemargin.core import Guarantee, Onlooker, Publication, PublishedTable, Target, frozen, onlooker_with_roll
-from safemargin.io.tidy import read_tidy
+from safemargin.io import read_tidy
 from safemargin.release.decide.decide import PROTECTIONS, decide
 from safemargin.release.publish import RULE, publish
 

@@ -6,7 +6,7 @@ import pytest
 
 from safemargin.bounds.bound import bound
 from safemargin.core import ContradictionError, Onlooker
-from safemargin.io.tidy import read_tidy
+from safemargin.io import read_tidy
 
 
 def intervals(folder: Path, **files: str) -> dict[str, tuple[int, int]]:

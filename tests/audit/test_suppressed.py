@@ -15,7 +15,7 @@ from safemargin.bounds.build import build_system
 from safemargin.bounds.methods import settle
 from safemargin.bounds.search import Targets
 from safemargin.core import Onlooker, Publication, PublishedTable, Target
-from safemargin.io.tables import read_published
+from safemargin.io import read_published
 
 TRUTH = Path(__file__).parent.parent.parent.parent / "shared" / "truth" / "sdc"
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "frequency_tables.json").read_text())

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from safemargin.core import InputError
-from safemargin.io.combined import NoTotalWarning, read_any_sheet, read_combined
-from safemargin.io.hierarchy import read_hrc, tree
-from safemargin.io.tables import read_published
+from safemargin.io import NoTotalWarning, read_any_sheet, read_combined
+from safemargin.io import read_hrc, tree
+from safemargin.io import read_published
 from safemargin.release.axes import read_hierarchy
 from safemargin.suppress.read import read_linked
 

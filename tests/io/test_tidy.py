@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from safemargin.core import UNBOUNDED, InputError, PublishedTable
-from safemargin.io.tidy import read_many, read_tidy
+from safemargin.io import read_many, read_tidy
 
 Said = list[tuple[dict[str, str], str | None, int, int, str]]
 

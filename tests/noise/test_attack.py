@@ -11,7 +11,7 @@ import pytest
 
 from commands import in_process
 from safemargin.core import Generator, InputError, IntArray, PublishedTable, frozen, numpy_generator
-from safemargin.io.tidy import read_tidy
+from safemargin.io import read_tidy
 from safemargin.noise.attack import attack
 from safemargin.noise.averaging import gaussian_success
 from safemargin.noise.bounded import exploiting, revealing

@@ -9,7 +9,7 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.core import InputError, PublishedTable, TooLargeError, numpy_generator
-from safemargin.io.tidy import read_tidy
+from safemargin.io import read_tidy
 from safemargin.noise.attack import attack
 from safemargin.noise.programme import Programme, parse_programme
 from safemargin.noise.publish import noised_statistics

@@ -19,7 +19,7 @@ from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.rules import post_process
 from safemargin.guarantees.swap_curves import Curves, by_size, curves_chart, rate_chart, rates
 from safemargin.guarantees.swap_law import swap_law
-from safemargin.io.duck import connected
+from safemargin.io import connected
 from safemargin.swap import tables
 from safemargin.swap.permutation import Exchange, swap
 from safemargin.swap.swap import swap_file

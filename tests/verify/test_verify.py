@@ -20,8 +20,7 @@ from safemargin.bounds.bound import bound
 from safemargin.bounds.certificate import SourceFile, Verification, digest, source_of
 from safemargin.bounds.proof import certificate
 from safemargin.core import UNBOUNDED, InputError, Onlooker, Publication, PublishedTable, Target
-from safemargin.io.folder import write_folder
-from safemargin.io.tidy import read_tidy
+from safemargin.io import read_tidy, write_folder
 from safemargin.release.plan import Certificate as ReleaseCertificate
 from safemargin.release.publish import release_files
 from safemargin.verify.verify import verify
@@ -108,7 +107,7 @@ def test_verifying_loads_no_solver(folder: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from safemargin.io.tidy import read_tidy
+from safemargin.io import read_tidy
 from safemargin.verify.verify import verify
 
 def read(path, source):

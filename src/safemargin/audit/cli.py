@@ -16,7 +16,7 @@ from safemargin.bounds.cli import Ask, export_cells, sources_of
 from safemargin.bounds.proof import certificate as run_proof
 from safemargin.bounds.system import measured_slack
 from safemargin.core import InputError, Onlooker, Publication, PublishedTable, Target
-from safemargin.io import public, read_tables, remembering
+from safemargin.io import onlooker_from_files, read_tables, with_earlier_tables
 from safemargin.ui import (
     Axes,
     Beta,
@@ -76,8 +76,8 @@ def audit(
     stated, rule = (Target(), "") if manifest is None else read_manifest(manifest)
     aim = override_target(stated, beta, kappa, tau)
     tables = read_tables(files, count, option, by, skip, hierarchy)
-    onlooker = public(tables, roll, fact, count, option, bool(rule))
-    onlooker = remembering(onlooker, earlier, earlier_roll, count, option)
+    onlooker = onlooker_from_files(tables, roll, fact, count, option, bool(rule))
+    onlooker = with_earlier_tables(onlooker, earlier, earlier_roll, count, option)
     slack = measured_slack(tables, check_tolerance(tolerance))
     promises = () if manifest is None else read_promises(manifest)
     release = Publication(tables, aim, guarantees=promises, rule=rule)

@@ -10,7 +10,7 @@ from safemargin.bounds.bound import bound as bound_cells
 from safemargin.bounds.report import Bounds
 from safemargin.bounds.system import measured_slack
 from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, no_progress
-from safemargin.io import axes, public, read_tables
+from safemargin.io import axes, onlooker_from_files, read_tables
 from safemargin.ui import override_target
 
 Data = Any
@@ -86,7 +86,7 @@ def read_public(
         shown += read_tables(paths, count, option, names, list(skip))
         rolls = [_path(table, here / "roll") for table in _listed(roll)]
         known = [_path(table, here / "fact") for table in _listed(facts)]
-        return shown, public(shown, rolls, known, count, option)
+        return shown, onlooker_from_files(shown, rolls, known, count, option)
 
 
 def axis_names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:

@@ -1,15 +1,38 @@
 """Reading and writing files."""
 
-from safemargin.io.combined import WORDS, Hierarchies, count_column, read_any_sheet, read_combined, total_among
-from safemargin.io.counts import BadText, is_finite, is_number, whole_number
+from safemargin.io.combined import (
+    TOTAL,
+    WORDS,
+    Hierarchies,
+    NoTotalWarning,
+    count_column,
+    cut,
+    hrc_parents,
+    read_combined,
+    read_hrc,
+    total_among,
+    tree,
+)
 from safemargin.io.duck import DuckSource, connected, literal, quoted
-from safemargin.io.engines import ENGINES, open_source
-from safemargin.io.facts import check_project_facts
-from safemargin.io.files import csv_records, require_file, suffix
+from safemargin.io.engines import ENGINES, open_data, open_source
+from safemargin.io.files import (
+    MOST_LABELS,
+    BadText,
+    Profiles,
+    Sheet,
+    Source,
+    Survey,
+    check_columns,
+    check_labels,
+    csv_records,
+    is_finite,
+    is_number,
+    natural_order,
+    require_file,
+    suffix,
+    whole_number,
+)
 from safemargin.io.folder import WRITERS, check_folder, file_name, json_bytes, new_folder, write_folder
-from safemargin.io.hierarchy import TOTAL, cut, hrc_parents, tree
-from safemargin.io.onlooker import axes, hierarchies, public, read_tables, remembering, skip_rules
-from safemargin.io.profiles import MOST_LABELS, Profiles, Source, Survey, check_columns, check_labels, natural_order
 from safemargin.io.sections import (
     PHRASES,
     File,
@@ -24,8 +47,21 @@ from safemargin.io.sections import (
     twice_in,
 )
 from safemargin.io.sqlite import open_sqlite, table_names
-from safemargin.io.tidy import Sheet, read_many, read_sheet, read_tidy
-from safemargin.io.tidy_rows import rows_of
+from safemargin.io.tables import (
+    axes,
+    check_project_facts,
+    hierarchies,
+    onlooker_from_files,
+    read_any_sheet,
+    read_many,
+    read_published,
+    read_sheet,
+    read_tables,
+    read_tidy,
+    skip_rules,
+    with_earlier_tables,
+)
+from safemargin.io.tidy import rows_of
 
 __all__ = [
     "BadText",
@@ -37,6 +73,7 @@ __all__ = [
     "MOST_LABELS",
     "Name",
     "Names",
+    "NoTotalWarning",
     "PHRASES",
     "Pair",
     "Profiles",
@@ -67,17 +104,19 @@ __all__ = [
     "literal",
     "natural_order",
     "new_folder",
+    "onlooker_from_files",
+    "open_data",
     "open_source",
     "open_sqlite",
-    "public",
     "quoted",
     "read_any_sheet",
     "read_combined",
+    "read_hrc",
     "read_many",
+    "read_published",
     "read_sheet",
     "read_tables",
     "read_tidy",
-    "remembering",
     "require_file",
     "rows_of",
     "shown_value",
@@ -88,5 +127,6 @@ __all__ = [
     "tree",
     "twice_in",
     "whole_number",
+    "with_earlier_tables",
     "write_folder",
 ]

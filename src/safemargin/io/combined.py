@@ -10,9 +10,8 @@
 A status that the tool does not have is refused.
 """
 
-import csv
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,11 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import UNBOUNDED, BoolArray, Group, Hierarchy, InputError, IntArray, PublishedTable, frozen
-from safemargin.io.counts import BadText, whole_number
-from safemargin.io.files import numbered_lines
-from safemargin.io.hierarchy import TOTAL, tree
-from safemargin.io.tidy import Sheet, read_sheet
+from safemargin.io.files import BadText, Sheet, numbered_lines, whole_number
 
+LEADS = ("@", ".")
+TOTAL = "Total"
 TOTALS = (TOTAL.lower(), "tot", "all", "_t")
 """What tools call a sum over all categories, in capitals or not."""
 COUNTS = ("count", "freq", "frequency", "n", "values", "value", "people")
@@ -38,7 +36,6 @@ WORDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 """What a column may say of a count that is suppressed, and of one that is published."""
 NO_COUNT = ("", "NA", "NaN", "nan")
 """What R and pandas write where a count was taken out."""
-TAB = ("value", "freq", "cost", "status", "lower", "upper")
 Hierarchies = Mapping[str, Sequence[Path]]
 """Files with the hierarchies of each axis that has any."""
 
@@ -104,22 +101,6 @@ def is_combined(sheet: Sheet) -> bool:
         return True
     texts = (sheet.columns[name] for name in names - {"count", "status"})
     return "status" in names and any(label.lower() in TOTALS for label in chain.from_iterable(texts))
-
-
-def read_any_sheet(path: Path) -> Sheet:
-    """The columns of a file; a `.tab` of tau-ARGUS without a header has axes by the names `axis1`, `axis2` and on."""
-    if path.suffix.lower() != ".tab":
-        return read_sheet(path)
-    records = [record for record in csv.reader(numbered_lines(path), delimiter=";") if record]
-    width = len(records[0]) - len(TAB) if records else 0
-    if width < 1 or any(len(record) != width + len(TAB) for record in records):
-        raise InputError(f"{path}: a .tab file has codes;value;freq;cost;status;lower;upper in every line")
-    head = [text.strip() for text in records[0]]
-    has_head = head[-3].lower() == TAB[-3]
-    names = [*(head[:width] if has_head else (f"axis{place}" for place in range(1, width + 1))), *TAB]
-    rows = records[1:] if has_head else records
-    columns = {name: [record[at].strip() for record in rows] for at, name in enumerate(names)}
-    return Sheet(path, columns, range(1 + has_head, len(records) + 1))
 
 
 def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = None) -> Combined:
@@ -215,3 +196,103 @@ def _check_repeated(sheet: Sheet, found: Combined) -> None:
                 f"{sheet.path}: {sheet.place(row)}: the same cell as {sheet.place(seen[nodes])}; give each cell once"
             )
         seen[nodes] = row
+
+
+def read_hrc(path: Path) -> list[tuple[int, str]]:
+    """Codes with their depth, the root left out.
+
+    The depth is the number of leading `@` or, where no line starts with one, of leading dots. If every line has a lead,
+    the first one is the root.
+    """
+    lines = [(number, line.strip()) for number, line in enumerate(numbered_lines(path), 1) if line.strip()]
+    if not lines:
+        raise InputError(f"{path}: the hierarchy is empty")
+    lead = next((mark for mark in LEADS if any(text.startswith(mark) for _, text in lines)), LEADS[0])
+    found = []
+    for number, text in lines:
+        code = text.lstrip(lead).lstrip(";").strip()
+        if not code:
+            raise InputError(f"{path}: line {number}: {text!r} has no code")
+        found.append((len(text) - len(text.lstrip(lead)), code))
+    if all(depth > 0 for depth, _ in found) and sum(depth == found[0][0] for depth, _ in found) == 1:
+        found = [(depth - found[0][0] - 1, code) for depth, code in found[1:]]
+    before = -1
+    for (number, _), (depth, code) in zip(lines[-len(found) :], found, strict=True):
+        if not 0 <= depth <= before + 1:
+            raise InputError(f"{path}: line {number}: {code!r} lies {depth - before} levels below the line before it")
+        before = depth
+    return found
+
+
+def hrc_parents(path: Path) -> dict[str, str]:
+    """The code right above every code of an `.hrc` file that has one."""
+    return {child: parent for parent, children in _children(read_hrc(path)).items() if parent for child in children}
+
+
+def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total: str = TOTAL) -> Hierarchy:
+    """The nodes of an axis: its categories under the total, or as the hierarchies in `files` say.
+
+    Every category must be a code of every hierarchy.
+    """
+    paths = list(files)
+    if not paths:
+        return Hierarchy.flat(name, categories, total)
+    place = {total: 0}
+    splits: dict[tuple[int, tuple[int, ...]], None] = {}
+    for path in paths:
+        codes = read_hrc(path)
+        if codes[0] == (0, total) and all(depth > 0 for depth, _ in codes[1:]):
+            codes = [(depth - 1, code) for depth, code in codes[1:]]
+        known = {code for _, code in codes}
+        missing = next((category for category in categories if category not in known), None)
+        if missing is not None:
+            raise InputError(f"{path}: {name} = {missing!r} is not in the hierarchy")
+        twice = next((code for at, (_, code) in enumerate(codes) if code in {c for _, c in codes[:at]}), None)
+        if twice is not None or total in known:
+            raise InputError(f"{path}: code {twice or total!r} occurs twice or is the total")
+        for parent, children in _children(codes).items():
+            nodes = tuple(place.setdefault(child, len(place)) for child in children)
+            splits[place.setdefault(total if parent is None else parent, len(place)), nodes] = None
+    return Hierarchy(name, tuple(place), tuple(splits))
+
+
+def cut(tree: Hierarchy, listed: Iterable[str]) -> Hierarchy:
+    """The tree of a table that lists some wider areas and nothing inside them: these are its leaves.
+
+    Hierarchies of which it lists nothing else are left out; a tree without such areas stays as it is.
+    """
+    names = set(listed)
+    mine = np.array([label in names for label in tree.labels])
+    inside = _below(tree)
+    has_parts = (inside & mine).any(axis=1)
+    parents = {parent for parent, _ in tree.splits}
+    if not any(mine[node] and not has_parts[node] for node in parents if node):
+        return tree
+    kept = [(p, c) for p, c in tree.splits if any(mine[child] or has_parts[child] for child in c)]
+    nodes = sorted({0, *(node for parent, children in kept for node in (parent, *children))})
+    place = {node: at for at, node in enumerate(nodes)}
+    splits = tuple((place[p], tuple(place[child] for child in c)) for p, c in kept)
+    return Hierarchy(tree.name, tuple(tree.labels[node] for node in nodes), splits)
+
+
+def _below(tree: Hierarchy) -> BoolArray:
+    """Which nodes (columns) lie below each node (row)."""
+    below = np.zeros((len(tree.labels), len(tree.labels)), dtype=bool)
+    for _ in tree.labels:
+        before = int(below.sum())
+        for parent, children in tree.splits:
+            below[parent, list(children)] = True
+            below[parent] |= below[list(children)].any(axis=0)
+        if int(below.sum()) == before:
+            break
+    return below
+
+
+def _children(codes: Sequence[tuple[int, str]]) -> dict[str | None, list[str]]:
+    found: dict[str | None, list[str]] = {}
+    path: list[str] = []
+    for depth, code in codes:
+        del path[depth:]
+        found.setdefault(path[-1] if path else None, []).append(code)
+        path.append(code)
+    return found

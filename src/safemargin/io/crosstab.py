@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import RESERVED, UNBOUNDED, InputError, PublishedTable, frozen
-from safemargin.io.counts import BadText, is_finite, whole_number
-from safemargin.io.tidy import Sheet
+from safemargin.io.files import BadText, Sheet, is_finite, whole_number
 
 MARGIN = "All"
 ACROSS = "columns"

@@ -1,20 +1,32 @@
-"""Counting with DuckDB, in memory: one GROUP BY, then codes instead of strings.
+"""Counting with DuckDB: files, DataFrames and Arrow tables; one GROUP BY, then codes instead of strings.
 
 No extension is installed or loaded, and nothing spills to disk.
 """
 
+import glob
+import math
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 
 from safemargin.core import InputError, IntArray, TooLargeError
-from safemargin.io.files import check_encoding, require_file
-from safemargin.io.profiles import EXAMPLES, Profiles, Survey, check_columns, check_labels
+from safemargin.io.files import (
+    EXAMPLES,
+    Profiles,
+    Survey,
+    check_columns,
+    check_encoding,
+    check_labels,
+    check_names,
+    csv_header,
+    require_file,
+)
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -26,31 +38,41 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 FIRST_ROWS = 100_000
 FEW_LABELS = 250
+HELD = "held"
+"""The name of data in memory inside the database."""
+EXACT_FLOATS = 2**53
+"""Up to here a float holds every integer."""
 
 
 @dataclass(frozen=True)
 class DuckSource:
-    """A file that DuckDB can scan: `scan` is a table function call, `fields` gives the SQL of each column.
+    """Data that DuckDB can scan: `scan` is what follows `from`, `fields` gives the SQL of each column.
 
     `numbered` says that the file stores texts once and then their numbers: what depends on one text is then cheap.
+    `held` are data in memory; `path` is then only what messages call them.
     """
 
     path: Path
     scan: str
     fields: Mapping[str, str]
     numbered: bool = False
+    held: object = field(default=None, compare=False, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         return tuple(self.fields)
 
+    def connected(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """A fresh database that can scan the data."""
+        return connected(self.path, self.held)
+
     def profiles(self, columns: tuple[str, ...]) -> Profiles:
         """Distinct rows of `columns`."""
         check_columns(self.path, self.fields, columns)
         keys = [f"k{place}" for place in range(len(columns))]
         wanted = ", ".join(f"{self.fields[name]} as {key}" for name, key in zip(columns, keys, strict=True))
-        with connected(self.path) as database:
+        with self.connected() as database:
             if self.numbered:
                 texts = [self.fields[name] for name in columns]
                 if (counted := _counted_by_place(database, self.scan, texts)) is not None:
@@ -70,7 +92,7 @@ class DuckSource:
     def survey(self) -> Survey:
         """A first look at every column."""
         shown = ", ".join(_as_text(field) for field in self.fields.values())
-        with connected(self.path) as database:
+        with self.connected() as database:
             ((rows,),) = database.execute(f"select count(*) from {self.scan}").fetchall()
             numbers = dict(database.execute(self._distinct_query()).fetchall())
             first = database.execute(f"select {shown} from {self.scan} limit {EXAMPLES}").fetchall()
@@ -94,17 +116,23 @@ class DuckSource:
 
 
 @contextmanager
-def connected(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A fresh database; whatever it objects to becomes one line about `path`."""
-    require_file(path)
+def connected(path: Path, held: object = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A fresh database with the data in memory, if any; whatever it objects to becomes one line about `path`."""
+    if held is None:
+        require_file(path)
     try:
         with duckdb.connect(":memory:", config=SETTINGS) as database:
             database.execute("set enable_progress_bar = false")  # it would write between the lines of a document
+            if isinstance(held, Mapping):
+                lists = ", ".join(f"unnest(${key}::varchar[]) as {key}" for key in held)
+                database.execute(f"create temp table {HELD} as select {lists}", dict(held))
+            elif held is not None:
+                database.register(HELD, held)
             yield database
     except duckdb.OutOfMemoryException:
         raise TooLargeError(f"{path}: the combinations of its values do not fit in memory; use fewer axes") from None
     except duckdb.Error as error:
-        raise InputError(f"{path}: {_explained(path, str(error))}") from None
+        raise InputError(f"{path}: {_explained(path, str(error), held is None)}") from None
 
 
 def described(path: Path, scan: str) -> tuple[str, ...]:
@@ -169,9 +197,9 @@ def _make_enum(database: duckdb.DuckDBPyConnection, path: Path, name: str, key: 
     return tuple(database.execute(f"select enum_range(null::{key}_labels)").fetchall()[0][0])
 
 
-def _explained(path: Path, message: str) -> str:
+def _explained(path: Path, message: str, is_file: bool) -> str:
     """One line from a message of DuckDB, without the record that it quotes."""
-    if "utf-8" in message.lower() or "unicode" in message.lower():
+    if is_file and ("utf-8" in message.lower() or "unicode" in message.lower()):
         check_encoding(path)
     line = re.search(r"CSV Error on Line: (\d+)", message)
     fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
@@ -184,3 +212,108 @@ def _explained(path: Path, message: str) -> str:
     if "state machine reached an invalid state" in message:
         return "is not valid CSV: line ends are mixed, or quotes stand inside a value"
     return message.splitlines()[0].removeprefix("Invalid Input Error: ").strip()
+
+
+def open_csv(path: Path, table: str | None = None) -> DuckSource:
+    """A CSV file, also packed as `.csv.gz`; `table` is not used."""
+    names, delimiter = csv_header(path)
+    # Columns go by number: DuckDB does not tell `A` from `a`.
+    types = ", ".join(f"c{place}: 'VARCHAR'" for place in range(len(names)))
+    scan = (
+        f"read_csv({literal(glob.escape(str(path)))}, columns={{{types}}}, auto_detect=false, header=true, "
+        f"delim={literal(delimiter)}, quote='\"', escape='\"', strict_mode=true, null_padding=false, "
+        "hive_partitioning=false)"
+    )
+    return DuckSource(path, scan, {name: f"c{place}" for place, name in enumerate(names)})
+
+
+def open_json(path: Path, table: str | None = None) -> DuckSource:
+    """A JSON file with every value as text; `table` is not used."""
+    shared = f"{literal(glob.escape(str(path)))}, records=true, hive_partitioning=false"
+    names = described(path, f"read_json({shared}, sample_size=-1, maximum_depth=1, map_inference_threshold=-1)")
+    types = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
+    scan = f"read_json({shared}, columns={{{types}}})"
+    return DuckSource(path, scan, {name: quoted(name) for name in names})
+
+
+def open_parquet(path: Path, table: str | None = None) -> DuckSource:
+    """A Parquet file; `table` is not used."""
+    scan = f"read_parquet({literal(glob.escape(str(path)))}, hive_partitioning=false)"
+    return DuckSource(path, scan, {name: quoted(name) for name in described(path, scan)}, numbered=True)
+
+
+def open_memory(data: object, name: str = "data") -> DuckSource:
+    """Data that a program holds: a pandas or polars DataFrame, an Arrow table, or rows as mappings.
+
+    Every value becomes the text that a CSV file would hold. A float without decimals is written as an integer, since
+    pandas keeps integers as floats where some are absent.
+    """
+    path = Path(name)
+    if hasattr(data, "read_all"):  # an Arrow reader gives its rows only once
+        data = data.read_all()
+    if not _is_frame(data):
+        names, columns = _rows_as_columns(data, path)
+        check_names(path, names)
+        held = {f"c{place}": column for place, column in enumerate(columns)}
+        return DuckSource(path, HELD, dict(zip(names, held, strict=True)), held=held)
+    listed = getattr(data, "column_names", getattr(data, "columns", None))
+    held_frame = data if _is_pandas(data) else _ArrowStream(data)
+    with connected(path, held_frame) as database:
+        described_columns = database.execute(f"describe {HELD}").fetchall()
+    # By position: DuckDB does not distinguish `A` from `a` and renames the second.
+    names = [str(label) for label in (listed if listed is not None else [column[0] for column in described_columns])]
+    check_names(path, names)
+    fields = [_frame_text(quoted(column), kind) for column, kind, *_ in described_columns]
+    return DuckSource(path, HELD, dict(zip(names, fields, strict=True)), held=held_frame)
+
+
+class _ArrowStream:
+    """Only the Arrow interface of some data: what DuckDB then reads needs no pyarrow."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.data.__arrow_c_stream__(requested_schema)
+
+
+def _is_pandas(data: object) -> bool:
+    return type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns")
+
+
+def _is_frame(data: object) -> bool:
+    return _is_pandas(data) or hasattr(data, "__arrow_c_stream__")
+
+
+def _frame_text(column: str, kind: str) -> str:
+    """A column of a frame as a CSV file would hold it."""
+    if kind == "BOOLEAN":
+        return f"case when {column} then 'True' when not {column} then 'False' end"
+    if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
+        is_whole = f"{column} = trunc({column}) and abs({column}) <= {EXACT_FLOATS}"
+        absent = "" if kind.startswith("DECIMAL") else f"when isnan({column}) then null "
+        return f"case {absent}when {is_whole} then {column}::bigint::varchar else {column}::varchar end"
+    return column
+
+
+def _rows_as_columns(data: object, path: Path) -> tuple[list[str], list[list[str | None]]]:
+    """Rows as texts by column; a key that a row lacks is an absent value."""
+    rows = list(data) if isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping) else None
+    if rows is None or not all(isinstance(row, Mapping) for row in rows):
+        raise InputError(
+            f"{path}: {type(data).__name__} cannot be read; "
+            "give a file, a DataFrame, an Arrow table or rows as mappings"
+        )
+    if not rows:
+        raise InputError(f"{path}: the table is empty")
+    names = list(dict.fromkeys(str(name) for row in rows for name in row))
+    plain = [{str(name): value for name, value in row.items()} for row in rows]
+    return names, [[_plain_text(row.get(name)) for row in plain] for name in names]
+
+
+def _plain_text(value: object) -> str | None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT_FLOATS:
+        return str(int(value))
+    return str(value)

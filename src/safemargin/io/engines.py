@@ -1,15 +1,12 @@
-"""Which engine reads which file. A new one is a file beside this and a line here."""
+"""Which engine reads which data. A new one is a function in an engine and a line here."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.io.csv_text import open_csv
-from safemargin.io.files import require_file, suffix
-from safemargin.io.json_lines import open_json
-from safemargin.io.parquet import open_parquet
-from safemargin.io.profiles import Source
-from safemargin.io.sqlite import open_sqlite
+from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet
+from safemargin.io.files import Source, require_file, suffix
+from safemargin.io.sqlite import SqliteSource, open_sqlite
 
 ENGINES: Mapping[str, Callable[[Path, str | None], Source]] = {
     ".csv": open_csv,
@@ -36,3 +33,10 @@ def open_source(path: Path, table: str | None = None) -> Source:
     if table is not None and engine is not open_sqlite:
         raise InputError(f"data.table = {table!r}: only SQLite files hold tables; {path} is one table")
     return engine(path, table)
+
+
+def open_data(data: object, table: str | None = None) -> Source:
+    """The table in a file, a DataFrame, an Arrow table or rows, whichever `data` is."""
+    if isinstance(data, str | Path):
+        return open_source(Path(data), table)
+    return data if isinstance(data, DuckSource | SqliteSource) else open_memory(data)

@@ -1,16 +1,27 @@
-"""Opening files and saying in one line why one cannot be read."""
+"""Opening files, the values that every reader gives, and one line that says why a file cannot be read."""
 
 import csv
 import gzip
+import math
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
-from safemargin.core import InputError
+from safemargin.core import UNBOUNDED, InputError, IntArray
 
+MOST_LABELS = 100_000
+"""More distinct values than this in a column that is counted by: an identifier, not an axis."""
+
+EXAMPLES = 1000
+"""Rows of which a survey keeps the values."""
 DELIMITERS = (",", ";", "\t")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 def suffix(path: Path) -> str:
@@ -97,3 +108,141 @@ def delimiter_of(path: Path, header: str) -> str:
         return "\t"
     outside = "".join(header.split('"')[::2])
     return max(DELIMITERS, key=outside.count)
+
+
+class BadText(ValueError):
+    """A text that does not say what it should; its message says why."""
+
+
+def whole_number(text: str) -> int:
+    """The count that `text` says.
+
+    >>> whole_number("3.0"), whole_number("1e3")
+    (3, 1000)
+    """
+    plain = text.strip()
+    if plain.isascii() and plain.isdigit() and len(plain) <= 15:
+        return int(plain)
+    if not _NUMBER.fullmatch(plain):
+        raise BadText("is not finite" if is_number(plain) else "is not a number")
+    value = Decimal(plain)
+    if value != value.to_integral_value():
+        raise BadText("is not a whole number")
+    if value < 0:
+        raise BadText("is negative")
+    if value > UNBOUNDED:
+        raise BadText(f"is larger than {UNBOUNDED}")
+    return int(value)
+
+
+def is_number(text: str) -> bool:
+    """Whether `text` says any number at all, also one that is no count."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.isascii() and "_" not in text
+
+
+def is_finite(text: str) -> bool:
+    """Whether `text` says a finite number."""
+    return is_number(text) and math.isfinite(float(text))
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Distinct rows of some columns: `codes` points into the `labels` of each column, `counts` says how many rows.
+
+    An absent value is the empty label. Rows may repeat where different values read the same as text.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    codes: IntArray
+    counts: IntArray
+
+    def column(self, name: str) -> tuple[tuple[str, ...], IntArray]:
+        """The labels and the codes of one column."""
+        place = self.columns.index(name)
+        return self.labels[place], self.codes[:, place]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """How many rows there are, how many distinct values per column, and what the first rows hold."""
+
+    rows: int
+    distinct: Mapping[str, int]
+    examples: Mapping[str, tuple[str, ...]]
+
+
+class Source(Protocol):
+    """A table that an engine can count."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        ...
+
+    def profiles(self, columns: tuple[str, ...]) -> Profiles:
+        """Distinct rows of `columns`."""
+        ...
+
+    def survey(self) -> Survey:
+        """A first look at every column."""
+        ...
+
+
+def check_columns(path: Path, present: Iterable[str], wanted: Iterable[str]) -> None:
+    """Refuse a table that lacks a column."""
+    names = list(present)
+    for name in wanted:
+        if name not in names:
+            raise InputError(f"{path}: there is no column {name!r}; the columns are {', '.join(names)}")
+
+
+def check_labels(path: Path, column: str, distinct: int) -> None:
+    """Refuse to count by a column that tells people apart one by one."""
+    if distinct > MOST_LABELS:
+        raise InputError(
+            f"{path}: column {column!r} has {distinct} different values, more than {MOST_LABELS}: "
+            "it looks like an identifier; leave it out or band it"
+        )
+
+
+def natural_order(label: str) -> tuple[list[str | int], str]:
+    """A sorting key that reads numbers as numbers.
+
+    >>> sorted(["D10", "D2", "10-19", "5-9"], key=natural_order)
+    ['5-9', '10-19', 'D2', 'D10']
+    """
+    parts: list[str | int] = list(re.split("([0-9]+)", label))
+    parts[1::2] = [int(digits) for digits in parts[1::2]]
+    return parts, label
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The columns of a tidy file as texts, and what each row is called in messages."""
+
+    path: Path
+    columns: Mapping[str, Sequence[str]]
+    rows: Sequence[int]
+    row_word: str = "line"
+
+    def without(self, column: str, value: str) -> "Sheet":
+        """The sheet less the rows that hold `value` in `column`."""
+        check_columns(self.path, self.columns, (column,))
+        keep = [row for row, text in enumerate(self.columns[column]) if text != value]
+        if not keep:
+            raise InputError(f"{self.path}: no row is left without {column} = {value!r}")
+        columns = {name: [texts[row] for row in keep] for name, texts in self.columns.items()}
+        return Sheet(self.path, columns, [self.rows[row] for row in keep], self.row_word)
+
+    def place(self, row: int) -> str:
+        """Where a row stands."""
+        return f"{self.row_word} {self.rows[row]}"
+
+    def fault(self, row: int, column: str, reason: str) -> InputError:
+        """An error that names file, row, column and value."""
+        return InputError(f"{self.path}: {self.place(row)}: {column} = {self.columns[column][row]!r}: {reason}")

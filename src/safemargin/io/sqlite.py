@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import InputError
-from safemargin.io.files import require_file
-from safemargin.io.profiles import EXAMPLES, Profiles, Survey, check_columns, check_labels
+from safemargin.io.files import EXAMPLES, Profiles, Survey, check_columns, check_labels, require_file
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Tidy tables: tallies, rolls and published tables as people exchange them, in CSV or Parquet."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -20,40 +19,9 @@ from safemargin.core import (
     frozen,
     row_keys,
 )
-from safemargin.io.counts import BadText, is_finite, whole_number
-from safemargin.io.duck import connected
-from safemargin.io.files import check_names, csv_records, numbered_lines, require_file, suffix
-from safemargin.io.parquet import open_parquet
-from safemargin.io.profiles import check_columns, check_labels
+from safemargin.io.files import BadText, Sheet, check_columns, check_labels, is_finite, whole_number
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """The columns of a tidy file as texts, and what each row is called in messages."""
-
-    path: Path
-    columns: Mapping[str, Sequence[str]]
-    rows: Sequence[int]
-    row_word: str = "line"
-
-    def without(self, column: str, value: str) -> "Sheet":
-        """The sheet less the rows that hold `value` in `column`."""
-        check_columns(self.path, self.columns, (column,))
-        keep = [row for row, text in enumerate(self.columns[column]) if text != value]
-        if not keep:
-            raise InputError(f"{self.path}: no row is left without {column} = {value!r}")
-        columns = {name: [texts[row] for row in keep] for name, texts in self.columns.items()}
-        return Sheet(self.path, columns, [self.rows[row] for row in keep], self.row_word)
-
-    def place(self, row: int) -> str:
-        """Where a row stands."""
-        return f"{self.row_word} {self.rows[row]}"
-
-    def fault(self, row: int, column: str, reason: str) -> InputError:
-        """An error that names file, row, column and value."""
-        return InputError(f"{self.path}: {self.place(row)}: {column} = {self.columns[column][row]!r}: {reason}")
 
 
 @dataclass(frozen=True)
@@ -68,19 +36,18 @@ class Numbers:
         return np.where(self.absent, default, self.values)
 
 
-def read_tidy(
-    path: Path | str,
+def tidy_table(
+    sheet: Sheet,
     *,
     count: str = "count",
     option: str = "option",
     axes: tuple[str, ...] | None = None,
     skip: Sequence[tuple[str, str]] = (),
 ) -> PublishedTable:
-    """One tidy table. Without `axes` every column that is not reserved is one; with it, other columns are ignored.
+    """The table of a tidy sheet. Without `axes` every column that is not reserved is one; else others are ignored.
 
-    Rows that hold a value in a column as `skip` says are left out.
+    Rows that hold a value in a column as `skip` says are omitted.
     """
-    sheet = read_sheet(Path(path))
     for column, value in skip:
         sheet = sheet.without(column, value)
     measure = _measure(sheet, count)
@@ -114,43 +81,6 @@ def read_tidy(
         measure="people" if measure == "people" else "count",
         noisy=_noisy(sheet, measure, status),
     )
-
-
-def read_many(paths: Iterable[Path | str]) -> tuple[PublishedTable, ...]:
-    """Tidy tables in order, each with all its columns."""
-    return tuple(read_tidy(path) for path in paths)
-
-
-def read_sheet(path: Path) -> Sheet:
-    """The columns of a CSV or Parquet file as texts; an absent value is an empty text."""
-    require_file(path)
-    if suffix(path) == ".parquet":
-        return _read_parquet(path)
-    records = csv_records(path)
-    _, names = next(records)
-    check_names(path, names)
-    lines: list[int] = []
-    fields: list[list[str]] = []
-    for line, record in records:
-        lines.append(line)
-        fields.append(record)
-    if not lines and len(names) == 1 and sum(1 for _ in numbered_lines(path)) > 1:  # its one cell is suppressed
-        lines, fields = [2], [[""]]
-    if not lines:
-        raise InputError(f"{path}: the table is empty")
-    return Sheet(path, dict(zip(names, zip(*fields, strict=True), strict=True)), lines)
-
-
-def _read_parquet(path: Path) -> Sheet:
-    source = open_parquet(path)
-    shown = ", ".join(f"coalesce({field}::varchar, '')" for field in source.fields.values())
-    with connected(path) as database:
-        database.execute("set preserve_insertion_order = true")
-        records = database.execute(f"select {shown} from {source.scan}").fetchall()
-    if not records:
-        raise InputError(f"{path}: the table is empty")
-    columns = dict(zip(source.columns, zip(*records, strict=True), strict=True))
-    return Sheet(path, columns, range(1, len(records) + 1), "row")
 
 
 def _measure(sheet: Sheet, count: str) -> str | None:
@@ -267,3 +197,19 @@ def _check_ranges(
         raise sheet.fault(int(row), "lower", f"is more than upper = {upper[row]}")
     for row in np.flatnonzero((lower < given[0]) | (upper > given[1])):
         raise sheet.fault(int(row), measure or "lower", f"lies outside [{given[0][row]}, {given[1][row]}]")
+
+
+def rows_of(table: PublishedTable, orders: Mapping[str, tuple[str, ...]]) -> list[dict[str, object]]:
+    """A table as tidy rows: labels, option, count (none if suppressed), status."""
+    rows: list[dict[str, object]] = []
+    for row, status in enumerate(table.status):
+        line: dict[str, object] = dict(table.cell(row, dict(orders)))
+        if table.options:
+            line["option"] = table.options[table.option[row]]
+        count: int | None = int(table.lower[row])
+        if status == "noised" and table.noisy is not None:
+            count = int(table.noisy[row])
+        elif status == "suppressed":
+            count = None
+        rows.append({**line, table.measure: count, "status": status})
+    return rows

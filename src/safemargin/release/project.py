@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic import model_validator as model_rule
 
 from safemargin.core import RESERVED, InputError, Target
-from safemargin.io import PHRASES, Name, Section, Source, dotted_key, shown_value, twice_in
+from safemargin.io import open_data, PHRASES, Name, Section, Source, dotted_key, shown_value, twice_in
 from safemargin.release.plan import Wanted
 from safemargin.release.sections import (
     AxisSection,
@@ -168,11 +168,6 @@ class Project(Section):
                 raise InputError(f"tallies.files.{name} is missing: every axis needs its tally file")
             if axis.levels is not None:
                 raise InputError(f"axes.{name}.levels: needs [data]; give parents or hierarchy with [tallies]")
-
-
-def open_data(data: object) -> Source:
-    """Data that are in no file."""
-    raise InputError(f"data: {type(data).__name__} cannot be read; give a file")
 
 
 IN_MEMORY = "data"
