@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from safemargin.core import InputError
-from safemargin.io import NoTotalWarning, read_any_sheet, read_combined
-from safemargin.io import read_hrc, tree
-from safemargin.io import read_published
+from safemargin.io import NoTotalWarning, read_any_sheet, read_combined, read_hrc, read_published, tree
 from safemargin.release.axes import read_hierarchy
 from safemargin.suppress.read import read_linked
 

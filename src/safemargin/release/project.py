@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic import model_validator as model_rule
 
 from safemargin.core import RESERVED, InputError, Target
-from safemargin.io import open_data, PHRASES, Name, Section, Source, dotted_key, shown_value, twice_in
+from safemargin.io import PHRASES, Name, Section, Source, dotted_key, open_data, shown_value, twice_in
 from safemargin.release.plan import Wanted
 from safemargin.release.sections import (
     AxisSection,
