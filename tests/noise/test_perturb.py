@@ -14,7 +14,8 @@ import pytest
 
 from cell_key_vectors import CELLS, PERTURBED, PTABLES, WEIGHTED
 from commands import Run, in_process
-from safemargin.core import numpy_generator
+from safemargin import noise
+from safemargin.core import InputError, numpy_generator
 from safemargin.noise.perturb import perturb
 from safemargin.samplers.ptable_design import ptable, request
 from safemargin.samplers.ptable_privacy import epsilon_at
@@ -361,3 +362,26 @@ def test_bad_priors(run: Run, tmp_path: Path, prior: str, words: str) -> None:
     (tmp_path / "prior.csv").write_text(prior)
     ran = run(*("noise", "posterior", "--variance", 2, "--bound", 5, "--prior", tmp_path / "prior.csv"))
     assert ran.code == 2 and words in ran.err and ran.err.count("\n") == 1
+
+
+def test_data_in_memory_give_what_files_give(tmp_path: Path) -> None:
+    """Rows, and whatever offers its rows as a DataFrame or an Arrow table does."""
+    file = people(tmp_path, 200)
+    rows = rows_of(file.read_text())
+
+    class Frame:
+        def to_dicts(self) -> list[dict[str, str]]:
+            return rows
+
+    (tmp_path / "secret").write_bytes(b"0123456789abcdef")
+    tables = [
+        noise.perturb(data, ["district", "sex"], id="person", secret=tmp_path / "secret", variance=2, bound=5)
+        for data in (file, rows, Frame())
+    ]
+    assert {table.to_csv() for table in tables} == {tables[0].to_csv()}
+    assert "district" in tables[0].to_html() and tables[0].write(tmp_path / "out") == tmp_path / "out"
+    sizes = [{"area": "a", "count": 3}, {"area": "b", "count": 5}, {"area": "c", "count": 3}]
+    beliefs = noise.posterior([0, 4, 4], variance=2, bound=5, prior=sizes)
+    assert beliefs.beliefs[-1].cells == 2 and beliefs.before == pytest.approx(2 / 3)
+    with pytest.raises(InputError, match="a DataFrame, an Arrow table or rows, not int"):
+        noise.perturb(3, ["sex"], record_key="key", variance=2, bound=5)

@@ -23,28 +23,20 @@ if TYPE_CHECKING:
     from safemargin.noise.redundancy import redundancy
     from safemargin.noise.reveal import exploit, reveal
 
-_HOME = {
+_MODULES = {
     "attack": "attack",
-    "average": "averaging",
-    "budget": "calculators",
-    "compose": "calculators",
-    "distort": "distortion",
-    "exploit": "reveal",
-    "key": "perturb",
-    "perturb": "perturb",
+    "averaging": "average variance",
+    "calculators": "budget compose reconstruct reidentify tail truncated utility",
+    "distortion": "distort",
+    "perturb": "key perturb",
     "plan": "plan",
     "posterior": "posterior",
     "ptable": "ptable",
     "publish": "publish",
-    "reconstruct": "calculators",
     "redundancy": "redundancy",
-    "reidentify": "calculators",
-    "reveal": "reveal",
-    "tail": "calculators",
-    "truncated": "calculators",
-    "utility": "calculators",
-    "variance": "averaging",
+    "reveal": "exploit reveal",
 }
+_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 """The module of every function."""
 
 __all__ = [

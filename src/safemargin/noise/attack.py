@@ -4,43 +4,32 @@ They see only what is published, and may know the variance or the bound of the n
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.core import InputError, PublishedTable
 from safemargin.io import read_tables
 from safemargin.noise.bounded import Revealed, exploiting, revealing
 from safemargin.noise.differencing import changes, nested
 from safemargin.noise.layout import OPTION, Layout, Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaging, fitting
+from safemargin.noise.records import Data, data_file
 from safemargin.samplers.checks import positive
-from safemargin.ui import (
-    Document,
-    Result,
-    exact_percent,
-    header,
-    joined,
-    named_cell_label,
-    paragraphs,
-    plural,
-    points,
-    render_page,
-    say,
-    section,
-)
 
 SURE = 0.95
 """How sure an attack must be of a count for it to be disclosed."""
 LISTED = 10
 Truth = Mapping[tuple[tuple[str, str], ...], int]
 """True counts by cell, axes in order."""
-Tables = Sequence[Path | str] | Sequence[PublishedTable]
+Tables = Sequence[Data | PublishedTable]
 
 
 @dataclass(frozen=True)
-class Denoised(Result):
+class Denoised(ui.Result):
     """What the attacks recover; `bound` is the one that `exploiting` used, where it could."""
 
     variance: float
@@ -56,10 +45,9 @@ class Denoised(Result):
     def sure(self, confidence: float | None = None) -> tuple[Recovered, ...]:
         """Counts that an attack is this sure of."""
         least = self.confidence if confidence is None else confidence
-        return tuple(one for recovered in self.attacks.values() for one in recovered if one.confidence >= least)
+        return tuple(r for recovered in self.attacks.values() for r in recovered if r.confidence >= least)
 
-    def to_json(self) -> Document:
-        """The document; its value is how many counts the attacks are sure of."""
+    def to_json(self) -> ui.Document:
         return {
             "value": len(self.sure()),
             "inputs": dict(self.inputs),
@@ -77,8 +65,8 @@ class Denoised(Result):
             },
         }
 
-    def _entry(self, recovered: Recovered) -> Document:
-        entry: Document = {
+    def _entry(self, recovered: Recovered) -> ui.Document:
+        entry: ui.Document = {
             "cell": recovered.labels,
             "printed": recovered.printed,
             "value": recovered.value,
@@ -87,25 +75,25 @@ class Denoised(Result):
         return entry if self.truth is None else {**entry, "true": self.truth.get(tuple(sorted(recovered.cell)))}
 
     def show(self, console: Console) -> None:
-        """Every attack with what it is sure of."""
         for sentence in self._opening():
-            say(console, sentence)
+            ui.say(console, sentence)
         for name, recovered in self.attacks.items():
-            say(console, self._headline(name, recovered))
+            ui.say(console, self._headline(name, recovered))
             lines = self._lines(recovered)
             for line in lines[: self.limit]:
-                say(console, f"  - {line}")
+                ui.say(console, f"  - {line}")
             if len(lines) > self.limit:
-                say(console, f"  and {len(lines) - self.limit:,} more")
+                ui.say(console, f"  and {len(lines) - self.limit:,} more")
 
     def to_html(self) -> str:
-        """A page with every attack."""
         title = "Attacks on noisy tables"
         body = [
-            section(name.capitalize(), paragraphs(self._headline(name, recovered)), points(self._lines(recovered)))
+            ui.section(
+                name.capitalize(), ui.paragraphs(self._headline(name, recovered)), ui.points(self._lines(recovered))
+            )
             for name, recovered in self.attacks.items()
         ]
-        return render_page(title, header(title, paragraphs(*self._opening())), joined(body))
+        return ui.render_page(title, ui.header(title, ui.paragraphs(*self._opening())), ui.joined(body))
 
     def _opening(self) -> list[str]:
         how = "estimated from the tables" if self.estimated else "given"
@@ -113,7 +101,7 @@ class Denoised(Result):
         bound = self.revealed
         if bound.tuples:
             sentences.append(
-                f"Revealing: the bound is at least {bound.least} ({plural(bound.tuples, 'count')} beside parts); "
+                f"Revealing: the bound is at least {bound.least} ({ui.plural(bound.tuples, 'count')} beside parts); "
                 f"exactly that with probability {bound.confidence:.0%}. Keys add up with probability {bound.keyed:.0%}."
             )
         return sentences
@@ -121,8 +109,9 @@ class Denoised(Result):
     def _headline(self, name: str, recovered: Sequence[Recovered]) -> str:
         sure = sum(r.confidence >= self.confidence for r in recovered)
         text = (
-            f"{name}: {sure:,} of {plural(len(recovered), 'count')} disclosed with {exact_percent(self.confidence)} "
-            f"confidence; {sum(r.confidence for r in recovered):,.0f} of all guesses should be right"
+            f"{name}: {sure:,} of {ui.plural(len(recovered), 'count')} disclosed with "
+            f"{ui.exact_percent(self.confidence)} confidence; {sum(r.confidence for r in recovered):,.0f} of all "
+            "guesses should be right"
         )
         if self.truth is not None and (judged := [r for r in recovered if tuple(sorted(r.cell)) in self.truth]):
             right = sum(self.truth[tuple(sorted(r.cell))] == r.value for r in judged)
@@ -132,7 +121,7 @@ class Denoised(Result):
     def _lines(self, recovered: Sequence[Recovered]) -> list[str]:
         sure = sorted((r for r in recovered if r.confidence >= self.confidence), key=lambda r: -r.confidence)
         return [
-            f"{named_cell_label(r.labels)}: {r.value:,}"
+            f"{ui.named_cell_label(r.labels)}: {r.value:,}"
             f"{'' if r.printed is None else f', printed {r.printed:,}'} ({r.confidence:.1%})"
             for r in sure
         ]
@@ -155,17 +144,18 @@ def attack(
 ) -> Denoised:
     """Attack noisy tables as somebody who sees them, and may know the variance or the bound of the noise.
 
-    Tables are files or values. What is not known is estimated from them. `before` are tables published earlier about
-    almost the same people, `targets` the axes of the counts to average instead of every table's, `truth` the true
-    tables, to count right guesses. `confidence` is how sure an attack must be for a count to be disclosed.
+    Tables are files, DataFrames or values. What is not known is estimated from them. `before` are tables published
+    earlier about almost the same people, `targets` the axes of the counts to average instead of every table's, `truth`
+    the true tables, to count right guesses. `confidence` is how sure an attack must be for a count to be disclosed.
     """
     if not 0 < confidence <= 1:
         raise InputError(f"confidence = {confidence:g}: must be above 0 and at most 1, e.g. {SURE:g}")
 
     def read(given: Tables) -> tuple[PublishedTable, ...]:
         known = tuple(item for item in given if isinstance(item, PublishedTable))
-        paths = [Path(item) for item in given if not isinstance(item, PublishedTable)]
-        return (*known, *(read_tables(paths, count, option, by, skip) if paths else ()))
+        with ExitStack() as files:
+            paths = [files.enter_context(data_file(item)) for item in given if not isinstance(item, PublishedTable)]
+            return (*known, *(read_tables(paths, count, option, by, skip) if paths else ()))
 
     shown, earlier = read(tables), read(before)
     layout = lay_out(shown)
@@ -185,7 +175,7 @@ def attack(
         now = Layout(both.categories, both.blocks[: len(layout.blocks)])
         then = Layout(both.categories, both.blocks[len(layout.blocks) :])
         attacks["changes"] = tuple(changes(now, then, spread))
-    names = [item.name if isinstance(item, PublishedTable) else str(item) for item in tables]
+    names = [str(item) if isinstance(item, str | Path) else getattr(item, "name", "data") for item in tables]
     inputs = {"files": names, "variance": variance, "bound": bound, "confidence": confidence}
     true_counts = None if truth is None else _counts(read(truth))
     return Denoised(spread, variance is None, revealed, known, attacks, confidence, true_counts, inputs, limit)

@@ -4,24 +4,10 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.noise.charts import belief_chart
 from safemargin.noise.ptable import right_aligned
 from safemargin.samplers.ptable_design import Missed
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Result,
-    figure,
-    header,
-    joined,
-    paragraphs,
-    percent,
-    render_page,
-    section,
-    table,
-    tiles,
-    to_svg,
-)
 
 TITLE = "What noised counts disclose"
 ALONE = "One cell at a time, for an onlooker who knows the p-table and nothing about other cells."
@@ -59,7 +45,7 @@ class CountBelief:
 
 
 @dataclass(frozen=True)
-class Beliefs(Result):
+class Beliefs(ui.Result):
     """Beliefs by printed number. With a prior, how often the best guess is right before and after seeing the number.
 
     `kept` is the probability that the printed number is the true count. `missed` are counts without the requested
@@ -73,10 +59,9 @@ class Beliefs(Result):
     kept: float | None = None
     missed: tuple[Missed, ...] = ()
 
-    def to_json(self) -> Document:
-        """The document."""
+    def to_json(self) -> ui.Document:
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "small": self.small,
             "right_before": self.before,
             "right_after": self.after,
@@ -98,13 +83,11 @@ class Beliefs(Result):
         }
 
     def show(self, console: Console) -> None:
-        """A line per printed number, and how much is learnt on the whole."""
         console.print(right_aligned(*self._grid()))
         for line in self._overall():
             console.print(line, soft_wrap=True)
 
     def to_html(self) -> str:
-        """One page with the chart."""
         known = "" if self.after is not None else " All counts are equally likely beforehand."
         columns, rows = self._grid()
         squares = [
@@ -117,10 +100,10 @@ class Beliefs(Result):
             for belief in self.beliefs[:MOST_DRAWN]
             for count, chance in zip(belief.counts, belief.probabilities, strict=True)
         ]
-        picture = figure(to_svg(belief_chart(squares)), "Probability of true counts, by printed number")
+        picture = ui.figure(ui.to_svg(belief_chart(squares)), "Probability of true counts, by printed number")
         body = [
-            section("What a printed number discloses", picture, paragraphs(*self._overall())),
-            section("Figures", table(columns, rows, columns)),
+            ui.section("What a printed number discloses", picture, ui.paragraphs(*self._overall())),
+            ui.section("Figures", ui.table(columns, rows, columns)),
         ]
         if self.before is not None and self.after is not None and self.kept is not None:
             rates = {
@@ -128,9 +111,9 @@ class Beliefs(Result):
                 "best guess right after": self.after,
                 "printed as counted": self.kept,
             }
-            body.insert(0, tiles({name: percent(rate) for name, rate in rates.items()}))
-        head = header(TITLE, paragraphs(ALONE + known), banner=None if self.after is None else BANNER)
-        return render_page(TITLE, head, joined(body))
+            body.insert(0, ui.tiles({name: ui.percent(rate) for name, rate in rates.items()}))
+        head = ui.header(TITLE, ui.paragraphs(ALONE + known), banner=None if self.after is None else BANNER)
+        return ui.render_page(TITLE, head, ui.joined(body))
 
     def _grid(self) -> tuple[list[str], list[list[str]]]:
         with_cells = any(belief.cells for belief in self.beliefs)
@@ -146,7 +129,7 @@ class Beliefs(Result):
                     *([f"{belief.cells:,}"] if with_cells else []),
                     f"{likely[0]} to {likely[-1]}" if len(likely) > 1 else f"{likely[0]}",
                     f"{belief.guess}",
-                    *map(percent, rates),
+                    *map(ui.percent, rates),
                 ]
             )
         return columns, rows
@@ -155,13 +138,13 @@ class Beliefs(Result):
         lines = []
         if self.after is not None and self.before is not None and self.kept is not None:
             lines.append(
-                f"Over all cells of the prior, the best guess is right for {percent(self.after)} of them, and for "
-                f"{percent(self.before)} without the table; {percent(self.kept)} print their true count."
+                f"Over all cells of the prior, the best guess is right for {ui.percent(self.after)} of them, and for "
+                f"{ui.percent(self.before)} without the table; {ui.percent(self.kept)} print their true count."
             )
         surest = max(self.beliefs, key=lambda belief: belief.sure, default=None)
         if surest is not None:
             lines.append(
-                f"The surest guess: {surest.guess} for a printed {surest.printed} is right in {percent(surest.sure)} "
-                "of cases."
+                f"The surest guess: {surest.guess} for a printed {surest.printed} is right in "
+                f"{ui.percent(surest.sure)} of cases."
             )
         return lines

@@ -31,16 +31,13 @@ class Figure(Result):
     details: Mapping[str, object] = field(default_factory=dict)
 
     def to_json(self) -> Document:
-        """The document of the calculators."""
         extra = {"details": dict(self.details)} if self.details else {}
         return {"value": self.value, "inputs": dict(self.inputs), **extra}
 
     def show(self, console: Console) -> None:
-        """The sentence."""
         say(console, self.sentence)
 
     def to_html(self) -> str:
-        """A page with the sentence."""
         return render_page("Noise", header("Noise"), paragraphs(*self.sentence.splitlines()))
 
 

@@ -6,30 +6,13 @@ from typing import Annotated
 import typer
 
 import safemargin.noise as api
+from safemargin import ui
 from safemargin.core import OutputError
 from safemargin.io import axes, check_folder, hierarchies
 from safemargin.noise import calculators_cli as figures
 from safemargin.noise.calculators import CONFIDENCE
 from safemargin.samplers.checks import at_least
 from safemargin.samplers.ptable_design import Missed
-from safemargin.ui import (
-    SCHEMA,
-    By,
-    Count,
-    Hierarchy,
-    Json,
-    Option,
-    Skip,
-    note,
-    notes,
-    out,
-    parse_integers,
-    print_json,
-    print_result,
-    progress_bar,
-    say,
-    unused_folder,
-)
 
 ProgrammeFile = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
 Variance = Annotated[str | None, typer.Option("--variance", help="Variance of the noise, e.g. 2.")]
@@ -49,16 +32,16 @@ def redundancy(
         bool, typer.Option("--without-spsn", help="The same participants get new noise in every table.")
     ] = False,
     limit: Annotated[int, typer.Option(help="Number of statistics to print.")] = 10,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Count how often every statistic of a programme is represented, the easiest to average first.
 
     Example: safemargin noise redundancy programme.toml
     """
     at_least("limit", limit, 0)
-    with notes.status("counting"):
+    with ui.notes.status("counting"):
         result = api.redundancy(programme, same_noise=not without_spsn, limit=limit)
-    print_result(result, as_json)
+    ui.print_result(result, as_json)
 
 
 def plan(
@@ -67,17 +50,17 @@ def plan(
     largest_bound: Annotated[int, typer.Option(help="Largest bound of noise that users accept.")] = 10,
     area_error: Annotated[float, typer.Option(help="Error that no small area may exceed.")] = 20,
     page: Page = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Recommend noise for a programme of tables.
 
     Example: safemargin noise plan programme.toml --out plan.html
     """
-    with notes.status("planning"):
+    with ui.notes.status("planning"):
         result = api.plan(programme, confidence, largest_bound, area_error)
     if page is not None:
         result.write(page)
-    print_result(result, as_json)
+    ui.print_result(result, as_json)
 
 
 def publish(
@@ -88,17 +71,17 @@ def publish(
     folder: Annotated[Path, typer.Option("--out", help="New folder for the tables.")],
     variance: Annotated[float | None, typer.Option(help="Variance of the noise; otherwise as planned.")] = None,
     bound: Annotated[int | None, typer.Option(help="Largest size of the noise; otherwise as planned.")] = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Publish a whole programme with cell keys: the same people have the same noise in every table.
 
     Example: safemargin noise publish programme.toml --records people.csv --id person --secret secret.key --out tables
     """
     check_folder(folder)
-    with notes.status("publishing"):
+    with ui.notes.status("publishing"):
         result = api.publish(programme, records, identity, secret, variance, bound)
         result.write(folder)
-    print_result(result, as_json)
+    ui.print_result(result, as_json)
 
 
 def attack(
@@ -113,12 +96,12 @@ def attack(
     ] = None,
     truth: Annotated[list[Path] | None, typer.Option(help="True tables, to count right guesses (repeatable).")] = None,
     confidence: Annotated[float, typer.Option(help="How sure an attack must be for a count to be disclosed.")] = 0.95,
-    count: Count = "count",
-    option: Option = "option",
-    by: By = None,
-    skip: Skip = None,
+    count: ui.Count = "count",
+    option: ui.Option = "option",
+    by: ui.By = None,
+    skip: ui.Skip = None,
     limit: Annotated[int, typer.Option(help="Number of counts to print per attack.")] = 10,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Attack noisy tables: averaging, revealing the bound, exploiting margins, differencing.
 
@@ -126,7 +109,7 @@ def attack(
 
     Example: safemargin noise attack published/*.csv --variance 2
     """
-    with notes.status("attacking"):
+    with ui.notes.status("attacking"):
         result = api.attack(
             files,
             variance=variance,
@@ -141,7 +124,7 @@ def attack(
             skip=skip,
             limit=limit,
         )
-    print_result(result, as_json)
+    ui.print_result(result, as_json)
     if result.sure():
         raise typer.Exit(1)
 
@@ -164,13 +147,13 @@ def distort(
     width: Annotated[int, typer.Option(help="Width of a size class.")] = 20,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
     page: Page = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Measure how noise distorts small areas by size, and which of them vanish or become negative.
 
     Example: safemargin noise distort areas.csv --count population --name name --epsilon 0.1
     """
-    with notes.status("distorting"):
+    with ui.notes.status("distorting"):
         result = api.distort(
             file,
             count,
@@ -187,7 +170,7 @@ def distort(
         )
     if page is not None:
         result.write(page)
-    print_result(result, as_json)
+    ui.print_result(result, as_json)
 
 
 def ptable(
@@ -203,7 +186,7 @@ def ptable(
     file: Annotated[Path | None, typer.Option("--out", help="Write the table to this file.")] = None,
     form: Annotated[str, typer.Option("--form", help="Form of the file: r, tau-argus, ons or parts.")] = "r",
     modulus: Annotated[int, typer.Option("--modulus", help="Keys of the form ons are below this.")] = 256,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Make, read or convert a p-table: how likely each noise is on each count, and its privacy guarantee.
 
@@ -214,23 +197,23 @@ def ptable(
         result.write(file, form, modulus)
     if as_json:
         _note_missed(result.missed)
-    print_result(result, as_json)
+    ui.print_result(result, as_json)
 
 
-def key(file: Annotated[Path, typer.Argument(help="New file for the secret.")], as_json: Json = False) -> None:
+def key(file: Annotated[Path, typer.Argument(help="New file for the secret.")], as_json: ui.Json = False) -> None:
     """Write a fresh secret for record keys, readable by you alone; keep it as long as tables must agree.
 
     Example: safemargin noise key secret.key
     """
     api.key(file)
     if as_json:
-        print_json({"schema": SCHEMA, "file": str(file)})
-    note(f"{file}: keep it apart from data and tables; whoever has it and the ids can remove the noise")
+        ui.print_json({"schema": ui.SCHEMA, "file": str(file)})
+    ui.note(f"{file}: keep it apart from data and tables; whoever has it and the ids can remove the noise")
 
 
 def perturb(
     records: Annotated[Path, typer.Argument(help="Records, one per row (CSV, Parquet, JSON lines).")],
-    by: By = None,
+    by: ui.By = None,
     variance: Variance = None,
     bound: Bound = None,
     js: Js = 0,
@@ -243,7 +226,7 @@ def perturb(
     modulus: Annotated[int | None, typer.Option("--modulus", help="Record keys are integers below this.")] = None,
     count: Annotated[str | None, typer.Option("--count", help="Column with the number of records of a row.")] = None,
     weight: Annotated[str | None, typer.Option("--weight", help="Column with sampling weights.")] = None,
-    hierarchy: Hierarchy = None,
+    hierarchy: ui.Hierarchy = None,
     after: Annotated[
         Path | None, typer.Option("--after", help="Guarantee (JSON) with which the records were swapped.")
     ] = None,
@@ -251,17 +234,17 @@ def perturb(
         Path | None,
         typer.Option("--out", help="New folder for the table; by default the name of the file with -noised."),
     ] = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Count records with all margins, and add the noise that the people in each cell select: the cell key method.
 
     Example: safemargin noise perturb people.csv --by sex,age --id person --secret secret.key --variance 2 --bound 5
     """
     if folder is None and not as_json:
-        folder = unused_folder(Path(f"{records.name.split('.')[0]}-noised"))
+        folder = ui.unused_folder(Path(f"{records.name.split('.')[0]}-noised"))
     if folder is not None:
         check_folder(folder)
-    with progress_bar("hashing ids") as progress:
+    with ui.progress_bar("hashing ids") as progress:
         result = api.perturb(
             records,
             axes(by) or (),
@@ -287,11 +270,11 @@ def perturb(
         result.write(folder)
         files = [str(folder / name) for name in result.files]
     if as_json:
-        print_json({**result.to_json(), "files": files})
+        ui.print_json({**result.to_json(), "files": files})
         return
-    result.show(out)
+    result.show(ui.out)
     for file in files:
-        say(out, file)
+        ui.say(ui.out, file)
 
 
 def posterior(
@@ -317,7 +300,7 @@ def posterior(
     ] = False,
     top: Annotated[int | None, typer.Option("--to", help="Largest printed number to report.")] = None,
     page: Page = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Infer what an onlooker who knows the p-table believes about the count behind each printed number.
 
@@ -336,7 +319,7 @@ def posterior(
         prior=prior,
         count=count,
         small=small,
-        parts=None if parts is None else parse_integers(parts),
+        parts=None if parts is None else ui.parse_integers(parts),
         total=total,
         independent=independent,
         to=top,
@@ -344,12 +327,12 @@ def posterior(
     _note_missed(result.missed)
     if page is not None:
         result.write(page)
-    print_result(result, as_json)
+    ui.print_result(result, as_json)
 
 
 def _note_missed(missed: tuple[Missed, ...]) -> None:
     for count in missed:
-        note(str(count))
+        ui.note(str(count))
 
 
 noise = typer.Typer(help="Plan, apply and attack noise on counts.", no_args_is_help=True, rich_markup_mode=None)

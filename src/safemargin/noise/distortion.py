@@ -12,30 +12,13 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from safemargin import ui
 from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArray, numpy_generator
 from safemargin.io import Sheet, check_columns, read_sheet
 from safemargin.noise.charts import distortion_chart
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
+from safemargin.noise.records import Data, data_file
 from safemargin.samplers.checks import at_least, positive
-from safemargin.ui import (
-    Document,
-    Result,
-    Spec,
-    exact_percent,
-    figure,
-    header,
-    joined,
-    paragraphs,
-    plural,
-    points,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
-    tiles,
-    to_svg,
-)
 
 THRESHOLDS = (0.2, 0.5, 1.0)
 """Relative errors that the paper looks at."""
@@ -90,7 +73,7 @@ class Gone:
 
 
 @dataclass(frozen=True)
-class Distortion(Result):
+class Distortion(ui.Result):
     """Relative errors of all counts by size (`single`), of areas whose counts are all off the same way (`broadband`, by
     their total), and the counts that are gone, the largest first.
     """
@@ -112,8 +95,7 @@ class Distortion(Result):
         """Counts that print a negative number."""
         return tuple(count for count in self.gone if count.printed < 0)
 
-    def to_json(self) -> Document:
-        """The document; its value is how many counts vanished or became negative."""
+    def to_json(self) -> ui.Document:
         return {
             "value": len(self.gone),
             "inputs": dict(self.inputs),
@@ -128,43 +110,47 @@ class Distortion(Result):
         }
 
     def show(self, console: Console) -> None:
-        """Both tables, and the largest counts that are gone."""
         for title, classes in self._kinds():
             console.print(Text(title, style="bold"))
-            grid = text_table(self.columns, self.rows(classes))
+            grid = ui.text_table(self.columns, self.rows(classes))
             for column in grid.columns:
                 column.justify = "right"
             console.print(grid)
-        say(console, self._summary())
+        ui.say(console, self._summary())
         for line in self._lines()[:NAMED]:
-            say(console, f"  - {line}")
+            ui.say(console, f"  - {line}")
 
     def to_html(self) -> str:
-        """One page with a chart for single counts and one for whole areas."""
         caption = "Counts by size: bars are what the law of the noise leads to, ticks were drawn"
         parts = [
-            section(
+            ui.section(
                 name,
-                figure(to_svg(distortion_chart(self.chart_rows(classes))), caption, fits=True),
-                table(self.columns, self.rows(classes), self.columns[1:]),
+                ui.figure(ui.to_svg(distortion_chart(self.chart_rows(classes))), caption, fits=True),
+                ui.table(self.columns, self.rows(classes), self.columns[1:]),
             )
             for name, classes in self._kinds()
         ]
         figures = {"vanished": len(self.vanished), "negative": len(self.negative)}
-        gone = section("Gone", paragraphs(self._summary()), tiles(figures), points(self._lines()[: 3 * NAMED]))
+        gone = ui.section(
+            "Gone", ui.paragraphs(self._summary()), ui.tiles(figures), ui.points(self._lines()[: 3 * NAMED])
+        )
         law = (
             f"epsilon {self.inputs['epsilon']:g}"
             if self.inputs.get("epsilon") is not None
             else f"variance {self.inputs.get('variance')} within {self.inputs.get('bound')}"
         )
-        below = paragraphs(f"{self.inputs.get('areas', 0):,} areas; noise with {law}.")
-        return render_page(self.title, header(self.title, below), joined([*parts, gone]))
+        below = ui.paragraphs(f"{self.inputs.get('areas', 0):,} areas; noise with {law}.")
+        return ui.render_page(self.title, ui.header(self.title, below), ui.joined([*parts, gone]))
 
     @property
     def columns(self) -> list[str]:
         """Columns of a table: the class, how many counts, and per threshold rough, expected and seen."""
         kinds = ("rough", "expected", "seen")
-        return ["count", "how many", *(f"{exact_percent(share)} {kind}" for share in self.thresholds for kind in kinds)]
+        return [
+            "count",
+            "how many",
+            *(f"{ui.exact_percent(share)} {kind}" for share in self.thresholds for kind in kinds),
+        ]
 
     def rows(self, classes: Sequence[SizeClass]) -> list[list[str]]:
         """Classes that hold any count."""
@@ -182,7 +168,7 @@ class Distortion(Result):
             if size.counts
         ]
 
-    def chart_rows(self, classes: Sequence[SizeClass]) -> list[Spec]:
+    def chart_rows(self, classes: Sequence[SizeClass]) -> list[ui.Spec]:
         """One row per class and threshold."""
         return [
             {"upto": size.high, "threshold": threshold, "expected": size.expected[n], "seen": size.seen[n]}
@@ -200,8 +186,8 @@ class Distortion(Result):
         if not self.gone:
             return "No count vanished or became negative."
         return (
-            f"{plural(len(self.vanished), 'count')} vanished and {len(self.negative):,} became negative; the largest "
-            f"of them has {plural(self.gone[0].true, 'person')}."
+            f"{ui.plural(len(self.vanished), 'count')} vanished and {len(self.negative):,} became negative; the "
+            f"largest of them has {ui.plural(self.gone[0].true, 'person')}."
         )
 
     def _lines(self) -> list[str]:
@@ -213,7 +199,7 @@ def _number(value: float) -> str:
 
 
 def distort(
-    areas: Path | str,
+    areas: Data,
     count: str = "count",
     parts: Sequence[str] = (),
     *,
@@ -229,9 +215,9 @@ def distort(
 ) -> Distortion:
     """Measure how noise distorts small areas by size, and which of them vanish or become negative.
 
-    `count` is the column with the total of an area, `parts` those that add up to it; with `halves` two parts of equal
-    chance are drawn. The noise has an epsilon, or a variance and a bound. It is drawn, unless `printed` names the
-    columns with what was printed, parts first.
+    `areas` is a file or a DataFrame, `count` its column with the total of an area, `parts` those that add up to it;
+    with `halves` two parts of equal chance are drawn. The noise has an epsilon, or a variance and a bound. It is drawn,
+    unless `printed` names the columns with what was printed, parts first.
     """
     if (epsilon is None) == (variance is None) or (variance is None) != (bound is None):
         raise InputError("give epsilon, or variance with bound")
@@ -241,17 +227,18 @@ def distort(
         raise InputError(
             f"printed = {','.join(printed)}: name one column for each of {', '.join(columns)}, without halves"
         )
-    names, values, without = read_areas(Path(areas), name, (*columns, *printed))
+    with data_file(areas) as path:
+        names, values, without = read_areas(path, name, (*columns, *printed))
     counts = values[:, : len(columns)]
     if (counts < 0).any():
-        raise InputError(f"{areas}: {columns[int(np.argwhere(counts < 0)[0][1])]}: a true count is negative")
+        raise InputError(f"{path}: {columns[int(np.argwhere(counts < 0)[0][1])]}: a true count is negative")
     generator = numpy_generator(seed)
     if halves and not parts:
         columns, counts = ("first half", "second half", count), halved(counts[:, 0], generator)
     noisy = values[:, len(columns) :] if printed else counts + noise.draw(counts.shape, generator)
     measured = distortion(Areas(names, columns, counts), noisy, noise, width=width, below=below)
     inputs = {
-        "file": str(areas),
+        "file": str(path),
         "areas": len(names),
         "without_count": without,
         "epsilon": epsilon,
@@ -259,7 +246,7 @@ def distort(
         "bound": bound,
         "seed": seed,
     }
-    return replace(measured, inputs=inputs, title=f"{Path(areas).stem}: distortion")
+    return replace(measured, inputs=inputs, title=f"{path.stem}: distortion")
 
 
 def read_areas(path: Path, names: Sequence[str], counts: Sequence[str]) -> tuple[tuple[str, ...], IntArray, int]:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -12,22 +11,6 @@ from safemargin.samplers.max_entropy import bounded_law
 
 STEPS = 1024
 """Keys that are distinguished when the keys of several parts are added."""
-
-
-class StudiedNoise(Protocol):
-    """A law of noise on integers that is symmetric about zero."""
-
-    def draw(self, shape: tuple[int, ...], generator: Generator) -> IntArray:
-        """Noise for a simulation."""
-        ...
-
-    def beyond(self, size: IntArray) -> FloatArray:
-        """Chance of noise of at least `size` (positive) upwards."""
-        ...
-
-    def draw_sums(self, terms: int, samples: int, generator: Generator) -> IntArray:
-        """Sums of `terms` independent draws, `samples` of them."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -44,11 +27,11 @@ class EpsilonNoise:
         return -math.expm1(-self.epsilon)
 
     def draw(self, shape: tuple[int, ...], generator: Generator) -> IntArray:
-        """The difference of two geometric draws has this law."""
+        """Noise for a simulation: the difference of two geometric draws has this law."""
         return generator.geometric(self._stop, shape) - generator.geometric(self._stop, shape)
 
     def beyond(self, size: IntArray) -> FloatArray:
-        """`exp(-epsilon * size) / (1 + exp(-epsilon))`.
+        """Chance of noise of at least `size` (positive) upwards: `exp(-epsilon * size) / (1 + exp(-epsilon))`.
 
         >>> EpsilonNoise(0.1).beyond(np.array([40])).round(4).tolist()
         [0.0096]
@@ -57,7 +40,8 @@ class EpsilonNoise:
         return chances
 
     def draw_sums(self, terms: int, samples: int, generator: Generator) -> IntArray:
-        """Sums of geometric draws are negative binomial, so each sum takes two draws."""
+        """Sums of `terms` independent draws, `samples` of them."""
+        # Sums of geometric draws are negative binomial, so each sum takes two draws.
         up, down = (generator.negative_binomial(terms, self._stop, size=samples) for _ in range(2))
         return up - down
 
@@ -81,7 +65,7 @@ class BoundedNoise:
         return generator.choice(self._values, p=bounded_law(self.bound, self.variance), size=shape)
 
     def beyond(self, size: IntArray) -> FloatArray:
-        """Zero beyond the bound.
+        """Chance of noise of at least `size` (positive) upwards.
 
         >>> BoundedNoise(2.0, 5).beyond(np.array([1, 6])).round(4).tolist()
         [0.359, 0.0]
@@ -93,10 +77,15 @@ class BoundedNoise:
         return chances
 
     def draw_sums(self, terms: int, samples: int, generator: Generator) -> IntArray:
-        """How often each value occurs is drawn at once, which has the same law as drawing them one by one."""
+        """Sums of `terms` independent draws, `samples` of them."""
+        # How often each value occurs is drawn at once, which has the same law as drawing them one by one.
         often = generator.multinomial(terms, bounded_law(self.bound, self.variance), size=samples)
         sums: IntArray = often @ self._values
         return sums
+
+
+StudiedNoise = EpsilonNoise | BoundedNoise
+"""Laws of noise on integers that are symmetric about zero."""
 
 
 def sum_law(law: FloatArray, terms: int) -> FloatArray:

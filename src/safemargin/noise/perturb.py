@@ -27,7 +27,7 @@ from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, document, guara
 from safemargin.guarantees.rules import chained
 from safemargin.io import Hierarchies, tree, write_folder
 from safemargin.noise.ptable import ptable as make_table
-from safemargin.noise.records import MILLIONTHS, Columns, KeyedCells, read_cells
+from safemargin.noise.records import MILLIONTHS, Columns, Data, KeyedCells, data_file, read_cells
 from safemargin.samplers.cell_key import DECIMAL, integer_keys, noise_of, read_secret, record_keys
 from safemargin.samplers.ptable import KeyTable, PTable
 from safemargin.samplers.ptable_design import Missed
@@ -97,7 +97,6 @@ class Perturbed(Result):
         return [axis.labels[node] for axis, node in zip(self.trees, nodes, strict=True)]
 
     def to_json(self) -> Document:
-        """The document: what is published, and how much was changed."""
         names = [axis.name for axis in self.trees]
         weighted = self.weighted_printed
         return {
@@ -130,12 +129,10 @@ class Perturbed(Result):
         ]
 
     def show(self, console: Console) -> None:
-        """How much was changed, in a few lines."""
         for sentence in self.sentences:
             console.print(Text(sentence), soft_wrap=True)
 
     def to_html(self) -> str:
-        """A page with what is published."""
         columns = [*(axis.name for axis in self.trees), "count"]
         rows = [[*self._labels(nodes), int(self.printed[nodes])] for nodes in np.ndindex(*self.counts.shape)]
         body = section("Table", table(columns, rows, ["count"]))
@@ -143,7 +140,7 @@ class Perturbed(Result):
 
 
 def perturb(
-    records: Path | str,
+    records: Data,
     by: Sequence[str],
     *,
     variance: float | str | None = None,
@@ -162,7 +159,7 @@ def perturb(
     after: Path | str | Guarantee | None = None,
     progress: Progress = no_progress,
 ) -> Perturbed:
-    """Count records by the axes with all margins, and add the noise that their keys select: the cell key method.
+    """Count records (a file or a DataFrame) with all margins, and add the noise that their keys select.
 
     The p-table is made from a variance and a bound, or given. Keys are those in the column `record_key` (decimals from
     0 to 1, or integers below `modulus`), or hashes of the column `id` with the secret. With `after`, the records are
@@ -170,30 +167,22 @@ def perturb(
     """
     columns = Columns(tuple(by), record_key, id, count, weight)
     _check_call(columns, secret)
-    path = Path(records)
     given = make_table(variance, bound, js, compatible, file=ptable, biased=biased)
     before = after if isinstance(after, Guarantee | None) else read_guarantee(Path(after))
-    if before is not None:
-        _check_after(path, columns, before)
     if isinstance(given.table, KeyTable) and modulus is None:
         modulus = given.table.modulus
     form = DECIMAL if modulus is None else integer_keys(modulus)
     hashed = None if secret is None else partial(record_keys, secret=read_secret(Path(secret)))
-    cells = read_cells(path, columns, form, hashed, progress)
-    nested = hierarchies or {}
-    for name in nested:
-        if name not in columns.axes:
-            raise InputError(f"hierarchy {name}: there is no such axis; the axes are {', '.join(columns.axes)}")
-    trees = tuple(
-        tree(name, tuple(dict.fromkeys(row[column] for row in cells.labels)), nested.get(name, ()))
-        for column, name in enumerate(columns.axes)
-    )
+    with data_file(records) as path:
+        if before is not None:
+            _check_after(path, columns, before)
+        cells = read_cells(path, columns, form, hashed, progress)
+    trees = _trees(columns, cells, hierarchies or {})
     counts = _spread(trees, cells, cells.counts)
     # Both parts of the keys are summed over the margins, so that 64-bit sums stay exact.
     keys = cells.form.sums(*(_spread(trees, cells, part) for part in np.divmod(cells.keys, cells.form.radix)))
     # A person is counted in every node above them, on every axis.
-    within = math.prod(int(axis.members.sum(axis=0).max()) for axis in trees)
-    noised = guarantee(given.laws, within)
+    noised = guarantee(given.laws, math.prod(int(axis.members.sum(axis=0).max()) for axis in trees))
     return Perturbed(
         trees,
         counts,
@@ -202,6 +191,16 @@ def perturb(
         None if cells.weights is None else _spread(trees, cells, cells.weights) / MILLIONTHS,
         given.missed,
         before is not None,
+    )
+
+
+def _trees(columns: Columns, cells: KeyedCells, hierarchies: Hierarchies) -> tuple[Hierarchy, ...]:
+    for name in hierarchies:
+        if name not in columns.axes:
+            raise InputError(f"hierarchy {name}: there is no such axis; the axes are {', '.join(columns.axes)}")
+    return tuple(
+        tree(name, tuple(dict.fromkeys(row[column] for row in cells.labels)), hierarchies.get(name, ()))
+        for column, name in enumerate(columns.axes)
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.noise.averaging import epsilon_of, gaussian_success, variance_needed
 from safemargin.noise.calculators import CONFIDENCE, utility_limit
 from safemargin.noise.charts import band_chart, plane_chart
@@ -22,25 +23,6 @@ from safemargin.noise.programme import Programme, load_programme
 from safemargin.noise.redundancy import COLUMNS, Redundancy, redundancies, short_number, tuples
 from safemargin.noise.reveal import MOST_PARTS, reveal_chance, reveal_risk
 from safemargin.samplers.checks import at_least, inside, positive
-from safemargin.ui import (
-    Document,
-    Html,
-    Result,
-    Spec,
-    element,
-    exact_percent,
-    figure,
-    header,
-    joined,
-    paragraphs,
-    plural,
-    render_page,
-    say,
-    section,
-    table,
-    tiles,
-    to_svg,
-)
 
 RELAXED = 0.8
 """How often averaging may be right where constraints are loosened a little."""
@@ -108,7 +90,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class NoisePlan(Result):
+class NoisePlan(ui.Result):
     """The redundancies of a programme, and the noise that survives."""
 
     programme: Programme
@@ -135,11 +117,11 @@ class NoisePlan(Result):
         counts, axis = max(((sum(by.values()), axis) for axis, by in self.tuples.items()), default=(0, ""))
         return (
             self._recommendation(),
-            f"Averaging: {risky.statistic} has {plural(risky.t, 'representation')} that add up "
+            f"Averaging: {risky.statistic} has {ui.plural(risky.t, 'representation')} that add up "
             f"{short_number(risky.k)} counts. The best linear estimate from all tables is worth k/t^2 = "
             f"{risky.linear:.3g} (three steps of the paper: {float(risky.best_ratio):.3g}), so a variance of at least "
-            f"{self.least_variance:.3g} keeps it from being right in more than {exact_percent(self.wishes.confidence)} "
-            "of cases.",
+            f"{self.least_variance:.3g} keeps it from being right in more than "
+            f"{ui.exact_percent(self.wishes.confidence)} of cases.",
             f"Bound: {counts:,} counts are published beside their parts by {axis}. In a bound that is too narrow for "
             "its variance, one of them discloses the bound.",
             self._epsilon_sentence(),
@@ -163,8 +145,8 @@ class NoisePlan(Result):
         band = self.band
         need = (
             f"Epsilon: no more than {self.wishes.area_error:g} off in "
-            f"{plural(self.programme.small_areas, 'small area')} takes epsilon {band.low:.2g} or more per count; new "
-            f"noise in every table must stay below {band.high:.2g}."
+            f"{ui.plural(self.programme.small_areas, 'small area')} takes epsilon {band.low:.2g} or more per count; "
+            f"new noise in every table must stay below {band.high:.2g}."
         )
         if band.is_open:
             return f"{need} Any value between them meets both."
@@ -172,8 +154,7 @@ class NoisePlan(Result):
             return f"{need} None meets both; up to {band.relaxed:.2g} one statistic can be averaged."
         return f"{need} None meets both: noise without a bound does not fit this programme."
 
-    def to_json(self) -> Document:
-        """The document; its value is the recommended noise."""
+    def to_json(self) -> ui.Document:
         return {
             "value": None if self.recommended is None else asdict(self.recommended),
             "inputs": {"programme": self.name, **asdict(self.wishes)},
@@ -192,12 +173,10 @@ class NoisePlan(Result):
         }
 
     def show(self, console: Console) -> None:
-        """The plan in sentences."""
         for sentence in self.sentences:
-            say(console, sentence)
+            ui.say(console, sentence)
 
     def to_html(self) -> str:
-        """One page with both charts and the statistics that are averaged most easily. It uses no counts."""
         title = f"{self.programme.title or 'Programme of tables'}: noise that survives"
         first, *others = self.sentences
         figures = {
@@ -206,32 +185,32 @@ class NoisePlan(Result):
             "small areas": self.programme.small_areas,
             "least variance": f"{self.least_variance:.3g}",
         }
-        plane = figure(
-            to_svg(plane_chart(self.plane_rows(), COLOURS)),
+        plane = ui.figure(
+            ui.to_svg(plane_chart(self.plane_rows(), COLOURS)),
             "Fate of noise by variance and bound; the same participants have the same noise",
             _legend(),
             fits=True,
         )
         rows, end = self.band_rows()
-        bars = to_svg(band_chart(rows, end, COLOURS))
+        bars = ui.to_svg(band_chart(rows, end, COLOURS))
         caption = "Epsilon per count, with new noise in every table; yellow: constraints relaxed a little"
         easiest = sorted(self.statistics, key=lambda entry: entry.linear)[:20]
         body = [
-            section("Recommendation", paragraphs(element("strong", first), *others), tiles(figures)),
-            section("Bounded noise: the V-E plane", plane),
-            section("Noise with an epsilon", figure(bars, caption, fits=True)),
-            section("Most exposed", table(COLUMNS, [entry.cells_of_row() for entry in easiest], COLUMNS[1:])),
+            ui.section("Recommendation", ui.paragraphs(ui.element("strong", first), *others), ui.tiles(figures)),
+            ui.section("Bounded noise: the V-E plane", plane),
+            ui.section("Noise with an epsilon", ui.figure(bars, caption, fits=True)),
+            ui.section("Most exposed", ui.table(COLUMNS, [entry.cells_of_row() for entry in easiest], COLUMNS[1:])),
         ]
-        return render_page(title, header(title), joined(body))
+        return ui.render_page(title, ui.header(title), ui.joined(body))
 
-    def plane_rows(self) -> list[Spec]:
+    def plane_rows(self) -> list[ui.Spec]:
         """Rows of the chart of the V-E plane."""
         return [
             {"V": point.variance, "E": point.bound, "fate": point.fate, "mark": FATES[point.fate][1]}
             for point in self.points
         ]
 
-    def band_rows(self) -> tuple[list[Spec], float]:
+    def band_rows(self) -> tuple[list[ui.Spec], float]:
         """Rows of the chart of epsilon, and where its axis ends."""
         band = self.band
         end = 1.25 * max(band.low, band.relaxed)
@@ -260,9 +239,9 @@ def _one_in(chance: float) -> str:
     return f"1 in {float(f'{1 / chance:.2g}'):,.0f}" if chance > 1e-9 else "below 1 in 1,000,000,000"
 
 
-def _legend() -> Html:
+def _legend() -> ui.Html:
     chips = [
-        element(
+        ui.element(
             "span",
             f"{letter} {meaning}".strip(),
             class_="chip",
@@ -271,7 +250,7 @@ def _legend() -> Html:
         for fate, (colour, letter, meaning) in FATES.items()
         if fate != "impossible"
     ]
-    return element("p", *chips, class_="legend")
+    return ui.element("p", *chips, class_="legend")
 
 
 def plan(

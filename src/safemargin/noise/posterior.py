@@ -15,6 +15,7 @@ from safemargin.core import InputError, TooLargeError
 from safemargin.io import BadText, Sheet, count_column, is_finite, read_sheet, whole_number
 from safemargin.noise.belief import Beliefs, CountBelief
 from safemargin.noise.ptable import ptable as make_table
+from safemargin.noise.records import Data, data_file
 from safemargin.samplers.checks import at_least
 from safemargin.samplers.ptable import KeyTable, PTable
 
@@ -31,7 +32,7 @@ Prior = Mapping[int, float]
 
 
 def posterior(
-    printed: Path | str | Sequence[int] | None = None,
+    printed: Data | Sequence[int] = None,
     *,
     variance: float | str | None = None,
     bound: int | None = None,
@@ -39,7 +40,7 @@ def posterior(
     compatible: bool = False,
     ptable: Path | str | PTable | KeyTable | None = None,
     biased: bool = False,
-    prior: Path | str | Prior | None = None,
+    prior: Data | Prior = None,
     count: str | None = None,
     small: int = SMALL,
     parts: Sequence[int] | None = None,
@@ -49,14 +50,21 @@ def posterior(
 ) -> Beliefs:
     """Infer what an onlooker who knows the p-table believes about the count behind each printed number.
 
-    The numbers are those of a noised table (`printed`), or all from 0 to `to`; or `parts` and their `total`, printed
-    together. `prior` gives weights of counts, a file with columns `count` and `probability`, or a table whose sizes of
-    cells they are; without it all counts are equally likely. Parts have keys that add up, unless `independent`.
+    The numbers are those of a noised table (`printed`: a file, a DataFrame or integers), or all from 0 to `to`; or
+    `parts` and their `total`, printed together. `prior` gives weights of counts: a table with columns `count` and
+    `probability`, or one whose sizes of cells they are; without it all counts are equally likely. Parts have keys that
+    add up, unless `independent`.
     """
     made = make_table(variance, bound, js, compatible, file=ptable, biased=biased)
-    weights = read_prior(Path(prior), count) if isinstance(prior, Path | str) else prior
+    weights = prior
+    if prior is not None and not isinstance(prior, Mapping):
+        with data_file(prior) as path:
+            weights = read_prior(path, count)
     if parts is None and total is None:
-        numbers = read_counts(Path(printed), count) if isinstance(printed, Path | str) else printed
+        numbers = printed
+        if printed is not None and not (isinstance(printed, Sequence) and all(isinstance(n, int) for n in printed)):
+            with data_file(printed) as path:
+                numbers = read_counts(path, count)
         beliefs = posterior_of_cells(made.laws, weights, numbers, top=to, small=small)
     else:
         if parts is None or total is None or min(*parts, total, 0) < 0:

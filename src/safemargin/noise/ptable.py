@@ -9,24 +9,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from safemargin import ui
 from safemargin.core import InputError
 from safemargin.noise.ptable_file import FORMS, ons_text, ptable_text, read_ptable
 from safemargin.samplers.ptable import KeyTable, Law, PTable, key_table
 from safemargin.samplers.ptable_design import Missed, fallen_short, reference_ptable, request, without_js
 from safemargin.samplers.ptable_design import ptable as make_ptable
 from safemargin.samplers.ptable_privacy import delta_at, epsilon_at, readings
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Result,
-    header,
-    paragraphs,
-    render_page,
-    section,
-    table,
-    text_table,
-    write_text,
-)
 
 DELTAS = (0.1, 0.01)
 EPSILONS = (0.5, 1.0, 2.0)
@@ -36,7 +25,7 @@ MOST_NOISE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseTable(Result):
+class NoiseTable(ui.Result):
     """A p-table, and the counts that do not have the requested variance."""
 
     table: PTable | KeyTable
@@ -47,11 +36,10 @@ class NoiseTable(Result):
         """The probabilities, whichever keys select them."""
         return self.table.table if isinstance(self.table, KeyTable) else self.table
 
-    def to_json(self) -> Document:
-        """The document: rows, variances and privacy."""
+    def to_json(self) -> ui.Document:
         plain = without_js(self.laws)
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "rows": [
                 {"count": row.count, "noise": v, "probability": chance}
                 for row in self.laws.rows
@@ -77,7 +65,6 @@ class NoiseTable(Result):
         }
 
     def show(self, console: Console) -> None:
-        """Probabilities in percent by count and noise, variances, and the privacy guarantee."""
         columns, rows = self._grid()
         console.print(right_aligned(columns, rows[:MOST_LISTED]))
         if len(rows) > MOST_LISTED:
@@ -86,10 +73,9 @@ class NoiseTable(Result):
             console.print(line, soft_wrap=True)
 
     def to_html(self) -> str:
-        """A page with the table."""
         columns, rows = self._grid()
-        body = section("Probabilities in percent", table(columns, rows, columns), paragraphs(*self._lines()))
-        return render_page("p-table", header("p-table"), body)
+        body = ui.section("Probabilities in percent", ui.table(columns, rows, columns), ui.paragraphs(*self._lines()))
+        return ui.render_page("p-table", ui.header("p-table"), body)
 
     def write(self, path: Path | str, form: str = "r", modulus: int = 256) -> Path:
         """Write the table to a file of another tool: `r`, `tau-argus`, `ons` (with keys below `modulus`) or `parts`."""
@@ -99,7 +85,7 @@ class NoiseTable(Result):
             text = ons_text(self.table if isinstance(self.table, KeyTable) else key_table(self.table, modulus))
         else:
             text = ptable_text(self.laws, form)
-        write_text(Path(path), text)
+        ui.write_text(Path(path), text)
         return Path(path)
 
     def _lines(self) -> list[str]:
@@ -175,7 +161,7 @@ def ptable(
 
 def right_aligned(columns: list[str], rows: list[list[str]]) -> Table:
     """A table of numbers for a terminal."""
-    grid = text_table(columns, rows, space=1)
+    grid = ui.text_table(columns, rows, space=1)
     for column in grid.columns:
         column.justify, column.no_wrap = "right", True
     return grid

@@ -16,6 +16,7 @@ from safemargin.core import UNBOUNDED, InputError, IntArray, PublishedTable, Too
 from safemargin.io import WRITERS, Sheet, check_columns, file_name, json_bytes, read_sheet, rows_of, write_folder
 from safemargin.noise.plan import plan
 from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
+from safemargin.noise.records import Data, data_file
 from safemargin.noise.redundancy import published_statistics
 from safemargin.samplers.cell_key import HASHED, noise_of, read_secret, record_keys
 from safemargin.samplers.ptable import PTable
@@ -52,7 +53,6 @@ class NoisyProgramme(Result):
         return Path(path)
 
     def to_json(self) -> Document:
-        """The document; its value is the number of statistics."""
         inputs = {**self.inputs, "variance": self.variance, "bound": self.bound}
         return {"value": len(self.tables), "inputs": inputs, "details": {"files": sorted(self.files)}}
 
@@ -65,23 +65,21 @@ class NoisyProgramme(Result):
         )
 
     def show(self, console: Console) -> None:
-        """The sentence."""
         say(console, self.sentence)
 
     def to_html(self) -> str:
-        """A page with the sentence; the tables are files."""
         return render_page("Noised programme", header("Noised programme"), paragraphs(self.sentence))
 
 
 def publish(
     programme: Path | str | Programme,
-    records: Path | str,
+    records: Data,
     id: str,
     secret: Path | str,
     variance: float | None = None,
     bound: int | None = None,
 ) -> NoisyProgramme:
-    """Count every statistic of a programme from records, and noise it by who is in each cell.
+    """Count every statistic of a programme from records (a file or a DataFrame), and noise it by who is in each cell.
 
     `id` is the column that distinguishes people, the same in every release. Without a variance and a bound the plan's
     recommendation is used.
@@ -95,8 +93,10 @@ def publish(
             raise InputError(f"{programme}: no noise within 10 survives (see noise plan); give variance and bound")
         variance, bound = best.variance, best.bound
     noise = ptable(request(bound, variance))[0]
-    tables, people = noised_statistics(planned, Path(records), id, read_secret(Path(secret)), noise)
-    return NoisyProgramme(tables, people, variance, bound, {"programme": str(programme), "records": str(records)})
+    with data_file(records) as path:
+        tables, people = noised_statistics(planned, path, id, read_secret(Path(secret)), noise)
+        inputs = {"programme": planned.title if programme is planned else str(programme), "records": str(path)}
+    return NoisyProgramme(tables, people, variance, bound, inputs)
 
 
 def noised_statistics(

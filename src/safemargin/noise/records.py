@@ -1,14 +1,17 @@
 """Records with keys: how many there are in every combination of categories, and the sums of their keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress, frozen, no_progress
-from safemargin.io import DuckSource, check_columns, check_labels, connected, open_source
+from safemargin.io import WRITERS, DuckSource, check_columns, check_labels, connected, open_source
 from safemargin.samplers.cell_key import DECIMAL, HASHED, KeyForm
 
 MILLIONTHS = 10**6
@@ -16,6 +19,8 @@ MILLIONTHS = 10**6
 AT_ONCE = 200_000
 """Ids that are fetched and hashed at a time."""
 Hash = Callable[[list[str]], IntArray]
+Data = Any
+"""A path, a DataFrame (pandas or polars), an Arrow table, or rows as mappings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,26 @@ class Columns:
     def all(self) -> tuple[str, ...]:
         """Every column that is read."""
         return (*self.axes, *filter(None, (self.key, self.id, self.count, self.weight)))
+
+
+@contextmanager
+def data_file(data: Data) -> Iterator[Path]:
+    """A path as it is; data in memory as a temporary CSV file. No library is imported that the caller did not."""
+    if isinstance(data, str | Path):
+        yield Path(data)
+        return
+    for method, arguments in (("to_dicts", ()), ("to_pylist", ()), ("to_dict", ("records",))):
+        if hasattr(data, method):
+            data = getattr(data, method)(*arguments)
+            break
+    if not isinstance(data, list) or not data or not all(isinstance(row, Mapping) for row in data):
+        raise InputError(f"data must be a file, a DataFrame, an Arrow table or rows, not {type(data).__name__}")
+    # Only NaN differs from itself: pandas has it where a value is absent.
+    rows = [{name: "" if value is None or value != value else value for name, value in row.items()} for row in data]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "data.csv"
+        path.write_bytes(WRITERS["csv"](rows))
+        yield path
 
 
 def read_cells(

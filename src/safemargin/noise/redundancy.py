@@ -55,7 +55,6 @@ class Redundancy:
         return self.best_k / self.best_t**2
 
     def to_json(self) -> Document:
-        """One entry of the documents."""
         return {
             "statistic": self.statistic,
             "cells": self.cells,
@@ -103,7 +102,6 @@ class Redundancies(Result):
     limit: int = LISTED
 
     def to_json(self) -> Document:
-        """The document; its value is the smallest optimised ratio."""
         return {
             "value": float(min(entry.best_ratio for entry in self.statistics)),
             "inputs": {"programme": self.programme, "same_noise": self.same_noise},
@@ -111,7 +109,6 @@ class Redundancies(Result):
         }
 
     def show(self, console: Console) -> None:
-        """The statistics that are averaged most easily."""
         rows = [entry.cells_of_row() for entry in self.statistics[: self.limit]]
         grid = text_table(COLUMNS, rows, space=1)
         for column in grid.columns[1:]:
@@ -121,7 +118,6 @@ class Redundancies(Result):
             console.print(f"and {plural(len(self.statistics) - self.limit, 'more statistic')}")
 
     def to_html(self) -> str:
-        """A page with all of them."""
         rows = [entry.cells_of_row() for entry in self.statistics]
         title = f"{self.programme}: redundancies"
         return render_page(title, header(title), section("Statistics", table(COLUMNS, rows, COLUMNS[1:])))
