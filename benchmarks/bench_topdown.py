@@ -15,13 +15,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from safemargin.topdown.attributes import Attributes, Grouping, Query
+from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
 from safemargin.topdown.country import AGE, SEX, TENURE, write_country
-from safemargin.topdown.design import Design, Measured
+from safemargin.topdown.design import Design, Measurements, build_spine
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.project import TopDownProject
-from safemargin.topdown.spine import build_spine
 from safemargin.topdown.steps import estimate, publish_measurements
 from safemargin.topdown.tabulate import count_people, read_design
 from safemargin.ui import to_svg
@@ -39,7 +38,7 @@ def costs(blocks: int, folder: Path) -> tuple[int, dict[str, float]]:
     public = Folder(folder / "published")
     publish_measurements(public, design, counts)
     marks.append(time.process_time())
-    fit(design, public.read_measured(design))
+    fit(design, public.read_measurements(design))
     marks.append(time.process_time())
     estimate(public)
     marks.append(time.process_time())
@@ -58,7 +57,7 @@ def bare_tree(width: int, grouped: bool) -> tuple[int, float]:
     titles = ("total", "voting", "sex*working", "detailed") if grouped else ("total", "age", "sex*age", "detailed")
     quarter = (Fraction(1, 4),) * 4
     queries = {kinds.query(title): Fraction(1, 4) for title in titles}
-    total = Query(())
+    total = MarginQuery(())
     free = np.zeros(kinds.cells(kinds.detailed), dtype=bool)
     exact = ((0, total),)
     design = Design(
@@ -69,7 +68,7 @@ def bare_tree(width: int, grouped: bool) -> tuple[int, float]:
         for names in spine.names
     )
     start = time.process_time()
-    fit(design, Measured(noisy, {(0, total): np.zeros((1, 1), dtype=np.int64)}))
+    fit(design, Measurements(noisy, {(0, total): np.zeros((1, 1), dtype=np.int64)}))
     return spine.areas, time.process_time() - start
 
 

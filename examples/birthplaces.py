@@ -13,8 +13,8 @@ from pathlib import Path
 import duckdb
 
 from safemargin.swap.swap import swap_file
-from safemargin.topdown.report import areas_page
-from safemargin.topdown.topdown import TopDownOutcome, run
+from safemargin.topdown.report import TopDownRelease
+from safemargin.topdown.topdown import run
 
 FILE = "adult_uci.parquet"
 RATES = {"swapping 5 %": Fraction(1, 20), "swapping 50 %": Fraction(1, 2)}
@@ -56,7 +56,7 @@ def build(data: Path, folder: Path) -> Path:
     return config
 
 
-def compare(data: Path, folder: Path) -> tuple[TopDownOutcome, dict[str, float]]:
+def compare(data: Path, folder: Path) -> tuple[TopDownRelease, dict[str, float]]:
     """The release beside two swapped files of the same people, and the epsilon of each of these."""
     config = build(data, folder)
     files, epsilons = {}, {}
@@ -76,11 +76,11 @@ def main() -> None:
     folder = Path(sys.argv[2])
     found, epsilons = compare(Path(sys.argv[1]), folder)
     for each in found.accuracy.levels:
-        print(f"{each.kind}, {each.level} ({each.areas}): {each.method} {each.error:.3g}")
+        print(f"{each.counts}, {each.level} ({each.areas}): {each.method} {each.rmse:.3g}")
     for name, epsilon in epsilons.items():
         print(f"{name}: epsilon {epsilon:.2f}")
     page = folder / "release/inside/report.html"
-    page.write_text(areas_page(found.title, found.design, found.promise, found.accuracy), encoding="utf-8")
+    page.write_text(found.to_html(), encoding="utf-8")
     print(f"Written: {page}")
 
 

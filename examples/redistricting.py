@@ -16,7 +16,8 @@ import numpy as np
 
 from safemargin.core import numpy_generator
 from safemargin.guarantees.census import PERSONS
-from safemargin.topdown.topdown import TopDownOutcome, run
+from safemargin.topdown.report import TopDownRelease
+from safemargin.topdown.topdown import run
 
 QUARTERS = ("household", "prison", "juvenile", "nursing", "institution", "dormitory", "barracks", "group")
 PARTS = {"State": 2, "County": 8, "Tract": 16, "Block_Group": 32}
@@ -118,9 +119,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--blocks", type=int, default=640)
     options = parser.parse_args()
-    outcome: TopDownOutcome = run(build(options.folder, options.blocks), options.folder / "release")
+    outcome: TopDownRelease = run(build(options.folder, options.blocks), options.folder / "release")
     for each in outcome.accuracy.queries:
-        print(f"{each.level:12} {each.query:27} {each.told:8.2f} {each.estimate:8.2f} {each.whole:8.2f}")
+        print(
+            f"{each.level:12} {each.query:27} "
+            f"{each.standard_error:8.2f} {each.estimate:8.2f} {each.integer_tables:8.2f}"
+        )
 
 
 if __name__ == "__main__":

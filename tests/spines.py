@@ -6,9 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from safemargin.core import FloatArray, IntArray, numpy_generator
-from safemargin.topdown.attributes import Attributes, Grouping, Query
-from safemargin.topdown.design import AreaLimit, Design, Measured
-from safemargin.topdown.spine import Spine, build_spine
+from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
+from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, build_spine
 
 KINDS = Attributes(("sex", "age", "tenure"), (("f", "m"), ("young", "mid", "old"), ("own", "rent")))
 TOTAL, DETAILED = KINDS.query("total"), KINDS.detailed
@@ -43,8 +42,8 @@ def designed(
     exact: Sequence[tuple[int, str]] = ((0, "total"),),
     rho: Fraction = Fraction(1, 2),
     split: Mapping[str, str] = SPLIT,
-    bounds: tuple[tuple[int, AreaLimit], ...] = (),
-    earlier: tuple[tuple[int, AreaLimit], ...] = (),
+    bounds: tuple[tuple[int, MarginLimit], ...] = (),
+    earlier: tuple[tuple[int, MarginLimit], ...] = (),
     impossible: Sequence[int] = (),
     passes: Sequence[str] = ("total", "detailed"),
     kinds: Attributes = KINDS,
@@ -76,12 +75,12 @@ def people(spine: Spine, seed: int = 1, mean: float = 3.0, kinds: Attributes = K
     return spine.counts(random.poisson(random.gamma(0.5, 2 * mean, size=shape)).astype(np.int64))
 
 
-def exact_counts(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, Query], IntArray]:
+def exact_counts(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, MarginQuery], IntArray]:
     """What is published as it is."""
     return {(level, query): design.attributes.margin(counts[level], query) for level, query in design.exact}
 
 
-def rounded_noise(design: Design, counts: Sequence[IntArray], seed: int) -> Measured:
+def rounded_noise(design: Design, counts: Sequence[IntArray], seed: int) -> Measurements:
     """Measurements that are the same in every run: for tests of what follows from them, not of noise."""
     random, kinds = numpy_generator(seed), design.attributes
     noisy = [
@@ -94,10 +93,10 @@ def rounded_noise(design: Design, counts: Sequence[IntArray], seed: int) -> Meas
         }
         for level in range(len(design.spine.levels))
     ]
-    return Measured(tuple(noisy), exact_counts(design, counts))
+    return Measurements(tuple(noisy), exact_counts(design, counts))
 
 
-def dense_fit(design: Design, measured: Measured) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+def dense_fit(design: Design, measured: Measurements) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
     """Generalised least squares by dense algebra: counts of the smallest areas, their covariance, and the sums by
     level.
     """
@@ -129,7 +128,7 @@ def dense_fit(design: Design, measured: Measured) -> tuple[FloatArray, FloatArra
     return best.reshape(leaves, cells), covariance, sums
 
 
-def summing(query: Query, kinds: Attributes = KINDS) -> FloatArray:
+def summing(query: MarginQuery, kinds: Attributes = KINDS) -> FloatArray:
     """The matrix that sums all cells to a margin: ones where the labels of a cell lie in those of the margin."""
     places = np.indices(kinds.sizes).reshape(len(kinds.sizes), -1)
     rows = np.indices(kinds.shape(query)).reshape(len(query.axes), kinds.cells(query))

@@ -119,14 +119,14 @@ def test_birthplaces(data_sets: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         "swapping 5 %": 13.34,
         "swapping 50 %": 10.39,
     }
-    errors = {(each.method, each.level, each.kind): each.error for each in found.accuracy.levels}
+    errors = {(each.method, each.level, each.counts): each.rmse for each in found.accuracy.levels}
     people, cells = "people of an area", "detailed counts"
-    assert errors["whole tables", "group", people] == 0 and errors["unbiased estimate", "group", people] < 1e-6
+    assert errors["integer tables", "group", people] == 0 and errors["unbiased estimate", "group", people] < 1e-6
     for name in epsilons:
         assert errors[name, "all", cells] == errors[name, "group", people] == errors[name, "country", people] == 0
         assert errors[name, "group", cells] > 0
-    assert errors["whole tables", "all", cells] < errors["flat geometric noise", "all", cells] / 2
-    assert errors["whole tables", "country", cells] < errors["flat geometric noise", "country", cells]
+    assert errors["integer tables", "all", cells] < errors["flat geometric noise", "all", cells] / 2
+    assert errors["integer tables", "country", cells] < errors["flat geometric noise", "country", cells]
     by_sex = "select \"group\", sex, {} from '{}' group by all order by all"
     true = duckdb.sql(by_sex.format("count(*)", tmp_path / "people.parquet")).fetchall()
     whole = duckdb.sql(by_sex.format("sum(count)::bigint", found.published / "tables/1-group.parquet")).fetchall()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a te
     from safemargin.release.release import Release as Release
     from safemargin.release.release import release as release
     from safemargin.suppress.suppress import suppress as suppress
+    from safemargin.topdown.topdown import topdown as topdown
     from safemargin.ui import Result as Result
     from safemargin.voting.outcome import outcome as outcome
 
@@ -65,6 +66,7 @@ _HOME = {
     "release": "release.release",
     "schema": "release.project",
     "suppress": "suppress.suppress",
+    "topdown": "topdown.topdown",
 }
 """Where every public name is defined."""
 _NAMESPACES = {"guarantee": "guarantees", "noise": "noise"}

@@ -1,4 +1,4 @@
-"""TopDown's parts: budget, noise, least squares, and whole tables that keep every constraint."""
+"""TopDown's parts: budget, noise, least squares, and integer tables that keep every constraint."""
 
 import math
 from dataclasses import replace
@@ -11,19 +11,30 @@ from scipy.stats import chisquare
 
 from safemargin.core import InputError, IntArray, numpy_generator
 from safemargin.samplers.gaussian import vector_gaussian as gaussian
-from safemargin.topdown import whole as rounding
-from safemargin.topdown.attributes import Attributes, Grouping, Query
-from safemargin.topdown.design import MOST, AreaLimit, Design, Measured, check_truth, limits
-from safemargin.topdown.family import AreaFamily, Forms
-from safemargin.topdown.guarantee import summary
+from safemargin.topdown import siblings as rounding
+from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
+from safemargin.topdown.design import (
+    MAX_COUNT,
+    Design,
+    MarginLimit,
+    Measurements,
+    ReachableSets,
+    build_spine,
+    check_truth,
+    combine_limits,
+)
+from safemargin.topdown.feasibility import reachable_levels, reachable_sets
+from safemargin.topdown.guarantee import summarise
 from safemargin.topdown.least_squares import fit
-from safemargin.topdown.measure import measure
-from safemargin.topdown.nonnegative import Infeasible, nonnegative
-from safemargin.topdown.reach import ReachableCounts, reach
-from safemargin.topdown.settle import settle
-from safemargin.topdown.spine import build_spine
-from safemargin.topdown.tidy import all_reach
-from safemargin.topdown.whole import whole
+from safemargin.topdown.siblings import (
+    Infeasible,
+    SiblingMatrices,
+    SiblingProblem,
+    nonnegative_estimate,
+    round_to_integers,
+)
+from safemargin.topdown.steps import add_noise
+from safemargin.topdown.tables import solve_tables
 from spines import (
     DETAILED,
     GROUPED,
@@ -45,8 +56,8 @@ ALARM = 1e-8
 SEX_AGE = KINDS.query("sex*age")
 
 
-def settled(design: Design, measured: Measured) -> list[IntArray]:
-    return settle(design, limits(design, measured.exact), fit(design, measured))
+def solved(design: Design, measured: Measurements) -> list[IntArray]:
+    return solve_tables(design, combine_limits(design, measured.exact), fit(design, measured))
 
 
 def test_parts_that_lie_in_two_areas_are_refused() -> None:
@@ -119,14 +130,14 @@ def test_sigmas_of_the_census_follow_from_its_shares() -> None:
             {kinds.query(title): Fraction(part, sum(row)) for title, part in zip(titles, row, strict=True)}
             for row in parts
         ),
-        ((0, Query(())),),
+        ((0, MarginQuery(())),),
         np.zeros(2016, dtype=bool),
         (),
         (),
         (kinds.detailed,),
     )
     assert design.rho == Fraction(293764, 114921)
-    promise = summary(design, False)
+    promise = summarise(design, False)
     assert promise["epsilon"] == pytest.approx(17.9002, abs=5e-5)
     assert promise["epsilon_by_losses"] == pytest.approx(16.48, abs=5e-3), "as of `guarantee census`"
 
@@ -140,7 +151,7 @@ def test_sigmas_of_the_census_follow_from_its_shares() -> None:
     spent = sum(1 / variance for level in range(6) for variance in design.measured(level).values())
     assert spent == design.rho
     noisy = tuple({query: np.ones((1, kinds.cells(query))) for query in design.measured(level)} for level in range(6))
-    found = fit(design, Measured(noisy, {(0, Query(())): np.array([[2016]])}))  # type: ignore[arg-type]
+    found = fit(design, Measurements(noisy, {(0, MarginQuery(())): np.array([[2016]])}))  # type: ignore[arg-type]
     errors = [float(found.standard_error(5, kinds.query(title)).max()) for title in ("hhgq", "hhinstlevels")]
     assert found.estimate(5).sum() == pytest.approx(2016) and errors[1] < errors[0]
 
@@ -149,7 +160,7 @@ def test_moving_a_person_changes_every_margin_by_at_most_two_in_squares() -> Non
     """By listing all data sets of three people in two states with two attributes of two values."""
     kinds = Attributes(("state", "a", "b"), (("0", "1"),) * 3)
     records = list(product(range(2), repeat=3))
-    queries = [Query(axes) for axes in ((), (0,), (1,), (0, 1), (1, 2), (0, 1, 2))]
+    queries = [MarginQuery(axes) for axes in ((), (0,), (1,), (0, 1), (1, 2), (0, 1, 2))]
     counted = {}
     for data in combinations_with_replacement(range(8), 3):
         table = np.bincount(data, minlength=8)[None, :]
@@ -177,7 +188,7 @@ def test_opendp_proves_no_more_loss_than_is_charged(variance: Fraction) -> None:
 def test_noise_is_discrete_gaussian(variance: Fraction) -> None:
     """Chi-square against the exact law; false alarms below 1e-6."""
     draws = 60_000
-    noise = measure(np.full(draws, 1000), variance) - 1000
+    noise = add_noise(np.full(draws, 1000), variance) - 1000
     span = np.arange(-60, 61)
     law = np.exp(-(span**2) / (2 * float(variance)))
     law /= law.sum()
@@ -239,10 +250,13 @@ def test_estimates_are_unbiased_and_as_precise_as_they_say(
     errors = []
     for _ in range(draws):
         noisy = tuple(
-            {query: measure(kinds.margin(counts[level], query), each) for query, each in design.measured(level).items()}
+            {
+                query: add_noise(kinds.margin(counts[level], query), each)
+                for query, each in design.measured(level).items()
+            }
             for level in range(3)
         )
-        found = fit(design, Measured(noisy, exact_counts(design, counts)))
+        found = fit(design, Measurements(noisy, exact_counts(design, counts)))
         errors.append(found.estimate(2) - counts[2])
     stated = found.standard_error(2, kinds.detailed)
     assert len(stated) * stated.shape[1] < 1000
@@ -258,12 +272,12 @@ def test_whole_tables_keep_everything(seed: int) -> None:
     counts = spine.counts(counts[-1] * (np.arange(12) != 5))  # nobody is (f, old, rent)
     tenure = KINDS.query("tenure")
     held = KINDS.margin(counts[-1], tenure)
-    bound = AreaLimit(tenure, np.minimum(held, 1), np.where(held == 0, 0, MOST))
+    bound = MarginLimit(tenure, np.minimum(held, 1), np.where(held == 0, 0, MAX_COUNT))
     exact = ((0, "total"), (1, "sex"))
     design = designed(spine, exact, bounds=((3, bound),), impossible=[5], passes=("sex*tenure", "detailed"))
     measured = rounded_noise(design, counts, seed)
     check_truth(design, counts)
-    tables = settled(design, measured)
+    tables = solved(design, measured)
     for level, table in enumerate(tables):
         assert table.min() >= 0 and not table[:, 5].any()
         if level:
@@ -284,14 +298,14 @@ def test_totals_and_bounds_that_cross_never_leave_parts_without_a_solution(seed:
     kinds = KINDS.query("age")
     counts = people(spine, seed, mean=1.0)
     some = numpy_generator(seed).random((len(spine.names[-1]), 3)) < 0.5
-    counts = spine.counts(counts[-1] * some[:, KINDS.groups(kinds, DETAILED)])
-    bound = AreaLimit(kinds, np.zeros(some.shape, dtype=np.int64), np.where(some, MOST, 0))
+    counts = spine.counts(counts[-1] * some[:, KINDS.cell_of(kinds, DETAILED)])
+    bound = MarginLimit(kinds, np.zeros(some.shape, dtype=np.int64), np.where(some, MAX_COUNT, 0))
     exact = ((0, "total"), (3, "total"))
     design = designed(spine, exact, rho=Fraction(1, 50), bounds=((3, bound),), passes=("age", "detailed"))
     measured = rounded_noise(design, counts, seed)
-    constraints = limits(design, measured.exact)
-    assert any(each is not None for each in all_reach(design, constraints))
-    tables = settled(design, measured)
+    constraints = combine_limits(design, measured.exact)
+    assert any(each is not None for each in reachable_levels(design, constraints))
+    tables = solved(design, measured)
     assert (tables[3].sum(axis=1) == counts[3].sum(axis=1)).all()
     assert not KINDS.margin(tables[3], kinds)[~some].any()
     assert (spine.sums(3, tables[3]) == tables[2]).all()
@@ -299,7 +313,7 @@ def test_totals_and_bounds_that_cross_never_leave_parts_without_a_solution(seed:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_reach_is_what_parts_attain(seed: int) -> None:
-    """By listing all whole counts of two parts with limits of three cells and of their sum, and of the area above."""
+    """By listing all integer counts of two parts with limits of three cells and of their sum, and of the area above."""
     random = numpy_generator(seed)
     spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
     low = random.integers(0, 2, (2, 3))
@@ -307,9 +321,9 @@ def test_reach_is_what_parts_attain(seed: int) -> None:
     least = np.minimum(low.sum(axis=1) + random.integers(0, 2, 2), high.sum(axis=1))[:, None]
     most = np.minimum(least + random.integers(0, 2, (2, 1)), high.sum(axis=1)[:, None])
     top = high.sum(axis=0)[None, :] - random.integers(0, 2, (1, 3))
-    cell = Query((1,))
-    parts = [AreaLimit(cell, low, high), AreaLimit(Query(()), least, most)]
-    above = [AreaLimit(cell, np.zeros((1, 3), dtype=np.int64), top)]
+    cell = MarginQuery((1,))
+    parts = [MarginLimit(cell, low, high), MarginLimit(MarginQuery(()), least, most)]
+    above = [MarginLimit(cell, np.zeros((1, 3), dtype=np.int64), top)]
     attained = {
         tuple(map(sum, zip(*pair, strict=True)))
         for pair in product(
@@ -324,7 +338,7 @@ def test_reach_is_what_parts_attain(seed: int) -> None:
         )
     }
     attained = {cells for cells in attained if all(a <= b for a, b in zip(cells, top[0], strict=True))}
-    found = reach(spine, cell, 3, [above, parts])[0]
+    found = reachable_sets(spine, cell, 3, [above, parts])[0]
     allowed = {
         cells
         for cells in product(*(range(int(each) + 1) for each in top[0]))
@@ -333,18 +347,18 @@ def test_reach_is_what_parts_attain(seed: int) -> None:
     assert attained == allowed
 
 
-def _holds(found: ReachableCounts, cells: IntArray) -> bool:
+def _holds(found: ReachableSets, cells: IntArray) -> bool:
     sums = found.sets @ cells
     return bool((sums >= found.low[0]).all() and (sums <= found.high[0]).all())
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_exact_margins_that_cross_are_kept_too(seed: int) -> None:
-    """Sex and age of every region: not nested, so whole tables take an integer program."""
+    """Sex and age of every region: not nested, so integer tables take an integer program."""
     spine = uneven_spine(seed, depth=2)
     counts = people(spine, seed, mean=20.0)
     design = designed(spine, ((0, "total"), (1, "sex"), (1, "age")))
-    tables = settled(design, rounded_noise(design, counts, seed))
+    tables = solved(design, rounded_noise(design, counts, seed))
     for title in ("sex", "age"):
         query = KINDS.query(title)
         assert (KINDS.margin(tables[1], query) == KINDS.margin(counts[1], query)).all()
@@ -354,10 +368,10 @@ def test_exact_margins_that_cross_are_kept_too(seed: int) -> None:
 def test_tables_agree_with_what_was_published_before() -> None:
     spine = uneven_spine(4)
     counts = people(spine, 4)
-    first = settled(designed(spine), rounded_noise(designed(spine), counts, 1))
-    earlier = tuple((level, AreaLimit(SEX_AGE, kept, kept)) for level, kept in enumerate(map(_sex_age, first)))
+    first = solved(designed(spine), rounded_noise(designed(spine), counts, 1))
+    earlier = tuple((level, MarginLimit(SEX_AGE, kept, kept)) for level, kept in enumerate(map(_sex_age, first)))
     design = designed(spine, earlier=earlier, passes=("sex*age", "detailed"))
-    second = settled(design, rounded_noise(design, counts, 2))
+    second = solved(design, rounded_noise(design, counts, 2))
     for one, other in zip(first, second, strict=True):
         assert (_sex_age(one) == _sex_age(other)).all()
     assert any((one != other).any() for one, other in zip(first, second, strict=True))
@@ -371,7 +385,7 @@ def test_without_noise_the_truth_comes_out() -> None:
     spine = uneven_spine(5)
     design, counts = designed(spine, rho=Fraction(10**10)), people(spine, 5)
     measured = rounded_noise(design, counts, 5)
-    for table, true in zip(settled(design, measured), counts, strict=True):
+    for table, true in zip(solved(design, measured), counts, strict=True):
         assert (table == true).all()
 
 
@@ -383,7 +397,7 @@ def test_tables_of_few_people_are_found_among_any_noise(rho: str, exact: tuple[t
         spine = uneven_spine(seed, depth=2)
         design, counts = designed(spine, exact, rho=Fraction(rho) * 2), people(spine, seed)
         measured = rounded_noise(design, counts, seed)
-        tables = settled(design, measured)
+        tables = solved(design, measured)
         for (level, query), values in measured.exact.items():
             assert (KINDS.margin(tables[level], query) == values).all()
         assert all((spine.sums(level, tables[level]) == tables[level - 1]).all() for level in (1, 2))
@@ -399,7 +413,7 @@ def test_large_counts_lose_no_people(scale: int, exact: tuple[tuple[int, str], .
     counts = spine.counts(leaf * (random.random(leaf.shape) < 0.6))
     design = designed(spine, exact)
     measured = rounded_noise(design, counts, 1)
-    tables = settled(design, measured)
+    tables = solved(design, measured)
     for (level, query), values in measured.exact.items():
         assert (KINDS.margin(tables[level], query) == values).all()
     for level, (table, true) in enumerate(zip(tables, counts, strict=True)):
@@ -410,40 +424,40 @@ def test_large_counts_lose_no_people(scale: int, exact: tuple[tuple[int, str], .
 def test_constraints_that_contradict_each_other_are_named() -> None:
     spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
     counts = spine.counts(np.ones((2, 12), dtype=np.int64))
-    crowded = AreaLimit(TOTAL, np.array([[20], [20]]), np.array([[MOST], [MOST]]))
+    crowded = MarginLimit(TOTAL, np.array([[20], [20]]), np.array([[MAX_COUNT], [MAX_COUNT]]))
     design = designed(spine, bounds=((1, crowded),))
     with pytest.raises(InputError, match="land 'land': all people: at least 40 and at most 24"):
-        limits(design, exact_counts(design, counts))
+        combine_limits(design, exact_counts(design, counts))
     sex = KINDS.query("sex")
-    few = AreaLimit(sex, np.zeros((2, 2), dtype=np.int64), np.array([[3, 3], [MOST, MOST]]))
+    few = MarginLimit(sex, np.zeros((2, 2), dtype=np.int64), np.array([[3, 3], [MAX_COUNT, MAX_COUNT]]))
     design = designed(spine, exact=((0, "total"), (1, "total")), bounds=((1, few),))
     with pytest.raises(InputError, match="town 'a': all people: at least 12 and at most 6 .*its sex counts"):
-        limits(design, exact_counts(design, counts))
+        combine_limits(design, exact_counts(design, counts))
 
 
 def test_bounds_that_are_not_true_of_the_data_are_refused() -> None:
     spine = build_spine(["land", "town"], "land", [("a",), ("b",)])
     counts = spine.counts(np.ones((2, 12), dtype=np.int64))
-    wrong = AreaLimit(TOTAL, np.array([[0], [0]]), np.array([[MOST], [11]]))
+    wrong = MarginLimit(TOTAL, np.array([[0], [0]]), np.array([[MAX_COUNT], [11]]))
     design = designed(spine, bounds=((1, wrong),))
-    with pytest.raises(InputError, match="bounds: town 'b': all people: the data do not lie in 0 to 11"):
+    with pytest.raises(InputError, match="bounds: town 'b': all people: the data are not in 0 to 11"):
         check_truth(design, counts)
     design = designed(spine, impossible=[0])
-    with pytest.raises(InputError, match="zeros: sex f, age young, tenure own is said to be impossible, but town 'a'"):
+    with pytest.raises(InputError, match="zeros: sex f, age young, tenure own is stated as impossible, but town 'a'"):
         check_truth(design, counts)
 
 
-def small_family(seed: int) -> AreaFamily:
+def small_family(seed: int) -> SiblingProblem:
     """Two parts of an area with the counts of sex and tenure, and known totals."""
     random = numpy_generator(seed)
     kinds = Attributes(("sex", "tenure"), (("f", "m"), ("own", "rent")))
     true = random.poisson(2, size=(2, 4)).astype(np.int64)
     totals = true.sum(axis=1, keepdims=True)
     target = true + random.normal(0, 1.5, true.shape)
-    forms = Forms(kinds, kinds.detailed)
+    forms = SiblingMatrices(kinds, kinds.detailed)
     weights = {kinds.detailed: np.ones((2, 4))}
-    return forms.family(
-        true.sum(axis=0), [AreaLimit(Query(()), totals, totals)], None, np.zeros(4, bool), target, weights
+    return forms.problem(
+        true.sum(axis=0), [MarginLimit(MarginQuery(()), totals, totals)], None, np.zeros(4, bool), target, weights
     )
 
 
@@ -453,9 +467,9 @@ def test_whole_counts_are_the_nearest_that_keep_all(seed: int, many: int, monkey
     """Against listing all neighbours of the real solution."""
     monkeypatch.setattr(rounding, "MANY", many)
     family = small_family(seed)
-    values = nonnegative(family)
+    values = nonnegative_estimate(family)
     assert family.is_met(values)
-    found = whole(family, values)
+    found = round_to_integers(family, values)
     floor = np.floor(values + 1e-7)
     best = min(
         np.abs(floor + np.array(step) - values).sum()
@@ -469,7 +483,7 @@ def test_whole_counts_are_the_nearest_that_keep_all(seed: int, many: int, monkey
 def test_nonnegative_values_are_the_nearest(seed: int) -> None:
     """No move that keeps all sums comes nearer: the gradient is along the constraints or into the negative."""
     family = small_family(seed)
-    values = nonnegative(family)
+    values = nonnegative_estimate(family)
     gap = np.linalg.norm(values - family.target)
     turn = np.array([1.0, -1, 0, 0, -1, 1, 0, 0])
     swaps = [np.roll(turn.reshape(2, 4), shift, axis=1).reshape(-1) for shift in range(4)]
@@ -488,20 +502,20 @@ def test_leaving_out_what_must_be_zero_changes_nothing(seed: int) -> None:
     target = true + random.normal(0, 1.5, true.shape)
     totals = true.sum(axis=1, keepdims=True)
     weights = {DETAILED: np.ones((3, 12)), SEX_AGE: np.full((3, 6), 5.0)}
-    family = Forms(KINDS, DETAILED).family(
-        true.sum(axis=0), [AreaLimit(TOTAL, totals, totals)], None, np.zeros(12, dtype=bool), target, weights
+    family = SiblingMatrices(KINDS, DETAILED).problem(
+        true.sum(axis=0), [MarginLimit(TOTAL, totals, totals)], None, np.zeros(12, dtype=bool), target, weights
     )
     gone = np.tile(true.sum(axis=0) == 0, 3)
-    assert nonnegative(family)[~gone] == pytest.approx(nonnegative(family.without(gone)), abs=1e-5)
+    assert nonnegative_estimate(family)[~gone] == pytest.approx(nonnegative_estimate(family.without(gone)), abs=1e-5)
 
 
 def test_a_family_without_a_solution_is_refused() -> None:
     family = small_family(1)
     more = family.least + (np.arange(len(family.least)) == 0)
     with pytest.raises(Infeasible, match="no counts satisfy all constraints"):
-        nonnegative(replace(family, least=more, most=more))
-    with pytest.raises(Infeasible, match="no whole counts satisfy all constraints"):
-        whole(replace(family, least=more, most=more), np.maximum(family.target, 0))
+        nonnegative_estimate(replace(family, least=more, most=more))
+    with pytest.raises(Infeasible, match="no integer counts satisfy all constraints"):
+        round_to_integers(replace(family, least=more, most=more), np.maximum(family.target, 0))
 
 
 @pytest.mark.statistical
@@ -513,10 +527,13 @@ def test_standard_errors_hold_where_noise_is_mostly_zero() -> None:
     squares = []
     for _ in range(draws):
         noisy = tuple(
-            {query: measure(KINDS.margin(counts[level], query), each) for query, each in design.measured(level).items()}
+            {
+                query: add_noise(KINDS.margin(counts[level], query), each)
+                for query, each in design.measured(level).items()
+            }
             for level in range(2)
         )
-        found = fit(design, Measured(noisy, exact_counts(design, counts)))
+        found = fit(design, Measurements(noisy, exact_counts(design, counts)))
         squares.append(float((((found.estimate(1) - counts[1]) / found.standard_error(1, DETAILED)) ** 2).mean()))
     assert design.measured(1)[DETAILED] == Fraction(1, 4)
     assert abs(np.mean(squares) - 1) < 6 * float(np.std(squares)) / math.sqrt(draws)

@@ -1,86 +1,155 @@
-"""Errors of the estimate, of the whole tables and of other ways to publish, by level and by size of area."""
+"""How far published counts of areas are from the truth. Errors disclose counts of people, so they are confidential."""
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from safemargin.core import FloatArray, IntArray
 from safemargin.samplers.geometric import Geometric
 from safemargin.topdown.design import Design
-from safemargin.topdown.error_values import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
 from safemargin.topdown.least_squares import expected_errors
 
-UNBIASED, WHOLE, FLAT = "unbiased estimate", "whole tables", "flat geometric noise"
-
+PEOPLE, CELLS = "people of an area", "detailed counts"
+UNBIASED, INTEGER, FLAT = "unbiased estimate", "integer tables", "flat geometric noise"
 TWO_SIDED = 1.96
-"""Standard errors within which 19 of 20 estimates lie."""
+"""Standard errors within which 95 % of normal errors lie."""
 
 Squares = tuple[FloatArray, FloatArray]
 """Of one method on one level: squared errors of the people of every area, and mean squared errors of its counts."""
 
 
-def accuracy(
-    design: Design,
-    counts: Sequence[IntArray],
-    methods: Mapping[str, Sequence[IntArray | FloatArray]],
+@dataclass(frozen=True)
+class LevelError:
+    """Root mean square error of one method on the areas of a level; `counts` says of which counts."""
+
+    method: str
+    level: str
+    areas: int
+    counts: str
+    rmse: float
+
+
+@dataclass(frozen=True)
+class SizeError:
+    """Root mean square error of the number of people of areas with `least` to `most` people, on all levels."""
+
+    method: str
+    least: int
+    most: int
+    areas: int
+    rmse: float
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """Of a query on a level: its share of the budget, its noise, and the standard error of its estimate.
+
+    `noise` is a standard deviation, None if nothing is measured; `standard_error` is a root mean square over areas.
+    """
+
+    level: str
+    query: str
+    share: str
+    noise: float | None
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """Of a query on a level: the published standard error, and actual errors, as root mean squares.
+
+    `covered` is the share of counts within 1.96 standard errors of their estimate; None if everything is exact.
+    """
+
+    level: str
+    query: str
+    standard_error: float
+    estimate: float
+    integer_tables: float
+    covered: float | None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Errors by level, by size of area, and by query."""
+
+    levels: tuple[LevelError, ...]
+    sizes: tuple[SizeError, ...]
+    queries: tuple[QueryError, ...] = ()
+
+    @property
+    def methods(self) -> list[str]:
+        """All methods, ours first."""
+        return list(dict.fromkeys(error.method for error in self.levels))
+
+
+def measure_accuracy(
+    design: Design, counts: Sequence[IntArray], methods: Mapping[str, Sequence[IntArray | FloatArray]]
 ) -> Accuracy:
-    """Errors of methods (their counts by level, a row per area) beside those that flat noise is expected to have."""
-    found = {
-        name: [_squares(mine, true) for mine, true in zip(tables, counts, strict=True)]
+    """Errors of methods (their counts by level, a row per area) beside the expected errors of flat noise."""
+    squares = {
+        name: [_squares(table, true) for table, true in zip(tables, counts, strict=True)]
         for name, tables in methods.items()
     }
-    ours = {name: found.pop(name) for name in (UNBIASED, WHOLE) if name in found}
-    found = {**ours, FLAT: _flat(design), **found}
+    ours = {name: squares.pop(name) for name in (UNBIASED, INTEGER) if name in squares}
+    squares = {**ours, FLAT: _flat(design), **squares}
     levels = tuple(
         LevelError(name, level, len(people), kind, math.sqrt(float(values.mean())))
-        for name, squares in found.items()
-        for level, (people, cells) in zip(design.spine.levels, squares, strict=True)
+        for name, errors in squares.items()
+        for level, (people, cells) in zip(design.spine.levels, errors, strict=True)
         for kind, values in ((PEOPLE, people), (CELLS, cells))
     )
     size = np.concatenate([true.sum(axis=1) for true in counts])
     sizes = []
-    for name, squares in found.items():
-        people = np.concatenate([people for people, _ in squares])
-        for least, most in _classes(int(size.max(initial=0))):
+    for name, errors in squares.items():
+        people = np.concatenate([people for people, _ in errors])
+        for least, most in _size_classes(int(size.max(initial=0))):
             here = (size >= least) & (size <= most)
             if here.any():
                 error = math.sqrt(float(people[here].mean()))
                 sizes.append(SizeError(name, least, most, int(here.sum()), error))
-    return Accuracy(
-        levels, tuple(sizes), _queries(design, counts, methods) if {UNBIASED, WHOLE} <= set(methods) else ()
-    )
+    queries = _queries(design, counts, methods) if {UNBIASED, INTEGER} <= set(methods) else ()
+    return Accuracy(levels, tuple(sizes), queries)
+
+
+def plan_errors(design: Design) -> tuple[ExpectedError, ...]:
+    """The standard error of every query on every level, before anything is measured."""
+    rows = []
+    for level, (name, errors) in enumerate(zip(design.spine.levels, expected_errors(design), strict=True)):
+        noise = design.noise(level)
+        for query, error in errors.items():
+            share = design.shares[level] * design.queries[level].get(query, 0)
+            deviation = math.sqrt(noise[query]) if query in noise else None
+            rows.append(ExpectedError(name, design.attributes.title(query), str(share), deviation, _rms(error)))
+    return tuple(rows)
 
 
 def _queries(
     design: Design, counts: Sequence[IntArray], methods: Mapping[str, Sequence[IntArray | FloatArray]]
 ) -> tuple[QueryError, ...]:
-    """Errors of our estimate and tables by query, beside the standard errors that were told."""
-    kinds, found = design.attributes, []
+    """Errors of the estimate and the tables by query, beside the published standard errors."""
+    attributes, rows = design.attributes, []
     for level, errors in enumerate(expected_errors(design)):
-        mine, tables, true = methods[UNBIASED][level], methods[WHOLE][level], counts[level]
+        true = counts[level]
         for query, error in errors.items():
-            off = kinds.margin((mine - true).astype(np.float64), query)
-            whole = kinds.margin((tables - true).astype(np.float64), query)
+            off = attributes.margin((methods[UNBIASED][level] - true).astype(np.float64), query)
+            integer = attributes.margin((methods[INTEGER][level] - true).astype(np.float64), query)
             noisy = error > 0
             covered = float((np.abs(off)[noisy] <= TWO_SIDED * error[noisy]).mean()) if noisy.any() else None
-            found.append(
-                QueryError(
-                    design.spine.levels[level], kinds.title(query), _root(error), _root(off), _root(whole), covered
-                )
-            )
-    return tuple(found)
+            name, title = design.spine.levels[level], attributes.title(query)
+            rows.append(QueryError(name, title, _rms(error), _rms(off), _rms(integer), covered))
+    return tuple(rows)
 
 
-def _root(values: FloatArray) -> float:
+def _rms(values: FloatArray) -> float:
     return math.sqrt(float((values**2).mean()))
 
 
 def flat_geometric(design: Design) -> Geometric:
-    """Noise on every count of the smallest areas alone, at the same loss in zero-concentrated differential privacy.
-
-    A loss of epsilon in pure differential privacy is `epsilon ** 2 / 2` there. Moving a person changes two counts.
-    """
+    """Noise on every count of the smallest areas alone, at the same loss in zero-concentrated differential privacy."""
+    # A changed record moves two counts. Pure epsilon is epsilon ** 2 / 2 in rho (Bun and Steinke 2016, Prop. 1.4).
     return Geometric(math.sqrt(2 * float(design.rho)) / 2)
 
 
@@ -90,18 +159,18 @@ def _flat(design: Design) -> list[Squares]:
     below = spine.counts(np.ones((len(spine.names[-1]), 1), dtype=np.int64))
     variance = flat_geometric(design).variance
     noise = [areas[:, 0].astype(np.float64) * variance for areas in below]
-    return [(each * np.float64(cells), each) for each in noise]
+    return [(level * np.float64(cells), level) for level in noise]
 
 
-def _squares(mine: IntArray | FloatArray, true: IntArray) -> Squares:
-    people = (mine.sum(axis=1) - true.sum(axis=1)).astype(np.float64) ** 2
-    cells = ((mine - true).astype(np.float64) ** 2).mean(axis=1)
+def _squares(table: IntArray | FloatArray, true: IntArray) -> Squares:
+    people = (table.sum(axis=1) - true.sum(axis=1)).astype(np.float64) ** 2
+    cells = ((table - true).astype(np.float64) ** 2).mean(axis=1)
     return people, cells
 
 
-def _classes(largest: int) -> list[tuple[int, int]]:
-    """Classes of size: nobody, then one per power of ten."""
-    found = [(0, 0)]
-    while found[-1][1] < largest:
-        found.append((found[-1][1] + 1, (found[-1][1] + 1) * 10 - 1))
-    return found
+def _size_classes(largest: int) -> list[tuple[int, int]]:
+    """Empty areas, then one class per power of ten."""
+    classes = [(0, 0)]
+    while classes[-1][1] < largest:
+        classes.append((classes[-1][1] + 1, (classes[-1][1] + 1) * 10 - 1))
+    return classes

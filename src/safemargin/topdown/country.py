@@ -38,15 +38,15 @@ at.country = { "sex*age" = "1/3", detailed = "2/3" }    # the total is exact the
 at.region = { "sex*age" = "1/3", detailed = "2/3" }
 at.block = { total = "1/8", detailed = "7/8" }
 
-[[invariants]]      # published as it is
+[[invariants]]      # published exactly
 level = "region"
 query = "total"
 
-[[zeros]]           # nobody is in these cells, in no data
+[[zeros]]           # these cells are empty in all data
 age = ["0-17"]
 tenure = ["communal"]
 
-[[bounds]]          # public: where there is a home, and how many people it has at least
+[[bounds]]          # public: blocks with a communal home, which has at least one person
 level = "block"
 query = "tenure"
 file = "homes.parquet"

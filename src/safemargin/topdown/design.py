@@ -1,34 +1,151 @@
-"""What TopDown measures, how precisely, and what its tables must satisfy. All of it is public."""
+"""What TopDown measures, how precisely, and what its tables must satisfy. All of it is public.
 
+The algorithm is that of the 2020 census of the United States: Abowd et al., "The 2020 Census Disclosure Avoidance
+System TopDown Algorithm", Harvard Data Science Review, special issue 2 (2022). It has a measurement phase, which adds
+discrete Gaussian noise to margins, and an estimation phase, which reads nothing but what the first has published.
+"""
+
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
-from safemargin.core import BoolArray, InputError, IntArray, rounded
-from safemargin.topdown.attributes import Attributes, Query
-from safemargin.topdown.spine import Spine
+from safemargin.core import BoolArray, InputError, IntArray, frozen, rounded
+from safemargin.samplers.gaussian import DiscreteGaussian
+from safemargin.topdown.attributes import Attributes, MarginQuery, Numbers
 
-MOST = 2**53
-"""Stands for no upper limit; sums of counts stay below it."""
-
-LARGE = MOST >> 20
-"""Upper limits from which on a sum of them says nothing."""
-
-
-LEAST_VARIANCE, MOST_VARIANCE = Fraction(1, 10**12), Fraction(10**12)
+MAX_COUNT = 2**53
+"""Stands for no upper limit. Sums of counts stay below it, so they are exact in floating point."""
+LARGE = MAX_COUNT >> 20
+"""Upper limits from which on a sum of them limits nothing."""
+MIN_VARIANCE, MAX_VARIANCE = Fraction(1, 10**12), Fraction(10**12)
 """Of noise that is drawn."""
+LARGE_VARIANCE = 10
+"""Parameters from which on the variance of discrete Gaussian noise equals the parameter in floating point."""
+
+Area = tuple[int, int]
+"""Level and index."""
 
 
 @dataclass(frozen=True)
-class AreaLimit:
+class Spine:
+    """Areas by level, the widest first; the parts of an area are contiguous.
+
+    `parents[level][index]` is the index of the area one level up that an area is part of.
+    """
+
+    # Not a `core.Hierarchy`: levels have names, all leaves are on the last level, and every step of the algorithm adds
+    # up whole levels at once. Arrays of parents make that one `reduceat`, also with 100,000 leaves.
+
+    levels: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]
+    parents: tuple[IntArray, ...]
+
+    @property
+    def last(self) -> int:
+        """The level of the smallest areas."""
+        return len(self.levels) - 1
+
+    @property
+    def areas(self) -> int:
+        """Number of areas on all levels."""
+        return sum(map(len, self.names))
+
+    @cached_property
+    def starts(self) -> tuple[IntArray, ...]:
+        """By level, the index of the first part of every area one level up."""
+        return tuple(frozen(np.flatnonzero(np.diff(above, prepend=-1))) for above in self.parents)
+
+    def parts(self, level: int, area: int) -> range:
+        """Indices of the parts of an area, one level down."""
+        starts = self.starts[level + 1]
+        end = int(starts[area + 1]) if area + 1 < len(starts) else len(self.names[level + 1])
+        return range(int(starts[area]), end)
+
+    def sums(self, level: int, values: Numbers) -> Numbers:
+        """Rows of the areas of `level` summed to those one level up."""
+        summed: Numbers = np.add.reduceat(values, self.starts[level], axis=0)
+        return summed
+
+    def counts(self, smallest: IntArray) -> tuple[IntArray, ...]:
+        """Counts of every level from those of the smallest areas."""
+        levels = [smallest]
+        for level in range(self.last, 0, -1):
+            levels.append(self.sums(level, levels[-1]))
+        return tuple(levels[::-1])
+
+    def name(self, level: int, area: int) -> str:
+        """An area in words."""
+        return f"{self.levels[level]} {self.names[level][area]!r}"
+
+
+def build_spine(levels: Sequence[str], root: str, paths: Iterable[tuple[str, ...]]) -> Spine:
+    """The tree of areas from the names on the path to each smallest area; `levels[0]` is the level of the root.
+
+    >>> build_spine(["land", "town"], "all", [("b",), ("a",)]).names
+    (('all',), ('a', 'b'))
+    """
+    ordered = sorted(set(paths))
+    if not ordered:
+        raise InputError("spine: there are no areas")
+    index_of: dict[str, int] = {root: 0}
+    names: list[tuple[str, ...]] = [(root,)]
+    parents: list[IntArray] = [frozen([])]
+    for depth, level in enumerate(levels[1:]):
+        parent_of: dict[str, str] = {}
+        for path in ordered:
+            name, parent = path[depth], path[depth - 1] if depth else root
+            if not name:
+                raise InputError(f"spine: an area of {parent!r} has no {level}; name every area on every level")
+            if parent_of.setdefault(name, parent) != parent:
+                raise InputError(
+                    f"spine: is not a tree: {level} {name!r} lies in {parent_of[name]!r} and in {parent!r}; "
+                    "give every area a code of its own"
+                )
+        names.append(tuple(parent_of))
+        parents.append(frozen([index_of[parent] for parent in parent_of.values()]))
+        index_of = {name: index for index, name in enumerate(parent_of)}
+    return Spine(tuple(levels), tuple(names), tuple(parents))
+
+
+@dataclass(frozen=True)
+class MarginLimit:
     """The counts of a margin lie between `low` and `high`, one row per area of a level."""
 
-    query: Query
+    query: MarginQuery
     low: IntArray
     high: IntArray
+
+    def of_areas(self, part: slice) -> "MarginLimit":
+        """The limit of some areas."""
+        return MarginLimit(self.query, self.low[part], self.high[part])
+
+
+LevelLimits = Mapping[MarginQuery, MarginLimit]
+
+
+@dataclass(frozen=True)
+class ReachableSets:
+    """Sets of cells of a margin (rows of `sets`) with the least and the most that the areas of a level can hold."""
+
+    sets: BoolArray
+    low: IntArray
+    high: IntArray
+
+
+@dataclass(frozen=True)
+class LookAhead:
+    """Rows `least <= here x + below y <= most` with integer `y >= 0`: counts `y` of parts of areas with counts `x`."""
+
+    here: sparse.csr_array
+    below: sparse.csr_array
+    least: IntArray
+    most: IntArray
 
 
 @dataclass(frozen=True)
@@ -36,8 +153,8 @@ class Design:
     """Areas, attributes, shares of the budget, and constraints.
 
     `rho` is that of zero-concentrated differential privacy, for data sets that differ in one person's record. `shares`
-    and `queries` are by level, widest first. `exact` lists margins that are published as they are (level, query);
-    `impossible` marks cells that hold nobody; `bounds` are limits by level that are public and true of the data;
+    and `queries` are by level, widest first. `exact` lists margins that are published exactly (level, query);
+    `impossible` marks cells that are empty in all data; `bounds` are public limits by level that the data satisfy;
     `earlier` are margins by level that tables must agree with because they were published before.
     """
 
@@ -46,12 +163,12 @@ class Design:
     rho: Fraction
     delta: float
     shares: tuple[Fraction, ...]
-    queries: tuple[Mapping[Query, Fraction], ...]
-    exact: tuple[tuple[int, Query], ...]
+    queries: tuple[Mapping[MarginQuery, Fraction], ...]
+    exact: tuple[tuple[int, MarginQuery], ...]
     impossible: BoolArray
-    bounds: tuple[tuple[int, AreaLimit], ...]
-    earlier: tuple[tuple[int, AreaLimit], ...]
-    passes: tuple[Query, ...]
+    bounds: tuple[tuple[int, MarginLimit], ...]
+    earlier: tuple[tuple[int, MarginLimit], ...]
+    passes: tuple[MarginQuery, ...]
 
     def __post_init__(self) -> None:
         if self.rho <= 0:
@@ -63,33 +180,34 @@ class Design:
             raise InputError(
                 f"budget: {self.spine.levels[-1]}: give the query 'detailed' a share, so that every count is measured"
             )
-        for place, name in enumerate(self.spine.levels):
-            for query, variance in self.measured(place).items():
-                if not LEAST_VARIANCE <= variance <= MOST_VARIANCE:
+        for index, name in enumerate(self.spine.levels):
+            for query, variance in self.measured(index).items():
+                if not MIN_VARIANCE <= variance <= MAX_VARIANCE:
                     raise InputError(
                         f"budget: {name}: {self.attributes.title(query)}: noise of variance {rounded(variance, 3)} is "
                         f"{'too small' if variance < 1 else 'too large'} to be drawn; change rho or the share"
                     )
         for narrow, wide in zip(self.passes, self.passes[1:], strict=False):
             if not narrow <= wide or narrow == wide:
-                raise InputError("tables.passes: each must hold all attributes of the one before it, and more")
+                raise InputError("tables.passes: each must have all attributes of the one before it, and more")
         if self.passes[-1] != self.attributes.detailed:
             raise InputError("tables.passes: the last must be 'detailed'")
 
-    def measured(self, level: int) -> dict[Query, Fraction]:
-        """The queries of a level with the variance of their noise.
-
-        Moving one person changes two counts of a margin by one, so a margin with variance `v` costs `1 / v`.
-        """
+    def measured(self, level: int) -> dict[MarginQuery, Fraction]:
+        """The queries of a level with the variance parameter of their noise."""
+        # Changing one record moves two counts of a margin by one: squared sensitivity 2, so a margin with parameter v
+        # costs 2 / (2 v) = 1 / v in rho (Canonne, Kamath and Steinke 2022).
         share = self.shares[level]
         parts = self.queries[level].items()
         return {query: 1 / (self.rho * share * part) for query, part in parts if share * part > 0}
 
+    def noise(self, level: int) -> dict[MarginQuery, float]:
+        """The queries of a level with the variance of their noise."""
+        return {query: noise_variance(parameter) for query, parameter in self.measured(level).items()}
+
     @property
     def moved(self) -> Mapping[float, int]:
-        """Noise variances of the counts that a changed record moves by one at most, two for every query, with their
-        number.
-        """
+        """Parameters of the noise on counts that one changed record moves, two for every query, with their number."""
         return Counter(
             float(variance)
             for level in range(len(self.spine.levels))
@@ -98,105 +216,111 @@ class Design:
         )
 
 
-def _check_shares(what: str, shares: Sequence[Fraction]) -> None:
+def noise_variance(parameter: Fraction) -> float:
+    """Variance of discrete Gaussian noise: the parameter, except for small ones, where noise is mostly zero.
+
+    >>> noise_variance(Fraction(32)), round(noise_variance(Fraction(1, 4)), 6)
+    (32.0, 0.215013)
+    """
+    return float(parameter) if parameter > LARGE_VARIANCE else DiscreteGaussian(math.sqrt(parameter)).variance
+
+
+def _check_shares(where: str, shares: Sequence[Fraction]) -> None:
     if any(share < 0 for share in shares):
-        raise InputError(f"{what}: a share is negative")
-    if (found := sum(shares, Fraction(0))) != 1:
-        raise InputError(f"{what}: the shares add up to {found} ({rounded(found)}), not to 1")
+        raise InputError(f"{where}: a share is negative")
+    if (total := sum(shares, Fraction(0))) != 1:
+        raise InputError(f"{where}: the shares add up to {total} ({rounded(total)}), not to 1")
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What leaves: noisy counts by level and query, and exact ones. Estimates read nothing else about people."""
+class Measurements:
+    """What the measurement phase publishes: noisy counts by level and query, and exact ones."""
 
-    noisy: tuple[Mapping[Query, IntArray], ...]
-    exact: Mapping[tuple[int, Query], IntArray]
+    noisy: tuple[Mapping[MarginQuery, IntArray], ...]
+    exact: Mapping[tuple[int, MarginQuery], IntArray]
 
 
-def limits(design: Design, exact: Mapping[tuple[int, Query], IntArray]) -> tuple[dict[Query, AreaLimit], ...]:
-    """What tables of every level must satisfy: its own constraints, and those of the levels below, added up.
+def combine_limits(
+    design: Design, exact: Mapping[tuple[int, MarginQuery], IntArray]
+) -> tuple[dict[MarginQuery, MarginLimit], ...]:
+    """What tables of every level must satisfy: its own constraints, and the sums of those of the levels below.
 
     Refused if two of them contradict each other in one area.
     """
     spine = design.spine
-    found: list[dict[Query, AreaLimit]] = [{} for _ in spine.levels]
-    given = [(level, AreaLimit(query, values, values)) for (level, query), values in exact.items()]
+    levels: list[dict[MarginQuery, MarginLimit]] = [{} for _ in spine.levels]
+    given = [(level, MarginLimit(query, values, values)) for (level, query), values in exact.items()]
     for level, limit in (*given, *design.bounds, *design.earlier):
-        _tighten(found[level], limit)
+        _tighten(levels[level], limit)
     for level in range(spine.last, 0, -1):
-        starts = spine.starts[level]
-        for limit in list(found[level].values()):
-            low = np.add.reduceat(limit.low, starts, axis=0)
-            high = np.minimum(np.add.reduceat(np.minimum(limit.high, LARGE), starts, axis=0), MOST)
-            open_above = np.add.reduceat((limit.high >= LARGE).astype(np.int64), starts, axis=0) > 0
-            _tighten(found[level - 1], AreaLimit(limit.query, low, np.where(open_above, MOST, high)))
-    for level, here in reversed(list(enumerate(found))):  # the smallest area that cannot be is the one to look at
+        for limit in list(levels[level].values()):
+            low = spine.sums(level, limit.low)
+            high = np.minimum(spine.sums(level, np.minimum(limit.high, LARGE)), MAX_COUNT)
+            unlimited = spine.sums(level, (limit.high >= LARGE).astype(np.int64)) > 0
+            _tighten(levels[level - 1], MarginLimit(limit.query, low, np.where(unlimited, MAX_COUNT, high)))
+    for level, here in reversed(list(enumerate(levels))):  # name the smallest area with a contradiction
         for limit in here.values():
-            _check(design, level, limit, limit, "the bounds")
+            _check_limit(design, level, limit, limit, "the bounds")
             for wider in here.values():
                 if limit.query <= wider.query and limit.query != wider.query:
                     summed = summed_limit(design.attributes, wider, limit.query)
                     text = f"its {design.attributes.title(wider.query)} counts"
-                    _check(design, level, AreaLimit(limit.query, limit.low, summed.high), limit, text)
-                    _check(design, level, AreaLimit(limit.query, summed.low, limit.high), limit, text)
-    return tuple(found)
+                    _check_limit(design, level, MarginLimit(limit.query, limit.low, summed.high), limit, text)
+                    _check_limit(design, level, MarginLimit(limit.query, summed.low, limit.high), limit, text)
+    return tuple(levels)
 
 
-def summed_limit(attributes: Attributes, limit: AreaLimit, query: Query) -> AreaLimit:
-    """What a limit says about a margin within its own."""
+def summed_limit(attributes: Attributes, limit: MarginLimit, query: MarginQuery) -> MarginLimit:
+    """What a limit implies for a coarser margin."""
     if query == limit.query:
         return limit
     low = attributes.margin(limit.low, query, limit.query)
     high = attributes.margin(np.minimum(limit.high, LARGE), query, limit.query)
-    endless = attributes.margin((limit.high >= LARGE).astype(np.int64), query, limit.query) > 0
-    return AreaLimit(query, low, np.where(endless, MOST, high))
+    unlimited = attributes.margin((limit.high >= LARGE).astype(np.int64), query, limit.query) > 0
+    return MarginLimit(query, low, np.where(unlimited, MAX_COUNT, high))
 
 
-def limits_within(attributes: Attributes, limits: Mapping[Query, AreaLimit], margin: Query) -> list[AreaLimit]:
-    """What limits say about a margin."""
-    found: dict[Query, AreaLimit] = {}
+def limits_within(attributes: Attributes, limits: LevelLimits, margin: MarginQuery) -> list[MarginLimit]:
+    """What limits imply for a margin."""
+    implied: dict[MarginQuery, MarginLimit] = {}
     for limit in limits.values():
-        _tighten(found, summed_limit(attributes, limit, limit.query & margin))
-    return list(found.values())
+        _tighten(implied, summed_limit(attributes, limit, limit.query & margin))
+    return list(implied.values())
 
 
-def _tighten(found: dict[Query, AreaLimit], limit: AreaLimit) -> None:
-    before = found.get(limit.query)
+def _tighten(limits: dict[MarginQuery, MarginLimit], limit: MarginLimit) -> None:
+    before = limits.get(limit.query)
     if before is not None:
-        limit = AreaLimit(limit.query, np.maximum(before.low, limit.low), np.minimum(before.high, limit.high))
-    found[limit.query] = limit
+        limit = MarginLimit(limit.query, np.maximum(before.low, limit.low), np.minimum(before.high, limit.high))
+    limits[limit.query] = limit
 
 
-def _check(design: Design, level: int, joint: AreaLimit, about: AreaLimit, other: str) -> None:
+def _check_limit(design: Design, level: int, joint: MarginLimit, about: MarginLimit, other: str) -> None:
     wrong = np.argwhere(joint.low > joint.high)
     if len(wrong):
         area, cell = wrong[0].tolist()
-        place = f"{design.spine.levels[level]} {design.spine.names[level][area]!r}"
         least, most = int(joint.low[area, cell]), int(joint.high[area, cell])
-        what = design.attributes.labels(about.query, cell)
         raise InputError(
-            f"constraints cannot hold together: {place}: {what}: at least {least:,} and at most {most:,} "
+            f"constraints cannot hold together: {design.spine.name(level, area)}: "
+            f"{design.attributes.label(about.query, cell)}: at least {least:,} and at most {most:,} "
             f"by exact counts, {other} and those of its parts"
         )
 
 
 def check_truth(design: Design, counts: tuple[IntArray, ...]) -> None:
-    """Refuse data of which the stated bounds are not true; earlier tables need not be."""
-    kinds = design.attributes
-    inside = np.argwhere(counts[-1] * design.impossible)
-    if len(inside):
-        area, cell = inside[0].tolist()
-        raise InputError(
-            f"zeros: {kinds.labels(kinds.detailed, cell)} is said to be impossible, but "
-            f"{design.spine.levels[-1]} {design.spine.names[-1][area]!r} has such people"
-        )
+    """Refuse data that violate the stated bounds or zeros; earlier tables need not agree with the data."""
+    attributes, spine = design.attributes, design.spine
+    occupied = np.argwhere(counts[-1] * design.impossible)
+    if len(occupied):
+        area, cell = occupied[0].tolist()
+        label = attributes.label(attributes.detailed, cell)
+        raise InputError(f"zeros: {label} is stated as impossible, but {spine.name(spine.last, area)} has such people")
     for level, limit in design.bounds:
-        values = kinds.margin(counts[level], limit.query)
+        values = attributes.margin(counts[level], limit.query)
         wrong = np.argwhere((values < limit.low) | (values > limit.high))
         if len(wrong):
             area, cell = wrong[0].tolist()
             raise InputError(
-                f"bounds: {design.spine.levels[level]} {design.spine.names[level][area]!r}: "
-                f"{kinds.labels(limit.query, cell)}: the data do not lie in "
+                f"bounds: {spine.name(level, area)}: {attributes.label(limit.query, cell)}: the data are not in "
                 f"{int(limit.low[area, cell])} to {int(limit.high[area, cell])}"
             )

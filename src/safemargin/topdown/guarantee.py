@@ -1,4 +1,8 @@
-"""What a TopDown release promises, and why."""
+"""The privacy guarantee of a TopDown release, derived by the rules of `guarantees`.
+
+The derivation follows Bailie, Gong and Meng on the 2020 census (Theorem 2 and appendix H): noisy margins compose,
+publishing the invariants costs nothing among data sets that agree on them, and tables are post-processing of both.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,16 +14,16 @@ from safemargin.topdown.design import Design
 
 MECHANISM = "TopDown"
 UNIT, RECORDS = "person", "persons"
-PUBLIC = "bounds and cells that hold nobody are taken for public facts about every data set"
-BESIDE = "the promises of the releases that earlier tables are from count beside this one"
+PUBLIC = "bounds and impossible cells are assumed to be public facts about every data set"
+EARLIER = "the guarantees of the releases that earlier tables are from add to this one"
 NEIGHBOURS = "data sets of equally many people that agree on the invariants and differ in one person's record"
 
 
-def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = None) -> dict[str, object]:
-    """The promise in the words of a report, with everything that it leaves out; `whole` is with earlier releases.
+def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None = None) -> dict[str, object]:
+    """The guarantee in short, with all it does not cover; `composed` includes earlier releases.
 
-    `epsilon` follows from rho, and `epsilon_by_losses` from the noise of all counts that one record moves. The noise of
-    earlier releases is not looked at, so for all together there is only the former.
+    `epsilon` follows from rho, `epsilon_by_losses` from the noise of all counts that one record moves. The noise of
+    earlier releases is unknown here, so with them there is only the former.
     """
     kinds, levels = design.attributes, design.spine.levels
     invariants = ["number of all people"]
@@ -28,11 +32,11 @@ def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = Non
         for level, query in design.exact
         if level or query.axes
     ]
-    invariants += [_inhabited(design)] * areas_from_data
+    invariants += [f"which areas of level {levels[-1]} have people"] * areas_from_data
     together = {}
-    if whole is not None and whole.budget is not None:
-        epsilon = published_epsilon(float(whole.budget), design.delta)
-        together = {"with_earlier": {"rho": str(whole.budget), "epsilon": epsilon}}
+    if composed is not None and composed.budget is not None:
+        epsilon = published_epsilon(float(composed.budget), design.delta)
+        together = {"with_earlier": {"rho": str(composed.budget), "epsilon": epsilon}}
     return {
         "mechanism": "TopDown with discrete Gaussian noise",
         "measure": "zero-concentrated differential privacy",
@@ -49,14 +53,14 @@ def summary(design: Design, areas_from_data: bool, whole: Guarantee | None = Non
     }
 
 
-def promised(design: Design, areas_from_data: bool) -> Guarantee:
-    """The promise with its reasons: noise on every margin, what is exact for free, and tables computed from both."""
-    found = post_process(_measured(design, areas_from_data), MECHANISM)
-    return replace(found, statement=_statement(design), remarks=(PUBLIC, *([BESIDE] if design.earlier else [])))
+def derive_guarantee(design: Design, areas_from_data: bool) -> Guarantee:
+    """The guarantee with its derivation: noise on every margin, invariants, and tables computed from both."""
+    tables = post_process(_measured(design, areas_from_data), MECHANISM)
+    return replace(tables, statement=_statement(design), remarks=(PUBLIC, *([EARLIER] if design.earlier else [])))
 
 
-def with_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Guarantee]) -> Guarantee:
-    """The promise of this release and of those whose tables it agrees with: tables are computed from both."""
+def compose_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Guarantee]) -> Guarantee:
+    """The guarantee of this release and of those whose tables it agrees with: its tables are computed from both."""
     parts = [_measured(design, areas_from_data), *earlier]
     both = compose(parts, "noisy and exact margins, and earlier releases")
     return replace(post_process(both, MECHANISM), statement=_statement(design), remarks=(PUBLIC,))
@@ -64,13 +68,13 @@ def with_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Guaran
 
 def _statement(design: Design) -> str:
     return (
-        f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from what is exact. "
+        f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from exact counts. "
         f"Holds for {NEIGHBOURS}."
     )
 
 
 def _measured(design: Design, areas_from_data: bool) -> Guarantee:
-    """The promise of all counts that tables are computed from."""
+    """The guarantee of all counts that tables are computed from."""
     population, invariants = _population(design), _invariants(design, areas_from_data)
     noisy = [
         Guarantee(
@@ -91,23 +95,19 @@ def _measured(design: Design, areas_from_data: bool) -> Guarantee:
 
 
 def _population(design: Design) -> Population:
-    """People with their areas and attributes: areas lie in wider ones, and categories in their groups."""
+    """People with their areas and attributes. An area determines the wider ones, a category its groups."""
     levels, kinds = design.spine.levels[1:], design.attributes
     nested = [(narrow, wide) for wide, narrow in zip(levels, levels[1:], strict=False)]
-    nested += [(kinds.names[each.axis], each.name) for each in kinds.groupings]
-    variables = (*levels, *kinds.names, *(each.name for each in kinds.groupings))
+    nested += [(kinds.names[grouping.axis], grouping.name) for grouping in kinds.groupings]
+    variables = (*levels, *kinds.names, *(grouping.name for grouping in kinds.groupings))
     return Population(f"{UNIT} records", records=(Records(RECORDS, variables, free=True),), determines=tuple(nested))
 
 
 def _invariants(design: Design, areas_from_data: bool) -> tuple[Invariant, ...]:
-    """What is exact, and which areas have people where they are taken from the data."""
+    """Exact margins, and which areas have people if the areas are taken from the data."""
     levels, kinds = design.spine.levels, design.attributes
     exact = [
         counts(RECORDS, *([levels[level]] if level else []), *(name for name, _ in kinds.columns(query)))
         for level, query in design.exact
     ]
     return (*exact, *([at_least(1, RECORDS, levels[-1])] if areas_from_data else []))
-
-
-def _inhabited(design: Design) -> str:
-    return f"which areas of level {design.spine.levels[-1]} have people"

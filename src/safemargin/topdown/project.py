@@ -1,4 +1,4 @@
-"""The TOML file that describes a TopDown release: people, areas, attributes, budget, and what tables must satisfy."""
+"""The TOML file that describes a TopDown release: people, areas, attributes, budget and constraints."""
 
 import csv
 import tomllib
@@ -6,20 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, PlainValidator, ValidationError
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import InputError, exact_number, rounded
-from safemargin.io import PHRASES, File, Name, Names, Section, twice_in
-from safemargin.topdown.attributes import DETAILED, TOTAL, Attributes, Grouping, Query, build_grouping
+from safemargin.io import PHRASES, File, Name, Names, Section, shown_value, twice_in
+from safemargin.topdown.attributes import DETAILED, TOTAL, Attributes, Grouping, MarginQuery, build_grouping
 
 
 def _share(value: object) -> Fraction:
-    """A number as it is written: 1, 0.25 or "104/4099"."""
+    """The exact value of 1, 0.25 or "104/4099"."""
     if isinstance(value, int | str | Fraction) and not isinstance(value, bool):
         try:
             return exact_number(value) if isinstance(value, str) else Fraction(value)
@@ -29,8 +30,8 @@ def _share(value: object) -> Fraction:
 
 
 @dataclass(frozen=True)
-class _Refused:
-    """Infinity, endless powers of ten and the like: no key takes one, and its message shows it as it is written."""
+class _Unusable:
+    """A number that is not finite or has too many digits. No key accepts it; messages show it as written."""
 
     text: str
 
@@ -38,23 +39,23 @@ class _Refused:
         return self.text
 
 
-def _written(text: str) -> Fraction | _Refused:
-    """A number with a point as it is written."""
+def _parse_float(text: str) -> Fraction | _Unusable:
+    # TOML floats are read as fractions: 0.1 means 1/10, so that shares can add up to exactly 1.
     try:
         return exact_number(text)
     except ValueError:
-        return _Refused(text)
+        return _Unusable(text)
 
 
 RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_error", "at_least", "at_most"}
 """Columns of the files that are written."""
 
-Share = Annotated[Fraction, PlainValidator(_share)]
+Share = Annotated[Fraction, PlainValidator(_share), PlainSerializer(str)]
 Shares = Mapping[Name, Share]
 
 
 class PeopleSection(Section):
-    """The file of people: it stays inside."""
+    """The file of people; it is confidential."""
 
     file: File = Field(description="CSV, Parquet or JSON lines, a row per person")
     count: Name | None = Field(default=None, description="column with the number of people a row stands for")
@@ -69,7 +70,7 @@ class SpineSection(Section):
 
 
 class GroupingSection(Section):
-    """Categories of an attribute put together: in the file itself, or in one with a row per category."""
+    """Categories of an attribute merged into groups, stated here or in a file with a row per category."""
 
     of: Name = Field(description="one of the attributes")
     groups: Mapping[Name, Names] | None = Field(default=None, description="categories by group")
@@ -84,7 +85,7 @@ class BudgetSection(Section):
     rho: Share = Field(description="loss in zero-concentrated differential privacy")
     delta: Share = Field(default=Fraction(1, 10**10), description="for the conversion to epsilon")
     levels: Shares = Field(description="share of every level")
-    queries: Shares = Field(default={}, description="share of every query, on levels without a split of their own")
+    queries: Shares = Field(default={}, description="share of every query, on levels that `at` does not list")
     at: Mapping[Name, Shares] = Field(default={}, description="shares of the queries of one level")
 
 
@@ -102,35 +103,35 @@ class FileSection(MarginSection):
 
 
 class BoundsSection(FileSection):
-    """Limits of a margin as they are, or as a number of units with so many people in each."""
+    """Limits of a margin, or a number of units and how many people each unit has."""
 
     units: Name | None = Field(default=None, description="column with a number of units, such as homes")
     each: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
         default=None, description="the least and the most people in a unit"
     )
-    free: Mapping[Name, Names] = Field(default={}, description="categories of people who may be in no unit")
+    free: Mapping[Name, Names] = Field(default={}, description="categories of people who need not be in a unit")
 
     @model_rule(mode="after")
     def _units_have_people(self) -> Self:
         if (self.units is None) != (self.each is None):
             raise InputError("bounds: state both units and each, or neither")
         if self.free and self.units is None:
-            raise InputError("bounds.free: says who may be in no unit; name the column of units")
+            raise InputError("bounds.free: applies to units only; name the column of units")
         if self.each is not None and (len(self.each) != 2 or not 0 <= self.each[0] <= self.each[1]):
             raise InputError(f"bounds.each = {list(self.each)}: must be the least and the most people in a unit")
         return self
 
 
 class EarlierSection(FileSection):
-    """Counts that were published before, and what was promised then."""
+    """Counts that were published before, and the guarantee of that release."""
 
-    promise: File | None = Field(default=None, description="manifest or promise of the release that the table is from")
+    guarantee: File | None = Field(default=None, description="manifest or guarantee.json of the release of this table")
 
 
 class TablesSection(Section):
-    """How tables of whole people are made."""
+    """How integer tables are computed."""
 
-    passes: Names | None = Field(default=None, description="margins that are settled one after the other")
+    passes: Names | None = Field(default=None, description="margins that are solved one after the other")
 
 
 class TopDownProject(Section):
@@ -140,7 +141,7 @@ class TopDownProject(Section):
     data: PeopleSection
     spine: SpineSection
     attributes: Mapping[Name, Names] = Field(min_length=1, description="categories by column")
-    groupings: Mapping[Name, GroupingSection] = Field(default={}, description="groups of categories, to be counted by")
+    groupings: Mapping[Name, GroupingSection] = Field(default={}, description="groups of categories to count by")
     budget: BudgetSection
     invariants: Annotated[tuple[MarginSection, ...], Field(strict=False)] = ()
     zeros: Annotated[tuple[Mapping[Name, Names], ...], Field(strict=False)] = ()
@@ -158,10 +159,10 @@ class TopDownProject(Section):
         except UnicodeDecodeError:
             raise InputError(f"{path}: is not UTF-8; save the file as UTF-8") from None
         try:
-            values = tomllib.loads(text, parse_float=_written)
+            values = tomllib.loads(text, parse_float=_parse_float)
             return cls.model_validate(values, context={"folder": path.parent})
         except ValidationError as error:
-            raise InputError(f"{path}: {_explained(error)}") from None
+            raise InputError(f"{path}: {explain(error)}") from None
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         except ValueError as error:
@@ -169,12 +170,11 @@ class TopDownProject(Section):
 
     @cached_property
     def kinds(self) -> Attributes:
-        """What people are counted by."""
-        groupings = tuple(read_grouping(name, each, self.attributes) for name, each in self.groupings.items())
-        for place, one in enumerate(groupings):
-            for other in groupings[:place]:
-                if (one.axis, one.codes) == (other.axis, other.codes):
-                    raise InputError(f"groupings.{one.name}: has the same groups as {other.name!r}; drop one of them")
+        """The attributes and groupings that people are counted by."""
+        groupings = tuple(read_grouping(name, section, self.attributes) for name, section in self.groupings.items())
+        for grouping, other in combinations(groupings, 2):
+            if (grouping.axis, grouping.codes) == (other.axis, other.codes):
+                raise InputError(f"groupings.{other.name}: has the same groups as {grouping.name!r}; drop one of them")
         return Attributes(tuple(self.attributes), tuple(self.attributes.values()), groupings)
 
     @property
@@ -188,31 +188,31 @@ class TopDownProject(Section):
         return tuple(self.budget.levels[level] for level in self.levels)
 
     @property
-    def queries(self) -> tuple[dict[Query, Fraction], ...]:
+    def queries(self) -> tuple[dict[MarginQuery, Fraction], ...]:
         """Share of every query, by level."""
-        found = []
+        levels = []
         for level in self.levels:
             given = self.budget.at.get(level, self.budget.queries)
             named = [(self.kinds.query(text), share) for text, share in given.items()]
             if len({query for query, _ in named}) < len(named):
                 raise InputError(f"budget: {level}: two queries count the same; add up their shares")
-            found.append(dict(named))
-        return tuple(found)
+            levels.append(dict(named))
+        return tuple(levels)
 
     @property
-    def passes(self) -> tuple[Query, ...]:
-        """Margins to settle in turn: as stated, or those with bounds (or else the people of an area), then all."""
+    def passes(self) -> tuple[MarginQuery, ...]:
+        """Margins to solve in turn: as stated; by default those with bounds (or else the total), then all."""
         if self.tables.passes is not None:
             return tuple(map(self.kinds.query, self.tables.passes))
-        first = Query(())
+        first = MarginQuery(())
         for section in (*self.bounds, *self.earlier):
             first |= self.kinds.query(section.query)
         if not self.kinds.is_named(first):
-            first = Query(first.axes)
+            first = MarginQuery(first.axes)
         return tuple(dict.fromkeys((first, self.kinds.detailed)))
 
-    def place(self, section: MarginSection) -> tuple[int, Query]:
-        """The level and the margin that a section speaks about."""
+    def margin(self, section: MarginSection) -> tuple[int, MarginQuery]:
+        """The level and the margin that a section is about."""
         return self.levels.index(section.level), self.kinds.query(section.query)
 
     @model_rule(mode="after")
@@ -244,19 +244,19 @@ class TopDownProject(Section):
                 self.kinds.query(section.query)
         for zero in self.zeros:
             if not zero:
-                raise InputError("zeros: names no attribute, so that nobody could be anywhere")
+                raise InputError("zeros: names no attribute, so every cell would be empty")
             self._check_categories("zeros", zero, (*self.attributes, *self.groupings))
         for bound in self.bounds:
             columns = self.kinds.columns(self.kinds.query(bound.query))
             self._check_categories("bounds.free", bound.free, [name for name, _ in columns])
         return self
 
-    def _check_categories(self, where: str, said: Mapping[str, Sequence[str]], names: Sequence[str]) -> None:
-        for name, categories in said.items():
+    def _check_categories(self, where: str, stated: Mapping[str, Sequence[str]], names: Sequence[str]) -> None:
+        for name, categories in stated.items():
             if name not in names:
                 raise InputError(f"{where}: there is no attribute {name!r}; there are {', '.join(names)}")
             ((_, labels),) = self.kinds.columns(self.kinds.query(name))
-            unknown = next((one for one in categories if one not in labels), None)
+            unknown = next((category for category in categories if category not in labels), None)
             if unknown is not None:
                 raise InputError(f"{where}.{name}: {unknown!r} is not one of its categories")
 
@@ -267,7 +267,7 @@ class TopDownProject(Section):
 
 
 def read_grouping(name: str, section: GroupingSection, attributes: Mapping[str, Sequence[str]]) -> Grouping:
-    """A grouping as it is stated, or from its file; refused if it does not group the categories of its attribute."""
+    """A grouping as stated or from its file; it must group all categories of its attribute."""
     where, of = f"groupings.{name}", section.of
     if of not in attributes:
         raise InputError(f"{where}.of = {of!r}: must be one of the attributes ({', '.join(attributes)})")
@@ -303,16 +303,13 @@ def _read_groups(path: Path, of: str, name: str) -> dict[str, list[str]]:
     return groups
 
 
-def _explained(error: ValidationError) -> str:
-    """The first problem."""
+def explain(error: ValidationError) -> str:
+    """The first problem: key, value and rule."""
     problem = error.errors(include_url=False)[0]
-    place = ".".join(str(step) for step in problem["loc"])
-    kind = problem["type"]
+    key, kind = ".".join(str(step) for step in problem["loc"]), problem["type"]
     if kind == "missing":
-        return f"{place} is missing"
+        return f"{key} is missing"
     if kind == "extra_forbidden":
-        return f"{place}: unknown key"
+        return f"{key}: unknown key"
     phrase = PHRASES[kind].format(**problem.get("ctx", {})) if kind in PHRASES else problem["msg"]
-    value = problem["input"]
-    shown = "" if isinstance(value, Mapping) else f" = {value!r}"
-    return f"{place}{shown}: {phrase}"
+    return f"{key}{shown_value(problem['input'])}: {phrase}"

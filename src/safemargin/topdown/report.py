@@ -1,31 +1,35 @@
-"""A TopDown release for readers: a JSON document, words in a terminal, and a page with pictures of its errors."""
+"""The results of `topdown`: as JSON, in a terminal, and as a page with charts of the errors."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.measure import Measurement
 from rich.segment import Segments
 from rich.table import Table
-from rich.text import Text
 
+from safemargin.topdown.accuracy import CELLS, PEOPLE, TWO_SIDED, Accuracy, ExpectedError
 from safemargin.topdown.design import Design
-from safemargin.topdown.error_values import CELLS, PEOPLE, Accuracy, Expected
-from safemargin.topdown.measure import noise_variance
 from safemargin.ui import (
     SCHEMA,
     Document,
     Html,
+    Result,
     Spec,
     element,
     figure,
+    header,
     joined,
     paragraphs,
     plural,
     points,
     render_page,
+    say,
     section,
     table,
+    text_table,
     tiles,
     to_svg,
 )
@@ -38,182 +42,204 @@ LEGEND: Spec = {
     "labelLimit": 0,
     "orient": "bottom",
     "columns": 3,
-    "columnPadding": 40,  # a reader's font may be wider than the one that is measured with
+    "columnPadding": 40,  # a reader's font may be wider than the one used for the layout
 }
-Promise = Mapping[str, object]
-
-OURS = 3
-"""Methods that are always there: the estimate, the tables, and flat noise."""
-
-WIDEST = 300
+OUR_METHODS = 3
+"""Methods that are always shown: the estimate, the tables, and flat noise."""
+MAX_WIDTH = 300
 """Columns of a table that is not cut to the width of the terminal."""
+LEVELS_CAPTION = "Root mean square error by level, from the widest areas to the smallest"
+SIZES_CAPTION = "Root mean square error of the number of people of an area, by its size, on all levels"
+METHODS_NOTE = (
+    "The unbiased estimate may be negative and has fractions; use it, with its standard errors, for statistics. "
+    "The integer tables add up and keep every constraint. In them, empty cells come out a little too large and others "
+    "a little too small, because no table may show fewer than 0 people. Flat noise has the same loss, all of it spent "
+    "on the smallest areas and added up; its errors are expected values, and it keeps nothing exact."
+)
+COMPARISON_NOTE = (
+    "Errors say nothing about guarantees: other methods keep other counts exact and protect people differently. "
+    "Compare the guarantees before you compare errors."
+)
+QUERY_COLUMNS = ("level", "query", "standard error published", "estimate", "within 1.96", "integer tables")
+QUERY_NOTE = (
+    "Standard errors are published with the release. Errors of the estimate should be as large, and 95 % of the counts "
+    "within 1.96 standard errors. On a level with few areas both vary by chance."
+)
+BUDGET_COLUMNS = ("level", "query", "share of rho", "standard deviation")
+PLAN_COLUMNS = ("level", "query", "share of rho", "noise alone", "standard error", "95 % within")
 
-TWO_SIDED = 1.96
-"""Standard errors within which 19 of 20 estimates lie."""
-
-
-def areas_document(design: Design, promise: Promise, accuracy: Accuracy, published: str, report: str) -> Document:
-    """The document of `topdown --json`; errors look at people, so it stays inside."""
-    return {
-        "schema": SCHEMA,
-        "promise": dict(promise),
-        "budget": [
-            {"level": level, "query": query, "share": share, "variance": variance}
-            for level, query, share, variance in _budget(design)
-        ],
-        "errors_by_level": [
-            {"method": e.method, "level": e.level, "areas": e.areas, "counts": e.kind, "rmse": e.error}
-            for e in accuracy.levels
-        ],
-        "errors_by_size": [
-            {"method": e.method, "least": e.least, "most": e.most, "areas": e.areas, "rmse": e.error}
-            for e in accuracy.sizes
-        ],
-        "errors_by_query": [
-            {
-                "level": e.level,
-                "query": e.query,
-                "standard_error": e.told,
-                "estimate": e.estimate,
-                "whole_tables": e.whole,
-                "covered": e.covered,
-            }
-            for e in accuracy.queries
-        ],
-        "published": published,
-        "report": report,
-    }
+GuaranteeSummary = Mapping[str, object]
 
 
-def show_areas(console: Console, design: Design, promise: Promise, accuracy: Accuracy, published: str) -> None:
-    """The promise, and errors by level, in a few lines."""
-    console.print(Text(_scope(design)))
-    console.print(Text(_promise_words(promise)))
-    for kind in (PEOPLE, CELLS):
-        console.print(Text(f"\nRoot mean square error: {kind}", style="bold"))
-        grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        methods = _methods(accuracy)
-        for name in ("level", "areas", *methods):
-            grid.add_column(Text(name), justify="left" if name == "level" else "right")
-        for row in _level_rows(accuracy, kind):
-            grid.add_row(*map(Text, row))
-        _print_whole(console, grid)
-    console.print(Text(f"\nWritten to {published}."), soft_wrap=True)
+@dataclass(frozen=True)
+class TopDownRelease(Result):
+    """A release: the public folder, its guarantee in short, and its errors against the data, which are confidential."""
+
+    title: str
+    published: Path
+    report: Path
+    design: Design
+    guarantee: GuaranteeSummary
+    accuracy: Accuracy
+
+    def to_json(self) -> Document:
+        """The document of `topdown --json`; it has errors against the data, so it is confidential."""
+        accuracy = self.accuracy
+        return {
+            "schema": SCHEMA,
+            "guarantee": dict(self.guarantee),
+            "budget": [
+                {"level": level, "query": query, "share": share, "variance": variance}
+                for level, query, share, variance in _budget(self.design)
+            ],
+            "errors_by_level": [asdict(error) for error in accuracy.levels],
+            "errors_by_size": [asdict(error) for error in accuracy.sizes],
+            "errors_by_query": [asdict(error) for error in accuracy.queries],
+            "published": str(self.published),
+            "report": str(self.report),
+        }
+
+    def show(self, console: Console) -> None:
+        """Print the guarantee, and errors by level."""
+        say(console, _scope(self.design))
+        say(console, _guarantee_text(self.guarantee))
+        for kind in (PEOPLE, CELLS):
+            say(console, f"\nRoot mean square error: {kind}", style="bold")
+            _print_wide(console, ("level", "areas", *self.accuracy.methods), _level_rows(self.accuracy, kind), 1)
+
+    def to_html(self) -> str:
+        """One page with charts; it has errors against the data, so it is confidential."""
+        return release_page(self, to_svg)
 
 
-def plan_document(promise: Promise, plan: Sequence[Expected]) -> Document:
-    """The document of `topdown --plan --json`."""
-    return {
-        "schema": SCHEMA,
-        "promise": dict(promise),
-        "queries": [
-            {"level": e.level, "query": e.query, "share": e.share, "noise": e.noise, "standard_error": e.error}
-            for e in plan
-        ],
-    }
+@dataclass(frozen=True)
+class TopDownPlan(Result):
+    """The guarantee that a release would have, and the precision of its estimates."""
+
+    guarantee: GuaranteeSummary
+    queries: tuple[ExpectedError, ...]
+
+    def to_json(self) -> Document:
+        """The document of `topdown --plan --json`."""
+        return {
+            "schema": SCHEMA,
+            "guarantee": dict(self.guarantee),
+            "queries": [asdict(query) for query in self.queries],
+        }
+
+    def show(self, console: Console) -> None:
+        """Print the guarantee, and the precision of every query."""
+        say(console, f"{_guarantee_text(self.guarantee)}\n")
+        _print_wide(console, PLAN_COLUMNS, self._rows(), 2)
+        for line in self._wasted():
+            console.print(line, soft_wrap=True, markup=False)
+
+    def to_html(self) -> str:
+        """The same as a page."""
+        rows = table(PLAN_COLUMNS, self._rows(), PLAN_COLUMNS[2:])
+        body = section("Precision", rows, paragraphs(*self._wasted()))
+        return render_page("TopDown plan", header("TopDown plan", paragraphs(_guarantee_text(self.guarantee))), body)
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                e.level,
+                e.query,
+                "-" if e.noise is None else e.share,
+                "-" if e.noise is None else _number(e.noise),
+                _number(e.standard_error),
+                _number(TWO_SIDED * e.standard_error),
+            ]
+            for e in self.queries
+        ]
+
+    def _wasted(self) -> list[str]:
+        return [
+            f"{e.query} of every {e.level} follows from exact counts: its share {e.share} has no effect."
+            for e in self.queries
+            if e.noise is not None and e.standard_error == 0
+        ]
 
 
-def show_plan(console: Console, promise: Promise, plan: Sequence[Expected]) -> None:
-    """What would be promised, and how precise every query would be."""
-    console.print(Text(f"{_promise_words(promise)}\n"))
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("level", "query", "share of rho", "noise alone", "standard error", "95 % within"):
-        grid.add_column(Text(name), justify="left" if name in ("level", "query") else "right", no_wrap=True)
-    for each in plan:
-        noise = "-" if each.noise is None else _number(each.noise)
-        share = "-" if each.noise is None else each.share
-        numbers = _number(each.error), _number(TWO_SIDED * each.error)
-        grid.add_row(*map(Text, (each.level, each.query, share, noise, *numbers)))
-    _print_whole(console, grid)
-    for each in plan:
-        if each.noise is not None and each.error == 0:
-            words = (
-                f"{each.query} of every {each.level} follows from exact counts: its share {each.share} buys nothing."
-            )
-            console.print(Text(words), soft_wrap=True)
+@dataclass(frozen=True)
+class Recomputation(Result):
+    """Counts computed again from public files, how many differ, and files whose hash is not the stated one."""
+
+    counts: int
+    different: int
+    changed_files: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether everything is as published."""
+        return not self.different and not self.changed_files
+
+    def to_json(self) -> Document:
+        """The document of `topdown FOLDER --json`."""
+        changed = list(self.changed_files)
+        return {"schema": SCHEMA, "counts": self.counts, "different": self.different, "changed_files": changed}
+
+    def show(self, console: Console) -> None:
+        """Print how many counts differ, and the changed files."""
+        for line in self._lines():
+            say(console, line)
+
+    def to_html(self) -> str:
+        """The same as a page."""
+        return render_page("TopDown check", header("TopDown check"), paragraphs(*self._lines()))
+
+    def _lines(self) -> list[str]:
+        return [
+            f"{self.counts:,} counts computed again from the public measurements: {self.different:,} differ.",
+            *(f"{name}: is not as the manifest says" for name in self.changed_files),
+        ]
 
 
-def _print_whole(console: Console, grid: Table) -> None:
-    """A table whose lines are longer than those of the terminal if they must."""
-    options = console.options.update(max_width=WIDEST)
-    wide = Measurement.get(console, options, grid).maximum
-    console.print(Segments(console.render(grid, options.update(width=wide))), soft_wrap=True, end="")
-
-
-def areas_page(
-    title: str, design: Design, promise: Promise, accuracy: Accuracy, draw: Callable[[Spec], str] = to_svg
-) -> str:
-    """One page with pictures, for the office: errors look at people."""
-    banner = element("strong", "For the office. ")
-    head = element(
-        "header",
-        element("p", banner, "The errors on this page look at people. Do not publish it.", class_="banner"),
-        element("h1", title),
-        paragraphs(_scope(design), _promise_words(promise)),
+def release_page(release: TopDownRelease, draw: Callable[[Spec], str]) -> str:
+    """The page of a release; `draw` turns a chart into SVG."""
+    design, guarantee, accuracy = release.design, release.guarantee, release.accuracy
+    head = header(
+        release.title,
+        paragraphs(_scope(design), _guarantee_text(guarantee)),
+        banner=("Confidential.", "The errors on this page compare with the data. Do not publish it."),
     )
     numbers = {
         "areas": design.spine.areas,
         "counts in each": design.attributes.cells(design.attributes.detailed),
-        "rho": str(promise["rho"]),
-        f"epsilon at delta {design.delta:g}": f"{promise['epsilon']:.2f}",
-        "by the losses of all counts": f"{promise['epsilon_by_losses']:.2f}",
+        "rho": str(guarantee["rho"]),
+        f"epsilon at delta {design.delta:g}": f"{guarantee['epsilon']:.2f}",
+        "by the losses of all counts": f"{guarantee['epsilon_by_losses']:.2f}",
     }
-    methods = _methods(accuracy)
+    methods = accuracy.methods
+    columns = ["areas", *methods]
     levels = [
-        joined(
-            [element("h3", kind), table(("level", "areas", *methods), _level_rows(accuracy, kind), ["areas", *methods])]
-        )
+        joined([element("h3", kind), table(("level", *columns), _level_rows(accuracy, kind), columns)])
         for kind in (PEOPLE, CELLS)
     ]
-    body = joined(
-        [
-            section("In short", tiles(numbers)),
-            section(
-                "Error by level",
-                figure(draw(levels_chart(accuracy)), LEVELS_CAPTION),
-                paragraphs(FLAT_WORDS, _beside(accuracy)),
-            ),
-            section("Error by size of area", figure(draw(sizes_chart(accuracy)), SIZES_CAPTION), _sizes(accuracy)),
-            section("Figures", *levels),
-            *([_queries(accuracy)] if accuracy.queries else []),
-            section("What is exact, and what is taken for known", _known(promise)),
-            section("Budget", table(BUDGET, [_shown(row) for row in _budget(design)], BUDGET[2:])),
-        ]
-    )
-    return render_page(title, head, body)
-
-
-LEVELS_CAPTION = "Root mean square error by level, from the widest areas to the smallest"
-SIZES_CAPTION = "Root mean square error of the number of people of an area, by its size, on all levels"
-FLAT_WORDS = (
-    "The unbiased estimate may be negative and has fractions; use it, with its standard errors, for statistics. "
-    "The whole tables hold whole people, add up, and keep every constraint; counts of nobody are too large on average, "
-    "and others a little too small. Flat noise has the same loss, all of it spent on the smallest areas and added up; "
-    "its errors are expected ones, and it keeps nothing exact."
-)
-QUERY_COLUMNS = ("level", "query", "standard error told", "estimate", "within 1.96", "whole tables")
-QUERY_WORDS = (
-    "Standard errors are told with the release; errors of the estimate should be as large, and 95 % of the counts "
-    "within 1.96 of them. On a level with few areas, chance moves both."
-)
-BESIDE_WORDS = (
-    "Errors say nothing about promises: other methods keep other counts exact and protect people otherwise. "
-    "Compare what is promised before you compare errors."
-)
-BUDGET = ("level", "query", "share of rho", "standard deviation")
-
-
-def _beside(accuracy: Accuracy) -> str:
-    return BESIDE_WORDS if len(_methods(accuracy)) > OURS else ""
+    comparison = COMPARISON_NOTE if len(methods) > OUR_METHODS else ""
+    sizes = table(("people", *columns), _size_rows(accuracy), columns)
+    budget = [(*row[:3], f"{math.sqrt(row[3]):.2f}") for row in _budget(design)]
+    body = [
+        section("In short", tiles(numbers)),
+        section(
+            "Error by level",
+            figure(draw(levels_chart(accuracy)), LEVELS_CAPTION),
+            paragraphs(METHODS_NOTE, comparison),
+        ),
+        section("Error by size of area", figure(draw(sizes_chart(accuracy)), SIZES_CAPTION), sizes),
+        section("Figures", *levels),
+        *([_query_section(accuracy)] if accuracy.queries else []),
+        section("What is exact, and what is assumed to be public", _assumptions(guarantee)),
+        section("Budget", table(BUDGET_COLUMNS, budget, BUDGET_COLUMNS[2:])),
+    ]
+    return render_page(release.title, head, joined(body))
 
 
 def levels_chart(accuracy: Accuracy) -> Spec:
     """Errors of every method by level, people and detailed counts side by side."""
-    order = list(dict.fromkeys(each.level for each in accuracy.levels))
-    values = [
-        {"method": each.method, "at": each.level, "kind": each.kind, "error": each.error} for each in accuracy.levels
-    ]
-    layers = _lines([each.error for each in accuracy.levels], _methods(accuracy), order, "")
+    order = list(dict.fromkeys(error.level for error in accuracy.levels))
+    values = [{"method": e.method, "x": e.level, "kind": e.counts, "error": e.rmse} for e in accuracy.levels]
+    layers = _lines([error.rmse for error in accuracy.levels], accuracy.methods, order, "")
     return {
         "data": {"values": values},
         "facet": {"field": "kind", "type": "nominal", "sort": [PEOPLE, CELLS]},
@@ -225,12 +251,9 @@ def levels_chart(accuracy: Accuracy) -> Spec:
 
 def sizes_chart(accuracy: Accuracy) -> Spec:
     """Errors of every method by size of area."""
-    values = [
-        {"method": each.method, "at": _class(each.least, each.most), "error": each.error} for each in accuracy.sizes
-    ]
-    order = list(dict.fromkeys(value["at"] for value in values))
-    errors = [each.error for each in accuracy.sizes]
-    layers = _lines(errors, _methods(accuracy), order, "people of the area")
+    values = [{"method": e.method, "x": _size_class(e.least, e.most), "error": e.rmse} for e in accuracy.sizes]
+    order = list(dict.fromkeys(value["x"] for value in values))
+    layers = _lines([error.rmse for error in accuracy.sizes], accuracy.methods, order, "people of the area")
     return {"data": {"values": values}, "width": 620, "height": 280, "layer": layers}
 
 
@@ -241,7 +264,7 @@ def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object],
     scale = {"type": "symlog", "constant": 1, "domain": [0, marks[-1]], "nice": False}
     axis = {"values": marks, "title": "error (people)", "grid": True, "format": ",~r"}
     x = {
-        "field": "at",
+        "field": "x",
         "type": "ordinal",
         "sort": list(order),
         "axis": {"title": title or None, "labelAngle": 0, "labelLimit": 0},
@@ -259,45 +282,50 @@ def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object],
     ]
 
 
-def _methods(accuracy: Accuracy) -> list[str]:
-    return list(dict.fromkeys(each.method for each in accuracy.levels))
+def _print_wide(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int) -> None:
+    """A table whose first `left` columns are aligned left; its lines are never wrapped."""
+    grid: Table = text_table(columns, rows)
+    for column in grid.columns[left:]:
+        column.justify = "right"
+    options = console.options.update(max_width=MAX_WIDTH)
+    wide = Measurement.get(console, options, grid).maximum
+    console.print(Segments(console.render(grid, options.update(width=wide))), soft_wrap=True, end="")
 
 
 def _level_rows(accuracy: Accuracy, kind: str) -> list[list[str]]:
     rows: dict[str, list[str]] = {}
-    for each in accuracy.levels:
-        if each.kind == kind:
-            rows.setdefault(each.level, [each.level, f"{each.areas:,}"]).append(_number(each.error))
+    for error in accuracy.levels:
+        if error.counts == kind:
+            rows.setdefault(error.level, [error.level, f"{error.areas:,}"]).append(_number(error.rmse))
     return list(rows.values())
 
 
-def _queries(accuracy: Accuracy) -> Html:
+def _size_rows(accuracy: Accuracy) -> list[list[str]]:
+    rows: dict[str, list[str]] = {}
+    for error in accuracy.sizes:
+        name = _size_class(error.least, error.most)
+        rows.setdefault(name, [name, f"{error.areas:,}"]).append(_number(error.rmse))
+    return list(rows.values())
+
+
+def _query_section(accuracy: Accuracy) -> Html:
     rows = [
         [
-            each.level,
-            each.query,
-            *map(_number, (each.told, each.estimate)),
-            "-" if each.covered is None else f"{100 * each.covered:.1f} %",
-            _number(each.whole),
+            e.level,
+            e.query,
+            *map(_number, (e.standard_error, e.estimate)),
+            "-" if e.covered is None else f"{100 * e.covered:.1f} %",
+            _number(e.integer_tables),
         ]
-        for each in accuracy.queries
+        for e in accuracy.queries
     ]
-    return section("Error by query", paragraphs(QUERY_WORDS), table(QUERY_COLUMNS, rows, QUERY_COLUMNS[2:]))
+    return section("Error by query", paragraphs(QUERY_NOTE), table(QUERY_COLUMNS, rows, QUERY_COLUMNS[2:]))
 
 
-def _sizes(accuracy: Accuracy) -> Html:
-    methods = _methods(accuracy)
-    rows: dict[str, list[str]] = {}
-    for each in accuracy.sizes:
-        name = _class(each.least, each.most)
-        rows.setdefault(name, [name, f"{each.areas:,}"]).append(_number(each.error))
-    return table(("people", "areas", *methods), rows.values(), ["areas", *methods])
-
-
-def _class(least: int, most: int) -> str:
+def _size_class(least: int, most: int) -> str:
     """A class of sizes.
 
-    >>> _class(0, 0), _class(10, 99), _class(1000, 9999), _class(10000000, 99999999)
+    >>> _size_class(0, 0), _size_class(10, 99), _size_class(1000, 9999), _size_class(10000000, 99999999)
     ('0', '10+', '1k+', '10M+')
     """
     if most == 0:
@@ -319,50 +347,45 @@ def _number(value: float) -> str:
 
 def _scope(design: Design) -> str:
     cells = design.attributes.cells(design.attributes.detailed)
-    words = ", ".join(
-        f"{name} {len(areas):,}" for name, areas in zip(design.spine.levels, design.spine.names, strict=True)
-    )
-    return f"{plural(design.spine.areas, 'area')} ({words}) with {plural(cells, 'count')} each."
+    levels = zip(design.spine.levels, design.spine.names, strict=True)
+    areas = ", ".join(f"{name} {len(names):,}" for name, names in levels)
+    return f"{plural(design.spine.areas, 'area')} ({areas}) with {plural(cells, 'count')} each."
 
 
-def _promise_words(promise: Promise) -> str:
-    kept = _texts(promise, "invariants")
-    more = promise.get("with_earlier")
+def _guarantee_text(guarantee: GuaranteeSummary) -> str:
+    earlier = guarantee.get("with_earlier")
     both = ""
-    if isinstance(more, dict):
-        both = f" With the earlier releases that tables agree with: rho {more['rho']} (epsilon {more['epsilon']:.2f})."
+    if isinstance(earlier, dict):
+        both = f" With the earlier releases that tables agree with: rho {earlier['rho']} "
+        both += f"(epsilon {earlier['epsilon']:.2f})."
     return (
-        f"rho {promise['rho']} in zero-concentrated differential privacy (epsilon {promise['epsilon']:.2f} at delta "
-        f"{promise['delta']:g}, {promise['epsilon_by_losses']:.2f} by the losses of all counts), for "
-        f"{promise['neighbours']}. Exact: {'; '.join(kept)}.{both}"
+        f"rho {guarantee['rho']} in zero-concentrated differential privacy (epsilon {guarantee['epsilon']:.2f} at "
+        f"delta {guarantee['delta']:g}, {guarantee['epsilon_by_losses']:.2f} by the losses of all counts), for "
+        f"{guarantee['neighbours']}. Exact: {'; '.join(_texts(guarantee, 'invariants'))}.{both}"
     )
 
 
-def _texts(promise: Promise, key: str) -> list[str]:
-    found = promise[key]
-    return [str(each) for each in found] if isinstance(found, list) else []
+def _texts(guarantee: GuaranteeSummary, key: str) -> list[str]:
+    texts = guarantee[key]
+    return [str(text) for text in texts] if isinstance(texts, list) else []
 
 
-def _known(promise: Promise) -> Html:
-    nobody = promise.get("impossible_cells")
+def _assumptions(guarantee: GuaranteeSummary) -> Html:
+    impossible = guarantee.get("impossible_cells")
     return points(
         [
-            *(f"exact: {each}" for each in _texts(promise, "invariants")),
-            *([f"counts of an area that are zero in all data: {nobody}"] if nobody else []),
-            *(f"public bounds: {each}" for each in _texts(promise, "public_bounds")),
-            *(f"as published before: {each}" for each in _texts(promise, "earlier_tables")),
+            *(f"exact: {text}" for text in _texts(guarantee, "invariants")),
+            *([f"counts of an area that are zero in all data: {impossible}"] if impossible else []),
+            *(f"public bounds: {text}" for text in _texts(guarantee, "public_bounds")),
+            *(f"as published before: {text}" for text in _texts(guarantee, "earlier_tables")),
         ]
     )
 
 
 def _budget(design: Design) -> list[tuple[str, str, str, float]]:
-    found = []
-    for place, level in enumerate(design.spine.levels):
-        for query, parameter in design.measured(place).items():
-            share = design.shares[place] * design.queries[place][query]
-            found.append((level, design.attributes.title(query), str(share), noise_variance(parameter)))
-    return found
-
-
-def _shown(row: tuple[str, str, str, float]) -> tuple[str, str, str, str]:
-    return (*row[:3], f"{math.sqrt(row[3]):.2f}")
+    rows = []
+    for index, level in enumerate(design.spine.levels):
+        for query, variance in design.noise(index).items():
+            share = design.shares[index] * design.queries[index][query]
+            rows.append((level, design.attributes.title(query), str(share), variance))
+    return rows

@@ -1,119 +1,125 @@
-"""The two steps of TopDown on files. Only the first is given counts of people; the second reads public files alone."""
+"""The two phases of TopDown on files. Only the first is given counts of people; the second reads public files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress, no_progress
-from safemargin.topdown.attributes import Query
-from safemargin.topdown.design import Design, Measured, check_truth, limits
+from safemargin.samplers.gaussian import vector_gaussian
+from safemargin.topdown.attributes import MarginQuery
+from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, noise_variance
 from safemargin.topdown.folder import Folder, write_cells
 from safemargin.topdown.least_squares import check_size, fit
-from safemargin.topdown.measure import measure, noise_variance
-from safemargin.topdown.settle import settle
+from safemargin.topdown.tables import solve_tables
+
+CHUNK = 50_000
+"""Counts that are drawn between two progress reports."""
+
+
+def add_noise(counts: IntArray, variance: Fraction, progress: Callable[[int], None] = lambda drawn: None) -> IntArray:
+    """`counts` with fresh, independent discrete Gaussian noise on every entry; entries may become negative."""
+    mechanism = vector_gaussian(variance)
+    exact = np.ascontiguousarray(counts).reshape(-1)
+    noisy = np.empty_like(exact)
+    for start in range(0, len(exact), CHUNK):
+        part = exact[start : start + CHUNK]
+        noisy[start : start + len(part)] = mechanism(part)
+        progress(len(part))
+    return noisy.reshape(counts.shape)
 
 
 def publish_measurements(
     folder: Folder, design: Design, counts: Sequence[IntArray], progress: Progress = no_progress
 ) -> None:
-    """Write the design, exact counts and noisy ones. A level that has its files keeps them: noise is drawn once."""
-    spine, kinds = design.spine, design.attributes
+    """Write the design, exact counts and noisy ones."""
+    spine, attributes = design.spine, design.attributes
     folder.write_design(design)
     for (level, query), values in _exact(design, counts).items():
-        path = folder.place("exact", level, spine.levels[level], kinds.title(query))
-        write_cells(path, spine, level, kinds, query, {"count": values}, "exact")
-    total = sum(
-        len(spine.names[level]) * kinds.cells(query)
-        for level in range(len(spine.levels))
-        for query in design.measured(level)
-    )
+        path = folder.file("exact", level, spine.levels[level], attributes.title(query))
+        write_cells(path, spine, level, attributes, query, {"count": values}, "exact")
+    margins = [(level, query) for level in range(len(spine.levels)) for query in design.measured(level)]
+    total = sum(len(spine.names[level]) * attributes.cells(query) for level, query in margins)
     drawn = 0
-    for level, name in enumerate(spine.levels):
+    for level, query in margins:
 
-        def step(more: int, words: str = f"measuring {name}") -> None:
+        def advance(more: int, step: str = f"measuring {spine.levels[level]}") -> None:
             nonlocal drawn
             drawn += more
-            progress(words, drawn, total)
+            progress(step, drawn, total)
 
-        variances = design.measured(level)
-        for query, variance in variances.items():
-            path = folder.place("noisy", level, name, kinds.title(query))
-            if path.exists():
-                step(len(spine.names[level]) * kinds.cells(query))
-                continue
-            values = measure(kinds.margin(counts[level], query), variance, step)
-            columns = {"noisy_count": values, "variance": np.full(values.shape, noise_variance(variance))}
-            write_cells(path, spine, level, kinds, query, columns, "noisy")
+        path = folder.file("noisy", level, spine.levels[level], attributes.title(query))
+        # A file of an interrupted run is kept: drawing its noise again would spend the budget twice.
+        if path.exists():
+            advance(len(spine.names[level]) * attributes.cells(query))
+            continue
+        parameter = design.measured(level)[query]
+        values = add_noise(attributes.margin(counts[level], query), parameter, advance)
+        columns = {"noisy_count": values, "variance": np.full(values.shape, noise_variance(parameter))}
+        write_cells(path, spine, level, attributes, query, columns, "noisy")
 
 
 def check(folder: Folder, design: Design, counts: Sequence[IntArray]) -> None:
     """Refuse what cannot be carried out, before anything is written."""
     check_size(design)
     exact = _exact(design, counts)
-    constraints = limits(design, exact)
+    limits = combine_limits(design, exact)
     check_truth(design, tuple(counts))
     _check_names(folder, design)
-    if design.earlier:  # the data themselves need not agree with earlier tables: see whether any do, without noise
-        kinds = design.attributes
+    if design.earlier:  # the data need not agree with earlier tables: see whether any tables do, without noise
+        margin = design.attributes.margin
         plain = [
-            {query: kinds.margin(counts[level], query) for query in design.measured(level)}
-            for level in range(len(counts))
+            {query: margin(counts[level], query) for query in design.measured(level)} for level in range(len(counts))
         ]
-        settle(design, constraints, fit(design, Measured(tuple(plain), exact)))
+        solve_tables(design, limits, fit(design, Measurements(tuple(plain), exact)))
 
 
-def _exact(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, Query], IntArray]:
+def _exact(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, MarginQuery], IntArray]:
     return {(level, query): design.attributes.margin(counts[level], query) for level, query in design.exact}
 
 
 def _check_names(folder: Folder, design: Design) -> None:
-    """Names may hold letters that files cannot; then two may become one."""
+    """Names may contain characters that file names cannot; then two names may become one."""
     seen: set[Path] = set()
     margins = [("noisy", level, query) for level in range(len(design.spine.levels)) for query in design.measured(level)]
     for kind, level, query in (*margins, *(("exact", level, query) for level, query in design.exact)):
         name = design.spine.levels[level]
-        path = folder.place(kind, level, name, design.attributes.title(query))
+        path = folder.file(kind, level, name, design.attributes.title(query))
         if path in seen:
             raise InputError(f"attributes: two queries of {name} would be written to {path.name}; rename one")
         seen.add(path)
 
 
 def estimate(folder: Folder, progress: Progress = no_progress) -> None:
-    """Unbiased estimates and whole tables of every level from the public files; levels that are there are kept."""
+    """Unbiased estimates and integer tables of every level from the public files; levels that exist are kept."""
     design = folder.read_design()
-    measured = folder.read_measured(design)
-    spine, kinds = design.spine, design.attributes
-    found = fit(design, measured)
+    measured = folder.read_measurements(design)
+    spine, attributes = design.spine, design.attributes
+    best = fit(design, measured)
     for level, name in enumerate(spine.levels):
-        path = folder.place("estimates", level, name)
+        path = folder.file("estimates", level, name)
         if not path.exists():
-            values = found.estimate(level)
-            error = found.standard_error(level, kinds.detailed)
-            columns = {"estimate": values, "standard_error": error}
-            write_cells(path, spine, level, kinds, kinds.detailed, columns, "unbiased estimate")
-    families = [1, *(len(names) for names in spine.names[:-1])]
+            error = best.standard_error(level, attributes.detailed)
+            columns = {"estimate": best.estimate(level), "standard_error": error}
+            write_cells(path, spine, level, attributes, attributes.detailed, columns, "unbiased estimate")
+    parents = [1, *(len(names) for names in spine.names[:-1])]
     kept: list[IntArray] = []
-    while len(kept) <= spine.last and folder.place("tables", len(kept), spine.levels[len(kept)]).exists():
+    while len(kept) <= spine.last and folder.file("tables", len(kept), spine.levels[len(kept)]).exists():
         kept.append(folder.read_table(design, len(kept)))
-    done = sum(families[: len(kept)])
+    done = sum(parents[: len(kept)])
 
-    def step(level: int, more: int) -> None:
+    def advance(level: int, more: int) -> None:
         nonlocal done
-        done = min(done + more, sum(families))
-        progress(f"settling {spine.levels[level]}", done, sum(families))
+        done = min(done + more, sum(parents))  # levels may be solved again
+        progress(f"solving {spine.levels[level]}", done, sum(parents))
 
     def keep(level: int, table: IntArray) -> None:
-        path = folder.place("tables", level, spine.levels[level])
-        write_cells(path, spine, level, kinds, kinds.detailed, {"count": table}, "whole table")
+        path = folder.file("tables", level, spine.levels[level])
+        write_cells(path, spine, level, attributes, attributes.detailed, {"count": table}, "integer table")
 
     def drop() -> None:
         for level, name in enumerate(spine.levels):
-            folder.place("tables", level, name).unlink(missing_ok=True)
+            folder.file("tables", level, name).unlink(missing_ok=True)
 
-    settle(design, limits(design, measured.exact), found, kept, step, keep, drop)
-
-
-def public_files(folder: Path) -> list[Path]:
-    """All files of a folder, drafts of an interrupted run left out."""
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    solve_tables(design, combine_limits(design, measured.exact), best, kept, advance, keep, drop)

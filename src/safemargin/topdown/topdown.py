@@ -2,78 +2,96 @@
 
 import hashlib
 import json
-import math
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError, Progress, no_progress
 from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text, read_guarantee
-from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE, accuracy
+from safemargin.topdown.accuracy import FLAT, INTEGER, UNBIASED, measure_accuracy, plan_errors
 from safemargin.topdown.design import Design
-from safemargin.topdown.error_values import Accuracy, Expected
-from safemargin.topdown.folder import Folder, read_numbers, write_text
-from safemargin.topdown.guarantee import promised, summary, with_earlier
-from safemargin.topdown.least_squares import expected_errors
-from safemargin.topdown.measure import noise_variance
-from safemargin.topdown.project import TopDownProject
-from safemargin.topdown.steps import check, estimate, public_files, publish_measurements
+from safemargin.topdown.folder import Folder, write_text
+from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
+from safemargin.topdown.project import TopDownProject, explain
+from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
+from safemargin.topdown.steps import check, estimate, publish_measurements
 from safemargin.topdown.tabulate import count_people, read_design
 
-STATE, LOCK = "inside/state.json", "inside/.lock"
+STATE, LOCK, REPORT = "inside/state.json", "inside/.lock", "inside/report.html"
 MANIFEST = "manifest.json"
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
-"""All that the second step reads, below the public folder."""
+"""All that the estimation phase reads, below the public folder."""
 
 
-@dataclass(frozen=True)
-class TopDownOutcome:
-    """What a run leaves: the public folder, what it promises, and how far it is from the truth."""
+class StateDocument(BaseModel):
+    """`state.json`: name and hash of every file that the run in this folder reads."""
 
+    version: Literal[1] = Field(default=1, alias="schema")
+    inputs: list[tuple[str, str]]
+
+
+class StepDocument(BaseModel):
+    """What one phase reads and writes."""
+
+    step: str
+    reads: list[str]
+    writes: list[str]
+
+
+class ManifestDocument(BaseModel):
+    """`manifest.json` of a TopDown release."""
+
+    version: Literal[1] = Field(default=1, alias="schema")
     title: str
-    published: Path
-    design: Design
-    promise: Mapping[str, object]
-    accuracy: Accuracy
+    summary: dict[str, object]
+    steps: list[StepDocument]
+    files: dict[str, str]
 
 
-@dataclass(frozen=True)
-class Planned:
-    """What a release would promise, and how precise its estimates would be."""
+def topdown(
+    source: Path | str,
+    folder: Path | str | None = None,
+    *,
+    beside: Mapping[str, Path | str] | None = None,
+    plan: bool = False,
+    progress: Progress = no_progress,
+) -> TopDownRelease | TopDownPlan | Recomputation:
+    """Publish counts of areas with differential privacy, as the TOML file `source` describes.
 
-    promise: Mapping[str, object]
-    queries: tuple[Expected, ...]
-
-
-@dataclass(frozen=True)
-class Recomputed:
-    """Counts that were computed again from public files, how many differ, and files whose hash is not as stated."""
-
-    counts: int
-    different: int
-    changed_files: tuple[str, ...]
+    The release is written to `folder` (default: beside the file); an interrupted run in it is resumed. `beside` names
+    files of people protected by other methods, to compare errors with. With `plan`, nothing is drawn: the result is
+    the guarantee and the precision that the release would have. If `source` is the public folder of a release, its
+    tables are computed again and compared.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return recompute(path, progress)
+    if plan:
+        return plan_release(path)
+    target = Path(folder) if folder is not None else path.parent / f"{path.stem}-release"
+    others = {name: Path(file) for name, file in (beside or {}).items()}
+    release = run(path, target, beside=others, progress=progress)
+    write_text(release.report, release.to_html())
+    return release
 
 
 def run(
     config: Path, folder: Path, *, beside: Mapping[str, Path] | None = None, progress: Progress = no_progress
-) -> TopDownOutcome:
-    """Measure, estimate and settle; a run that was interrupted goes on where it stopped, with the noise it drew.
-
-    `beside` names files of people that another method made, whose errors are told too.
-    """
+) -> TopDownRelease:
+    """Measure, estimate and solve; an interrupted run is resumed with the noise that it drew."""
     project = TopDownProject.load(config)
     inputs = _inputs(config, project)
     _check_claim(folder, inputs)
     for name in beside or {}:
-        if name in (UNBIASED, WHOLE, FLAT):
-            raise InputError(f"beside: {name!r} is the name of what is shown anyway; choose another")
+        if name in (UNBIASED, INTEGER, FLAT):
+            raise InputError(f"beside: {name!r} is the name of a method that is always shown; choose another")
     progress("counting", 0, 1)
     with _naming(config):
         design = read_design(project)
@@ -84,70 +102,43 @@ def run(
         }
         public = Folder(folder / "published")
         from_data = project.spine.file is None
-        whole = _with_earlier(project, design)
+        composed = _with_earlier(project, design)
         check(public, design, counts)
-    promise = summary(design, from_data, whole)
+    summary = summarise(design, from_data, composed)
     for (name, before), (_, now) in zip(inputs, _inputs(config, project), strict=True):
-        if now != before:  # what was counted would not be what the folder is said to hold
+        if now != before:  # otherwise the folder would not hold what state.json says
             raise InputError(f"{config}: {name} was changed while it was read; run again when nobody writes to it")
-    with _alone(folder):
+    with _locked(folder):
         _check_claim(folder, inputs)
-        write_text(folder / STATE, json.dumps({"schema": 1, "inputs": inputs}, indent=1) + "\n")
+        _write_model(folder / STATE, StateDocument(inputs=inputs))
         publish_measurements(public, design, counts, progress)
         estimate(public, progress)
-        write_text(public.path / GUARANTEE_FILE, guarantee_text(whole or promised(design, from_data)))
-        _write_manifest(public.path, project, promise)
-    spine = design.spine
+        write_text(public.path / GUARANTEE_FILE, guarantee_text(composed or derive_guarantee(design, from_data)))
+        _write_manifest(public.path, project, summary)
+    levels = range(len(design.spine.levels))
     methods: dict[str, list[IntArray | FloatArray]] = {
-        UNBIASED: [_estimates(public, design, level) for level in range(len(spine.levels))],
-        WHOLE: [public.read_table(design, level) for level in range(len(spine.levels))],
+        UNBIASED: [public.read_estimates(design, level) for level in levels],
+        INTEGER: [public.read_table(design, level) for level in levels],
     }
     methods |= {name: list(tables) for name, tables in others.items()}
-    found = accuracy(design, counts, methods)
-    return TopDownOutcome(project.title or config.stem, public.path, design, promise, found)
+    accuracy = measure_accuracy(design, counts, methods)
+    return TopDownRelease(project.title or config.stem, public.path, folder / REPORT, design, summary, accuracy)
 
 
-def plan(config: Path) -> Planned:
-    """What a release would promise and measure, and how precise its estimates would be. People are not counted."""
+def plan_release(config: Path) -> TopDownPlan:
+    """The guarantee and the precision that a release would have. People are not counted."""
     project = TopDownProject.load(config)
     with _naming(config):
         design = read_design(project)
-        expected = expected_errors(design)
-        promise = summary(design, project.spine.file is None, _with_earlier(project, design))
-    kinds = design.attributes
-    found = []
-    for level, (name, errors) in enumerate(zip(design.spine.levels, expected, strict=True)):
-        measured = design.measured(level)
-        for query, error in errors.items():
-            share = design.shares[level] * design.queries[level].get(query, Fraction(0))
-            noise = math.sqrt(noise_variance(measured[query])) if query in measured else None
-            mean = math.sqrt(float((error**2).mean()))
-            found.append(Expected(name, kinds.title(query), str(share), noise, mean))
-    return Planned(promise, tuple(found))
+        summary = summarise(design, project.spine.file is None, _with_earlier(project, design))
+        return TopDownPlan(summary, plan_errors(design))
 
 
-@contextmanager
-def _naming(config: Path) -> Iterator[None]:
-    """Messages that name no file of the project name the TOML file."""
-    try:
-        yield
-    except InputError as error:
-        text = str(error)
-        raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
-
-
-def _with_earlier(project: TopDownProject, design: Design) -> Guarantee | None:
-    """The promise of a release and of those before it whose promises the file names, if it names any."""
-    stated = dict.fromkeys(each.promise for each in project.earlier if each.promise is not None)
-    earlier = [read_guarantee(path) for path in stated]
-    return with_earlier(design, project.spine.file is None, earlier) if earlier else None
-
-
-def recompute(published: Path, progress: Progress = no_progress) -> Recomputed:
-    """The second step once more, from copies of nothing but its public sources, held against what was published."""
+def recompute(published: Path, progress: Progress = no_progress) -> Recomputation:
+    """The estimation phase again, from copies of its public sources alone, compared with what was published."""
     public = Folder(published)
     design = public.read_design()
-    public.read_measured(design)
+    public.read_measurements(design)
     with tempfile.TemporaryDirectory() as name:
         again = Folder(Path(name))
         for source in SOURCES:
@@ -162,45 +153,56 @@ def recompute(published: Path, progress: Progress = no_progress) -> Recomputed:
             before, now = public.read_table(design, level), again.read_table(design, level)
             counts += before.size
             different += int((before != now).sum())
-            estimates = _estimates(public, design, level), _estimates(again, design, level)
-            different += int((np.abs(estimates[0] - estimates[1]) > 1e-6 * (1 + np.abs(estimates[0]))).sum())
-    return Recomputed(counts, different, _changed(published))
+            # Estimates are floating point: another BLAS may differ in the last digits.
+            old, new = public.read_estimates(design, level), again.read_estimates(design, level)
+            different += int((np.abs(old - new) > 1e-6 * (1 + np.abs(old))).sum())
+    return Recomputation(counts, different, _changed_files(published))
 
 
-def _estimates(public: Folder, design: Design, level: int) -> FloatArray:
-    path = public.place("estimates", level, design.spine.levels[level])
-    shape = (len(design.spine.names[level]), -1)
-    return np.asarray(read_numbers(path, "estimate")["estimate"], dtype=np.float64).reshape(shape)
+@contextmanager
+def _naming(config: Path) -> Iterator[None]:
+    """Messages that name no file of the project name the TOML file."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error)
+        raise type(error)(text if text.startswith(str(config.parent)) else f"{config}: {text}") from None
 
 
-def _inputs(config: Path, project: TopDownProject) -> list[list[str]]:
+def _with_earlier(project: TopDownProject, design: Design) -> Guarantee | None:
+    """The guarantee of a release and of the earlier ones whose guarantees the file names, if it names any."""
+    paths = dict.fromkeys(section.guarantee for section in project.earlier if section.guarantee is not None)
+    earlier = [read_guarantee(path) for path in paths]
+    return compose_earlier(design, project.spine.file is None, earlier) if earlier else None
+
+
+def _inputs(config: Path, project: TopDownProject) -> list[tuple[str, str]]:
     """Name and hash of every file that a run reads."""
-    files = [config, project.data.file, *([project.spine.file] if project.spine.file else [])]
-    files += [section.file for section in (*project.bounds, *project.earlier)]
-    files += [section.promise for section in project.earlier if section.promise is not None]
-    files += [section.file for section in project.groupings.values() if section.file is not None]
-    return [[path.name, _hash(path)] for path in files]
+    optional = [project.spine.file, *(section.guarantee for section in project.earlier)]
+    optional += [section.file for section in project.groupings.values()]
+    files = [config, project.data.file, *(section.file for section in (*project.bounds, *project.earlier))]
+    return [(path.name, _hash(path)) for path in (*files, *(path for path in optional if path is not None))]
 
 
-def _check_claim(folder: Path, inputs: list[list[str]]) -> None:
+def _check_claim(folder: Path, inputs: list[tuple[str, str]]) -> None:
     """Refuse a folder that holds a run on other files, or anything but a run."""
     path = folder / STATE
     try:
         if path.exists():
-            before = json.loads(path.read_text(encoding="utf-8"))["inputs"]
+            before = StateDocument.model_validate_json(path.read_text(encoding="utf-8")).inputs
             if before != inputs:
-                changed = [name for name, mark in inputs if [name, mark] not in before]
+                changed = [name for name, mark in inputs if (name, mark) not in before]
                 what = f"with another {changed[0]}" if changed else "with other files"
                 raise OutputError(f"{folder}: holds a run {what}; name another folder")
-        elif folder.exists() and (not folder.is_dir() or any(each != folder / "inside" for each in folder.iterdir())):
-            raise OutputError(f"{folder}: is not empty and holds no run to go on with; name another folder")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        elif folder.exists() and (not folder.is_dir() or any(file != folder / "inside" for file in folder.iterdir())):
+            raise OutputError(f"{folder}: is not empty and holds no run to resume; name another folder")
+    except (OSError, ValueError) as error:
         raise OutputError(f"{folder}: cannot be read ({error})") from None
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One run at a time: two would draw noise twice. The lock goes with the process, however it ends."""
+def _locked(folder: Path) -> Iterator[None]:
+    """One run at a time: two would draw noise twice. The lock is released with the process, however it ends."""
     path = folder / LOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -218,30 +220,37 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _write_manifest(published: Path, project: TopDownProject, promise: Mapping[str, object]) -> None:
-    """Hashes of all files, and what each step read and wrote."""
-    path = published / MANIFEST
-    names = [str(file.relative_to(published)) for file in public_files(published) if file != path]
+def _write_manifest(published: Path, project: TopDownProject, summary: dict[str, object]) -> None:
+    """Hashes of all files, and what each phase read and wrote. Drafts of an interrupted run are not listed."""
+    files = sorted(path for path in published.rglob("*") if path.is_file() and not path.name.startswith("."))
+    names = [str(path.relative_to(published)) for path in files if path != published / MANIFEST]
     sources = [name for name in names if name.split("/")[0] in SOURCES]
     made = [name for name in names if name not in sources and name != GUARANTEE_FILE]
-    document = {
-        "schema": 1,
-        "title": project.title,
-        "promise": promise,
-        "steps": [
-            {"step": "measure", "reads": ["people"], "writes": sources},
-            {"step": "estimate", "reads": sources, "writes": made},
+    document = ManifestDocument(
+        title=project.title,
+        summary=summary,
+        steps=[
+            StepDocument(step="measure", reads=["people"], writes=sources),
+            StepDocument(step="estimate", reads=sources, writes=made),
         ],
-        "files": {name: _hash(published / name) for name in names},
-    }
-    write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        files={name: _hash(published / name) for name in names},
+    )
+    _write_model(published / MANIFEST, document)
 
 
-def _changed(published: Path) -> tuple[str, ...]:
+def _write_model(path: Path, document: BaseModel) -> None:
+    values = document.model_dump(mode="json", by_alias=True)
+    write_text(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+
+
+def _changed_files(published: Path) -> tuple[str, ...]:
+    path = published / MANIFEST
     try:
-        stated = json.loads((published / MANIFEST).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{published / MANIFEST}: is not the manifest of a TopDown release ({error})") from None
+        stated = ManifestDocument.model_validate_json(path.read_text(encoding="utf-8")).files
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise InputError(f"{path}: is not the manifest of a TopDown release ({explain(error)})") from None
     return tuple(
         name for name, mark in stated.items() if not (published / name).is_file() or _hash(published / name) != mark
     )

@@ -11,9 +11,9 @@ import pytest
 
 from safemargin.core import InputError, OutputError
 from safemargin.guarantees.census import PERSONS
-from safemargin.topdown.attributes import Attributes, Grouping, Query
+from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
 from safemargin.topdown.basis import Basis
-from safemargin.topdown.design import MOST, Design
+from safemargin.topdown.design import MAX_COUNT, Design
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.least_squares import check_size, fit
 from safemargin.topdown.topdown import recompute, run
@@ -31,7 +31,7 @@ def test_margins_are_named_and_summed() -> None:
     for title, query in QUERIES.items():
         assert GROUPED.title(query) == title
         assert (GROUPED.margin(table, query) == table @ summing(query, GROUPED).T.astype(np.int64)).all()
-    assert GROUPED.labels(QUERIES["sex*voting"], 3) == "sex m, voting major"
+    assert GROUPED.label(QUERIES["sex*voting"], 3) == "sex m, voting major"
     with pytest.raises(InputError, match=r"query 'age\*voting': must be .*, each once"):
         GROUPED.query("age*voting")
 
@@ -40,7 +40,7 @@ def test_margins_are_named_and_summed() -> None:
 def test_margins_are_ordered_by_what_they_determine(one: str) -> None:
     """Against the ranks of matrices: a margin determines another if its rows span those of the other."""
 
-    def rank(*queries: Query) -> int:
+    def rank(*queries: MarginQuery) -> int:
         return int(np.linalg.matrix_rank(np.vstack([summing(query, GROUPED) for query in queries])))
 
     mine, table = QUERIES[one], np.arange(30).reshape(1, 30) ** 2
@@ -52,7 +52,7 @@ def test_margins_are_ordered_by_what_they_determine(one: str) -> None:
         assert all(either <= query for query in QUERIES.values() if mine <= query and theirs <= query)
         if mine <= theirs:
             wide = GROUPED.margin(table, theirs)
-            summed = np.bincount(GROUPED.groups(mine, theirs), wide[0], GROUPED.cells(mine))
+            summed = np.bincount(GROUPED.cell_of(mine, theirs), wide[0], GROUPED.cells(mine))
             assert (summed == GROUPED.margin(table, mine)[0]).all()
             assert (GROUPED.margin(wide, mine, theirs) == GROUPED.margin(table, mine)).all()
 
@@ -292,9 +292,9 @@ def test_the_file_of_the_census(tmp_path: Path) -> None:
     ((level, limit),) = design.bounds
     quarters = kinds.margin(blocks, kinds.query("hhgq"))
     assert level == 5 and (quarters >= limit.low).all() and (quarters <= limit.high).all()
-    assert limit.low.sum() > 0 and (limit.high == 0).sum() > 32 * 6 and (limit.high[:, 0] == MOST).all()
+    assert limit.low.sum() > 0 and (limit.high == 0).sum() > 32 * 6 and (limit.high[:, 0] == MAX_COUNT).all()
     nursing, minor = kinds.columns(kinds.query("hhgq*votingage"))
     place = nursing[1].index("nursing") * 2 + minor[1].index("minor")
     assert not kinds.margin(blocks, kinds.query("hhgq*votingage"))[:, place].any()
     detailed = next(each for each in outcome.accuracy.queries if (each.level, each.query) == ("Block", "detailed"))
-    assert detailed.estimate == pytest.approx(detailed.told, rel=0.03), "64,512 counts: ten standard errors of its own"
+    assert detailed.estimate == pytest.approx(detailed.standard_error, rel=0.03), "64,512 counts"

@@ -10,9 +10,8 @@ import pytest
 from safemargin.guarantees.conversion import published_epsilon, tight_epsilon
 from safemargin.guarantees.guarantee_file import document, guarantee_from
 from safemargin.topdown.attributes import Attributes, Grouping
-from safemargin.topdown.design import Design
-from safemargin.topdown.guarantee import promised, summary, with_earlier
-from safemargin.topdown.spine import build_spine
+from safemargin.topdown.design import Design, build_spine
+from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
 from spines import designed
 
 TOWNS = build_spine(["land", "town"], "land", [("a",), ("b",)])
@@ -71,7 +70,7 @@ def test_epsilon_by_losses_holds_for_all_neighbours(
 ) -> None:
     """Over all tables that differ in one record and agree on what is exact. Where every query moves, it is attained."""
     design = designed(TOWNS, exact, rho=Fraction(rho), split=split, kinds=KINDS)
-    promise = summary(design, False)
+    promise = summarise(design, False)
     told, delta = promise["epsilon_by_losses"], design.delta
     assert isinstance(told, float) and told <= tight_epsilon(float(design.rho), delta)
     pairs = [
@@ -90,7 +89,7 @@ def test_epsilon_by_losses_holds_for_all_neighbours(
 def test_every_exact_count_is_named() -> None:
     exact = ((0, "total"), (0, "sex*voting"), (1, "total"), (1, "age"))
     design = designed(TOWNS, exact, kinds=KINDS, split={"detailed": "1"})
-    stated = summary(design, True)["invariants"]
+    stated = summarise(design, True)["invariants"]
     assert stated == [
         "number of all people", "sex*voting of all people", "total of every town", "age of every town",
         "which areas of level town have people",
@@ -101,7 +100,7 @@ def test_noise_of_any_size_has_an_epsilon() -> None:
     """From noise that is nearly never there to noise of a variance that cannot be listed."""
     for rho in ("1e12", "5000", "1e-11"):
         design = designed(TOWNS, rho=Fraction(rho) / 4, kinds=KINDS, split={"detailed": "1"})
-        promise = summary(design, False)
+        promise = summarise(design, False)
         told, loose = promise["epsilon_by_losses"], promise["epsilon"]
         assert isinstance(told, float) and isinstance(loose, float)
         assert 0 < told <= loose == published_epsilon(float(design.rho), design.delta)
@@ -110,8 +109,8 @@ def test_noise_of_any_size_has_an_epsilon() -> None:
 def test_earlier_releases_are_not_left_out() -> None:
     """What the losses of this release give stands beside the epsilon of all together, which is larger."""
     design = designed(TOWNS, kinds=KINDS, split={"detailed": "1"})
-    alone = summary(design, False)
-    both = summary(design, False, with_earlier(design, False, [promised(design, False)]))
+    alone = summarise(design, False)
+    both = summarise(design, False, compose_earlier(design, False, [derive_guarantee(design, False)]))
     assert both["epsilon_by_losses"] == alone["epsilon_by_losses"]
     assert both["with_earlier"] == {"rho": "1", "epsilon": published_epsilon(1.0, design.delta)}
 
@@ -121,7 +120,7 @@ def test_the_promise_follows_by_rules(areas_from_data: bool) -> None:
     """Budgets are fractions that add up to rho, every node names its rule, and a file says the same."""
     exact = ((0, "total"), (0, "sex*voting"), (1, "age"))
     design = designed(TOWNS, exact, rho=Fraction(104, 4099), split={"sex": "1/3", "detailed": "2/3"}, kinds=KINDS)
-    promise = promised(design, areas_from_data)
+    promise = derive_guarantee(design, areas_from_data)
     assert guarantee_from(document(promise), "promise") == promise
     assert (promise.rule, promise.budget, promise.measure) == ("post-processing", Fraction(104, 4099), "zcdp")
     (measured,) = promise.premises

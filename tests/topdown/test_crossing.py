@@ -1,4 +1,4 @@
-"""Constraints of several margins that cross: whole tables are found if there are any, and only then."""
+"""Constraints of several margins that cross: integer tables are found if there are any, and only then."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from safemargin.core import InputError, IntArray, TooLargeError, numpy_generator
-from safemargin.topdown import whole
+from safemargin.topdown import siblings
 from safemargin.topdown.attributes import Attributes
-from safemargin.topdown.design import AreaLimit, Design, Measured, limits
+from safemargin.topdown.design import Design, MarginLimit, Measurements, build_spine, combine_limits
 from safemargin.topdown.least_squares import fit
-from safemargin.topdown.settle import settle
-from safemargin.topdown.spine import build_spine
+from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.topdown import recompute, run
 from spines import designed, people, rounded_noise, uneven_spine
 
@@ -37,21 +36,21 @@ def test_what_is_true_of_people_always_has_tables(crossed: tuple[tuple[int, str]
     counts = people(spine, seed, mean=0.6, kinds=CUBE)
     design = designed(spine, ((0, "total"), *crossed), rho=Fraction(1, 50), kinds=CUBE, split=SPLIT)
     measured = rounded_noise(design, counts, seed)
-    tables = settle(design, limits(design, measured.exact), fit(design, measured))
+    tables = solve_tables(design, combine_limits(design, measured.exact), fit(design, measured))
     assert _keeps(design, tables, measured)
 
 
 def test_a_program_that_takes_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "SECONDS", 0.0)
+    monkeypatch.setattr(siblings, "SECONDS", 0.0)
     spine = uneven_spine(0)
     counts = people(spine, 0, mean=0.6, kinds=CUBE)
     design = designed(spine, ((0, "total"), (3, "a*b"), (3, "b*c"), (3, "a*c")), kinds=CUBE, split=SPLIT)
     measured = rounded_noise(design, counts, 0)
-    with pytest.raises(TooLargeError, match=r"the root: no whole counts were found in 0 s, .*; drop an exact count"):
-        settle(design, limits(design, measured.exact), fit(design, measured))
+    with pytest.raises(TooLargeError, match=r"the root: no integer counts were found in 0 s, .*; drop an exact count"):
+        solve_tables(design, combine_limits(design, measured.exact), fit(design, measured))
 
 
-def _keeps(design: Design, tables: Sequence[IntArray], measured: Measured) -> bool:
+def _keeps(design: Design, tables: Sequence[IntArray], measured: Measurements) -> bool:
     kinds, spine = design.attributes, design.spine
     exact = all(
         (kinds.margin(tables[level], query) == values).all() for (level, query), values in measured.exact.items()
@@ -83,7 +82,7 @@ def test_no_tables_are_refused_and_none_invented(start: int) -> None:
                 said = FOUR.counts(EVERY[random.integers(len(EVERY))])[level]
                 values = kinds.margin(said, kinds.query(title))
                 loose = random.integers(0, 2, values.shape) * int(random.integers(2))
-                earlier.append((level, AreaLimit(kinds.query(title), np.maximum(values - loose, 0), values + loose)))
+                earlier.append((level, MarginLimit(kinds.query(title), np.maximum(values - loose, 0), values + loose)))
         design = designed(
             FOUR, earlier=tuple(earlier), rho=Fraction(1, 9), kinds=kinds, split={"total": "1/2", "detailed": "1/2"}
         )
@@ -91,7 +90,7 @@ def test_no_tables_are_refused_and_none_invented(start: int) -> None:
         possible = [table for table in EVERY if _agrees(design, FOUR.counts(table))]
         there_are.add(bool(possible))
         try:
-            found = settle(design, limits(design, measured.exact), fit(design, measured))
+            found = solve_tables(design, combine_limits(design, measured.exact), fit(design, measured))
         except InputError:
             assert not possible, seed
         else:
@@ -139,14 +138,14 @@ def written(folder: Path, more: str = "") -> Path:
     return folder / "topdown.toml"
 
 
-def test_a_release_whose_levels_are_settled_again_is_the_same_when_interrupted(tmp_path: Path) -> None:
+def test_a_release_whose_levels_are_solved_again_is_the_same_when_interrupted(tmp_path: Path) -> None:
     config = written(tmp_path)
 
     class Stop(Exception):
         pass
 
     def stop(words: str, done: int, total: int) -> None:
-        if words == "settling town":
+        if words == "solving town":
             raise Stop
 
     with pytest.raises(Stop):
@@ -160,7 +159,7 @@ def test_earlier_tables_that_cannot_be_kept_are_refused_before_noise_is_drawn(tm
     config = written(tmp_path, '\n[[earlier]]\nlevel = "state"\nquery = "detailed"\nfile = "before.csv"\n')
     wrong = "state,a,b,count\nn,1,1,1\nn,2,2,1\nn,1,2,0\nn,2,1,0\n"
     (tmp_path / "before.csv").write_text(wrong)
-    with pytest.raises(InputError, match=r"topdown\.toml: no whole tables satisfy .*: see the parts of state 'n'"):
+    with pytest.raises(InputError, match=r"topdown\.toml: no integer tables satisfy .*: see the parts of state 'n'"):
         run(config, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "before.csv").write_text(wrong.replace("1\n", "0\n").replace(",0\nn,2,1,0", ",1\nn,2,1,1"))

@@ -1,19 +1,18 @@
 """A TopDown release in pictures and words."""
 
-import io
+from pathlib import Path
 
 import altair
 import pytest
-from rich.console import Console
 
 from safemargin.guarantees.guarantee_file import document
-from safemargin.topdown.error_values import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
-from safemargin.topdown.guarantee import promised, summary
-from safemargin.topdown.report import areas_document, areas_page, levels_chart, show_areas, sizes_chart
+from safemargin.topdown.accuracy import CELLS, PEOPLE, Accuracy, LevelError, QueryError, SizeError
+from safemargin.topdown.guarantee import derive_guarantee, summarise
+from safemargin.topdown.report import TopDownRelease, levels_chart, sizes_chart
 from safemargin.ui import CONFIG, Spec
 from spines import designed, uneven_spine
 
-METHODS = ("whole tables", "swapping <5 %>")
+METHODS = ("integer tables", "swapping <5 %>")
 ACCURACY = Accuracy(
     tuple(
         LevelError(method, level, areas, kind, error)
@@ -25,7 +24,14 @@ ACCURACY = Accuracy(
     (QueryError("land", "sex*age", 4.5, 4.25, 3.75, 0.945), QueryError("land", "total", 0.0, 0.0, 0.0, None)),
 )
 DESIGN = designed(uneven_spine(), exact=((0, "total"), (1, "sex")))
-GUARANTEE_FILE = summary(DESIGN, areas_from_data=True)
+RELEASE = TopDownRelease(
+    "Land <script>",
+    Path("there/published"),
+    Path("there/report.html"),
+    DESIGN,
+    summarise(DESIGN, areas_from_data=True),
+    ACCURACY,
+)
 
 
 @pytest.mark.parametrize("spec", [levels_chart(ACCURACY), sizes_chart(ACCURACY)])
@@ -34,26 +40,24 @@ def test_pictures_are_valid(spec: Spec) -> None:
 
 
 def test_the_page_says_everything_and_trusts_nothing() -> None:
-    page = areas_page("Land <script>", DESIGN, GUARANTEE_FILE, ACCURACY)
+    page = RELEASE.to_html()
     assert "Land &lt;script&gt;" in page and "<script" not in page
     assert "swapping &lt;5 %&gt;" in page and page.count("<figure") == 2
     assert "exact: sex of every region" in page and "exact: which areas of level block have people" in page
     assert "1,234" in page and "1k+" in page and "94.5 %" in page and "4.25" in page
 
 
-def test_words_and_document() -> None:
-    text = io.StringIO()
-    show_areas(Console(file=text, width=120), DESIGN, GUARANTEE_FILE, ACCURACY, "there")
-    assert "swapping <5 %>" in text.getvalue() and "Written to there." in text.getvalue()
-    said = areas_document(DESIGN, GUARANTEE_FILE, ACCURACY, "there/published", "there/report.html")
-    assert said["errors_by_level"][2] == {
-        "method": "whole tables", "level": "region", "areas": 3, "counts": PEOPLE, "rmse": 12.345
+def test_text_and_document() -> None:
+    assert "swapping <5 %>" in RELEASE.to_text(width=120)
+    document = RELEASE.to_json()
+    assert document["errors_by_level"][2] == {
+        "method": "integer tables", "level": "region", "areas": 3, "counts": PEOPLE, "rmse": 12.345
     }  # fmt: skip
-    assert said["promise"]["rho"] == "1/2" and len(said["budget"]) == 12
+    assert document["guarantee"]["rho"] == "1/2" and len(document["budget"]) == 12
 
 
 def test_areas_of_the_data_are_one_more_invariant() -> None:
-    with_areas, without = (document(promised(DESIGN, areas_from_data=each)) for each in (True, False))
+    with_areas, without = (document(derive_guarantee(DESIGN, areas_from_data=from_data)) for from_data in (True, False))
     assert with_areas["invariants"] == [
         {"counts": "persons", "by": []},
         {"counts": "persons", "by": ["region", "sex"]},

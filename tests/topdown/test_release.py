@@ -15,13 +15,12 @@ from commands import Run, in_process
 from safemargin.core import InputError, IntArray, OutputError
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.topdown import steps
-from safemargin.topdown.accuracy import FLAT, UNBIASED, WHOLE
+from safemargin.topdown.accuracy import CELLS, FLAT, INTEGER, PEOPLE, UNBIASED
 from safemargin.topdown.country import write_country
-from safemargin.topdown.design import MOST, limits
-from safemargin.topdown.error_values import CELLS, PEOPLE
-from safemargin.topdown.family import Forms
+from safemargin.topdown.design import MAX_COUNT, combine_limits
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.project import TopDownProject
+from safemargin.topdown.siblings import SiblingMatrices
 from safemargin.topdown.tabulate import count_people, read_design
 from safemargin.topdown.topdown import recompute, run
 
@@ -112,7 +111,7 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
         seen = database.execute(f"select {names} from '{published}/estimates/3-tract.parquet' limit 1").fetchall()
         assert seen[0][0] == "T000000" and seen[0][-1] == "unbiased estimate" and seen[0][-2] > 0
         statuses = {
-            "tables/4-block": "whole table",
+            "tables/4-block": "integer table",
             "noisy/4-block-total": "noisy",
             "noisy/3-tract-sex.age": "noisy",
             "exact/1-region-total": "exact",
@@ -126,10 +125,10 @@ def test_files_are_labelled_and_tidy(released: Path) -> None:
     assert set(estimated["reads"]) == set(measured["writes"]), "the second step reads what the first one wrote, no more"
     assert {name.split("/")[0] for name in estimated["writes"]} == {"estimates", "tables"}
     assert set(manifest["files"]) == {*measured["writes"], *estimated["writes"], "guarantee.json"}
-    assert manifest["promise"]["rho"] == "1" and "total of every region" in manifest["promise"]["invariants"]
+    assert manifest["summary"]["rho"] == "1" and "total of every region" in manifest["summary"]["invariants"]
 
 
-def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path, run_cli: Run) -> None:
+def test_manifest_leads_to_the_guarantee(released: Path, tmp_path: Path, run_cli: Run) -> None:
     published = released / "published"
     ran = run_cli("guarantee", "compare", published / "manifest.json", published / "guarantee.json", "--json")
     assert ran.document["overall"] == "equal" and ran.document["blocks"]["budget"]["one"] == "rho² = 1"
@@ -139,16 +138,16 @@ def test_manifest_leads_to_the_promise(released: Path, tmp_path: Path, run_cli: 
         read_guarantee(tmp_path / "guarantee.json")
 
 
-def test_the_promise_is_a_tree_whose_budgets_add_up(released: Path) -> None:
-    promise = json.loads((released / "published/guarantee.json").read_text())
-    assert promise["rule"] == "post-processing" and promise["budget"] == {"rho_squared": "1"}
-    (measured,) = promise["premises"]
+def test_the_guarantee_is_a_tree_whose_budgets_add_up(released: Path) -> None:
+    guarantee = json.loads((released / "published/guarantee.json").read_text())
+    assert guarantee["rule"] == "post-processing" and guarantee["budget"] == {"rho_squared": "1"}
+    (measured,) = guarantee["premises"]
     assert measured["rule"] == "composition" and len(measured["premises"]) == 13
     budgets = [Fraction(each["budget"]["rho_squared"]) for each in measured["premises"]]
     assert sum(budgets) == Fraction(measured["budget"]["rho_squared"]) == 1 and budgets[-1] == 0
     assert all(each["rule"] and each["measure"] == "zcdp" for each in measured["premises"])
-    assert promise["invariants"] == [{"counts": "persons", "by": []}, {"counts": "persons", "by": ["region"]}]
-    assert ["block", "tract"] in promise["population"]["determines"]
+    assert guarantee["invariants"] == [{"counts": "persons", "by": []}, {"counts": "persons", "by": ["region"]}]
+    assert ["block", "tract"] in guarantee["population"]["determines"]
 
 
 def test_the_second_step_is_given_public_files_only() -> None:
@@ -204,13 +203,16 @@ def test_numbers_of_a_folder_are_refused_by_file_and_key(value: str, released: P
     at = next(iter(said["queries"][0]))
     for key, wrong in (
         ("rho", said | {"rho": value}),
-        ("shares", said | {"shares": [value, *said["shares"][1:]]}),
-        (f"queries.{at}", said | {"queries": [said["queries"][0] | {at: value}, *said["queries"][1:]]}),
+        ("shares.0", said | {"shares": [value, *said["shares"][1:]]}),
+        (f"queries.0.{at}", said | {"queries": [said["queries"][0] | {at: value}, *said["queries"][1:]]}),
     ):
         path.write_text(json.dumps(wrong))
         with pytest.raises(InputError) as error:
             recompute(tmp_path / "copy")
-        assert str(error.value) == f"{path}: {key} = {value!r}: must be a fraction, as in '104/4099'"
+        assert (
+            str(error.value)
+            == f'{path}: {key} = {value!r}: must be a number or a fraction in quotes, as in 0.25 or "104/4099"'
+        )
 
 
 def test_other_people_with_the_same_measurements_give_the_same_tables(
@@ -224,7 +226,7 @@ def test_other_people_with_the_same_measurements_give_the_same_tables(
             (counts.size, variance, len(counts)), counts + np.arange(counts.size).reshape(counts.shape) % 3
         )
 
-    monkeypatch.setattr(steps, "measure", replayed)
+    monkeypatch.setattr(steps, "add_noise", replayed)
     other = PEOPLE_CSV.replace("N,n1,f,young", "N,n2,m,old").replace("S,s1,f,old", "S,s2,m,young")
     assert other != PEOPLE_CSV
     run(land(tmp_path / "one"), tmp_path / "one/out")
@@ -255,7 +257,7 @@ def test_an_interrupted_run_goes_on_with_its_noise(tmp_path: Path) -> None:
     drawn = {path: path.read_bytes() for path in out.rglob("noisy/*.parquet")}
     assert any("2-district" in path.name for path in drawn) and not any("4-block" in path.name for path in drawn)
     with pytest.raises(Stop):
-        run(config, out, progress=stop_at("settling block"))  # type: ignore[arg-type]
+        run(config, out, progress=stop_at("solving block"))  # type: ignore[arg-type]
     settled = {path: path.read_bytes() for path in out.rglob("tables/*.parquet")}
     assert len(settled) == 4
     run(config, out)
@@ -321,33 +323,33 @@ def test_errors_are_told_beside_another_method(country: Path, released: Path) ->
         database.execute(f"copy ({source}) to '{country.parent}/counted.parquet' (format parquet)")
     again = run(country, released, beside={"itself": country.parent / "counted.parquet"}).accuracy
     queries = {(each.level, each.query): each for each in again.queries}
-    assert queries["region", "total"].covered is None and queries["region", "total"].whole == 0
+    assert queries["region", "total"].covered is None and queries["region", "total"].integer_tables == 0
     detailed = queries["block", "detailed"]
-    assert detailed.estimate == pytest.approx(detailed.told, rel=0.1), "7,200 counts: ten standard errors of its own"
+    assert detailed.estimate == pytest.approx(detailed.standard_error, rel=0.1), "7,200 counts"
     assert detailed.covered == pytest.approx(0.95, abs=0.025)
-    assert queries["block", "sex*age"].whole < queries["block", "sex*age"].told
+    assert queries["block", "sex*age"].integer_tables < queries["block", "sex*age"].standard_error
     assert again == found
-    errors = {(each.method, each.level, each.kind): each.error for each in found.levels}
+    errors = {(each.method, each.level, each.counts): each.rmse for each in found.levels}
     assert errors["itself", "block", PEOPLE] == errors["itself", "block", CELLS] == 0
-    assert errors[WHOLE, "country", PEOPLE] == errors[WHOLE, "region", PEOPLE] == 0
+    assert errors[INTEGER, "country", PEOPLE] == errors[INTEGER, "region", PEOPLE] == 0
     assert errors[UNBIASED, "region", PEOPLE] == pytest.approx(0, abs=1e-6)
-    assert errors[WHOLE, "block", CELLS] < errors[FLAT, "block", CELLS]
+    assert errors[INTEGER, "block", CELLS] < errors[FLAT, "block", CELLS]
     for level in ("country", "region", "district", "tract"):
-        assert errors[WHOLE, level, CELLS] < errors[FLAT, level, CELLS] / 2
-    assert {each.method for each in found.sizes} == {WHOLE, UNBIASED, FLAT, "itself"}
+        assert errors[INTEGER, level, CELLS] < errors[FLAT, level, CELLS] / 2
+    assert {each.method for each in found.sizes} == {INTEGER, UNBIASED, FLAT, "itself"}
     assert sum(each.areas for each in found.sizes if each.method == FLAT) == sum(
-        each.areas for each in found.levels if each.method == FLAT and each.kind == PEOPLE
+        each.areas for each in found.levels if each.method == FLAT and each.counts == PEOPLE
     )
 
 
 def test_areas_without_people_are_there_when_a_file_lists_them(tmp_path: Path) -> None:
     outcome = run(land(tmp_path), tmp_path / "out")
     assert outcome.design.spine.names[2] == ("n1", "n2", "s1", "s2")
-    assert "which areas" not in str(outcome.promise["invariants"])
+    assert "which areas" not in str(outcome.guarantee["invariants"])
     config = land(tmp_path, config=CONFIG.replace('file = "towns.csv"\n', ""))
     outcome = run(config, tmp_path / "seen")
     assert outcome.design.spine.names[2] == ("n1", "n2", "s1")
-    assert "which areas of level town have people" in str(outcome.promise["invariants"])
+    assert "which areas of level town have people" in str(outcome.guarantee["invariants"])
 
 
 def test_rows_may_stand_for_several_people(tmp_path: Path) -> None:
@@ -360,7 +362,7 @@ def test_rows_may_stand_for_several_people(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"people.csv: column 'n' holds '2.5', which is not a number of people"):
         count_people(project, read_design(project).spine)
     (tmp_path / "people.csv").write_text("town,sex,age,n\nn1,f,old,1000000000000\nn1,m,old,1\n")
-    with pytest.raises(InputError, match="1,000,000,000,001 people are more than 1,000,000,000,000"):
+    with pytest.raises(InputError, match="1,000,000,000,001 people are more than the limit of 1,000,000,000,000"):
         count_people(project, read_design(project).spine)
 
 
@@ -375,7 +377,7 @@ def test_earlier_tables_are_agreed_with(tmp_path: Path) -> None:
     second = run(land(tmp_path / "second", people=people, more=earlier), tmp_path / "second/out")
     for one, other in zip(tables(first.published), tables(second.published), strict=True):
         assert (one == other).all()
-    assert second.promise["earlier_tables"] == ["detailed of state", "detailed of town"]
+    assert second.guarantee["earlier_tables"] == ["detailed of state", "detailed of town"]
 
 
 def test_earlier_releases_count_too(run_cli: Run, tmp_path: Path) -> None:
@@ -385,7 +387,7 @@ def test_earlier_releases_count_too(run_cli: Run, tmp_path: Path) -> None:
 [[earlier]]
 level = "town"
 file = "{first}/tables/total.csv"
-promise = "{first}/manifest.json"
+guarantee = "{first}/manifest.json"
 """
     with duckdb.connect() as database:
         source = f"select town, sum(count)::bigint as count from '{first}/tables/2-town.parquet' group by all"
@@ -395,9 +397,9 @@ promise = "{first}/manifest.json"
     assert "With the earlier releases that tables agree with: rho 5/6 (epsilon 9.59)" in " ".join(ran.out.split())
     second = tmp_path / "out/published"
     assert (tables(second)[2].sum(axis=1) == tables(first)[2].sum(axis=1)).all()
-    promise = read_guarantee(second / "manifest.json")
-    assert promise.budget == Fraction(5, 6) and promise.rule == "post-processing"
-    (both,) = promise.premises
+    guarantee = read_guarantee(second / "manifest.json")
+    assert guarantee.budget == Fraction(5, 6) and guarantee.rule == "post-processing"
+    (both,) = guarantee.premises
     assert both.rule == "composition" and [each.budget for each in both.premises] == [Fraction(1, 3), Fraction(1, 2)]
     other = json.loads((first / "guarantee.json").read_text()) | {"measure": "pure", "budget": {"epsilon": "1"}}
     (first / "guarantee.json").write_text(json.dumps(other))
@@ -437,14 +439,14 @@ REFUSED = [
     ),
     ('"towns.csv"', '"moved.csv"', "is not a tree: town 'n2' lies in 'N' here, and in 'S' among the areas"),
     ("[[inv", '[[zeros]]\nsex = ["x"]\n[[inv', "zeros.sex: 'x' is not one of its categories"),
-    ("[[inv", '[[zeros]]\nsex = ["f"]\n[[inv', "zeros: sex f, age young is said to be impossible, but town 'n1' has"),
+    ("[[inv", '[[zeros]]\nsex = ["f"]\n[[inv', "zeros: sex f, age young is stated as impossible, but town 'n1' has"),
     ("[[inv", f"{BOUND}'full.csv'\n[[inv", "cannot hold together: state 'N': all people: at least 9 and at most 3"),
-    ("[[inv", f"{BOUND}'false.csv'\n[[inv", "bounds: town 's1': all people: the data do not lie in 0 to 2"),
+    ("[[inv", f"{BOUND}'false.csv'\n[[inv", "bounds: town 's1': all people: the data are not in 0 to 2"),
     ("[[inv", f"{BOUND}'crossed.csv'\n[[inv", "crossed.csv: town s1: at least 3 and at most 2 cannot both hold"),
     ("[[inv", f"{BOUND}'twice_listed.csv'\n[[inv", "twice_listed.csv: town n1: is listed twice"),
-    ("[[inv", f"{BOUND}'words.csv'\n[[inv", "words.csv: at_least = 'few': must be a whole number that is not negative"),
-    ("[[inv", f"{BOUND}'zero.csv'\n[[inv", "zero.csv: at_least = '1/0': must be a whole number that is not negative"),
-    ("[[inv", f"{BOUND}'endless.csv'\n[[inv", "endless.csv: at_most = '1e99999999': must be a whole number"),
+    ("[[inv", f"{BOUND}'words.csv'\n[[inv", "words.csv: at_least = 'few': must be an integer of at least 0"),
+    ("[[inv", f"{BOUND}'zero.csv'\n[[inv", "zero.csv: at_least = '1/0': must be an integer of at least 0"),
+    ("[[inv", f"{BOUND}'endless.csv'\n[[inv", "endless.csv: at_most = '1e99999999': must be an integer"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\n[[inv", "bounds: state both units and each, or neither"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [2, 1]\n[[inv", "bounds.each = [2, 1]: must be the least and"),
     ("[[inv", f"{BOUND}'full.csv'\nunits = 'n'\neach = [1, 2, 3]\n[[inv", "bounds.each = [1, 2, 3]: must be the least"),
@@ -457,7 +459,7 @@ REFUSED = [
     ("[budget]", "[budget]\ndelta = 1e-400", "budget.delta = 0: must lie between 0 and 1"),
     ("[budget]", "[budget]\ndelta = 0.99999999999999999999", "budget.delta = 1: must lie between 0 and 1"),
     ('sex = ["f", "m"]', 'total = ["f", "m"]', "'total' cannot be the name of an attribute: it is that of a query"),
-    ("[[inv", "[[zeros]]\n[[inv", "zeros: names no attribute, so that nobody could be anywhere"),
+    ("[[inv", "[[zeros]]\n[[inv", "zeros: names no attribute, so every cell would be empty"),
     ('"people.csv"', '"nobody.csv"', "nobody.csv: cannot be read: No such file or directory"),
 ]
 
@@ -487,8 +489,8 @@ def test_other_methods_are_read_before_noise_is_drawn(run_cli: Run, tmp_path: Pa
     config = land(tmp_path)
     ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", f"it={tmp_path}/towns.csv")
     assert ran.code == 2 and "towns.csv: there is no column 'sex'" in ran.err and not (tmp_path / "out").exists()
-    ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", "whole tables=people.csv")
-    assert ran.code == 2 and "'whole tables' is the name of what is shown anyway" in ran.err
+    ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", "integer tables=people.csv")
+    assert ran.code == 2 and "'integer tables' is the name of a method that is always shown" in ran.err
     ran = run_cli("topdown", config, "--out", tmp_path / "out", "--beside", "it=a.csv", "--beside", "it=b.csv")
     assert ran.code == 2 and "'it' is named twice" in ran.err and not (tmp_path / "out").exists()
 
@@ -506,12 +508,14 @@ def test_units_bound_the_people_in_them(tmp_path: Path) -> None:
     (tmp_path / "units.csv").write_text("town,age,n\nn1,old,1\nn2,old,1.0\ns1,old,1\n")
     ((level, limit),) = read_design(TopDownProject.load(config)).bounds
     assert level == 2 and limit.low.tolist() == [[0, 1], [0, 1], [0, 1], [0, 0]]
-    assert limit.high.tolist() == [[MOST, 3], [MOST, 3], [MOST, 3], [MOST, 0]], "young people are in no unit"
+    assert limit.high.tolist() == [[MAX_COUNT, 3], [MAX_COUNT, 3], [MAX_COUNT, 3], [MAX_COUNT, 0]], (
+        "young people are in no unit"
+    )
     config.write_text(config.read_text().replace("['young']", "['middle']"))
     with pytest.raises(InputError, match="bounds.free.age: 'middle' is not one of its categories"):
         run(config, tmp_path / "out")
     config.write_text(config.read_text().replace("free = { age = ['middle'] }", ""))
-    with pytest.raises(InputError, match="bounds: town 'n1': age young: the data do not lie in 0 to 0"):
+    with pytest.raises(InputError, match="bounds: town 'n1': age young: the data are not in 0 to 0"):
         run(config, tmp_path / "out")
     config = land(tmp_path, more=more)
     old = tables(run(config, tmp_path / "out").published)[2].reshape(4, 2, 2).sum(axis=1)[:, 1]
@@ -529,9 +533,9 @@ def test_command(run_cli: Run, tmp_path: Path) -> None:
     page = Path(str(document["report"])).read_text()
     assert page.count("<figure") == 2 and "Do not publish it" in page and "flat geometric noise" in page
     again = run_cli("topdown", tmp_path / "land/topdown.toml", "--beside", "nobody")
-    assert again.code == 2 and "say a name and a file" in again.err
+    assert again.code == 2 and "give a name and a file" in again.err
     ran = run_cli("topdown", tmp_path / "land/topdown.toml")
-    assert "Root mean square error: people of an area" in ran.out and "whole tables" in ran.out
+    assert "Root mean square error: people of an area" in ran.out and "integer tables" in ran.out
 
 
 def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released: Path, run_cli: Run) -> None:
@@ -542,18 +546,18 @@ def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released
             path = released / f"published/estimates/{level}-{name}.parquet"
             told = database.execute(f"select sqrt(avg(standard_error ** 2)) from '{path}'").fetchall()[0][0]
             assert expected[name, "detailed"]["standard_error"] == pytest.approx(told, rel=1e-9)
-    assert ran.document["promise"] == json.loads((released / "published/manifest.json").read_text())["promise"]
+    assert ran.document["guarantee"] == json.loads((released / "published/manifest.json").read_text())["summary"]
     assert expected["country", "total"] == {
         "level": "country", "query": "total", "share": "0", "noise": None, "standard_error": 0.0
     }  # fmt: skip
     assert expected["block", "sex*age"]["standard_error"] > expected["tract", "sex*age"]["standard_error"] > 0
     shown = run_cli("topdown", country, "--plan").out
-    assert "95 % within" in shown and "district" in shown and "buys nothing" not in shown
+    assert "95 % within" in shown and "district" in shown and "has no effect" not in shown
 
 
 def test_a_plan_names_shares_that_buy_nothing(run_cli: Run, tmp_path: Path) -> None:
     shown = run_cli("topdown", land(tmp_path), "--plan").out
-    assert "total of every state follows from exact counts: its share 1/12 buys nothing." in shown
+    assert "total of every state follows from exact counts: its share 1/12 has no effect." in shown
     assert "sex of every state" not in shown and "total of every town" not in shown
 
 
@@ -606,8 +610,8 @@ def test_units_bound_people_as_in_the_census(exact: str, most: list[int], tmp_pa
     design = read_design(TopDownProject.load(tmp_path / "topdown.toml"))
     kinds = design.attributes
     total = {(level, query): np.array([[10]]) for level, query in design.exact if level}
-    rows = list(limits(design, total)[1].values())
-    family = Forms(kinds, kinds.detailed).family(
+    rows = list(combine_limits(design, total)[1].values())
+    family = SiblingMatrices(kinds, kinds.detailed).problem(
         None, rows, None, np.zeros(8, bool), np.zeros((1, 8)), {kinds.detailed: np.ones((1, 8))}
     )
     bounds = LinearConstraint(family.matrix, family.least, family.most)

@@ -1,0 +1,184 @@
+"""Look-ahead: which counts of an area its parts can attain, and further unknowns where that is not known in advance.
+
+Counts with limits on each cell and on their sum form a generalised polymatroid: they are given by the least and the
+most that every set of cells can hold. Sums of generalised polymatroids are generalised polymatroids, and the limits of
+sets of cells add up, also in integers (Frank and Tardos 1988). So the limits of the smallest areas, added up level by
+level, say exactly what can still be divided among the parts.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from safemargin.core import BoolArray, FloatArray, IntArray
+from safemargin.topdown.attributes import MarginQuery
+from safemargin.topdown.design import (
+    MAX_COUNT,
+    Area,
+    Design,
+    LevelLimits,
+    LookAhead,
+    MarginLimit,
+    ReachableSets,
+    Spine,
+    limits_within,
+)
+
+MAX_CELLS = 8
+"""Cells of a margin up to which every set of them is considered (256 sets)."""
+
+Ends = tuple[FloatArray, FloatArray]
+"""The least and the most of every set of cells, a row per area."""
+
+
+def reachable_levels(design: Design, limits: Sequence[LevelLimits]) -> list[ReachableSets | None]:
+    """What areas of every level can hold of the first margin, given the limits of all levels below."""
+    first = design.passes[0]
+    rows = [limits_within(design.attributes, here, first) for here in limits]
+    return reachable_sets(design.spine, first, design.attributes.cells(first), rows)
+
+
+def reachable_sets(
+    spine: Spine, margin: MarginQuery, cells: int, limits: list[list[MarginLimit]]
+) -> list[ReachableSets | None]:
+    """By level, the sets of cells that the levels below limit more tightly than the level's own limits."""
+    levels: list[ReachableSets | None] = [None] * len(spine.levels)
+    with_totals = [level for level, here in enumerate(limits) if any(not limit.query.axes for limit in here)]
+    crossed = any(limit.query == margin for here in limits for limit in here)
+    if cells > MAX_CELLS or not margin.axes or not with_totals or not crossed:
+        return levels
+    sets = (np.arange(2**cells)[:, None] >> np.arange(cells) & 1).astype(bool)
+    below: Ends | None = None
+    for level in range(with_totals[-1], -1, -1):  # further down only cells are limited, and their limits add up
+        box, plank = _own_limits(len(spine.names[level]), margin, cells, limits[level])
+        own = _set_ends(sets, box, plank)
+        if below is None:
+            below = own
+            continue
+        summed = spine.sums(level + 1, below[0]), spine.sums(level + 1, below[1])
+        below = _intersect(sets, summed, box, plank)
+        tighter = ((below[0] > own[0]) | (below[1] < own[1])).any(axis=0)
+        if tighter.any():
+            low, high = below[0][:, tighter], np.minimum(below[1][:, tighter], MAX_COUNT)
+            levels[level] = ReachableSets(sets[tighter], low.astype(np.int64), high.astype(np.int64))
+    return levels
+
+
+def _own_limits(areas: int, margin: MarginQuery, cells: int, limits: list[MarginLimit]) -> tuple[Ends, Ends]:
+    """Limits of each cell (a box), and of the total (a plank)."""
+    low, high = np.zeros((areas, cells)), np.full((areas, cells), np.inf)
+    least, most = np.zeros((areas, 1)), np.full((areas, 1), np.inf)
+    for limit in limits:
+        upper = np.where(limit.high >= MAX_COUNT, np.inf, limit.high.astype(np.float64))
+        if limit.query == margin:
+            low, high = np.maximum(low, limit.low), np.minimum(high, upper)
+        if not limit.query.axes:
+            least, most = np.maximum(least, limit.low), np.minimum(most, upper)
+    return (low, high), (least, most)
+
+
+def _set_ends(sets: BoolArray, box: Ends, plank: Ends) -> Ends:
+    """Ends of every set of cells: its own limits, or the total minus the limits of its complement."""
+    inside_low, inside_high = _sums(box[0], sets), _sums(box[1], sets)
+    outside_low, outside_high = _sums(box[0], ~sets), _sums(box[1], ~sets)
+    return np.maximum(inside_low, plank[0] - outside_high), np.minimum(inside_high, plank[1] - outside_low)
+
+
+def _intersect(sets: BoolArray, ends: Ends, box: Ends, plank: Ends) -> Ends:
+    """Ends of every set of cells after further limits of each cell and of the total."""
+    # Intersection of a generalised polymatroid with a box: b'(S) = min over T of b(T) + u(S - T) - l(T - S)
+    # (Frank and Tardos 1988), then with a plank on the whole set.
+    low, high = np.full_like(ends[0], -np.inf), np.full_like(ends[1], np.inf)
+    for index, members in enumerate(sets):
+        extra, missing = sets & ~members, members & ~sets  # of every other set against this one
+        most = ends[1] + _sums(box[1], missing) - _sums(box[0], extra)
+        least = ends[0] + _sums(box[0], missing) - _sums(box[1], extra)
+        high[:, index], low[:, index] = most.min(axis=1), least.max(axis=1)
+    complement = len(sets) - 1 - np.arange(len(sets))
+    return np.maximum(low, plank[0] - high[:, complement]), np.minimum(high, plank[1] - low[:, complement])
+
+
+def _sums(values: FloatArray, sets: BoolArray) -> FloatArray:
+    """Sums over every set. Infinite values count only in sets that contain them: 0 * inf would be nan."""
+    finite = np.where(np.isinf(values), 0.0, values)
+    infinite = np.isinf(values).astype(np.float64) @ sets.T > 0
+    return np.where(infinite, np.inf, finite @ sets.T.astype(np.float64))
+
+
+def marked_below(design: Design, level: int, areas: range, marks: frozenset[Area]) -> frozenset[Area]:
+    """The marked areas among some, and the marked ones among their parts in turn."""
+    marked: set[Area] = set()
+    for area in areas:
+        if (level, area) in marks:
+            marked.add((level, area))
+            marked |= marked_below(design, level + 1, design.spine.parts(level, area), marks)
+    return frozenset(marked)
+
+
+def look_ahead(
+    design: Design,
+    limits: Sequence[LevelLimits],
+    margin: MarginQuery,
+    level: int,
+    areas: range,
+    kept: BoolArray,
+    marks: frozenset[Area],
+) -> LookAhead | None:
+    """Rows for the parts of marked areas; `kept` says which counts of a margin of `areas` are unknowns."""
+    builder = _LookAheadBuilder(design, limits, margin, marks)
+    columns = np.where(kept, np.cumsum(kept) - 1, -1).reshape(len(areas), -1)
+    for area, own in zip(areas, columns, strict=True):
+        builder.add(level, area, own, below=False)
+    return builder.build(int(kept.sum()))
+
+
+class _LookAheadBuilder:
+    """Collects rows and columns. Columns of areas further down are numbered apart."""
+
+    def __init__(
+        self, design: Design, limits: Sequence[LevelLimits], margin: MarginQuery, marks: frozenset[Area]
+    ) -> None:
+        self.design, self.margin, self.marks = design, margin, marks
+        self.limits = [limits_within(design.attributes, here, margin) for here in limits]
+        self.rows, self.columns = 0, 0
+        self.entries: dict[bool, list[tuple[IntArray, IntArray, float]]] = {False: [], True: []}
+        self.ends: list[tuple[IntArray, IntArray]] = []
+
+    def add(self, level: int, area: int, own: IntArray, *, below: bool) -> None:
+        """Add the parts of an area if it is marked; its own counts have the columns `own` (-1: none)."""
+        if (level, area) not in self.marks:
+            return
+        known = np.flatnonzero(own >= 0)
+        sums = self.rows + np.arange(len(known))
+        self.entries[below].append((sums, own[known], -1.0))
+        self._add_rows(np.zeros(len(known), dtype=np.int64), np.zeros(len(known), dtype=np.int64))
+        for part in self.design.spine.parts(level, area):
+            columns = np.full(len(own), -1, dtype=np.int64)
+            columns[known] = self.columns + np.arange(len(known))
+            self.columns += len(known)
+            self.entries[True].append((sums, columns[known], 1.0))
+            for limit in self.limits[level + 1]:
+                cells = self.design.attributes.cell_of(limit.query, self.margin)[known]
+                self.entries[True].append((self.rows + cells, columns[known], 1.0))
+                self._add_rows(limit.low[part], limit.high[part])
+            self.add(level + 1, part, columns, below=True)
+
+    def build(self, width: int) -> LookAhead | None:
+        """Everything as matrices."""
+        if not self.rows:
+            return None
+        least, most = (np.concatenate(ends) for ends in zip(*self.ends, strict=True))
+        return LookAhead(self._matrix(False, width), self._matrix(True, self.columns), least, most)
+
+    def _add_rows(self, least: IntArray, most: IntArray) -> None:
+        self.ends.append((least, most))
+        self.rows += len(least)
+
+    def _matrix(self, below: bool, width: int) -> sparse.csr_array:
+        entries = self.entries[below]
+        empty = np.zeros(0, dtype=np.int64)
+        rows = np.concatenate([empty, *(rows for rows, _, _ in entries)])
+        columns = np.concatenate([empty, *(columns for _, columns, _ in entries)])
+        values = np.concatenate([np.zeros(0), *(np.full(len(rows), value) for rows, _, value in entries)])
+        return sparse.csr_array((values, (rows, columns)), shape=(self.rows, width))
