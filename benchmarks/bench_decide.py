@@ -23,9 +23,9 @@ from safemargin.core.table import Tally
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.demo import write_city
+from safemargin.release.inputs import tabulate
 from safemargin.release.plan import Wanted
 from safemargin.release.project import Project
-from safemargin.release.tabulate import tabulate
 from safemargin.ui import progress_bar
 
 SIZES = (100, 9, 5, 3, 6, 4, 7, 2)

@@ -12,7 +12,7 @@ import pytest
 from commands import Ran, Run, in_process, listing, script
 from safemargin.bounds.exposure import METHODS
 from safemargin.core import UNBOUNDED, OutputError
-from safemargin.release import demo as demo_module
+from safemargin.release import release as gate
 from safemargin.release.demo import write_city
 from truth import FAKE_SAFE, GAP, VLACH
 
@@ -318,7 +318,7 @@ def test_demo(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             (to / name).write_text(text, encoding="utf-8")
         return to / "project.toml"
 
-    monkeypatch.setattr(demo_module, "write_city", write_small_city)
+    monkeypatch.setattr(gate, "write_city", write_small_city)
     ran = run("demo", "city", "--json")
     assert ran.code == 0 and set(ran.document) == RELEASE_KEYS
     assert (folder / "city/release/published/manifest.json").is_file()

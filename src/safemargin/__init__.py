@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a te
     from safemargin.core import Target as Target
     from safemargin.fiber.fiber import fiber as fiber
     from safemargin.release.compare.compare import compare as compare
-    from safemargin.release.demo import demo as demo
     from safemargin.release.draft import Draft as Draft
     from safemargin.release.init import init as init
     from safemargin.release.ledger.ledger import ledger as ledger
@@ -32,6 +31,7 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a te
     from safemargin.release.project import Project as Project
     from safemargin.release.project import schema as schema
     from safemargin.release.release import Release as Release
+    from safemargin.release.release import demo as demo
     from safemargin.release.release import release as release
     from safemargin.suppress.suppress import suppress as suppress
     from safemargin.topdown.topdown import topdown as topdown
@@ -59,7 +59,7 @@ _HOME = {
     "bound": "bounds.tables",
     "fiber": "fiber.fiber",
     "compare": "release.compare.compare",
-    "demo": "release.demo",
+    "demo": "release.release",
     "init": "release.init",
     "ledger": "release.ledger.ledger",
     "outcome": "voting.outcome",

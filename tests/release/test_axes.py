@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from safemargin.core import Axis, InputError
+from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
-from safemargin.release.tabulate import tabulate
 
 VOTERS = "area,region,country,vote\na1,North,U,A\na2,North,U,B\nb1,South,U,A\na1,North,U,A\n"
 

@@ -10,8 +10,8 @@ import pytest
 from safemargin.core import InputError, OutputError, Target
 from safemargin.release import demo
 from safemargin.release.decide.decide import decide
+from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
-from safemargin.release.tabulate import tabulate
 
 PEOPLE = 30_000
 

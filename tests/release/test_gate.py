@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas
+import polars
 import pytest
 
 import safemargin
@@ -72,12 +74,14 @@ def test_a_release_is_written_the_same_by_every_way_in(
     call(path).write(tmp_path / "library")
     release(project).write(tmp_path / "project")
     release(safemargin.Project.load(project)).write(tmp_path / "loaded")
+    for name, frame in (("pandas", pandas.read_csv(path)), ("polars", polars.read_csv(path))):
+        release(frame, answer="vote", by=["row", "column"]).write(tmp_path / name)
     run: Run = in_process(monkeypatch, capsys)
     ran = run("release", path, "--answer", "vote", "--by", "row,column", "--out", tmp_path / "command")
     assert ran.code == 0, ran.err
     first, *others = (
         {file.name: file.read_bytes() for file in (tmp_path / name / "published").iterdir()}
-        for name in ("library", "project", "loaded", "command")
+        for name in ("library", "project", "loaded", "pandas", "polars", "command")
     )
     assert {"total.csv", "row.json", "column.csv", "certificate.json", "manifest.json"} <= set(first)
     assert all(other == first for other in others)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safemargin.core import InputError, Table
+from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
-from safemargin.release.tabulate import tabulate
 
 VOTERS = "area,age,vote\nd2,old,A\nd10,young,B\nd2,old,B\nd2,young,A\nd2,old,A\n"
 AXES = "[axes.area]\n[axes.age]\n"

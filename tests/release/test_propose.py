@@ -12,8 +12,8 @@ import pytest
 
 from safemargin import init
 from safemargin.core import InputError, Table
+from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
-from safemargin.release.tabulate import tabulate
 
 REGIONS = {"d1": "North", "d2": "North", "d3": "South", "d10": "South"}
 

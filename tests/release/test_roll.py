@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from safemargin.core import InputError, Table
+from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
-from safemargin.release.tabulate import tabulate
 
 VOTERS = "area,sex,vote\nx,f,A\nx,m,B\ny,f,A\ny,f,B\n"
 JOINT = "area,age,sex,people\nx,o,f,1\nx,y,f,2\nx,o,m,1\ny,o,f,2\nz,o,f,0\nz,o,m,5\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from safemargin.core import Inconsistency, InputError, Table
+from safemargin.release.inputs import InconsistencyWarning, tabulate
 from safemargin.release.project import Project
-from safemargin.release.tabulate import InconsistencyWarning, tabulate
 
 RELIGION = "religion,option,count\nr1,A,60\nr1,B,10\nr2,B,30\n"
 AGE = "age,option,count\nold,A,40\nold,B,10\nyoung,A,20\nyoung,B,30\n"

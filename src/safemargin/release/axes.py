@@ -1,9 +1,10 @@
 """Axes as a project declares them and files show them, and the roll: who there is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -22,14 +23,39 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.io import Profiles, check_columns, check_labels, hrc_parents, natural_order, read_sheet, read_tidy
-from safemargin.release.project import Project
-from safemargin.release.sections import AxisSection
+
+
+class AxisOptions(Protocol):
+    """What a project file says about an axis (`AxisSection` of the project)."""
+
+    @property
+    def categories(self) -> tuple[str, ...] | None: ...
+    @property
+    def ordered(self) -> bool: ...
+    @property
+    def parents(self) -> Mapping[str, str] | None: ...
+    @property
+    def hierarchy(self) -> Path | None: ...
+    @property
+    def hierarchies(self) -> tuple[Path, ...] | None: ...
+    @property
+    def apart(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def weights(self) -> Mapping[str, int]: ...
+
+
+class AxesOptions(Protocol):
+    """The axes of a project, and the column of the data that holds each."""
+
+    @property
+    def axes(self) -> Mapping[str, AxisOptions]: ...
+    def column(self, axis: str) -> str: ...
 
 
 def build_axis(
     source: tuple[Path, str],
     name: str,
-    section: AxisSection,
+    section: AxisOptions,
     seen: Iterable[str],
     nested: Mapping[str, str] | None = None,
 ) -> Axis:
@@ -66,7 +92,7 @@ def build_axis(
         raise InputError(f"{where}{error}") from None
 
 
-def check_seen(path: Path, column: str, section: AxisSection, seen: Iterable[str]) -> None:
+def check_seen(path: Path, column: str, section: AxisOptions, seen: Iterable[str]) -> None:
     """Refuse values that cannot be categories of an axis, or are none of those declared."""
     values = list(seen)
     check_labels(path, column, len(values))
@@ -152,7 +178,7 @@ class TidyFile:
         return tuple(label(group) for group in groups)
 
 
-def open_tidy(path: Path, project: Project) -> TidyFile:
+def open_tidy(path: Path, project: AxesOptions) -> TidyFile:
     """Read a tidy file and find the axes of the project in it, by name or by column."""
     table = read_tidy(path)
     columns: dict[str, str] = {}
@@ -171,17 +197,15 @@ def open_tidy(path: Path, project: Project) -> TidyFile:
     return file
 
 
-def read_rolls(project: Project) -> tuple[TidyFile, ...]:
+def read_rolls(project: AxesOptions, paths: Sequence[Path]) -> tuple[TidyFile, ...]:
     """The roll files of a project; together they must have every axis."""
-    if project.roll is None:
-        return ()
-    files = tuple(open_tidy(path, project) for path in project.roll.files)
+    files = tuple(open_tidy(path, project) for path in paths)
     for file in files:
         if not file.table.is_roll:
             raise InputError(f"{file.path}: there is no column 'people'; a roll counts people")
         if file.table.options:
             raise InputError(f"{file.path}: has a column 'option'; a roll counts people, not answers")
-    for name in project.axes:
+    for name in project.axes if files else ():
         if not any(name in file.columns for file in files):
             names = ", ".join(str(file.path) for file in files)
             raise InputError(f"roll.files: no column {name!r} in {names}; the roll must have every axis")

@@ -9,13 +9,13 @@ from safemargin.core import OutputError, Progress, RefusedError, Target
 from safemargin.io import axes, check_folder
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.compare import compare as run_compare
-from safemargin.release.demo import demo as run_demo
 from safemargin.release.draft import Draft
 from safemargin.release.init import init as run_init
 from safemargin.release.ledger.ledger import ledger as run_ledger
 from safemargin.release.project import Project
 from safemargin.release.project import schema as run_schema
 from safemargin.release.release import Release
+from safemargin.release.release import demo as run_demo
 from safemargin.release.release import release as run_release
 from safemargin.ui import (
     Beta,

@@ -17,12 +17,9 @@ from safemargin.core import (
     InputError,
     IntArray,
     OutputError,
-    Progress,
-    no_progress,
     numpy_generator,
 )
-from safemargin.io import check_folder, literal
-from safemargin.release.release import Release, release
+from safemargin.io import literal
 
 REGIONS = ("North", "Heights", "Harbourside", "Old Town", "Meadows", "Riverbank", "South", "Outskirts")
 DISTRICTS = tuple(f"D{number:02d}" for number in range(1, 61))
@@ -98,17 +95,6 @@ knows_rule = true
 [outputs]
 formats = ["csv", "parquet", "json"]
 """
-
-
-def demo(
-    folder: Path | str = "demo", *, people: int = 500_000, seed: int = 2026, progress: Progress = no_progress
-) -> Release:
-    """Write a synthetic city into `folder` and release it into `folder/release`."""
-    place = Path(folder)
-    check_folder(place)
-    made = release(write_city(place, people, seed), progress=progress)
-    made.write(place / "release")
-    return made
 
 
 def write_city(folder: Path, people: int = 500_000, seed: int = 2026) -> Path:

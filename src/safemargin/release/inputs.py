@@ -1,15 +1,290 @@
-"""Everything that a project reads: the table, the ledger, and what every onlooker knows."""
+"""Everything that a project reads: the table of counts, the ledger, and what every onlooker knows.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+Microdata are grouped once in the engine; the rest is numpy. Only the combinations that occur are held, not the product
+of the categories. Sealed elections are one tally per axis with the total beside them, and never two axes together.
+"""
 
-from safemargin.core import Onlooker, Profile, Table, onlooker_with_roll
-from safemargin.io import Source, check_project_facts, read_many
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from safemargin.core import (
+    UNBOUNDED,
+    Axis,
+    Inconsistency,
+    InputError,
+    IntArray,
+    Onlooker,
+    Profile,
+    Schema,
+    Table,
+    Tally,
+    Target,
+    frozen,
+    onlooker_with_roll,
+    row_keys,
+)
+from safemargin.io import (
+    BadText,
+    Profiles,
+    Source,
+    check_project_facts,
+    natural_order,
+    open_data,
+    open_source,
+    read_many,
+    twice_in,
+    whole_number,
+)
+from safemargin.release.axes import (
+    TidyFile,
+    build_axis,
+    build_rolls,
+    check_seen,
+    nest,
+    open_tidy,
+    read_rolls,
+    recode,
+    tally,
+)
 from safemargin.release.ledger.entries import Entry, Person, check_same, person, remember, roll_of
 from safemargin.release.ledger.file import read_ledger
-from safemargin.release.project import Project
-from safemargin.release.sections import LedgerSection
-from safemargin.release.tabulate import tabulate, tabulate_people
+from safemargin.release.project import DataSection, LedgerSection, Project, TalliesSection
+
+
+def tabulate_microdata(project: Project, data: DataSection, source: Source | None = None) -> Table:
+    """Votes by all axes together, and the roll: given files, or the people in the data."""
+    rolls = read_rolls(project, project.roll_files)
+    profiles = (source or open_source(data.file, data.table)).profiles(_columns(project, data))
+    people = _people(data, profiles)
+    options, chosen = _answers(data, profiles, people)
+    axes = tuple(_axis(project, data.file, profiles, name, rolls) for name in project.axes)
+    schema = Schema(axes, options)
+    codes = np.empty((len(people), len(axes)), dtype=np.int64)
+    for place, axis in enumerate(axes):
+        labels, column = profiles.column(project.column(axis.name))
+        codes[:, place] = recode(labels, column, axis.index)
+    votes = _pivoted(schema, codes, chosen, people)
+    if not len(votes.counts):
+        raise InputError(f"{data.file}: column {data.count!r} counts nobody; the table is empty")
+    if not rolls:
+        counted = Tally(votes.axes, votes.codes, frozen(votes.counts.sum(axis=1), 1))
+        return Table(schema, (votes,), (counted,))
+    return Table(schema, (votes,), build_rolls(rolls, schema, (votes,)))
+
+
+def _columns(project: Project, data: DataSection) -> tuple[str, ...]:
+    wanted = [project.column(name) for name in project.axes]
+    for axis in project.axes.values():
+        wanted += axis.levels or ()
+    return tuple(dict.fromkeys([*wanted, data.answer, *([data.count] if data.count else [])]))
+
+
+def _people(data: DataSection, profiles: Profiles) -> IntArray:
+    """How many people each profile stands for."""
+    if data.count is None:
+        return profiles.counts
+    labels, codes = profiles.column(data.count)
+    values = np.zeros(len(labels), dtype=np.int64)
+    for place, text in enumerate(labels):
+        try:
+            values[place] = whole_number(text)
+        except BadText as error:
+            reason = error if text else "is empty"
+            raise InputError(f"{data.file}: column {data.count!r}: count {text!r}: {reason}") from None
+    if float(values[codes].astype(np.float64) @ profiles.counts.astype(np.float64)) >= UNBOUNDED:
+        raise InputError(f"{data.file}: column {data.count!r} counts more than {UNBOUNDED} people in all")
+    return values[codes] * profiles.counts
+
+
+def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[tuple[str, ...], IntArray]:
+    """The options, and the option of each profile."""
+    labels, codes = profiles.column(data.answer)
+    if "" in labels and data.blank is None:
+        empty = int(people[codes == labels.index("")].sum())
+        raise InputError(
+            f"{data.file}: column {data.answer!r} is empty for {empty} people; set data.blank to what that means"
+        )
+    answers = [label or data.blank or "" for label in labels]
+    seen = sorted({*answers, *([data.blank] if data.blank else [])}, key=natural_order)
+    options = data.options or tuple(seen)
+    for answer in answers:
+        if answer not in options:
+            raise InputError(
+                f"{data.file}: column {data.answer!r}: unknown answer {answer!r}; data.options are {', '.join(options)}"
+            )
+    return options, recode(answers, codes, {option: code for code, option in enumerate(options)})
+
+
+def _axis(project: Project, path: Path, profiles: Profiles, name: str, rolls: tuple[TidyFile, ...]) -> Axis:
+    section = project.axes[name]
+    column = project.column(name)
+    labels, _ = profiles.column(column)
+    check_seen(path, column, section, labels)
+    nested = nest(path, profiles, column, section.levels) if section.levels else None
+    on_roll = [category for file in rolls for category in file.seen(name)]
+    return build_axis((path, column), name, section, [*labels, *on_roll], nested)
+
+
+def _pivoted(schema: Schema, codes: IntArray, chosen: IntArray, people: IntArray) -> Tally:
+    """One row per occupied combination of categories, one column per option."""
+    keys = row_keys(codes, [len(axis.categories) for axis in schema.axes])
+    _, first, row = np.unique(keys, return_index=True, return_inverse=True)
+    width = len(schema.options)
+    counts = np.zeros(len(first) * width, dtype=np.int64)
+    np.add.at(counts, row * width + chosen, people)
+    table = counts.reshape(-1, width)
+    somebody = table.any(axis=1)
+    return Tally(schema.names, frozen(codes[first[somebody]], len(schema.axes)), frozen(table[somebody], width))
+
+
+def tabulate_people(project: Project, column: str, source: Source | None = None) -> dict[str, tuple[str, ...]]:
+    """The profile of every person in the data."""
+    assert project.data is not None
+    wanted = tuple(project.column(name) for name in project.axes)
+    opened = source or open_source(project.data.file, project.data.table)
+    found = opened.profiles(tuple(dict.fromkeys((column, *wanted))))
+    names, codes = found.column(column)
+    if "" in names:
+        raise InputError(f"{project.data.file}: column {column!r} is empty for somebody; ledger.id must name everybody")
+    rows = np.bincount(codes, found.counts, minlength=len(names))
+    if (rows > 1).any():
+        twice = names[int(np.flatnonzero(rows > 1)[0])]
+        raise InputError(f"{project.data.file}: column {column!r}: {twice!r} stands for two people")
+    columns = [found.column(name) for name in wanted]
+    profiles = zip(*([labels[code] for code in codes.tolist()] for labels, codes in columns), strict=True)
+    return dict(zip((names[code] for code in codes.tolist()), profiles, strict=True))
+
+
+class InconsistencyWarning(UserWarning):
+    """Elections over the same people have different totals, within the tolerance."""
+
+
+@dataclass(frozen=True)
+class SealedElection:
+    """The result of one sealed election: what messages call it, and its votes per option."""
+
+    name: str
+    totals: tuple[int, ...]
+
+
+def tabulate_elections(project: Project, tallies: TalliesSection) -> Table:
+    """Votes by each axis alone and in total, and the roll."""
+    rolls = read_rolls(project, project.roll_files)
+    files = {name: _open_election(project, tallies, name) for name in project.axes}
+    total = _open_total(project, tallies)
+    seen = {option for file in (*files.values(), *([total] if total else [])) for option in file.table.options}
+    options = tuple(sorted(seen, key=natural_order))
+    axes = tuple(
+        build_axis(
+            (files[name].path, project.column(name)),
+            name,
+            section,
+            [category for file in (files[name], *rolls) for category in file.seen(name)],
+        )
+        for name, section in project.axes.items()
+    )
+    schema = Schema(axes, options)
+    votes = tuple(tally(files[axis.name], (axis,), options) for axis in axes)
+    elections = tuple(
+        SealedElection(f"{files[axis.name].path} (axis {axis.name})", _totals(part))
+        for axis, part in zip(axes, votes, strict=True)
+    )
+    binding = _binding(elections)
+    if total is not None:
+        binding = SealedElection(f"{total.path} (tier 0)", _totals(tally(total, (), options)))
+    rate = _disagreement(elections, binding, options, tallies.tolerance)
+    tier0 = Tally((), frozen(np.zeros((1, 0)), 0), frozen(binding.totals, len(options)))
+    inconsistency = Inconsistency()
+    if rate > 0:
+        inconsistency = Inconsistency(rate, {a.name: e.totals for a, e in zip(axes, elections, strict=True)})
+    return Table(schema, (*votes, tier0), build_rolls(rolls, schema, (*votes, tier0)), inconsistency)
+
+
+def _open_election(project: Project, tallies: TalliesSection, name: str) -> TidyFile:
+    path = tallies.files[name]
+    file = open_tidy(path, project)
+    if name not in file.columns:
+        column = project.column(name)
+        raise InputError(f"{path}: there is no column {column!r}; the axes in it are {', '.join(file.table.axes)}")
+    if len(file.table.axes) > 1:
+        raise InputError(f"{path}: has columns {', '.join(file.table.axes)}: a sealed election has one axis, {name!r}")
+    return _with_options(file)
+
+
+def _open_total(project: Project, tallies: TalliesSection) -> TidyFile | None:
+    if tallies.total is None:
+        return None
+    file = open_tidy(tallies.total, project)
+    if file.table.axes:
+        raise InputError(f"{file.path}: has columns {', '.join(file.table.axes)}: a total has only option and count")
+    return _with_options(file)
+
+
+def _with_options(file: TidyFile) -> TidyFile:
+    if file.table.is_roll or not file.table.options:
+        raise InputError(f"{file.path}: a tally needs the columns 'option' and 'count'")
+    return file
+
+
+def _totals(votes: Tally) -> tuple[int, ...]:
+    return tuple(votes.totals.tolist())
+
+
+def _binding(elections: tuple[SealedElection, ...]) -> SealedElection:
+    """The first election whose totals most others share."""
+    shared = Counter(election.totals for election in elections)
+    return max(elections, key=lambda election: shared[election.totals])
+
+
+def _disagreement(
+    elections: tuple[SealedElection, ...], binding: SealedElection, options: tuple[str, ...], tolerance: float
+) -> float:
+    """The largest difference of a total from tier 0 as a share of all votes; warn of it, refuse too much."""
+    votes = sum(binding.totals)
+    if votes == 0:
+        raise InputError(f"{binding.name}: nobody voted; the table is empty")
+    apart = [
+        (abs(count - expected), election, option)
+        for election in elections
+        for option, count, expected in zip(range(len(options)), election.totals, binding.totals, strict=True)
+    ]
+    widest, election, option = max(apart, key=lambda entry: entry[0])
+    if widest == 0:
+        return 0.0
+    rate = widest / votes
+    said = (
+        f"{election.name} counts {election.totals[option]} and {binding.name} counts {binding.totals[option]} "
+        f"for {options[option]!r}, {rate:.2%} of {votes} votes apart"
+    )
+    if rate > tolerance:
+        raise InputError(f"{said}; tallies.tolerance = {tolerance} allows {tolerance:.2%}")
+    others = [e.name for e in elections if e.totals != binding.totals and e is not election]
+    also = f"; {', '.join(others)} also differ" if others else ""
+    warnings.warn(f"totals disagree within the tolerance: {said}{also}", InconsistencyWarning, stacklevel=4)
+    return rate
+
+
+def tabulate(project: Project, source: Source | None = None) -> Table:
+    """The population that a project describes; `source` holds its data where they are not in a file."""
+    if project.data is not None:
+        table = tabulate_microdata(project, project.data, source)
+    elif project.tallies is not None:
+        table = tabulate_elections(project, project.tallies)
+    else:
+        raise InputError("data and tallies: give exactly one of the sections [data] and [tallies]")
+    for onlooker in project.onlookers:
+        if onlooker.composition == "joint" and not table.knows_composition:
+            raise InputError(
+                f"onlookers: {onlooker.name!r} has composition = 'joint', but no roll file has all the axes; "
+                "give a joint roll or say 'sizes'"
+            )
+    return table
 
 
 @dataclass(frozen=True)
@@ -68,3 +343,50 @@ def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onloo
             past = remember(book.entries, table.schema.names, book.section.cycle, rolls, book.members or {}, by_group)
         onlookers.append(replace(onlooker, facts=tuple(facts[path] for path in section.facts), past=past))
     return tuple(onlookers)
+
+
+IN_MEMORY = "data"
+"""What messages call data that are in no file."""
+
+
+def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source | None]:
+    """The project that the arguments of a call describe, and its data where they are not in a file.
+
+    A project says everything itself: nothing else may be `said` beside it.
+    """
+    if isinstance(data, Project) or (isinstance(data, str | Path) and Path(data).suffix == ".toml"):
+        if said:
+            raise InputError(f"{', '.join(said)}: a project says all of this itself; omit it, or give the data instead")
+        return (data if isinstance(data, Project) else Project.load(data)), None
+    for name, meaning in (("answer", "the column with the answers"), ("by", "the columns to count by")):
+        if name not in said:
+            raise InputError(f"{name} is missing: name {meaning}")
+    content: dict[str, object] = {
+        "data": {
+            "file": str(data) if isinstance(data, str | Path) else IN_MEMORY,
+            **{key: said[key] for key in ("answer", "options", "blank", "count", "table") if key in said},
+        },
+        "axes": _axes(said["by"]),
+        "target": {
+            **(asdict(said["target"]) if isinstance(said.get("target"), Target) else said.get("target") or {}),
+            **({"protect": said["protect"]} if "protect" in said else {}),
+        },
+        **{key: said[key] for key in ("title", "onlookers", "ledger", "outputs") if key in said},
+    }
+    if "roll" in said:
+        content["roll"] = {"files": [str(path) for path in _listed(said["roll"])]}
+    source = None if isinstance(data, str | Path) else open_data(data)
+    return Project.build(content), source
+
+
+def _axes(by: object) -> Mapping[str, object]:
+    if isinstance(by, Mapping):
+        return {str(name): dict(section) for name, section in by.items()}
+    names = [str(name) for name in _listed(by)]
+    if (twice := twice_in(names)) is not None:
+        raise InputError(f"by: names {twice!r} twice")
+    return {name: {} for name in names}
+
+
+def _listed(value: Any) -> Iterable[Any]:
+    return [value] if isinstance(value, str | Path) else value

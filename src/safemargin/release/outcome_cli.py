@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from safemargin.core import InputError
+from safemargin.release.inputs import tabulate
 from safemargin.release.project import Project
-from safemargin.release.tabulate import tabulate
 from safemargin.ui import Json, out, print_json
 from safemargin.voting.result import result_document, result_lines, result_privacy
 

@@ -35,16 +35,16 @@ from safemargin.core import (
     no_progress,
     onlooker_with_roll,
 )
-from safemargin.io import rows_of, write_folder
+from safemargin.io import check_folder, rows_of, write_folder
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdrawn
+from safemargin.release.demo import write_city
 from safemargin.release.draft import PUBLISHED, Draft, confidential_files, draft_document, show_draft
 from safemargin.release.explain import Evidence, explain
-from safemargin.release.inputs import Book, Inputs, read_inputs
+from safemargin.release.inputs import Book, Inputs, project_of, read_inputs
 from safemargin.release.ledger.entries import Entry, budget, recommended_kappa, roll_of
 from safemargin.release.ledger.file import recording
 from safemargin.release.plan import Certificate, Plan, Wanted
-from safemargin.release.project import project_of
 from safemargin.release.publish import publish, release_files
 from safemargin.ui import Document, Result
 from safemargin.voting.result import result_privacy
@@ -187,6 +187,17 @@ def release(
     project, source = project_of(data, {key: value for key, value in said.items() if value is not None})
     progress("reading")
     return pass_gate(read_inputs(project, source), progress)
+
+
+def demo(
+    folder: Path | str = "demo", *, people: int = 500_000, seed: int = 2026, progress: Progress = no_progress
+) -> Release:
+    """Write a synthetic city into `folder` and release it into `folder/release`."""
+    place = Path(folder)
+    check_folder(place)
+    made = release(write_city(place, people, seed), progress=progress)
+    made.write(place / "release")
+    return made
 
 
 def pass_gate(inputs: Inputs, progress: Progress = no_progress) -> Release:

@@ -7,14 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from safemargin.audit.audit import audit
 from safemargin.core import InputError, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
 from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod
-from safemargin.release.compare.measures import PROPERTIES, Errors, MethodFacts, answers, errors, learnt
-from safemargin.release.compare.methods import Case, Method, cell_key, coarsening, global_dp, suppression, untouched
+from safemargin.release.compare.measures import PROPERTIES, Errors, MethodFacts, answers, errors, people_in
+from safemargin.release.compare.methods import (
+    Case,
+    Method,
+    Tables,
+    cell_key,
+    coarsening,
+    global_dp,
+    suppression,
+    untouched,
+)
 from safemargin.release.decide.decide import decide
-from safemargin.release.inputs import read_inputs
+from safemargin.release.inputs import project_of, read_inputs
 from safemargin.release.plan import Action
-from safemargin.release.project import project_of
 from safemargin.release.publish import publish
 
 
@@ -134,6 +143,25 @@ def _measure_method(case: Case, method: Method, draws: int) -> MethodFacts:
         return MethodFacts(case, method, _nothing(case, method), None)
     found = errors(drawn, case)
     return MethodFacts(case, method, _measured(case, method, found, seen), found)
+
+
+def learnt(method: Method, tables: Tables, case: Case) -> tuple[Learnt, ...]:
+    """One entry per onlooker. Noise without bounds is no fact, so nothing is inferred from it."""
+    totals = dict(zip(case.table.schema.options, case.table.totals.tolist(), strict=True))
+    slack = case.table.inconsistency.slack(sum(totals.values()))
+    found = []
+    for onlooker in case.onlookers:
+        findings = audit(method.known(tables, onlooker), onlooker, slack=slack, sharp=None, judged=totals)
+        cells = [one for attempt in findings.attempts for one in attempt.findings]
+        found.append(
+            Learnt(
+                onlooker=onlooker.name,
+                verdicts=findings.exposure.tallied(case.target),
+                people_exposed=people_in(cells, case.table),
+                attacks=tuple(attempt.attack for attempt in findings.attempts if attempt.findings),
+            )
+        )
+    return tuple(found)
 
 
 def _measured(case: Case, method: Method, found: Errors, seen: tuple[Learnt, ...]) -> MeasuredMethod:

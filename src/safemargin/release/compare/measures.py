@@ -5,31 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.audit.audit import audit
 from safemargin.audit.findings import Finding
 from safemargin.core import JOINER, BoolArray, FloatArray, PublishedTable, Table
-from safemargin.release.compare.comparison import Binding, Learnt, MeasuredMethod, PropertyAnswer
+from safemargin.release.compare.comparison import Binding, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.methods import Case, Method, Tables
 from safemargin.release.decide.split import Split, irregular
-
-
-def learnt(method: Method, tables: Tables, case: Case) -> tuple[Learnt, ...]:
-    """One entry per onlooker. Noise without bounds is no fact, so nothing is inferred from it."""
-    totals = dict(zip(case.table.schema.options, case.table.totals.tolist(), strict=True))
-    slack = case.table.inconsistency.slack(sum(totals.values()))
-    found = []
-    for onlooker in case.onlookers:
-        findings = audit(method.known(tables, onlooker), onlooker, slack=slack, sharp=None, judged=totals)
-        cells = [one for attempt in findings.attempts for one in attempt.findings]
-        found.append(
-            Learnt(
-                onlooker=onlooker.name,
-                verdicts=findings.exposure.tallied(case.target),
-                people_exposed=people_in(cells, case.table),
-                attacks=tuple(attempt.attack for attempt in findings.attempts if attempt.findings),
-            )
-        )
-    return tuple(found)
 
 
 def people_in(findings: Iterable[Finding], table: Table) -> int:
