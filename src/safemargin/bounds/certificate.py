@@ -2,33 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from safemargin.core import InputError
 
 SCHEMA = 1
-
-
 KIND = "bounds"
-
-
 SUPPRESSION = "safemargin-pattern"
 """The kind of a certificate about suppressed cells."""
-
-
 ROLES = ("table", "roll", "fact")
 
 
 DUAL, SEARCH, UNLIMITED = "dual", "search", "no limit"
-
-
 SHOWN_BY = (DUAL, SEARCH, UNLIMITED)
 """How an end was found: its dual proves it; a search that is no proof closed the rest of a gap; nothing limits it."""
-
-
 VERDICT_RULE = (
     "A cell is contained if its whole interval lies within the limits and it has at least kappa people. Otherwise it "
     "is disclosed if its interval lies wholly outside the limits or is no wider than tau (in a small cell: than a "
@@ -36,15 +28,62 @@ VERDICT_RULE = (
     "or more options never more than half of what the total leaves. Where the people of a cell are not known, only the "
     "width counts."
 )
-
-
 Document = dict[str, Any]
 
 
-Numbers = Mapping[int, int]
+def _numbered(value: object) -> object:
+    """An object by the number of a row or profile, which is written in one way only."""
+    if not isinstance(value, dict):
+        return value
+    for key in value:
+        if not (key.isascii() and key.isdigit() and str(int(key)) == key):
+            raise ValueError(f"{key!r} is not the number of a row or profile")
+    return {int(key): number for key, number in value.items()}
 
 
-T = TypeVar("T")
+def _paired(value: object) -> object:
+    """Pairs of a variable and its count as an object; no variable may be counted twice."""
+    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        raise ValueError(f"{value!r:.60} is not a list of pairs")
+    counts = {str(variable): count for variable, count in value}
+    if len(counts) < len(value):
+        raise ValueError("a table counts a variable twice")
+    return _numbered(counts)
+
+
+def _completed(value: object) -> object:
+    """An end with what its kind leaves out: the outer value is the value, unless a search closed a gap."""
+    if not isinstance(value, dict) or "shown_by" not in value:
+        return value
+    end, shown_by = value.get("value"), value["shown_by"]
+    if shown_by not in SHOWN_BY or (end is None) != (shown_by == UNLIMITED):
+        raise ValueError(f"shown_by {shown_by!r} beside value {end!r}: must be one of {', '.join(SHOWN_BY)}")
+    if end is None:
+        return {"value": None, "outer": None, "shown_by": UNLIMITED}
+    return {**value, "value": end, "outer": value.get("outer") if shown_by == SEARCH else end}
+
+
+def _with_keys(*names: str) -> BeforeValidator:
+    """Keys that a document must have although the value has defaults."""
+
+    def checked(value: object) -> object:
+        for name in names:
+            if isinstance(value, dict) and name not in value:
+                raise ValueError(f"has no {name!r}")
+        return value
+
+    return BeforeValidator(checked)
+
+
+def _known_role(role: str) -> str:
+    if role not in ROLES:
+        raise ValueError(f"{role!r}: must be one of {', '.join(ROLES)}")
+    return role
+
+
+Natural = Annotated[int, Field(ge=0)]
+Numbers = Annotated[dict[int, int], BeforeValidator(_numbered)]
+Counts = Annotated[dict[Natural, Natural], BeforeValidator(_paired)]
 
 
 @dataclass(frozen=True)
@@ -52,7 +91,7 @@ class SourceFile:
     """A file that a certificate speaks about, and how it is read."""
 
     name: str
-    role: str
+    role: Annotated[str, AfterValidator(_known_role)]
     sha256: str
     count: str = "count"
     option: str = "option"
@@ -60,11 +99,14 @@ class SourceFile:
     skip: tuple[tuple[str, str], ...] = ()
 
 
+StatedFile = Annotated[SourceFile, _with_keys("count", "option", "skip")]
+
+
 @dataclass(frozen=True)
 class Dual:
     """Multipliers of the rows, and of the people of profiles, over one denominator: together they limit a sum."""
 
-    denominator: int = 1
+    denominator: Annotated[int, Field(ge=1)] = 1
     rows: Numbers = field(default_factory=dict, hash=False)
     people: Numbers = field(default_factory=dict, hash=False)
 
@@ -79,18 +121,18 @@ class End:
     value: int | None
     outer: int | None
     shown_by: str
-    dual: Dual | None = None
-    witness: int | None = None
+    dual: Annotated[Dual, _with_keys("denominator", "rows")] | None = None
+    witness: Natural | None = None
 
 
 @dataclass(frozen=True)
 class Claim:
     """The interval of one cell and option."""
 
-    cell: Mapping[str, str] = field(hash=False)
-    option: str | None
-    lower: End
-    upper: End
+    cell: dict[str, str] = field(hash=False)
+    lower: Annotated[End, BeforeValidator(_completed)]
+    upper: Annotated[End, BeforeValidator(_completed)]
+    option: str | None = None
 
 
 @dataclass(frozen=True)
@@ -101,24 +143,26 @@ class IntervalCertificate:
     holds its counts other than zero by variable.
     """
 
-    sources: tuple[SourceFile, ...]
+    sources: Annotated[
+        tuple[Annotated[SourceFile, _with_keys("count", "option", "skip")], ...], Field(validation_alias="files")
+    ]
     axes: tuple[str, ...]
     categories: tuple[tuple[str, ...], ...]
     options: tuple[str, ...]
-    slack: int
-    rows: int
-    variables: int
+    slack: Natural
+    rows: Natural
+    variables: Natural
     target: tuple[str, ...]
-    tables: tuple[Numbers, ...] = field(hash=False)
-    claims: tuple[Claim, ...]
-    verdict: Mapping[str, Any] | None = field(default=None, hash=False)
+    tables: tuple[Counts, ...] = field(hash=False)
+    claims: Annotated[tuple[Claim, ...], Field(validation_alias="cells")]
+    verdict: dict[str, Any] | None = field(default=None, hash=False)
 
     def document(self) -> Document:
         """The certificate as JSON, sealed by the hash of its own content."""
         content: Document = {
             "schema": SCHEMA,
             "kind": KIND,
-            "files": [_source_document(source) for source in self.sources],
+            "files": [_SOURCE.dump_python(source, mode="json") for source in self.sources],
             "axes": list(self.axes),
             "categories": [list(names) for names in self.categories],
             "options": list(self.options),
@@ -134,6 +178,9 @@ class IntervalCertificate:
         return {**content, "sha256": digest(content)}
 
 
+_CERTIFICATE, _SOURCE = TypeAdapter(IntervalCertificate), TypeAdapter(SourceFile)
+
+
 def digest(document: Mapping[str, Any]) -> str:
     """The hash of everything in a document but its own seal, however the file is laid out."""
     content = {name: value for name, value in document.items() if name != "sha256"}
@@ -143,31 +190,10 @@ def digest(document: Mapping[str, Any]) -> str:
 
 def parse(document: Mapping[str, Any]) -> IntervalCertificate:
     """The certificate in a document; an error names what is missing or of the wrong kind."""
-    return IntervalCertificate(
-        sources=_list(document, "files", _source),
-        axes=_list(document, "axes", _text),
-        categories=_list(document, "categories", lambda names: tuple(_text(name) for name in _items(names))),
-        options=_list(document, "options", _text),
-        slack=_get(document, "slack", _count),
-        rows=_get(document, "rows", _count),
-        variables=_get(document, "variables", _count),
-        target=_list(document, "target", _text),
-        tables=_list(document, "tables", _table),
-        claims=_list(document, "cells", _claim),
-        verdict=_get(document, "verdict", _mapping) if "verdict" in document else None,
-    )
-
-
-def _source_document(source: SourceFile) -> Document:
-    return {
-        "name": source.name,
-        "role": source.role,
-        "sha256": source.sha256,
-        "count": source.count,
-        "option": source.option,
-        "by": None if source.by is None else list(source.by),
-        "skip": [list(pair) for pair in source.skip],
-    }
+    try:  # as JSON: there a list is a tuple and the keys of an object are texts, and nothing else is converted
+        return _CERTIFICATE.validate_json(json.dumps(document), strict=True)
+    except ValidationError as error:
+        raise InputError(_fault(error)) from None
 
 
 def _claim_document(claim: Claim) -> Document:
@@ -196,133 +222,32 @@ def _end_document(end: End) -> Document:
     return entry
 
 
-def _source(value: object) -> SourceFile:
-    entry = _mapping(value)
-    by = entry.get("by")
-    source = SourceFile(
-        name=_get(entry, "name", _text),
-        role=_get(entry, "role", _text),
-        sha256=_get(entry, "sha256", _text),
-        count=_get(entry, "count", _text),
-        option=_get(entry, "option", _text),
-        by=None if by is None else tuple(_text(name) for name in _items(by)),
-        skip=_list(entry, "skip", _pair_of_texts),
-    )
-    if source.role not in ROLES:
-        raise InputError(f"role {source.role!r}: must be one of {', '.join(ROLES)}")
-    return source
+_PHRASES = {
+    "tuple_type": "is not a list",
+    "list_type": "is not a list",
+    "string_type": "is not a text",
+    "int_type": "is not a whole number",
+    "dict_type": "is not an object",
+    "mapping_type": "is not an object",
+    "dataclass_type": "is not an object",
+    "greater_than_equal": "is negative",
+}
+"""How messages name what pydantic finds."""
 
 
-def _claim(value: object) -> Claim:
-    entry = _mapping(value)
-    cell = {axis: _text(name) for axis, name in _get(entry, "cell", _mapping).items()}
-    option = _get(entry, "option", _text) if "option" in entry else None
-    return Claim(cell, option, _get(entry, "lower", _end), _get(entry, "upper", _end))
-
-
-def _end(value: object) -> End:
-    entry = _mapping(value)
-    end, shown_by = entry.get("value"), _get(entry, "shown_by", _text)
-    if shown_by not in SHOWN_BY or (end is None) != (shown_by == UNLIMITED):
-        raise InputError(f"shown_by {shown_by!r} beside value {end!r}: must be one of {', '.join(SHOWN_BY)}")
-    if end is None:
-        return End(None, None, UNLIMITED)
-    outer = entry.get("outer") if shown_by == SEARCH else end
-    dual, witness = entry.get("dual"), entry.get("witness")
-    return End(
-        value=_integer(end),
-        outer=None if outer is None else _integer(outer),
-        shown_by=shown_by,
-        dual=None if dual is None else _dual(dual),
-        witness=None if witness is None else _count(witness),
-    )
-
-
-def _dual(value: object) -> Dual:
-    entry = _mapping(value)
-    denominator = _get(entry, "denominator", _count)
-    if denominator < 1:
-        raise InputError(f"denominator {denominator}: must be at least 1")
-    return Dual(denominator, _get(entry, "rows", _numbers), _numbers(entry.get("people", {})))
-
-
-def _numbers(value: object) -> Numbers:
-    numbers = {}
-    for text, number in _mapping(value).items():
-        if not (text.isascii() and text.isdigit() and str(int(text)) == text):
-            raise InputError(f"{text!r} is not the number of a row or profile")
-        numbers[int(text)] = _integer(number)
-    return numbers
-
-
-def _table(value: object) -> Numbers:
-    counts: dict[int, int] = {}
-    for pair in _items(value):
-        variable, count = (_count(number) for number in _pair(pair))
-        if variable in counts:
-            raise InputError(f"a table counts variable {variable} twice")
-        counts[variable] = count
-    return counts
-
-
-def _get(entry: Mapping[str, Any], name: str, read: Callable[[object], T]) -> T:
-    if name not in entry:
-        raise InputError(f"has no {name!r}")
-    try:
-        return read(entry[name])
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
-
-
-def _list(entry: Mapping[str, Any], name: str, read: Callable[[object], T]) -> tuple[T, ...]:
-    return _get(entry, name, lambda value: tuple(read(item) for item in _items(value)))
-
-
-def _items(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise InputError(f"{value!r:.60} is not a list")
-    return value
-
-
-def _pair(value: object) -> list[object]:
-    items = _items(value)
-    if len(items) != 2:
-        raise InputError(f"{value!r:.60} is not a pair")
-    return items
-
-
-def _pair_of_texts(value: object) -> tuple[str, str]:
-    first, second = _pair(value)
-    return _text(first), _text(second)
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{value!r:.60} is not an object")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{value!r:.60} is not a text")
-    return value
-
-
-def _integer(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError(f"{value!r:.60} is not a whole number")
-    return value
-
-
-def _count(value: object) -> int:
-    number = _integer(value)
-    if number < 0:
-        raise InputError(f"{number} is negative")
-    return number
+def _fault(error: ValidationError) -> str:
+    """The first fault of a document in one line: its keys, the value and what is wrong with it."""
+    fault = error.errors()[0]
+    keys = [str(key) for key in fault["loc"] if isinstance(key, str)]
+    if fault["type"] == "missing":
+        return ": ".join([*keys[:-1], f"has no {keys[-1]!r}"])
+    phrase = _PHRASES.get(fault["type"])
+    said = f"{fault['input']!r:.60} {phrase}" if phrase else str(fault["msg"]).removeprefix("Value error, ")
+    return ": ".join([*keys, said])
 
 
 def source_of(path: Path, role: str, **reading: Any) -> SourceFile:
-    """How a certificate names a file; `reading` are the fields of `Source` that say how it is read."""
+    """How a certificate names a file; `reading` are the fields of `SourceFile` that say how it is read."""
     return SourceFile(path.name, role, file_hash(path), **reading)
 
 

@@ -329,4 +329,4 @@ def _claims(exposure: Exposure, proofs: Proofs) -> Iterator[Claim]:
     options: tuple[str | None, ...] = exposure.options or (None,)
     for number, (lower, upper) in enumerate(zip(proofs.lower, proofs.upper, strict=True)):
         cell, option = divmod(number, len(options))
-        yield Claim(exposure.cells.cell(cell), options[option], lower, upper)
+        yield Claim(exposure.cells.cell(cell), lower, upper, options[option])
