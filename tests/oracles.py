@@ -18,7 +18,7 @@ from safemargin.guarantees.swap_law import Law as TableLaw
 from safemargin.guarantees.swap_law import Permutation, Record, Stratum, swap_law, table
 from safemargin.guarantees.swap_loss import derangements, odds_factor, swap_epsilon
 from safemargin.swap.check import check
-from safemargin.swap.crossing import rates
+from safemargin.swap.permutation import crossing_rates
 
 Budget = Fraction | float | None
 """As `check` takes it: a fraction is e to the epsilon, a float epsilon, None infinite."""
@@ -276,7 +276,7 @@ def path(one: Stratum, other: Stratum) -> Permutation:
 
 def across_law(records: Stratum, strata: Sequence[int], rate: Fraction, alpha: Fraction) -> TableLaw:
     """The law of the table after swapping across strata; `strata` gives the stratum of each held value."""
-    leaving, within = rates(rate, alpha)
+    leaving, within = crossing_rates(rate, alpha)
     size = len(records)
     if size < 2:
         return {table(records): Fraction(1)}

@@ -34,6 +34,9 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a te
     from safemargin.release.release import demo as demo
     from safemargin.release.release import release as release
     from safemargin.suppress.suppress import suppress as suppress
+    from safemargin.swap.simulate import simulate as simulate
+    from safemargin.swap.swap import swap as swap
+    from safemargin.swap.swap_rates import swap_rates as swap_rates
     from safemargin.topdown.topdown import topdown as topdown
     from safemargin.ui import Result as Result
     from safemargin.voting.outcome import outcome as outcome
@@ -65,7 +68,10 @@ _HOME = {
     "outcome": "voting.outcome",
     "release": "release.release",
     "schema": "release.project",
+    "simulate": "swap.simulate",
     "suppress": "suppress.suppress",
+    "swap": "swap.swap",
+    "swap_rates": "swap.swap_rates",
     "topdown": "topdown.topdown",
 }
 """Where every public name is defined."""

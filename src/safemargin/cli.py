@@ -50,8 +50,8 @@ MENU = {
     "Noise and swapping": {
         "noise": MenuEntry("noise.cli:noise", "Plan, apply and attack noise on counts"),
         "swap": MenuEntry("swap.cli:swap", "Swap values between records, with a privacy guarantee"),
-        "swap-rates": MenuEntry("swap.rates_cli:swap_rates", "Measure the error of tables at several swap rates"),
-        "simulate": MenuEntry("swap.simulate_cli:simulate", "Swapping methods with no known privacy guarantee"),
+        "swap-rates": MenuEntry("swap.cli:swap_rates", "Measure the error of tables at several swap rates"),
+        "simulate": MenuEntry("swap.cli:simulate", "Swapping methods with no known privacy guarantee"),
         "topdown": MenuEntry("topdown.cli:topdown", "Publish counts of areas with differential privacy"),
         "guarantee": MenuEntry("guarantees.cli:guarantee", "State, convert, compose and compare guarantees"),
     },

@@ -16,10 +16,9 @@ from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import hamming, universe_loss
 from safemargin.guarantees.swap_law import Law, Stratum, stratum, swap_law, table, universe
 from safemargin.guarantees.swap_loss import swap_epsilon
-from safemargin.swap.crossing import rates, swap_across
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import Risk, Traits, draw_order, pair_apart, pair_up, select
-from safemargin.swap.permutation import StratumCells
+from safemargin.swap.permutation import StratumCells, crossing_rates, swap_across
 
 RARE = 1e-7
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
@@ -157,7 +156,7 @@ def test_laws_refuse_what_they_cannot_list() -> None:
     with pytest.raises(InputError, match="as many wider areas"):
         targeted_law(stratum((1, 1), (1, 1)), TENTH, areas=((0,),))
     with pytest.raises(InputError, match="alpha = 0"):
-        rates(HALF, Fraction(0))
+        crossing_rates(HALF, Fraction(0))
     with pytest.raises(InputError, match="rate = 1"):
         across_law(stratum((1, 1), (1, 1)), (0, 1), Fraction(1), HALF)
     with pytest.raises(InputError, match="ordered by wide strata"):

@@ -23,7 +23,7 @@ from safemargin.samplers.ptable_design import ptable, request
 from safemargin.swap import targeted
 from safemargin.swap.across import swap_across_file
 from safemargin.swap.pairing import HouseholdPairs, Risk
-from safemargin.swap.simulate_report import counts_chart, errors_chart, simulated_page
+from safemargin.swap.simulated import counts_chart, errors_chart
 from safemargin.swap.swap import swap_file
 from safemargin.swap.targeted import Targeting, swap_targeted
 from safemargin.ui import CONFIG
@@ -464,7 +464,7 @@ def test_nobody_to_exchange_with(tmp_path: Path) -> None:
     path = written(tmp_path / "h.csv", ("state", "block", "size", "race"), rows)
     found = swap_targeted(path, tmp_path / "o.csv", Targeting(("state", "block"), ("size",), Risk(Fraction(1))))
     assert (found.selected, found.changed, found.beside) == (6, 0, None)
-    assert "Nothing is guaranteed" in simulated_page("h", found)
+    assert "Nothing is guaranteed" in found.to_html()
     assert found.counts["partner"]["nobody that matches"] == 6
 
 

@@ -3,16 +3,22 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import altair
 import duckdb
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 from scipy.stats import chi2
 
+import safemargin
 from commands import Run, in_process
 from safemargin.core import InputError
 from safemargin.guarantees.guarantee_file import read_guarantee
@@ -331,8 +337,8 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
         (["--swap", "county", "--rate", "0"], "rate = 0: has no finite epsilon"),
         (["--swap", "county", "--rate", "1"], "rate = 1: has no finite epsilon"),
         (["--swap", "county", "--rate", "2"], "rate = 2: must lie between 0 and 1"),
-        (["--swap", "county"], "--rate, --epsilon: give one of them"),
-        (["--swap", "county", "--rate", "0.1", "--higher"], "--higher: goes with --epsilon"),
+        (["--swap", "county"], "give either --rate or --epsilon"),
+        (["--swap", "county", "--rate", "0.1", "--higher"], "--higher needs --epsilon"),
         (["--swap", "county", "--epsilon", "0.5"], "no rate has less than 3.2"),
         (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map: must be table or records"),
         (["--swap", "county", "--rate", "0.1", "--format", "xml"], "format = xml: must be parquet or csv"),
@@ -662,3 +668,43 @@ def test_pictures_are_valid() -> None:
     ]
     for spec in (rate_chart(0.05, 28_735), rate_chart(0.0, 10), rate_chart(0.5, 0), *map(curves_chart, curves)):
         altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)
+
+
+ROWS = [
+    {"state": f"s{n % 2}", "tenure": "owned" if n % 3 else "rented", "county": f"c{n * 7 % 5}", "id": n}
+    for n in range(300)
+]
+
+
+@pytest.mark.parametrize("form", [list, pandas.DataFrame, polars.DataFrame, pyarrow.Table.from_pylist])
+def test_data_in_memory(form: Callable[[object], object], tmp_path: Path) -> None:
+    """Rows, DataFrames and Arrow tables are swapped as the file of the same records is, and written as it is."""
+    roles: dict[str, Any] = {"swapped": ["county"], "match": ["state"], "hold": ["tenure"], "rate": "1/5"}
+    found = safemargin.swap(form(ROWS), **roles)
+    assert found.strata.records == 300 and found.guarantee.epsilon == pytest.approx(math.log(151 * 4))
+    folder = found.write(tmp_path / "out")
+    assert folder == tmp_path / "out"
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == [
+        "inside/report.html",
+        "published/guarantee.json",
+        "published/swapped.parquet",
+    ]
+    before = Counter((row["state"], row["county"]) for row in ROWS)
+    after = duckdb.sql(f"select state, county, sum(count)::int from '{folder}/published/swapped.parquet' group by all")
+    assert {(state, county): count for state, county, count in after.fetchall()} == before
+    roles["rates"] = [roles.pop("rate")]
+    trials = safemargin.swap_rates(form(ROWS), **roles, runs=1)
+    assert trials.rates[0].epsilon == found.guarantee.epsilon
+    loose = safemargin.simulate(
+        form(ROWS), "across", swapped=["county"], match=["state"], loose=["state"], rate="1/5", alpha="1/10"
+    )
+    assert loose.guarantee.budget is None and loose.records == 300
+
+
+def test_data_that_cannot_be_read_are_refused() -> None:
+    with pytest.raises(InputError, match="data: int cannot be read"):
+        safemargin.swap(3, swapped=["county"], rate="1/5")
+    with pytest.raises(InputError, match="data: there is no column 'place'"):
+        safemargin.swap(ROWS, swapped=["place"], rate="1/5")
+    with pytest.raises(InputError, match="method = shuffle: must be targeted or across"):
+        safemargin.simulate(ROWS, "shuffle")

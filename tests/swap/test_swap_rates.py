@@ -15,9 +15,8 @@ from commands import Run, in_process
 from safemargin.core import InputError
 from safemargin.swap import held
 from safemargin.swap.permutation import swap
-from safemargin.swap.rates import RATES, Trials, try_rates
-from safemargin.swap.rates_report import error_chart, rates_document, spread
 from safemargin.swap.reading import counted
+from safemargin.swap.swap_rates import RATES, Trials, error_chart, swap_rates
 from safemargin.ui import CONFIG
 from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1
 
@@ -48,14 +47,19 @@ def test_massachusetts_in_1940(massachusetts: Path, match: list[str]) -> None:
     Every limit is at least 5.6 deviations of a mean of ten away, and a deviation over ten runs is three times the usual
     one less than once in ten million times.
     """
-    found = try_rates(
-        massachusetts, ["county"], match, ["tenure"], rates=list(map(Fraction, MASSACHUSETTS_ERRORS)), runs=10
+    found = swap_rates(
+        massachusetts,
+        swapped=["county"],
+        match=match,
+        hold=["tenure"],
+        rates=list(MASSACHUSETTS_ERRORS),
+        runs=10,
     )
     assert [(each.cells, each.empty) for each in found.tables] == [(28, 0)]
     means = [fmean(trial.tables[0].errors) for trial in found.rates]
     for trial, mean, (expected, deviation) in zip(found.rates, means, MASSACHUSETTS_ERRORS.values(), strict=True):
         assert mean == pytest.approx(expected, abs=2.5 * deviation)
-        assert spread(trial.tables[0]).deviation < 3 * deviation
+        assert trial.tables[0].spread["deviation"] < 3 * deviation
     assert means == sorted(means) and 0.13 < means[-1] < 0.145
     assert [trial.epsilon for trial in found.rates] == sorted((trial.epsilon for trial in found.rates), reverse=True)
     assert fmean(found.rates[-1].changed) < 1_144_424 / 2
@@ -98,27 +102,27 @@ def test_people_of_households_are_counted(tmp_path: Path) -> None:
         expected = Counter((row[2], row[place]) for row in rows)
         assert sorted(table.counts[table.counts > 0].tolist()) == sorted(expected.values())
         assert table.cells + table.empty == 5 * len({row[place] for row in rows})
-    found = try_rates(path, ["block"], ["state"], household="hh", rates=[Fraction(1, 2)], runs=2)
+    found = swap_rates(path, swapped=["block"], match=["state"], household="hh", rates=[Fraction(1, 2)], runs=2)
     assert found.unit == "household" and [each.column for each in found.tables] == ["age", "sex"]
 
 
 def test_tables_that_are_too_large_are_named(people: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(held, "MOST_CELLS", 12)
-    found = try_rates(people, ["county"], rates=[Fraction(1, 10)], runs=1)
+    found = swap_rates(people, swapped=["county"], rates=[Fraction(1, 10)], runs=1)
     assert [each.column for each in found.tables] == ["state", "tenure"] and found.too_large == ("kind",)
     assert "too large: kind." in run("swap-rates", people, "--swap", "county", "--runs", 1).out
     monkeypatch.setattr(held, "MOST_CELLS", 2)
     with pytest.raises(InputError, match="all held columns are too large"):
-        try_rates(people, ["county"])
+        swap_rates(people, swapped=["county"])
 
 
 def test_command(run: Run, people: Path, tmp_path: Path) -> None:
     page = tmp_path / "rates.html"
     options = ("--swap", "county", "--match", "state", "--rates", "0.5,1/10,0.1", "--runs", 3)
     told = run("swap-rates", people, *options, "--out", page)
-    assert told.code == 0 and "county x kind: 13 cells, 7 empty cells left out" in told.out
+    assert told.code == 0 and "county x kind: 13 cells, 7 empty cells excluded" in told.out
     text = page.read_text()
-    assert text.count('class="marks"') == 2 and "For the office" in text and "cells filled" in text
+    assert text.count('class="marks"') == 2 and "Confidential: do not publish" in text and "cells filled" in text
     found = run("swap-rates", people, *options, "--json").document
     rates = [(each["rate"], each["rate_exact"]) for each in found["rates"]]  # type: ignore[attr-defined]
     assert rates == [(0.1, "1/10"), (0.5, "1/2")]
@@ -148,13 +152,13 @@ def test_nothing_to_exchange(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("m,h,s\n" + "a,x,u\na,y,u\n" * 5)
     with pytest.raises(InputError, match="no two records that agree on what is matched differ in what is swapped"):
-        try_rates(path, ["s"], ["m"])
+        swap_rates(path, swapped=["s"], match=["m"])
 
 
 @pytest.mark.parametrize("number", [1, len(RATES), 30])
 def test_picture_is_valid(people: Path, number: int) -> None:
     rates = [Fraction(n + 1, 40) for n in range(number)]
-    found: Trials = try_rates(people, ["county"], rates=rates, runs=1)
+    found: Trials = swap_rates(people, swapped=["county"], rates=rates, runs=1)
     altair.Chart.from_dict({"config": CONFIG, **error_chart(found, 1)}, validate=True)
-    json.dumps(rates_document(found))
-    assert all(np.isfinite(spread(trial.tables[0]).mean) for trial in found.rates)
+    json.dumps(found.to_json())
+    assert all(np.isfinite(trial.tables[0].mean) for trial in found.rates)

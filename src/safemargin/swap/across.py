@@ -4,17 +4,39 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, Progress, counts, no_progress
-from safemargin.swap.crossing import rates, swap_across
-from safemargin.swap.permutation import StratumCells
-from safemargin.swap.reading import opened, steps
-from safemargin.swap.simulated import Simulated, beside
+from safemargin.guarantees.swap_loss import Rate, rate_of
+from safemargin.swap.permutation import StratumCells, crossing_rates, swap_across
+from safemargin.swap.reading import opened
+from safemargin.swap.simulated import Simulated, baseline
 from safemargin.swap.tables import Roles, Run
+from safemargin.swap.workspace import Workspace, workspace
 
 METHOD = "swapping across strata"
+
+
+def simulate_across(
+    data: object,
+    *,
+    swapped: Sequence[str],
+    match: Sequence[str],
+    loose: Sequence[str],
+    rate: str | Rate,
+    alpha: str | Rate,
+    file_format: str = "parquet",
+    **options: Any,
+) -> Simulated:
+    """Swap within strata, but with probability `alpha` across them: probabilistic unit matching."""
+    with workspace(data) as space:
+        out = space.folder / f"swapped.{file_format}"
+        rates: dict[str, Any] = {"rate": rate_of(rate), "alpha": rate_of(alpha)}
+        return swap_across_file(
+            space.path, out, swapped, match, loose, **rates, file_format=file_format, space=space, **options
+        )
 
 
 def swap_across_file(
@@ -31,6 +53,7 @@ def swap_across_file(
     household: str | None = None,
     file_format: str = "parquet",
     progress: Progress = no_progress,
+    space: Workspace | None = None,
 ) -> Simulated:
     """Swap the records of a file, and write the result to the new file `out`, or nothing.
 
@@ -38,40 +61,38 @@ def swap_across_file(
     of these columns that are `loose`.
     """
     _check_options(match, loose)
-    rates(rate, alpha)
-    say = steps(progress)
-    what = "household" if household else unit
-    asked = swapped, match, hold, household
-    with opened(path, *asked, unit=unit, file_format=file_format, loose=loose) as run:
+    crossing_rates(rate, alpha)
+    record = "household" if household else unit
+    progress("counting records")
+    with opened(path, swapped, match, hold, household, unit=unit, file_format=file_format, loose=loose) as run:
         roles = run.roles
         held = tuple(name for name in roles.hold if name not in loose)
         strict = replace(roles, match=tuple(match), hold=held)
-        say()
         cells, wide, ids = _by_stratum(run, len(held))
-        say()
+        progress("drawing the exchange")
         crossing = swap_across(cells, wide, rate, alpha)
-        say()
+        progress("applying the exchange")
         changed = run.apply(StratumCells(wide, cells.swapped, cells.counts), ids, crossing.exchange)
         run.check()
-        say()
+        progress("writing the result")
         errors = run.errors_by_area()
         run.write(out, "records", file_format, household)
-        other = beside(run, cells, ids, strict, what, rate)
-        say()
+        other = baseline(run, cells, ids, strict, record, rate)
     selected = len(crossing.exchange.cell)
     return Simulated(
         METHOD,
         roles,
-        what,
+        record,
         rate,
         int(cells.counts.sum()),
         selected,
         changed,
         {"exchanged": {"within strata": selected - crossing.across, "across strata": crossing.across}},
-        guarantee(roles, tuple(loose), what, rate, alpha),
+        guarantee(roles, tuple(loose), record, rate, alpha),
         errors,
         other,
         out.name,
+        space,
     )
 
 

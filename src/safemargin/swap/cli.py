@@ -1,60 +1,67 @@
-"""The command that swaps records."""
+"""The commands `swap`, `swap-rates` and `simulate`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from safemargin.core import InputError
-from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text
-from safemargin.guarantees.swap_loss import rate_of
-from safemargin.io import axes
-from safemargin.swap.report import show_swapped, swap_page, swapped_document
-from safemargin.swap.swap import FORMS, Swapped, swap_folder
+from safemargin.io import axes, check_folder
+from safemargin.swap.across import simulate_across
+from safemargin.swap.swap import FORMS
+from safemargin.swap.swap import swap as swap_records
+from safemargin.swap.swap_rates import RATES, RUNS
+from safemargin.swap.swap_rates import swap_rates as try_rates
 from safemargin.swap.tables import FORMATS
-from safemargin.ui import Json, note, out, print_json, progress_bar, write_text
+from safemargin.swap.targeted import simulate_targeted
+from safemargin.ui import Json, Result, note, print_result, progress_bar
+
+DEFAULT_RATES = ",".join(f"{float(share):g}" for share in RATES)
+simulate = typer.Typer(
+    help="Swapping methods with no known privacy guarantee, for comparison.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+File = Annotated[Path, typer.Argument(help="Records (CSV, Parquet or JSON lines).")]
+Out = Annotated[Path, typer.Option("--out", help="New folder; all of it is confidential.")]
+Swapped = Annotated[str, typer.Option("--swap", help="Columns whose values are exchanged, e.g. county,tract.")]
+Match = Annotated[str | None, typer.Option(help="Columns that records must agree on to exchange.")]
+Hold = Annotated[str | None, typer.Option(help="Columns that stay; others are omitted. Default: all.")]
+Unit = Annotated[str, typer.Option(help="What a record is: person, household, ...")]
+Household = Annotated[
+    str | None, typer.Option(help="Rows are people: the column that numbers the households they form.")
+]
+Imputed = Annotated[str | None, typer.Option(help="Column with 0 or 1: records with 1 are never moved.")]
+Format = Annotated[str, typer.Option("--format", help=f"{' or '.join(FORMATS)}.")]
 
 
 def swap(
-    file: Annotated[Path, typer.Argument(help="Records (CSV, Parquet or JSON lines).")],
+    file: File,
     folder: Annotated[Path, typer.Option("--out", help="New folder for published/ and inside/.")],
-    swapped: Annotated[str, typer.Option("--swap", help="Columns whose values are exchanged, e.g. county,tract.")],
-    match: Annotated[str | None, typer.Option(help="Columns that records must agree on to exchange.")] = None,
-    hold: Annotated[str | None, typer.Option(help="Columns that stay; others are left out. Default: all.")] = None,
+    swapped: Swapped,
+    match: Match = None,
+    hold: Hold = None,
     rate: Annotated[str | None, typer.Option(help="Swap rate, e.g. 0.05.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="In place of the rate: what is to be guaranteed.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="In place of the rate: the epsilon to guarantee.")] = None,
     higher: Annotated[bool, typer.Option("--higher", help="Of the two rates for an epsilon, the higher one.")] = False,
-    unit: Annotated[str, typer.Option(help="What a record is: person, household, ...")] = "person",
-    household: Annotated[
-        str | None, typer.Option(help="Column that numbers households: they are exchanged as a whole.")
-    ] = None,
-    imputed: Annotated[str | None, typer.Option(help="Column with 0 or 1: records with 1 are never moved.")] = None,
+    unit: Unit = "person",
+    household: Household = None,
+    imputed: Imputed = None,
     form: Annotated[str, typer.Option(help=f"What is written: {' or '.join(FORMS)}.")] = "table",
-    file_format: Annotated[str, typer.Option("--format", help=f"{' or '.join(FORMATS)}.")] = "parquet",
+    file_format: Format = "parquet",
     as_json: Json = False,
 ) -> None:
     """Exchange values between records at random: two tables stay exact, the rest gets a guarantee.
 
     Example: safemargin swap people.parquet --swap county --match state,size --rate 0.05 --out swapped
     """
-    if (rate is None) == (epsilon is None):
-        raise InputError("--rate, --epsilon: give one of them")
-    if higher and epsilon is None:
-        raise InputError("--higher: goes with --epsilon, which has two rates")
-
-    def tell(found: Swapped, draft: Path) -> None:
-        write_text(draft / "published" / GUARANTEE_FILE, guarantee_text(found.guarantee))
-        write_text(draft / "inside" / "report.html", swap_page(f"{file.stem}, swapped", found))
-
+    check_folder(folder)
     with progress_bar("swapping") as progress:
-        found = swap_folder(
+        result = swap_records(
             file,
-            folder,
-            tell,
             swapped=axes(swapped) or (),
             match=axes(match) or (),
             hold=axes(hold),
-            rate=None if rate is None else rate_of(rate),
+            rate=rate,
             epsilon=epsilon,
             higher=higher,
             unit=unit,
@@ -64,8 +71,131 @@ def swap(
             file_format=file_format,
             progress=progress,
         )
-    if as_json:
-        print_json(swapped_document(found))
-    else:
-        show_swapped(out, found)
+    _write(result, folder, as_json)
+
+
+def swap_rates(
+    file: File,
+    swapped: Swapped,
+    match: Match = None,
+    hold: Hold = None,
+    rates: Annotated[str, typer.Option(help="Swap rates to try.")] = DEFAULT_RATES,
+    runs: Annotated[int, typer.Option(help="Runs at each rate.")] = RUNS,
+    unit: Unit = "person",
+    household: Household = None,
+    imputed: Imputed = None,
+    page: Annotated[Path | None, typer.Option("--out", help="Also write a page with pictures (HTML).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what swapping would do to the tables at several rates, and what each guarantees; nothing is published.
+
+    Example: safemargin swap-rates people.parquet --swap county --match state,size --out rates.html
+    """
+    with progress_bar("swapping") as progress:
+        result = try_rates(
+            file,
+            swapped=axes(swapped) or (),
+            match=axes(match) or (),
+            hold=axes(hold),
+            rates=axes(rates) or (),
+            runs=runs,
+            unit=unit,
+            household=household,
+            imputed=imputed,
+            progress=progress,
+        )
+    if page is not None:
+        result.write(page)
+    print_result(result, as_json)
+
+
+@simulate.command()
+def targeted(
+    file: File,
+    folder: Out,
+    geography: Annotated[str, typer.Option(help="Areas from wide to narrow, e.g. state,county,tract,block.")],
+    match: Annotated[str, typer.Option(help="What pairs agree on, e.g. adults,minors,tenure.")],
+    rate: Annotated[str, typer.Option(help="Chance to be selected if nothing is special, e.g. 0.02.")],
+    unique: Annotated[str | None, typer.Option(help="Unique in these columns: always selected.")] = None,
+    within: Annotated[str | None, typer.Option("--unique-in", help="... in this area. Default: the last.")] = None,
+    rare: Annotated[str | None, typer.Option(help="Columns whose values, alone in a block, double the chance.")] = None,
+    small: Annotated[int, typer.Option("--small-block", help="Blocks below this size raise the chance.")] = 10,
+    imputed: Annotated[str | None, typer.Option(help="Column with the share imputed; 1 is never moved.")] = None,
+    most: Annotated[str, typer.Option(help="Largest share of a first area that is selected, e.g. 0.04.")] = "1",
+    hold: Hold = None,
+    unit: Unit = "household",
+    household: Household = None,
+    age: Annotated[str | None, typer.Option(help="With --household: the age, which gives adults and minors.")] = None,
+    file_format: Format = "parquet",
+    as_json: Json = False,
+) -> None:
+    """Swap households at risk in pairs, as far as is public about the 2010 census.
+
+    Example: safemargin simulate targeted homes.csv --geography state,county,block --match size --rate 0.02 --out pairs
+    """
+    check_folder(folder)
+    with progress_bar("swapping") as progress:
+        result = simulate_targeted(
+            file,
+            geography=axes(geography) or (),
+            match=axes(match) or (),
+            rate=rate,
+            unique=axes(unique) or (),
+            within=within,
+            rare=axes(rare) or (),
+            small=small,
+            imputed=imputed,
+            most=most,
+            hold=axes(hold),
+            unit=unit,
+            household=household,
+            age=age,
+            file_format=file_format,
+            progress=progress,
+        )
+    _write(result, folder, as_json)
+
+
+@simulate.command()
+def across(
+    file: File,
+    folder: Out,
+    swapped: Swapped,
+    match: Annotated[str, typer.Option(help="Columns that records agree on to exchange, e.g. state,size.")],
+    loose: Annotated[str, typer.Option(help="Those of them that need not always agree, e.g. size.")],
+    rate: Annotated[str, typer.Option(help="Swap rate, e.g. 0.05.")],
+    alpha: Annotated[str, typer.Option(help="Chance that a selected record need not agree, e.g. 0.01.")],
+    hold: Hold = None,
+    unit: Unit = "household",
+    household: Household = None,
+    file_format: Format = "parquet",
+    as_json: Json = False,
+) -> None:
+    """Swap within strata, but with a small probability across them: probabilistic unit matching.
+
+    Example: safemargin simulate across homes.csv --swap county --match state,size --loose size --rate 0.05
+    --alpha 0.01 --out across
+    """
+    check_folder(folder)
+    with progress_bar("swapping") as progress:
+        result = simulate_across(
+            file,
+            swapped=axes(swapped) or (),
+            match=axes(match) or (),
+            loose=axes(loose) or (),
+            rate=rate,
+            alpha=alpha,
+            hold=axes(hold),
+            unit=unit,
+            household=household,
+            file_format=file_format,
+            progress=progress,
+        )
+    _write(result, folder, as_json)
+
+
+def _write(result: Result, folder: Path, as_json: bool) -> None:
+    result.write(folder)
+    print_result(result, as_json)
+    if not as_json:
         note(f"written to {folder}")

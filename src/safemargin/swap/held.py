@@ -1,11 +1,16 @@
-"""Tables of what is swapped by one held column, kept as numbers: what an exchange does to them without the database."""
+"""Tables of what is swapped by one held column, kept as numbers, and what runs at one rate do to them."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean, median, stdev
 
 import numpy as np
 
 from safemargin.core import IntArray
+from safemargin.guarantees.swap_loss import swap_epsilon
 from safemargin.swap.permutation import Exchange, StratumCells
+from safemargin.swap.reading import Counted
 from safemargin.swap.tables import Run
 
 MOST_CELLS = 1 << 25
@@ -72,3 +77,58 @@ def held_tables(run: Run, cells: StratumCells, rows: IntArray) -> tuple[list[Hel
         counts = np.bincount(cells.swapped[of] * width + values, weights * cells.counts[of], places * width)
         found.append(HeldTable(name, width, starts, values, weights, counts.astype(np.int64)))
     return found, too_large
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What happened to one table at one rate: for each run its mean relative error, and the empty cells it filled."""
+
+    column: str
+    errors: tuple[float, ...]
+    filled: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean error over the runs."""
+        return fmean(self.errors)
+
+    @property
+    def spread(self) -> dict[str, float]:
+        """The errors of the runs in short."""
+        deviation = stdev(self.errors) if len(self.errors) > 1 else 0.0
+        ends = {"least": min(self.errors), "median": median(self.errors), "most": max(self.errors)}
+        return {"mean": self.mean, "deviation": deviation, **ends}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Some runs at one rate: `changed` is how many records got another value, for each run."""
+
+    rate: Fraction
+    epsilon: float
+    changed: tuple[int, ...]
+    tables: tuple[Tried, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredTable:
+    """A table of what is swapped by a held column: cells that hold somebody, and empty ones, which errors leave out."""
+
+    column: str
+    cells: int
+    empty: int
+
+
+def run_trial(data: Counted, rate: Fraction, tables: Sequence[HeldTable], runs: int, done: Callable[[], None]) -> Trial:
+    """Swap `runs` times at one rate, and measure every table; `done` is called after each run."""
+    changed, errors = [], []
+    for _ in range(runs):
+        exchange = data.draw(rate)
+        changed.append(int((exchange.swapped != data.cells.swapped[exchange.cell]).sum()))
+        errors.append([table.error(data.cells, exchange) for table in tables])
+        done()
+    tried = [
+        Tried(table.column, tuple(run[place][0] for run in errors), tuple(run[place][1] for run in errors))
+        for place, table in enumerate(tables)
+    ]
+    return Trial(rate, swap_epsilon(rate, data.strata.largest), tuple(changed), tuple(tried))

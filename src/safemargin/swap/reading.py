@@ -9,14 +9,12 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core import InputError, IntArray, Progress
+from safemargin.core import InputError, IntArray, Progress, no_progress
 from safemargin.io import DuckSource, check_columns, connected, open_source, quoted
 from safemargin.swap.permutation import Exchange, Strata, StratumCells, swap
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
 
 SIZE = "household_size"
-STEPS = 5
-"""Of one run."""
 
 More = Callable[[DuckSource, duckdb.DuckDBPyConnection], Mapping[str, str]]
 """Columns that a file does not have, in SQL: of one record, or aggregates over the people of a household."""
@@ -89,17 +87,18 @@ def counted(
     hold: Sequence[str] | None = None,
     household: str | None = None,
     imputed: str | None = None,
-    done: Callable[[], None] = lambda: None,
+    progress: Progress = no_progress,
     *,
     unit: str = "person",
     file_format: str = "parquet",
 ) -> Iterator[Counted]:
-    """The records of a file, counted; `done` is called after the first of two steps.
+    """The records of a file, counted.
 
     `imputed` is a held or matched column that marks records which are never to be moved.
     """
+    progress("counting records")
     with opened(path, swapped, match, hold, household, unit=unit, file_format=file_format) as run:
-        done()
+        progress("numbering strata")
         cells, rows = run.cells()
         free = None if imputed is None else np.flatnonzero(~run.marked(path, imputed)[rows])
         found = run.strata(cells, rows) if free is None else run.strata(_some(cells, free), rows[free])
@@ -147,18 +146,6 @@ def _roles_of(
     people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}"
     query = f"(select {', '.join([*each, people, *extra])} from {source.scan} group by {fields[household]})"
     return Roles(swapped, match, (PEOPLE,), held), query
-
-
-def steps(progress: Progress) -> Callable[[], None]:
-    """What is to be called after each step of a run."""
-    done = 0
-
-    def say() -> None:
-        nonlocal done
-        done += 1
-        progress("swapping", done, STEPS)
-
-    return say
 
 
 def _held_columns(

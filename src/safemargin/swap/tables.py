@@ -1,20 +1,36 @@
 """The tables of a run of swapping in the database, and the roles of their columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 import numpy as np
 
-from safemargin.core import BoolArray, InputError, IntArray, OutputError, Population, Records
+from safemargin.core import (
+    BoolArray,
+    Change,
+    Distance,
+    Guarantee,
+    InputError,
+    IntArray,
+    OutputError,
+    Population,
+    Records,
+    counts,
+)
+from safemargin.guarantees.swap_loss import short_rate, swap_epsilon
 from safemargin.io import literal, quoted
 from safemargin.swap.permutation import Exchange, Strata, StratumCells, strata
+from safemargin.ui import Document
 
+CONFIDENTIAL = ("Confidential: do not publish. ", "The errors on this page are computed from the data.")
+"""On top of every report of a run."""
 PEOPLE = "people"
 FIRST_ROWS = 200_000
-WORTH = 3
-"""Records per different record from which on equal ones are counted before anything else."""
+MIN_DUPLICATION = 3
+"""Duplication factor above which identical records are grouped first."""
 WHOLE = 1_000_000
 """Rows of a table that is compared whole."""
 MANY = 20
@@ -51,6 +67,10 @@ class Roles:
                 raise InputError(f"columns {other!r} and {name!r} differ in case only; rename one of them")
             seen[name.casefold()] = name
 
+    def to_json(self) -> Document:
+        """The roles in a document."""
+        return {"swap": list(self.swap), "match": list(self.match), "hold": list(self.hold)}
+
     def population(self, unit: str) -> Population:
         """The data sets of records with these columns, and what follows from whom a household lists."""
         columns = Records(f"{unit}s", (*self.match, *self.hold, *self.swap), True)
@@ -67,6 +87,10 @@ class TableError:
     mean: float
     relative: float
     """Mean over cells that hold somebody."""
+
+    def to_json(self) -> Document:
+        """The error in a document."""
+        return {"column": self.column, "cells": self.cells, "mean": self.mean, "relative": self.relative}
 
 
 class Run:
@@ -94,7 +118,7 @@ class Run:
         for rows in (f"(select * from {scan} limit {FIRST_ROWS})", scan):  # the first rows may settle it
             if carried:
                 break
-            query = f"select approx_count_distinct({hashed}) * {WORTH} > count(*) from {rows}"
+            query = f"select approx_count_distinct({hashed}) * {MIN_DUPLICATION} > count(*) from {rows}"
             self.listed = bool(self.database.execute(query).fetchall()[0][0])
             if not self.listed:
                 break
@@ -305,3 +329,47 @@ def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None
     span = int(max(before.max(initial=0), after.max(initial=0))) + 1
     if not np.array_equal(np.sort(strata * span + before), np.sort(strata * span + after)):
         raise AssertionError("swapping moved a value between strata; nothing was written")
+
+
+def swap_guarantee(roles: Roles, unit: str, rate: Fraction, strata: Strata, imputed: int | None = None) -> Guarantee:
+    """What one run guarantees: Theorem 1 of Bailie, Gong and Meng.
+
+    If some records are `imputed` and never moved, it is about the others: `strata` is how these divide.
+    """
+    kind = f"{unit}s"
+    epsilon = swap_epsilon(rate, strata.largest)
+    agree = ", ".join(roles.match)
+    change = Change(Distance.HAMMING if imputed is None else Distance.FROZEN, unit)
+    others = "" if imputed is None else " that were not imputed"
+    same = "" if imputed is None else " and on every imputed record"
+    return Guarantee(
+        "permutation swapping",
+        f"Records {f'that agree on {agree} ' if agree else ''}exchange {', '.join(roles.swap)} at a rate of "
+        f"{short_rate(rate)}. Between any two data sets that agree on the tables named as invariants{same}, each "
+        f"{unit} record that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
+        epsilon,
+        (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
+        roles.population(unit),
+        change,
+        varies=f"swap rate {rate}; {strata.largest:,} records{others} in the largest stratum with two different ones",
+        rule=f"permutation swapping (Theorem 1){' of the records' if others else ''}{others}",
+        remarks=tuple(_remarks(rate, strata, imputed)),
+        rate=rate,
+    )
+
+
+def _remarks(rate: Fraction, strata: Strata, imputed: int | None) -> Iterator[str]:
+    """What a reader of the guarantee should know besides."""
+    if imputed is not None:
+        moved = "record was" if imputed == 1 else "records were"
+        yield f"{imputed:,} imputed {moved} not moved, and have no guarantee."
+    if strata.single:
+        alone = "records are alone in their strata: the invariants disclose them."
+        if strata.single == 1:
+            alone = "record is alone in its stratum: the invariants disclose it."
+        yield f"{strata.single:,} {alone}"
+    if strata.largest == 0:
+        yield "No stratum holds two different records: nothing is exchanged, and nothing is protected."
+    elif strata.exchanging < strata.largest:
+        tight = swap_epsilon(rate, strata.exchanging)
+        yield f"Where all swapped values of a stratum agree nothing changes; without those, epsilon is {tight:.6g}."

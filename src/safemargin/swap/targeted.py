@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -13,13 +14,15 @@ import numpy as np
 from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, Progress, counts, no_progress
 from safemargin.guarantees.exact import hamming, universe_loss
 from safemargin.guarantees.swap_law import stratum, universe
+from safemargin.guarantees.swap_loss import Rate, rate_of
 from safemargin.io import DuckSource, check_columns, quoted
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import HouseholdPairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
 from safemargin.swap.permutation import Exchange, StratumCells
-from safemargin.swap.reading import opened, steps
-from safemargin.swap.simulated import Simulated, beside
+from safemargin.swap.reading import opened
+from safemargin.swap.simulated import Simulated, baseline
 from safemargin.swap.tables import Roles, Run, imputed_share
+from safemargin.swap.workspace import Workspace, workspace
 
 METHOD = "targeted pair swapping"
 ADULT = 18
@@ -71,33 +74,57 @@ class Targeting:
         return "household" if self.household else self.unit
 
 
+def simulate_targeted(
+    data: object,
+    *,
+    rate: str | Rate,
+    small: int = 10,
+    most: str | Rate = 1,
+    file_format: str = "parquet",
+    progress: Progress = no_progress,
+    **options: Any,
+) -> Simulated:
+    """Swap households at risk in pairs, as far as is public about the 2010 census; `options` as in `Targeting`."""
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in options.items()
+    }
+    wish = Targeting(risk=Risk(rate_of(rate), small), most=rate_of(most), **given)
+    with workspace(data) as space:
+        out = space.folder / f"swapped.{file_format}"
+        return swap_targeted(space.path, out, wish, file_format=file_format, progress=progress, space=space)
+
+
 def swap_targeted(
-    path: Path, out: Path, wish: Targeting, *, file_format: str = "parquet", progress: Progress = no_progress
+    path: Path,
+    out: Path,
+    wish: Targeting,
+    *,
+    file_format: str = "parquet",
+    progress: Progress = no_progress,
+    space: Workspace | None = None,
 ) -> Simulated:
     """Swap the households of a file in pairs, and write them to the new file `out`, or nothing."""
-    say = steps(progress)
     swapped, match, asked = wish.geography[1:], (wish.geography[0], *wish.match), (wish.hold, wish.household)
     more = partial(_more, path, wish)
+    progress("counting records")
     with opened(path, swapped, match, *asked, unit=wish.unit, file_format=file_format, more=more) as run:
         roles = run.roles
-        say()
         cells, ids = run.cells()
         traits = _traits(run, wish, ids)
-        say()
+        progress("drawing the exchange")
         order = draw_order(len(ids))
         selection = capped(select(traits, wish.risk), _first_area(run)[cells.stratum], wish.most, order)
         places = [level[cells.swapped] for level in _levels(run)]
         pairs = pair_up(cells.stratum, places, selection.selected, traits.imputed, selection.chance, order)
         _check_pairs(cells, places[-1], traits, pairs)
-        say()
+        progress("applying the exchange")
         moved = np.flatnonzero(pairs.partner >= 0)
         changed = run.apply(cells, ids, Exchange(moved, cells.swapped[pairs.partner[moved]], 0))
         run.check()
-        say()
+        progress("writing the result")
         errors = run.errors_by_area()
         run.write(out, "records", file_format, wish.household)
-        other = beside(run, cells, ids, roles, wish.counted, Fraction(changed, len(ids)))
-        say()
+        other = baseline(run, cells, ids, roles, wish.counted, Fraction(changed, len(ids)))
     return Simulated(
         METHOD,
         roles,
@@ -111,6 +138,7 @@ def swap_targeted(
         errors,
         other,
         out.name,
+        space,
     )
 
 
@@ -122,7 +150,7 @@ def guarantee(roles: Roles, wish: Targeting) -> Guarantee:
     small = universe(stratum((1, 1, 1), (1, 1, 1)))
     pair = universe_loss({each: targeted_law(each, rate, unique) for each in small}, hamming).pair
     remarks = [
-        "This is a simulation for comparison, not a protection with a guarantee: keep the result inside.",
+        "This is a simulation for comparison, not a protection with a guarantee: do not publish the result.",
         f"Pairs do not overlap{f', and unique {kind} are {first}' if unique else ''}: data with the same "
         "invariants do not all lead to the same outputs.",
     ]

@@ -1,0 +1,275 @@
+"""Swapping tried at several rates: what each guarantees, and what it does to the tables. Nothing is published."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean
+
+from rich.console import Console
+
+from safemargin.core import InputError, Progress, no_progress
+from safemargin.guarantees.swap_loss import Rate, rate_of
+from safemargin.swap.held import MeasuredTable, Trial, held_tables, run_trial
+from safemargin.swap.permutation import Strata
+from safemargin.swap.reading import counted
+from safemargin.swap.tables import CONFIDENTIAL, Roles
+from safemargin.swap.workspace import workspace
+from safemargin.ui import (
+    SCHEMA,
+    STACK_WIDTH,
+    Document,
+    Result,
+    Spec,
+    figure,
+    header,
+    joined,
+    paragraphs,
+    plural,
+    render_page,
+    say,
+    section,
+    table,
+    text_table,
+    tiles,
+    to_svg,
+)
+
+RATES = tuple(Fraction(percent, 100) for percent in (1, 2, 5, 10, 20, 30, 40, 50))
+RUNS = 20
+MOST_PICTURES = 8
+"""Held columns that are drawn; the tables have all of them."""
+
+WIDTH_OF_A_RATE = 52
+
+COLUMNS = ("rate", "epsilon", "records changed", "mean error", "deviation", "least", "median", "most")
+FILLED = "cells filled"
+
+BOX: Spec = {
+    "type": "boxplot",
+    "extent": "min-max",
+    "size": 22,
+    "box": {"color": "#56b4e9", "stroke": "#0072b2", "strokeWidth": 1.5},
+    "median": {"color": "#0072b2", "strokeWidth": 2},
+    "rule": {"color": "#0072b2"},
+}
+"""The middle half of the runs, their median, and a line from the least to the most."""
+
+NOTE = (
+    "The error of a table is the mean over its cells of how far a count is off, relative to the count. Cells that hold "
+    "nobody are excluded; cells filled is how many of them came to hold somebody."
+)
+NOT_PUBLIC = "The errors are computed from the data: do not publish them."
+CHOOSING = (
+    "A rate that is picked by these errors discloses something about the data that no epsilon counts: prefer a round "
+    "one, or try the rates on data that are public."
+)
+
+
+@dataclass(frozen=True)
+class Trials(Result):
+    """Runs at several rates. They read confidential data, so they are not published."""
+
+    roles: Roles
+    unit: str
+    strata: Strata
+    runs: int
+    tables: tuple[MeasuredTable, ...]
+    too_large: tuple[str, ...]
+    """Held columns whose table was not measured."""
+    rates: tuple[Trial, ...]
+    name: str = "records"
+
+    def to_json(self) -> Document:
+        return {
+            "schema": SCHEMA,
+            "unit": self.unit,
+            "records": self.strata.records,
+            "largest_stratum": self.strata.largest,
+            "runs": self.runs,
+            "roles": self.roles.to_json(),
+            "tables": [{"column": t.column, "cells": t.cells, "empty": t.empty} for t in self.tables],
+            "too_large": list(self.too_large),
+            "rates": [
+                {
+                    "rate": float(trial.rate),
+                    "rate_exact": str(trial.rate),
+                    "epsilon": trial.epsilon,
+                    "changed": fmean(trial.changed),
+                    "tables": [
+                        {"column": t.column, **t.spread, "filled": fmean(t.filled), "errors": list(t.errors)}
+                        for t in trial.tables
+                    ],
+                }
+                for trial in self.rates
+            ],
+        }
+
+    @property
+    def _summary(self) -> str:
+        matched = f" between records that agree on {', '.join(self.roles.match)}" if self.roles.match else ""
+        return (
+            f"{self.strata.records:,} {self.unit} records; {', '.join(self.roles.swap)} exchanged{matched}, "
+            f"{plural(self.runs, 'run')} at each rate. The largest stratum with two different records holds "
+            f"{self.strata.largest:,}."
+        )
+
+    @property
+    def _not_measured(self) -> list[str]:
+        listed = ", ".join(self.too_large)
+        return [f"Not measured, as the table would be too large: {listed}."] if listed else []
+
+    def _name(self, measured: MeasuredTable) -> str:
+        return " x ".join((*self.roles.swap, measured.column))
+
+    def _title(self, measured: MeasuredTable) -> str:
+        empty = f"{plural(measured.empty, 'empty cell')} excluded" if measured.empty else "no cell is empty"
+        return f"{self._name(measured)}: {plural(measured.cells, 'cell')}, {empty}"
+
+    def _columns(self, number: int) -> tuple[str, ...]:
+        return (*COLUMNS, FILLED) if self.tables[number].empty else COLUMNS
+
+    def _rows(self, number: int) -> list[list[str]]:
+        rows = []
+        for trial in self.rates:
+            tried = trial.tables[number]
+            row = [_percent(float(trial.rate)), f"{trial.epsilon:.2f}", f"{fmean(trial.changed):,.0f}"]
+            row += [_percent(share) for share in tried.spread.values()]
+            rows.append([*row, f"{fmean(tried.filled):,.1f}"][: len(self._columns(number))])
+        return rows
+
+    def show(self, console: Console) -> None:
+        say(console, self._summary)
+        for number, measured in enumerate(self.tables):
+            say(console, f"\n{self._title(measured)}", style="bold")
+            grid = text_table(self._columns(number), self._rows(number))
+            for column in grid.columns:
+                column.justify = "right"
+            console.print(grid)
+        for line in (*self._not_measured, NOT_PUBLIC):
+            say(console, line)
+
+    def to_html(self) -> str:
+        title = f"{self.name}: swap rates"
+        figures = {
+            "records": self.strata.records,
+            "largest stratum": self.strata.largest,
+            "rates": len(self.rates),
+            "runs at each": self.runs,
+        }
+        parts = [section("What was tried", tiles(figures), paragraphs(NOTE, CHOOSING, *self._not_measured))]
+        fits = _width(self) == STACK_WIDTH
+        for number, measured in enumerate(self.tables):
+            caption = f"{self._title(measured)}. Mean of the runs, a box for their middle half, least and most"
+            picture = figure(to_svg(error_chart(self, number)), caption, fits=fits) if number < MOST_PICTURES else ""
+            columns = self._columns(number)
+            parts.append(section(self._name(measured), picture, table(columns, self._rows(number), columns)))
+        return render_page(title, header(title, paragraphs(self._summary), banner=CONFIDENTIAL), joined(parts))
+
+
+def swap_rates(
+    data: object,
+    *,
+    swapped: Sequence[str],
+    match: Sequence[str] = (),
+    hold: Sequence[str] | None = None,
+    rates: Sequence[str | Rate] = RATES,
+    runs: int = RUNS,
+    unit: str = "person",
+    household: str | None = None,
+    imputed: str | None = None,
+    progress: Progress = no_progress,
+) -> Trials:
+    """What swapping would do to the tables at several rates, and what each guarantees; nothing is published.
+
+    `data` and the roles of columns are as in `swap`. The error of a table is the mean over its cells of how far a count
+    is off, relative to the count; cells that hold nobody are excluded and counted.
+    """
+    chosen = _checked_rates(rates, runs)
+    with workspace(data) as space, counted(space.path, swapped, match, hold, household, imputed, unit=unit) as records:
+        if records.strata.exchanging == 0:
+            raise InputError(f"{space.path}: no two records that agree on what is matched differ in what is swapped")
+        tables, too_large = held_tables(records.run, records.cells, records.rows)
+        if not tables:
+            raise InputError(f"{space.path}: the tables of all held columns are too large to be measured")
+        roles = records.run.roles
+    finished = 0
+
+    def done() -> None:
+        nonlocal finished
+        finished += 1
+        progress("swapping", finished, runs * len(chosen))
+
+    return Trials(
+        roles,
+        "household" if household else unit,
+        records.strata,
+        runs,
+        tuple(MeasuredTable(measured.column, measured.cells, measured.empty) for measured in tables),
+        tuple(too_large),
+        tuple(run_trial(records, rate, tables, runs, done) for rate in chosen),
+        space.name,
+    )
+
+
+def _checked_rates(rates: Sequence[str | Rate], runs: int) -> tuple[Fraction, ...]:
+    if not rates:
+        raise InputError("rates: name at least one")
+    chosen = {rate_of(rate) for rate in rates}
+    for rate in chosen:
+        if not 0 < rate < 1:
+            raise InputError(f"rate = {rate}: has no finite epsilon; choose one between 0 and 1")
+    if runs < 1:
+        raise InputError(f"runs = {runs}: must be at least 1")
+    return tuple(sorted(chosen))
+
+
+def error_chart(trials: Trials, number: int) -> Spec:
+    """Boxes of the errors of one table against the rate, with the epsilon of each rate below it."""
+    order = [_tick(trial) for trial in trials.rates]
+    tried = [(tick, trial.tables[number]) for tick, trial in zip(order, trials.rates, strict=True)]
+    errors = [{"rate": tick, "error": error} for tick, runs in tried for error in runs.errors]
+    means = [{"rate": tick, "error": max(runs.errors), "text": _percent(runs.mean)} for tick, runs in tried]
+    x, y = _rate_axis(order), _error_axis()
+    labels = {"type": "text", "align": "center", "dy": -9}
+    return {
+        "width": _width(trials),
+        "height": 260,
+        "layer": [
+            {"data": {"values": errors}, "mark": BOX, "encoding": {"x": x, "y": y}},
+            {"data": {"values": means}, "mark": labels, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
+        ],
+    }
+
+
+def _width(trials: Trials) -> int:
+    """Room for the labels of every rate."""
+    return max(STACK_WIDTH, WIDTH_OF_A_RATE * len(trials.rates))
+
+
+def _rate_axis(order: list[str]) -> Spec:
+    axis = {
+        "labelExpr": "split(datum.label, '|')",
+        "labelAngle": 0,
+        "labelLimit": 0,
+        "title": "swap rate, and its epsilon",
+        "titlePadding": 8,
+    }
+    return {"field": "rate", "type": "ordinal", "sort": order, "axis": axis}
+
+
+def _error_axis() -> Spec:
+    axis = {"format": "~%", "title": "mean relative error", "grid": True, "tickCount": 5}
+    return {"field": "error", "type": "quantitative", "scale": {"zero": True, "nice": True}, "axis": axis}
+
+
+def _tick(trial: Trial) -> str:
+    return f"{_percent(float(trial.rate))}|{trial.epsilon:.1f}"
+
+
+def _percent(share: float) -> str:
+    """A share to three digits, also where it is far below one percent.
+
+    >>> _percent(0.05), _percent(0.13597), _percent(0.000371)
+    ('5 %', '13.6 %', '0.0371 %')
+    """
+    return f"{share * 100:.3g} %"
