@@ -174,7 +174,7 @@ def reference_chances(count: int, noise: Sequence[int], variance: Fraction, mono
 
 
 def _constrained(values: FloatArray, variance: float | None, monotone: bool) -> FloatArray | None:
-    """Largest entropy by active sets: neighbours that would fall on the way up to zero are tied, tiny ones are fixed.
+    """Largest entropy by active sets: neighbours that would fall below zero are tied, tiny ones are fixed.
 
     Constraints are only added: each tie or floor stays active at the optimum, as the objective is separable.
     """
