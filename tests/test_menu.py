@@ -34,7 +34,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, command: Callable[..., None]) -> No
 def test_the_menu_can_be_read_by_a_person() -> None:
     assert list(cli.MENU) == ["Publish", "Check", "Noise and swapping", "Research"]
     assert len(cli.MENU["Publish"]) <= 12 and len(cli.COMMANDS) == sum(map(len, cli.MENU.values()))
-    assert max(len(entry.summary) for entry in cli.COMMANDS.values()) <= 62, "one line at 80 columns"
+    assert max(len(entry.summary) for entry in cli.COMMANDS.values()) <= 64, "one line at 80 columns"
     assert all(entry.summary[-1] != "." for entry in cli.COMMANDS.values())
 
 
