@@ -65,9 +65,13 @@ from safemargin.ui.options import (
     parse_integers,
     project_file,
 )
-from safemargin.ui.result import SCHEMA, UNNAMED_COUNT, Document, Result, finite, write_text
-from safemargin.ui.terminal import (
+from safemargin.ui.output import (
+    SCHEMA,
+    UNNAMED_COUNT,
+    Document,
     Json,
+    Result,
+    finite,
     note,
     notes,
     out,
@@ -79,6 +83,7 @@ from safemargin.ui.terminal import (
     text_table,
     unused_folder,
     verdict_style,
+    write_text,
 )
 
 # fmt: off
