@@ -22,10 +22,9 @@ from safemargin.suppress.problem import PUBLIC, Problem, View
 
 MAX_DENOMINATOR = 200
 MAX_SCALE = 10**6
+# How much of the last person a proof may leave open; with these the vertices of the program are simple fractions.
 SLACKS = (0.0, 0.75)
-"""How much of the last person a proof may leave open; with these the vertices of the program are simple fractions."""
-OPTIMAL = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.5}
-"""Costs are integers, so a gap below one is the optimum."""
+OPTIMAL = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.5}  # costs are integers, so a gap below one is the optimum
 
 
 @dataclass(frozen=True)

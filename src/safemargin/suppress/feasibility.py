@@ -11,17 +11,12 @@ from safemargin.suppress.moves import MoveFinder, MoveStore, PatternMoves
 from safemargin.suppress.problem import PUBLIC, Problem, View
 
 SEED = 40_000
-LARGE = 1_500
-"""Cells from which on moves inside a small pattern get a model of their own."""
-ATTEMPTS = 4
-"""Rounds over cells for which no integer move was found, each with other prices."""
-MAX_UNPROTECTED = 60
-"""Cells disclosed to insiders after which the round stops looking for more."""
-MAX_SPLITS = 6
-"""Ways to split a width into a rise and a fall up to which all are tried."""
+LARGE = 1_500  # cells from which on moves inside a small pattern get a model of their own
+ATTEMPTS = 4  # rounds over cells for which no integer move was found, each with other prices
+MAX_UNPROTECTED = 60  # cells disclosed to insiders after which the round stops looking for more
+MAX_SPLITS = 6  # ways to split a width into a rise and a fall up to which all are tried
 
-Unprotected = tuple[View, int]
-"""An onlooker's view, and a suppressed cell whose requirement is not met in it."""
+Unprotected = tuple[View, int]  # an onlooker's view, and a suppressed cell whose requirement is not met in it
 
 
 class PatternBuilder:
@@ -31,8 +26,7 @@ class PatternBuilder:
         self.problem, self.store = problem, store
         self.finder = MoveFinder(problem.equations, problem.counts, problem.minimum)
         self.generator = numpy_generator(SEED)
-        self.needed_more: list[Unprotected] = []
-        """Cells for which the last completion had to add cells."""
+        self.needed_more: list[Unprotected] = []  # cells for which the last completion had to add cells
 
     def unprotected(self, suppressed: BoolArray, most: int | None = None) -> list[Unprotected]:
         """Suppressed cells whose requirement no move inside the pattern meets; stops after `most` of them.

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from safemargin.core import BoolArray, Hierarchy, InputError, IntArray, Lattice
 
+# Combinations of all categories up to which the people behind a cycle of tables are variables of their own.
 MAX_COMBINATIONS = 50_000
-"""Combinations of all categories up to which the people behind a cycle of tables are variables of their own."""
 UNKNOWN = -1
 
 Axes = Sequence[Hierarchy]
@@ -43,15 +43,11 @@ class LinkedTables:
     nodes: IntArray
     cell_ids: tuple[IntArray, ...]
     counts: IntArray
-    new: BoolArray
-    """Cells of the tables to be published."""
-    known: BoolArray
-    """Cells published before."""
-    gaps: BoolArray
-    """Cells suppressed before."""
+    new: BoolArray  # cells of the tables to be published
+    known: BoolArray  # cells published before
+    gaps: BoolArray  # cells suppressed before
     people: IntArray
-    cycle_too_large: bool = False
-    """Whether the tables form a cycle with more than MAX_COMBINATIONS combinations."""
+    cycle_too_large: bool = False  # whether the tables form a cycle with more than MAX_COMBINATIONS combinations
 
     def cell(self, cell_id: int) -> dict[str, str]:
         """Labels of a cell by axis, without the axes that are summed over."""

@@ -17,12 +17,11 @@ from safemargin.suppress.problem import PUBLIC, View
 if TYPE_CHECKING:
     pass
 
-INNER_COST = 0.001
-"""Cost of changing a count that is suppressed anyway; a cell beyond the pattern costs about 1."""
+INNER_COST = 0.001  # cost of changing a count that is suppressed anyway; a cell beyond the pattern costs about 1
 ATTEMPTS = 6
 SEED = 41_000
+# Cells up to which an integer program over all of them decides; beyond, one over a few of them is tried.
 MAX_CELLS_FOR_PROOF = 1_500
-"""Cells up to which an integer program over all of them decides; beyond, one over a few of them is tried."""
 
 
 class MoveFinder:

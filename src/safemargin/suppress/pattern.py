@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, StrictInt
 from safemargin.core import BoolArray, Hierarchy, IntArray, Lattice
 from safemargin.suppress.linked import LinkedTables
 
+# Changes of counts that are not printed, as pairs of a position among them and what is added there.
 Move = tuple[tuple[int, int], ...]
-"""Changes of counts that are not printed, as pairs of a position among them and what is added there."""
 Cell = dict[str, str]
 
 

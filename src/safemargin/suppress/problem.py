@@ -39,26 +39,17 @@ class Problem:
 
     cell_ids: IntArray
     counts: IntArray
-    minimum: IntArray
-    """What a count is at least if it is not printed."""
+    minimum: IntArray  # what a count is at least if it is not printed
     equations: sparse.csr_array
     primary: BoolArray
-    forced: BoolArray
-    """Cells that are never printed: primary, suppressed before, or in no table."""
-    unlisted: BoolArray
-    """Of these, the cells in no table; nothing is claimed about them."""
-    candidates: BoolArray
-    """Cells that secondary suppression may choose."""
-    required_rise: IntArray
-    """How far the count of a primary cell must be able to rise; 0 where nothing is required."""
-    width: int
-    """How far apart two possible values of a suppressed count must be."""
-    preferred_rise: IntArray
-    """How far a primary count must be able to rise to leave the primary range."""
-    views: tuple[View, ...]
-    """What onlookers know, the public first; `required_rise` is about the public only."""
-    to_publish: BoolArray
-    """Cells of the tables to be published."""
+    forced: BoolArray  # cells that are never printed: primary, suppressed before, or in no table
+    unlisted: BoolArray  # of these, the cells in no table; nothing is claimed about them
+    candidates: BoolArray  # cells that secondary suppression may choose
+    required_rise: IntArray  # how far the count of a primary cell must be able to rise; 0 where nothing is required
+    width: int  # how far apart two possible values of a suppressed count must be
+    preferred_rise: IntArray  # how far a primary count must be able to rise to leave the primary range
+    views: tuple[View, ...]  # what onlookers know, the public first; `required_rise` is about the public only
+    to_publish: BoolArray  # cells of the tables to be published
 
     @property
     def size(self) -> int:

@@ -17,16 +17,13 @@ from safemargin.suppress.feasibility import PatternBuilder, Unprotected
 from safemargin.suppress.moves import MoveFinder, MoveStore
 from safemargin.suppress.problem import PUBLIC, Problem, View
 
-SMALL = 1_500
-"""Cells up to which every round considers every suppressed cell."""
+SMALL = 1_500  # cells up to which every round considers every suppressed cell
 ROUNDS = 400
 LARGE_ROUNDS = 6
 REFINING_ROUNDS = 200
-CELLS_PER_EXTRA = 80
-"""One more cell is suppressed per this many where most primary counts are known to be primary."""
+CELLS_PER_EXTRA = 80  # one more cell is suppressed per this many where most primary counts are known to be primary
 MAX_SECONDS_TO_REFINE = 30.0
-MAX_CELLS_TO_GROW = 400
-"""Cells up to which a cut that rests on integrality is grown cell by cell."""
+MAX_CELLS_TO_GROW = 400  # cells up to which a cut that rests on integrality is grown cell by cell
 
 
 @dataclass(frozen=True)
@@ -36,8 +33,7 @@ class LeastPattern:
     suppressed: BoolArray
     lower_bound: int
     store: MoveStore
-    exposed: IntArray
-    """Primary cells whose count is known to lie in the primary range, though not exactly."""
+    exposed: IntArray  # primary cells whose count is known to lie in the primary range, though not exactly
     extra: int = 0
 
 
@@ -60,11 +56,10 @@ class PatternSearch:
         self.seconds, self.deadline = seconds, math.inf
         self.best: BoolArray | None = None
         self.bound = int(problem.forced.sum())
+        # Cells that are not printed and are in none of the tables to be published.
         self.elsewhere = int((problem.forced & ~problem.to_publish).sum())
-        """Cells that are not printed and are in none of the tables to be published."""
         self.small = problem.size <= SMALL
-        self.master_proved = True
-        """Whether the last trial is proved to satisfy all cuts with the fewest cells."""
+        self.master_proved = True  # whether the last trial is proved to satisfy all cuts with the fewest cells
 
     @property
     def left(self) -> float:

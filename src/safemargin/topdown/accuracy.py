@@ -13,11 +13,10 @@ from safemargin.topdown.least_squares import expected_errors
 
 PEOPLE, CELLS = "people of an area", "detailed counts"
 UNBIASED, INTEGER, FLAT = "unbiased estimate", "integer tables", "flat geometric noise"
-TWO_SIDED = 1.96
-"""Standard errors within which 95 % of normal errors lie."""
+TWO_SIDED = 1.96  # standard errors within which 95 % of normal errors lie
 
+# Of one method on one level: squared errors of the people of every area, and mean squared errors of its counts.
 Squares = tuple[FloatArray, FloatArray]
-"""Of one method on one level: squared errors of the people of every area, and mean squared errors of its counts."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from safemargin.core import FloatArray, InputError, IntArray
 TOTAL, DETAILED = "total", "detailed"
 Numbers = TypeVar("Numbers", IntArray, FloatArray)
 
-Codes = tuple[int, ...]
-"""The group of every category of an attribute, numbered in order of first occurrence."""
+Codes = tuple[int, ...]  # the group of every category of an attribute, numbered in order of first occurrence
 
 
 @dataclass(frozen=True)

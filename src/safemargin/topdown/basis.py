@@ -19,8 +19,7 @@ from scipy.linalg import helmert
 from safemargin.core import FloatArray, IntArray
 from safemargin.topdown.attributes import Attributes, MarginQuery
 
-ROUNDING = 1e-12
-"""Variances below this share of their summands are rounding errors of zero."""
+ROUNDING = 1e-12  # variances below this share of their summands are rounding errors of zero
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,13 @@ from safemargin.core import BoolArray, InputError, IntArray, frozen, rounded
 from safemargin.samplers.gaussian import DiscreteGaussian
 from safemargin.topdown.attributes import Attributes, MarginQuery, Numbers
 
-MAX_COUNT = 2**53
-"""Stands for no upper limit. Sums of counts stay below it, so they are exact in floating point."""
-LARGE = MAX_COUNT >> 20
-"""Upper limits from which on a sum of them limits nothing."""
-MIN_VARIANCE, MAX_VARIANCE = Fraction(1, 10**12), Fraction(10**12)
-"""Of noise that is drawn."""
+MAX_COUNT = 2**53  # stands for no upper limit. Sums of counts stay below it, so they are exact in floating point.
+LARGE = MAX_COUNT >> 20  # upper limits from which on a sum of them limits nothing
+MIN_VARIANCE, MAX_VARIANCE = Fraction(1, 10**12), Fraction(10**12)  # of noise that is drawn
+# Parameters from which on the variance of discrete Gaussian noise equals the parameter in floating point.
 LARGE_VARIANCE = 10
-"""Parameters from which on the variance of discrete Gaussian noise equals the parameter in floating point."""
 
-Area = tuple[int, int]
-"""Level and index."""
+Area = tuple[int, int]  # level and index
 
 
 @dataclass(frozen=True)

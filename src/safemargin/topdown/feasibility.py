@@ -25,11 +25,9 @@ from safemargin.topdown.design import (
     limits_within,
 )
 
-MAX_CELLS = 8
-"""Cells of a margin up to which every set of them is considered (256 sets)."""
+MAX_CELLS = 8  # cells of a margin up to which every set of them is considered (256 sets)
 
-Ends = tuple[FloatArray, FloatArray]
-"""The least and the most of every set of cells, a row per area."""
+Ends = tuple[FloatArray, FloatArray]  # the least and the most of every set of cells, a row per area
 
 
 def reachable_levels(design: Design, limits: Sequence[LevelLimits]) -> list[ReachableSets | None]:

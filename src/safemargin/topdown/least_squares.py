@@ -16,12 +16,10 @@ from safemargin.topdown.attributes import MarginQuery
 from safemargin.topdown.basis import Basis
 from safemargin.topdown.design import Design, Measurements, Spine
 
-MAX_NUMBERS = 10**8
-"""Entries of covariances on all levels that are held in memory (0.8 GB)."""
+MAX_NUMBERS = 10**8  # entries of covariances on all levels that are held in memory (0.8 GB)
+# Directions with less than this share of the largest variance, or of the least noise, are known exactly.
 SINGULAR = 1e-11
-"""Directions with less than this share of the largest variance, or of the least noise, are known exactly."""
-NO_NOISE = 1e-12
-"""Noise with a smaller variance is zero except in one of so many draws: its count is known."""
+NO_NOISE = 1e-12  # noise with a smaller variance is zero except in one of so many draws: its count is known
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ def _parse_float(text: str) -> Fraction | _Unusable:
         return _Unusable(text)
 
 
+# Columns of the files that are written.
 RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_error", "at_least", "at_most"}
-"""Columns of the files that are written."""
 
 Share = Annotated[Fraction, PlainValidator(_share), PlainSerializer(str)]
 Shares = Mapping[Name, Share]

@@ -44,10 +44,8 @@ LEGEND: Spec = {
     "columns": 3,
     "columnPadding": 40,  # a reader's font may be wider than the one used for the layout
 }
-OUR_METHODS = 3
-"""Methods that are always shown: the estimate, the tables, and flat noise."""
-MAX_WIDTH = 300
-"""Columns of a table that is not cut to the width of the terminal."""
+OUR_METHODS = 3  # methods that are always shown: the estimate, the tables, and flat noise
+MAX_WIDTH = 300  # columns of a table that is not cut to the width of the terminal
 LEVELS_CAPTION = "Root mean square error by level, from the widest areas to the smallest"
 SIZES_CAPTION = "Root mean square error of the number of people of an area, by its size, on all levels"
 METHODS_NOTE = (

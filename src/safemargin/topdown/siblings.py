@@ -16,20 +16,15 @@ from safemargin.core import BoolArray, FloatArray, InputError, IntArray, TooLarg
 from safemargin.topdown.attributes import Attributes, MarginQuery
 from safemargin.topdown.design import MAX_COUNT, LookAhead, MarginLimit, ReachableSets
 
+# Rows that an estimate misses by this much, and this share of their size, count as met.
 TOLERANCE, RELATIVE = 1e-7, 1e-13
-"""Rows that an estimate misses by this much, and this share of their size, count as met."""
-FAR = 1e5
-"""Limits this many people away from the target are added only if the solution breaks them."""
+FAR = 1e5  # limits this many people away from the target are added only if the solution breaks them
 SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
 INTEGRAL = 1e-6
-STEP_COST = 3.0
-"""Cost of each person beyond the next integer; more than any rounding saves."""
-FIRST_RANGE = 1000.0
-"""How far counts may go at first: integer programs with wide limits lose digits."""
-MANY = 20_000
-"""Counts from which on an interior point method with crossover is faster than the simplex method."""
-SECONDS = 120.0
-"""Time limit of one integer program."""
+STEP_COST = 3.0  # cost of each person beyond the next integer; more than any rounding saves
+FIRST_RANGE = 1000.0  # how far counts may go at first: integer programs with wide limits lose digits
+MANY = 20_000  # counts from which on an interior point method with crossover is faster than the simplex method
+SECONDS = 120.0  # time limit of one integer program
 TIME_UP = "Time limit reached"
 
 

@@ -14,8 +14,7 @@ from safemargin.topdown.folder import Folder, write_cells
 from safemargin.topdown.least_squares import check_size, fit
 from safemargin.topdown.tables import solve_tables
 
-CHUNK = 50_000
-"""Counts that are drawn between two progress reports."""
+CHUNK = 50_000  # counts that are drawn between two progress reports
 
 
 def add_noise(counts: IntArray, variance: Fraction, progress: Callable[[int], None] = lambda drawn: None) -> IntArray:

@@ -13,11 +13,9 @@ from safemargin.topdown.attributes import Attributes, MarginQuery
 from safemargin.topdown.design import MAX_COUNT, Design, MarginLimit, Spine, build_spine
 from safemargin.topdown.project import BoundsSection, FileSection, TopDownProject
 
-MAX_CELLS = 20_000_000
-"""Counts of the smallest areas that are held in memory."""
+MAX_CELLS = 20_000_000  # counts of the smallest areas that are held in memory
 
-MAX_PEOPLE = 10**12
-"""Sums of more people, and of fractions of them, are not exact in floating point."""
+MAX_PEOPLE = 10**12  # sums of more people, and of fractions of them, are not exact in floating point
 
 
 def read_design(project: TopDownProject) -> Design:

@@ -26,8 +26,8 @@ from safemargin.topdown.tabulate import count_people, read_design
 
 STATE, LOCK, REPORT = "inside/state.json", "inside/.lock", "inside/report.html"
 MANIFEST = "manifest.json"
+# All that the estimation phase reads, below the public folder.
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
-"""All that the estimation phase reads, below the public folder."""
 
 
 class StateDocument(BaseModel):
