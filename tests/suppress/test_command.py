@@ -1,8 +1,10 @@
 """The command that suppresses: its document, its files, its refusals, and the check of its certificate."""
 
+import csv
 import json
 from pathlib import Path
 
+import pandas
 import pytest
 
 import safemargin
@@ -49,6 +51,15 @@ def test_the_library_writes_what_the_command_writes(run: Run, table: Path, tmp_p
         assert (folder / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
     assert "4 of 12 cells suppressed: 1 primary, 3 secondary." in result.to_text()
     assert "town a, kind x" in result.to_html()
+
+
+def test_rows_and_frames_are_read_like_files(table: Path) -> None:
+    rows = list(csv.DictReader(TABLE.splitlines()))
+    frame = pandas.read_csv(table)
+    expected = safemargin.suppress(table).to_json()
+    assert safemargin.suppress(rows).to_json() == safemargin.suppress(frame).to_json() == expected
+    both = safemargin.suppress([frame, frame.rename(columns={"kind": "sort"})])
+    assert both.names == ("table1.csv", "table2.csv")
 
 
 def test_the_audit_finds_nothing_and_the_certificate_holds(run: Run, table: Path, tmp_path: Path) -> None:

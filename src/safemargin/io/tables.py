@@ -24,8 +24,7 @@ def read_tidy(
     skip: Sequence[tuple[str, str]] = (),
 ) -> PublishedTable:
     """The tidy table in a file, a DataFrame, an Arrow table or rows; as `tidy_table`."""
-    sheet = read_sheet(Path(data)) if isinstance(data, str | Path) else _sheet_of(open_memory(data, "table"))
-    return tidy_table(sheet, count=count, option=option, axes=axes, skip=skip)
+    return tidy_table(read_sheet(data), count=count, option=option, axes=axes, skip=skip)
 
 
 def read_many(files: Iterable[object]) -> tuple[PublishedTable, ...]:
@@ -33,8 +32,11 @@ def read_many(files: Iterable[object]) -> tuple[PublishedTable, ...]:
     return tuple(read_tidy(file) for file in files)
 
 
-def read_sheet(path: Path) -> Sheet:
-    """The columns of a CSV or Parquet file as texts; an absent value is an empty text."""
+def read_sheet(data: object, name: str = "table") -> Sheet:
+    """The columns of a CSV or Parquet file, a DataFrame, an Arrow table or rows as texts; an absent value is empty."""
+    if not isinstance(data, str | Path):
+        return _sheet_of(open_memory(data, name))
+    path = Path(data)
     require_file(path)
     if suffix(path) == ".parquet":
         return _sheet_of(open_parquet(path))
@@ -64,10 +66,11 @@ def _sheet_of(source: DuckSource) -> Sheet:
     return Sheet(source.path, columns, range(1, len(records) + 1), "row")
 
 
-def read_any_sheet(path: Path) -> Sheet:
-    """The columns of a file; a `.tab` of tau-ARGUS without a header has axes by the names `axis1`, `axis2` and on."""
+def read_any_sheet(data: object, name: str = "table") -> Sheet:
+    """As `read_sheet`; a `.tab` of tau-ARGUS without a header has axes by the names `axis1`, `axis2` and on."""
+    path = Path(data) if isinstance(data, str | Path) else Path(name)
     if path.suffix.lower() != ".tab":
-        return read_sheet(path)
+        return read_sheet(data, name)
     records = [record for record in csv.reader(numbered_lines(path), delimiter=";") if record]
     width = len(records[0]) - len(TAB) if records else 0
     if width < 1 or any(len(record) != width + len(TAB) for record in records):
@@ -94,10 +97,7 @@ def read_published(
     A file read by columns that the caller names is a tidy table.
     """
     sheets = [
-        read_any_sheet(Path(file))
-        if isinstance(file, str | Path)
-        else _sheet_of(open_memory(file, f"table {number}" if len(files) > 1 else "table"))
-        for number, file in enumerate(files, 1)
+        read_any_sheet(file, f"table {number}" if len(files) > 1 else "table") for number, file in enumerate(files, 1)
     ]
     by_header = [axes is None and not skip and sheet.path.suffix.lower() != ".parquet" for sheet in sheets]
     combined = [plain and is_combined(sheet) for plain, sheet in zip(by_header, sheets, strict=True)]

@@ -26,7 +26,7 @@ from safemargin.suppress.linked import EarlierTable, LinkedTables, inner_cells, 
 
 
 def read_linked(
-    paths: Sequence[Path],
+    sources: Sequence[object],
     hierarchies: Hierarchies,
     *,
     earlier: Sequence[Path] = (),
@@ -34,18 +34,26 @@ def read_linked(
     axes: tuple[str, ...] | None = None,
 ) -> LinkedTables:
     """Tables about the same people, to be published together, and tables about them published before."""
-    names: dict[str, Path] = {}
-    for path in (*paths, *earlier):
-        if path.name in names:
-            raise InputError(f"{names[path.name]} and {path}: files of the same name; rename one")
-        names[path.name] = path
-    tables = {path.name: _table(path, hierarchies, count, axes, len(paths) > 1) for path in paths}
+    named: dict[str, object] = {}
+    for number, source in enumerate((*sources, *earlier), 1):
+        if (name := table_name(source, number)) in named:
+            raise InputError(f"{named[name]} and {source}: files of the same name; rename one")
+        named[name] = source
+    tables = {
+        name: _table(read_sheet(source, name), hierarchies, count, axes, len(sources) > 1)
+        for name, source in list(named.items())[: len(sources)]
+    }
     used = {tree.name for table in tables.values() for tree in table.trees}
     for name in (*hierarchies, *(axes or ())):
         if name not in used:
             key = "hierarchy" if name in hierarchies else "by"
             raise InputError(f"{key}: there is no axis {name!r}; the axes are {', '.join(sorted(used))}")
     return link(tables, {path.name: read_earlier(path, hierarchies, count) for path in earlier})
+
+
+def table_name(source: object, number: int) -> str:
+    """The name of a file, or of the table with this number that a program holds."""
+    return Path(source).name if isinstance(source, str | Path) else f"table{number}"
 
 
 def read_earlier(
@@ -58,7 +66,7 @@ def read_earlier(
     """
     sheet = read_any_sheet(path)
     if not set(WORDS) & set(sheet.columns):
-        table = _table(path, hierarchies, count, None, False) if trees is None else _plain(sheet, trees)
+        table = _table(sheet, hierarchies, count, None, False) if trees is None else _plain(sheet, trees)
         listed = np.ones(table.counts.size, dtype=bool)
         return EarlierTable(table.trees, table.counts.ravel(), listed, ~listed)
     combined = read_combined(sheet, hierarchies, count)
@@ -98,14 +106,13 @@ def _positions(trees: Sequence[Hierarchy], labels: Sequence[Sequence[str]]) -> t
 
 
 def _table(
-    path: Path, hierarchies: Hierarchies, count: str | None, axes: tuple[str, ...] | None, several: bool
+    sheet: Sheet, hierarchies: Hierarchies, count: str | None, axes: tuple[str, ...] | None, several: bool
 ) -> Lattice:
     """The table in a tidy file with all its sums. A combination that is not listed is empty.
 
     Sums that the file lists itself (a total, or a wider area of a hierarchy) are checked against the counts.
     """
-    sheet = read_sheet(path)
-    counted = count or count_column(tuple(sheet.columns))
+    path, counted = sheet.path, count or count_column(tuple(sheet.columns))
     if counted is None:
         raise InputError(f"{path}: no column of counts; name it as count; there are {', '.join(sheet.columns)}")
     names = axes if axes is not None else tuple(name for name in sheet.columns if name != counted)

@@ -10,7 +10,7 @@ from safemargin.suppress.feasibility import select_moves
 from safemargin.suppress.linked import LinkedTables, single
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.problem import Problem, build_problem
-from safemargin.suppress.read import read_linked
+from safemargin.suppress.read import read_linked, table_name
 from safemargin.suppress.report import PATTERN, Suppression
 from safemargin.suppress.search import LeastPattern, PatternSearch, Unprotectable
 
@@ -18,7 +18,7 @@ SECONDS = 120.0
 
 
 def suppress(
-    tables: Path | str | Sequence[Path | str],
+    tables: object,
     primary: tuple[int, int] = (1, 3),
     *,
     hierarchy: Mapping[str, Sequence[Path]] | None = None,
@@ -34,14 +34,16 @@ def suppress(
 ) -> Suppression:
     """Suppress the counts from `primary[0]` to `primary[1]` and as few others as possible.
 
-    `tables` are tidy files about the same people, `published` tables about them that are public already; `hierarchy`
-    has `.hrc` files by axis. `count` is the column of counts, `by` are the axes. For the rest see `find_pattern`.
+    `tables` is a tidy table (a file, a DataFrame, an Arrow table or rows as mappings) or a list of tables about the
+    same people. `published` are files of tables about them that are public already, `hierarchy` has `.hrc` files by
+    axis, `count` is the column of counts, `by` are the axes. For the rest see `find_pattern`.
     Raises RefusedError if a count cannot be protected.
     """
-    paths = [Path(tables)] if isinstance(tables, Path | str) else [Path(table) for table in tables]
+    several = isinstance(tables, list | tuple) and not (tables and isinstance(tables[0], Mapping))
+    sources = list(tables) if several else [tables]  # type: ignore[call-overload]
     earlier = [Path(table) for table in published]
-    names = _file_names(paths, earlier)
-    linked = read_linked(paths, hierarchy or {}, earlier=earlier, count=count, axes=None if by is None else tuple(by))
+    names = _file_names([table_name(source, number) for number, source in enumerate(sources, 1)], earlier)
+    linked = read_linked(sources, hierarchy or {}, earlier=earlier, count=count, axes=None if by is None else tuple(by))
     pattern = find_pattern(
         linked,
         primary,
@@ -157,9 +159,9 @@ def _refusal(tables: LinkedTables, problem: Problem, error: Unprotectable) -> st
     return f"{cell}: the count follows from the grand total, {whatever}"
 
 
-def _file_names(tables: Sequence[Path], earlier: Sequence[Path]) -> tuple[str, ...]:
+def _file_names(tables: Sequence[str], earlier: Sequence[Path]) -> tuple[str, ...]:
     """Names of the files with gaps: all different, and none like an earlier one."""
-    stems = [path.name.split(".")[0] for path in tables]
+    stems = [name.split(".")[0] for name in tables]
     names = [PATTERN] if len(tables) == 1 else [f"{stem}.csv" for stem in stems]
     taken = {path.name for path in earlier}
     if taken & set(names):
