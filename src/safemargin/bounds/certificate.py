@@ -99,9 +99,6 @@ class SourceFile:
     skip: tuple[tuple[str, str], ...] = ()
 
 
-StatedFile = Annotated[SourceFile, _with_keys("count", "option", "skip")]
-
-
 @dataclass(frozen=True)
 class Dual:
     """Multipliers of the rows, and of the people of profiles, over one denominator: together they limit a sum."""
@@ -143,9 +140,7 @@ class IntervalCertificate:
     holds its counts other than zero by variable.
     """
 
-    sources: Annotated[
-        tuple[Annotated[SourceFile, _with_keys("count", "option", "skip")], ...], Field(validation_alias="files")
-    ]
+    sources: Annotated[tuple[SourceFile, ...], Field(validation_alias="files")]
     axes: tuple[str, ...]
     categories: tuple[tuple[str, ...], ...]
     options: tuple[str, ...]
