@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from safemargin.audit.findings import Attempt, Finding
-from safemargin.audit.situation import Situation
+from safemargin.audit.situation import Attempt, Finding, Situation
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certify import certify
 from safemargin.bounds.system import System
-from safemargin.core import JOINER, row_keys
+from safemargin.core import JOINER, BoolArray, row_keys
 
 
 def joint(situation: Situation) -> Attempt:
@@ -23,38 +22,36 @@ def joint(situation: Situation) -> Attempt:
         if known.people is not None:
             proof = certify(known, situation.limits, given=situation.release.witness, most_linear=0)
             looked = sum(proof.checked.get(name, 0) for name in ("joint cells", "cells of fewer axes"))
-            for one in proof.exposed:
-                option = known.options[one.option] or None
-                words = f"only {one.lower} to {one.upper} of {one.people} people are possible"
-                finding = Finding("joint", one.cell, option, one.people, one.lower, one.upper, words)
-                findings.setdefault((str(one.cell), option), finding)
-    found = tuple(findings.values())
-    people = max((f.people or 0 for f in found), default=0) if known is None else _people_in(found, known)
-    summary = (
-        f"{len(found):,} of {looked:,} cells are given away" if found else f"none of {looked:,} cells is given away"
-    )
-    return Attempt("joint", summary, looked, found, people)
+            for cell in proof.exposed:
+                option = known.options[cell.option] or None
+                words = f"only {cell.lower} to {cell.upper} of {cell.people} people are possible"
+                finding = Finding("joint", cell.cell, option, cell.people, cell.lower, cell.upper, words)
+                findings.setdefault((str(cell.cell), option), finding)
+    disclosed = tuple(findings.values())
+    people = max((f.people or 0 for f in disclosed), default=0) if known is None else _people_inside(disclosed, known)
+    cells = f"{len(disclosed):,} of {looked:,} cells are" if disclosed else f"none of {looked:,} cells is"
+    return Attempt("joint", f"{cells} disclosed", looked, disclosed, people)
 
 
-def _people_in(findings: Sequence[Finding], known: System) -> int:
-    """How many people are in at least one of the cells that are given away."""
+def _people_inside(findings: Sequence[Finding], known: System) -> int:
+    """How many people are in at least one of the cells that are disclosed."""
     if known.people is None or not findings:
-        return max((one.people or 0 for one in findings), default=0)
+        return max((finding.people or 0 for finding in findings), default=0)
     index = [{name: code for code, name in enumerate(names)} for names in known.categories]
     inside = np.zeros(len(known.people), dtype=bool)
-    place = {tuple(row): at for at, row in enumerate(known.codes.tolist())}
-    for cell in {tuple(one.cell.items()) for one in findings}:
+    profiles = {tuple(row): profile for profile, row in enumerate(known.codes.tolist())}
+    for cell in {tuple(finding.cell.items()) for finding in findings}:
         named = dict(cell)
-        if all(named.get(axis) in index[at] for at, axis in enumerate(known.axes)):
-            codes = tuple(index[at][named[axis]] for at, axis in enumerate(known.axes))
-            if codes in place:
-                inside[place[codes]] = True
+        if all(named.get(axis) in index[a] for a, axis in enumerate(known.axes)):
+            codes = tuple(index[a][named[axis]] for a, axis in enumerate(known.axes))
+            if codes in profiles:
+                inside[profiles[codes]] = True
             continue
         here = np.ones(len(inside), dtype=bool)
         for axis, name in cell:
-            at = known.axes.index(axis)
-            members = [name] if name in index[at] else name.split(JOINER)
-            here &= np.isin(known.codes[:, at], [index[at][member] for member in members if member in index[at]])
+            column, codes_of = known.axes.index(axis), index[known.axes.index(axis)]
+            members = [name] if name in codes_of else name.split(JOINER)
+            here &= np.isin(known.codes[:, column], [codes_of[member] for member in members if member in codes_of])
         inside |= here
     return int(known.people[inside].sum())
 
@@ -76,29 +73,29 @@ def _listed(situation: Situation) -> list[Finding]:
     return findings
 
 
-def _stated(situation: Situation) -> np.ndarray:
-    """Cells that a table prints: to read them takes no attack, and `slices` looks at them."""
+def _stated(situation: Situation) -> BoolArray:
+    """Cells that a table prints: to read them takes no attack, and `homogeneity` looks at them."""
     cells = situation.exposure.cells
-    stated = np.full(len(cells), not cells.axes)  # tier 0 is printed, always
+    stated = np.full(len(cells), not cells.axes)  # the total is printed, always
     sizes = [len(names) for names in cells.categories]
     for table in situation.release.tables:
         if set(table.axes) != set(cells.axes) or not table.axes:
             continue
         columns = []
         for a, axis in enumerate(cells.axes):
-            at = table.axes.index(axis)
+            column = table.axes.index(axis)
             index = {name: code for code, name in enumerate(cells.categories[a])}
-            lookup = np.array([index[next(iter(g))] if len(g) == 1 else -1 for g in table.groups[at]], dtype=np.int64)
-            columns.append(lookup[table.codes[:, at]])
+            single = [index[next(iter(g))] if len(g) == 1 else -1 for g in table.groups[column]]
+            columns.append(np.array(single, dtype=np.int64)[table.codes[:, column]])
         codes = np.stack(columns, axis=1)
         printed = (codes >= 0).all(axis=1) & (table.lower == table.upper)
         stated |= np.isin(row_keys(cells.codes, sizes), row_keys(codes[printed], sizes))
         if table.is_exact and all(len(group) == 1 for groups in table.groups for group in groups):
-            stated[:] = True  # what such a table leaves out is empty
+            stated[:] = True  # what such a table omits is empty
     return stated
 
 
-def _deserted(situation: Situation) -> np.ndarray:
+def _deserted(situation: Situation) -> BoolArray:
     """Cells of a category that has no people on a roll by single axes."""
     cells = situation.exposure.cells
     deserted = np.zeros(len(cells), dtype=bool)

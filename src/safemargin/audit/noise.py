@@ -1,8 +1,8 @@
-"""Noisy counts beside the rule: if the choice of noised groups follows from answers, it sharpens what the noise tells.
+"""Noisy counts beside the rule: if the choice of noised groups follows from answers, it sharpens the noisy counts.
 
 The law of the noise is public, so a noisy count leaves a range that the true one is almost surely in. A rule that
-noises a group because its share is outside the limits then tells which group that was, and on which side. Where the
-choice is drawn, every count could have led to it, and the promise about the noise includes it.
+noises a group because its share is outside the limits then discloses which group that was, and on which side. Where the
+choice is drawn, every count could have led to it, and the guarantee about the noise includes it.
 """
 
 import math
@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from safemargin.audit.findings import Attempt, Finding
-from safemargin.audit.rule import category_sizes, hidden_groups, promise_of
+from safemargin.audit.rule import hidden_groups, noise_guarantee
 from safemargin.audit.situation import Situation
 from safemargin.bounds.rule import hull
 from safemargin.core import IntArray, PublishedTable
@@ -21,15 +21,15 @@ ODDS = 1_000
 
 def noise(situation: Situation) -> Attempt:
     """Bound the counts of noised groups by the law of the noise, and by the rule if it looks at answers."""
-    promise = promise_of(situation.release)
+    guarantee = noise_guarantee(situation.release)
     tables = [table for table in situation.release.tables if table.noisy is not None and len(table.axes) == 1]
-    if promise is None or promise.count is None or not tables:
+    if guarantee is None or guarantee.count is None or not tables:
         return Attempt("noise", "no noise whose law is known", 0)
-    drawn = promise.choice is not None
+    drawn = guarantee.choice is not None
     findings: list[Finding] = []
     looked = beyond = 0
     for table in tables:
-        ranges = _ranges(situation, table, promise.count)
+        ranges = _ranges(situation, table, guarantee.count)
         if ranges is not None:
             names, people, sums, lower, upper = ranges
             looked += len(names)
@@ -37,16 +37,15 @@ def noise(situation: Situation) -> Attempt:
             beyond += int(alone.any(axis=1).sum())
             if not drawn and situation.onlooker.knows_rule:
                 low, high = hull(people, sums, situation.limits, (lower, upper))
-                told = (situation.limits.verdicts(low, high, people) == 2) & ~alone
-                for row, option in np.argwhere(told).tolist():
+                disclosed = (situation.limits.verdicts(low, high, people) == 2) & ~alone
+                for row, option in np.argwhere(disclosed).tolist():
                     least, most, size = int(low[row, option]), int(high[row, option]), int(people[row])
                     words = f"that it is noised, beside the noisy count, leaves {least} to {most} of {size} people"
                     cell = {table.axes[0]: names[row]}
                     findings.append(Finding("noise", cell, table.options[option], size, least, most, words))
-    how = f"drawn with epsilon {promise.choice:g}" if drawn else "no matter of chance"
+    how = f"drawn with epsilon {guarantee.choice:g}" if drawn else "no matter of chance"
     summary = f"which of {looked} groups are noised is {how}; noisy counts alone put {beyond} outside the limits"
-    exposed = sum({str(each.cell): each.people or 0 for each in findings}.values())
-    return Attempt("noise", summary, looked, tuple(findings), exposed)
+    return Attempt("noise", summary, looked, tuple(findings), people_in(findings))
 
 
 Ranges = tuple[list[str], IntArray, IntArray, IntArray, IntArray]
@@ -54,14 +53,15 @@ Ranges = tuple[list[str], IntArray, IntArray, IntArray, IntArray]
 
 
 def _ranges(situation: Situation, table: PublishedTable, epsilon: float) -> Ranges | None:
-    sizes = category_sizes(situation, table.axes[0])
-    found = [] if sizes is None else hidden_groups(situation, table, sizes, {"noised"})
-    if not found or table.noisy is None:
+    sizes = situation.category_sizes(table.axes[0])
+    hidden = [] if sizes is None else hidden_groups(situation, table, sizes, {"noised"})
+    if not hidden or table.noisy is None:
         return None
-    names, people, sums = found[0]
+    names, people, sums = hidden[0]
     rows = np.flatnonzero(np.array(table.status) == "noised")
-    codes, place = np.unique(table.codes[rows, 0], return_inverse=True)
+    codes, group = np.unique(table.codes[rows, 0], return_inverse=True)
     counts = np.zeros((len(codes), len(table.options)), dtype=np.int64)
-    counts[place.ravel(), table.option[rows]] = table.noisy[rows]
+    counts[group.ravel(), table.option[rows]] = table.noisy[rows]
+    # a union bound over all counts of the table: P(|noise| > far) <= exp(-epsilon far) for geometric noise
     far = math.ceil(min(math.log(2 * ODDS * counts.size) / epsilon, int(people.max(initial=0))))
     return names, people, sums, np.clip(counts - far, 0, people[:, None]), np.clip(counts + far, 0, people[:, None])

@@ -1,11 +1,13 @@
-"""The rule itself: what it means that just these groups were merged, noised or suppressed."""
+"""The rule itself: what it means that just these groups were merged, noised or suppressed.
+
+The minimality attack (Wong, Fu, Wang and Pei 2007): a rule that protects no more than it must discloses why it did.
+"""
 
 from collections.abc import Set
 
 import numpy as np
 
-from safemargin.audit.findings import Attempt, Finding
-from safemargin.audit.situation import Situation
+from safemargin.audit.situation import Attempt, Finding, Situation, people_in
 from safemargin.bounds.rule import hull, suspects
 from safemargin.core import Group, Guarantee, Publication, PublishedTable, label
 
@@ -21,11 +23,10 @@ def rule(situation: Situation) -> Attempt:
             for suspected in _suspects(situation, table):
                 looked += len(suspected[0])
                 findings += _attack(situation, table, suspected)
-    people_exposed = sum({str(f.cell): f.people or 0 for f in findings}.values())
     summary = (
-        f"{len(findings)} counts follow from the rule" if findings else f"the rule tells nothing about {looked} groups"
+        f"{len(findings)} counts follow from the rule" if findings else f"the rule discloses nothing about {looked} groups"
     )
-    return Attempt("rule", summary, looked, tuple(findings), people_exposed)
+    return Attempt("rule", summary, looked, tuple(findings), people_in(findings))
 
 
 Suspects = tuple[list[str], np.ndarray, np.ndarray]
@@ -33,10 +34,10 @@ Suspects = tuple[list[str], np.ndarray, np.ndarray]
 
 
 def _suspects(situation: Situation, table: PublishedTable) -> list[Suspects]:
-    sizes = category_sizes(situation, table.axes[0])
+    sizes = situation.category_sizes(table.axes[0])
     if sizes is None:
         return []
-    found: list[Suspects] = []
+    suspected: list[Suspects] = []
     for code, group in enumerate(table.groups[0]):
         rows = np.flatnonzero(table.codes[:, 0] == code)
         if len(group) < 2 or "merged" not in (table.status[row] for row in rows):
@@ -44,10 +45,10 @@ def _suspects(situation: Situation, table: PublishedTable) -> list[Suspects]:
         parts = suspects(group, sizes, situation.limits.kappa)
         if parts:
             names = [label(part) for part, _ in parts]
-            found.append((names, np.array([size for _, size in parts]), _counts(table, rows)))
-    promise = promise_of(situation.release)
-    drawn = promise is not None and promise.choice is not None  # then any count could have led to it
-    return found + hidden_groups(situation, table, sizes, {"suppressed"} if drawn else {"noised", "suppressed"})
+            suspected.append((names, np.array([size for _, size in parts]), _counts(table, rows)))
+    noise = noise_guarantee(situation.release)
+    drawn = noise is not None and noise.choice is not None  # then any count could have led to it
+    return suspected + hidden_groups(situation, table, sizes, {"suppressed"} if drawn else {"noised", "suppressed"})
 
 
 def hidden_groups(
@@ -89,17 +90,6 @@ def _counts(table: PublishedTable, rows: np.ndarray) -> np.ndarray:
     return counts
 
 
-def promise_of(release: Publication) -> Guarantee | None:
-    """What a release promises about its noise."""
-    return next((each for each in release.guarantees if each.count is not None), None)
-
-
-def category_sizes(situation: Situation, axis: str) -> dict[str, int] | None:
-    """People per category of an axis, if a roll tells them."""
-    for roll in situation.onlooker.roll:
-        if roll.is_exact and axis in roll.axes:
-            column = roll.axes.index(axis)
-            sums = np.bincount(roll.codes[:, column], roll.lower, minlength=len(roll.groups[column]))
-            if all(len(group) == 1 for group in roll.groups[column]):
-                return {next(iter(group)): int(sums[g]) for g, group in enumerate(roll.groups[column])}
-    return None
+def noise_guarantee(release: Publication) -> Guarantee | None:
+    """What a release guarantees about its noise."""
+    return next((guarantee for guarantee in release.guarantees if guarantee.count is not None), None)

@@ -1,12 +1,42 @@
-"""What an attack starts from: a release, an onlooker, and the intervals that follow."""
+"""What an attack starts from, and what it reports."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.system import complete, complete_total, layers, seen_in
 from safemargin.core import IntArray, Limits, Onlooker, Publication, PublishedTable, group_sums, row_keys
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One cell that one attack discloses."""
+
+    attack: str
+    cell: dict[str, str] = field(hash=False)
+    option: str | None
+    people: int | None
+    lower: int
+    upper: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attack: what it looked at, what it found, how many people that exposes."""
+
+    attack: str
+    summary: str
+    looked_at: int
+    findings: tuple[Finding, ...] = ()
+    people_exposed: int = 0
+
+
+def people_in(findings: Sequence[Finding]) -> int:
+    """People in cells that do not overlap, each cell counted once."""
+    return sum({str(finding.cell): finding.people or 0 for finding in findings}.values())
 
 
 @dataclass(frozen=True)
@@ -21,51 +51,62 @@ class Situation:
 
     def totals(self) -> dict[str, int]:
         """Exact totals per option that some complete table states."""
-        found: dict[str, int] = {}
+        totals: dict[str, int] = {}
         facts = (*self.release.tables, *complete(self.onlooker))
         seen = seen_in((*facts, *self.onlooker.roll))
         for table in facts:
             for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
-                found.setdefault(name, total)
-        return found
+                totals.setdefault(name, total)
+        return totals
 
     def verdicts(self, option: str, lower: IntArray, upper: IntArray, people: IntArray) -> IntArray:
         """Codes into `VERDICTS` for intervals of one option."""
-        at = self.exposure.options.index(option) if option else 0
+        o = self.exposure.options.index(option) if option else 0
         limits = self.limits
-        alone = Limits((limits.floors[at],), (limits.ceilings[at],), limits.kappa, limits.tau, limits.told[at : at + 1])
+        alone = Limits((limits.floors[o],), (limits.ceilings[o],), limits.kappa, limits.tau, limits.told[o : o + 1])
         return alone.verdicts(lower[:, None], upper[:, None], people)[:, 0]
 
     def sizes(self, table: PublishedTable) -> dict[tuple[int, ...], int] | None:
-        """People per cell of a table, if a roll the onlooker holds tells them."""
+        """People per cell of a table, if a roll of the onlooker says so."""
         for roll in self.onlooker.roll:
-            if roll.is_exact and set(roll.axes) >= set(table.axes) and (found := _sizes(roll, table)) is not None:
-                return found
+            if roll.is_exact and set(roll.axes) >= set(table.axes) and (sizes := _sizes(roll, table)) is not None:
+                return sizes
+        return None
+
+    def category_sizes(self, axis: str) -> dict[str, int] | None:
+        """People per category of an axis, if a roll says so."""
+        for roll in self.onlooker.roll:
+            if roll.is_exact and axis in roll.axes:
+                column = roll.axes.index(axis)
+                sums = np.bincount(roll.codes[:, column], roll.lower, minlength=len(roll.groups[column]))
+                if all(len(group) == 1 for group in roll.groups[column]):
+                    return {next(iter(group)): int(sums[g]) for g, group in enumerate(roll.groups[column])}
         return None
 
 
 def _sizes(roll: PublishedTable, table: PublishedTable) -> dict[tuple[int, ...], int] | None:
-    """People per cell, counted in each group that holds them: groups may overlap. None if the roll does not tell.
+    """People per cell, counted in each group that holds them: groups may overlap. None if the roll does not say.
 
-    A roll whose own groups overlap is read from rows that are disjoint and leave nobody out.
+    A roll whose own groups overlap is read from rows that are disjoint and hold everybody.
     """
     rows = _disjoint(roll)
     if rows is None:
         return None
     codes = np.zeros((len(rows), 0), dtype=np.int64)
     for a, axis in enumerate(table.axes):
-        at = roll.axes.index(axis)
+        column = roll.axes.index(axis)
         homes = []
-        for known in roll.groups[at]:
+        for known in roll.groups[column]:
             touched = [g for g, group in enumerate(table.groups[a]) if group & known]
             if any(not known <= table.groups[a][g] for g in touched):
                 return None  # some of these people are in the group, and the roll does not say how many
             homes.append(touched or [-1])
         flat, many = np.array([g for home in homes for g in home]), np.array([len(home) for home in homes])
-        mine = roll.codes[rows, at]
-        times = many[mine]
+        held = roll.codes[rows, column]
+        times = many[held]
+        # a row that lies in several groups is repeated for each of them
         nth = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
-        here = flat[np.repeat((np.cumsum(many) - many)[mine], times) + nth]
+        here = flat[np.repeat((np.cumsum(many) - many)[held], times) + nth]
         rows, codes = np.repeat(rows, times), np.column_stack([np.repeat(codes, times, axis=0), here])
     people = roll.lower[rows][:, None]
     first, sums = group_sums(row_keys(codes + 1, [len(groups) + 1 for groups in table.groups]), people)

@@ -1,29 +1,27 @@
-"""Subtraction: what a suppressed or noised cell must be, once the rest of its table is taken from the total."""
+"""Subtraction: what a suppressed or noised cell must be, once the rest of its table is subtracted from the total."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from safemargin.audit.findings import Attempt, Finding
-from safemargin.audit.situation import Situation
+from safemargin.audit.situation import Attempt, Finding, Situation, people_in
 from safemargin.bounds.system import layers
 from safemargin.core import PublishedTable, frozen
 
 
 def subtraction(situation: Situation) -> Attempt:
-    """Take the published cells of every one-axis table from the exact total."""
+    """Subtract the published cells of every one-axis table from the exact total."""
     findings: list[Finding] = []
     looked = 0
     for table in situation.release.tables:
         if len(table.axes) == 1 and any(word in ("suppressed", "noised") for word in table.status):
             for part in _parts(table):
-                found, count = _attack(situation, part)
-                findings += found
+                disclosed, count = _attack(situation, part)
+                findings += disclosed
                 looked += count
-    people = sum({str(f.cell): f.people or 0 for f in findings}.values())
     summary = f"{len(findings)} of {looked} protected counts follow by subtraction" if looked else "nothing to subtract"
-    return Attempt("subtraction", summary, looked, tuple(findings), people)
+    return Attempt("subtraction", summary, looked, tuple(findings), people_in(findings))
 
 
 def _parts(table: PublishedTable) -> Iterator[PublishedTable]:
@@ -58,23 +56,21 @@ def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding],
         name = table.options[option] if option >= 0 else ""
         if name not in totals:
             continue
-        mine = table.option == option
-        left = totals[name] - int(table.lower[mine & ~hidden].sum())
-        rows = np.flatnonzero(mine & hidden)
+        chosen = table.option == option
+        left = totals[name] - int(table.lower[chosen & ~hidden].sum())
+        rows = np.flatnonzero(chosen & hidden)
         people = np.array([left if sizes is None else sizes.get(tuple(table.codes[row]), 0) for row in rows])
+        # every cell has at least what is left if all others are as large as they can be
         upper = np.minimum(people, left + situation.slack)
         lower = np.maximum(left - situation.slack - (upper.sum() - upper), 0)
-        given_away = upper - lower <= situation.limits.tau
+        disclosed = upper - lower <= situation.limits.tau
         if sizes is not None:
-            given_away = situation.verdicts(name, lower, upper, people) == 2
+            disclosed = situation.verdicts(name, lower, upper, people) == 2
         looked += len(rows)
-        for place, row in enumerate(rows.tolist()):
-            if given_away[place]:
-                words = f"the rest of {table.name} leaves {lower[place]} to {upper[place]}"
-                size = None if sizes is None else int(people[place])
-                findings.append(
-                    Finding(
-                        "subtraction", table.cell(row), name or None, size, int(lower[place]), int(upper[place]), words
-                    )
-                )
+        for number in np.flatnonzero(disclosed).tolist():
+            low, high = int(lower[number]), int(upper[number])
+            words = f"the rest of {table.name} leaves {low} to {high}"
+            size = None if sizes is None else int(people[number])
+            cell = table.cell(int(rows[number]))
+            findings.append(Finding("subtraction", cell, name or None, size, low, high, words))
     return findings, looked

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from safemargin.audit.findings import Attempt, Finding
-from safemargin.audit.situation import Situation
+from safemargin.audit.situation import Attempt, Finding, Situation
 from safemargin.bounds.build import build_system
 from safemargin.bounds.methods import settle
 from safemargin.bounds.search import Targets
@@ -12,7 +11,7 @@ from safemargin.bounds.system import System
 
 
 def suppressed(situation: Situation) -> Attempt:
-    """Bound every suppressed count of a table without options; those known to within tau are given away."""
+    """Bound every suppressed count of a table without options; those known to within tau are disclosed."""
     if situation.onlooker.roll or not any("suppressed" in table.status for table in situation.release.tables):
         return Attempt("suppressed", "no count is suppressed that this attack looks at", 0)
     known = build_system(situation.release.tables, situation.onlooker, situation.slack)
@@ -23,13 +22,13 @@ def suppressed(situation: Situation) -> Attempt:
     targets = Targets(matrix, np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=np.int64))
     settled = settle(known, targets)
     findings, inside = [], []
-    for at, row in enumerate(rows):
-        lower, upper = int(settled.lower[at]), int(settled.upper[at])
+    for number, row in enumerate(rows):
+        lower, upper = int(settled.lower[number]), int(settled.upper[number])
         if upper - lower <= situation.release.target.tau:
-            table, place = known.sources[row]
+            table, line = known.sources[row]
             words = f"the suppressed count is {lower}" + (f" to {upper}" if upper > lower else "")
-            findings.append(Finding("suppressed", table.cell(place), None, upper, lower, upper, words))
-            inside.append((lower, frozenset(matrix.indices[matrix.indptr[at] : matrix.indptr[at + 1]].tolist())))
+            findings.append(Finding("suppressed", table.cell(line), None, upper, lower, upper, words))
+            inside.append((lower, _cells(matrix, number)))
     summary = (
         f"{len(findings):,} of {len(rows):,} suppressed counts follow from what is printed"
         if findings
@@ -51,10 +50,13 @@ def _people(groups: list[tuple[int, frozenset[int]]]) -> int:
 
 def _suppressed_rows(known: System) -> list[int]:
     """One row of the system per suppressed cell, though several tables may suppress the same one."""
-    found: dict[tuple[int, ...], int] = {}
-    matrix = known.rows
-    for row, (table, place) in enumerate(known.sources):
-        if table.status[place] == "suppressed":
-            cells = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-            found.setdefault(tuple(sorted(cells.tolist())), row)
-    return list(found.values())
+    rows: dict[frozenset[int], int] = {}
+    for row, (table, line) in enumerate(known.sources):
+        if table.status[line] == "suppressed":
+            rows.setdefault(_cells(known.rows, row), row)
+    return list(rows.values())
+
+
+def _cells(matrix: sparse.csr_array, row: int) -> frozenset[int]:
+    """The inner cells that a count sums."""
+    return frozenset(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist())

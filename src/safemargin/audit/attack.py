@@ -1,35 +1,33 @@
-"""What an attacker still gets, seeing nothing but the release and what the onlooker knows."""
+"""All attacks on a publication, with nothing but what is published and what the onlooker knows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from safemargin.audit.backwards import Rerun, backwards
-from safemargin.audit.earlier import earlier
-from safemargin.audit.findings import Attempt, Findings
+from safemargin.audit.differencing import differencing
+from safemargin.audit.findings import Findings
+from safemargin.audit.homogeneity import homogeneity
 from safemargin.audit.joint import joint
 from safemargin.audit.noise import noise
-from safemargin.audit.rule import promise_of, rule
-from safemargin.audit.situation import Situation
-from safemargin.audit.slices import slices
+from safemargin.audit.rerun import Rerun, rerun
+from safemargin.audit.rule import noise_guarantee, rule
+from safemargin.audit.situation import Attempt, Situation
 from safemargin.audit.subtraction import subtraction
 from safemargin.audit.suppressed import suppressed
 from safemargin.bounds.bound import bound
 from safemargin.core import Onlooker, Progress, Publication, no_progress
 
-__all__ = ["ATTACKS", "Rerun", "audit"]
-
 ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
-    "slices": slices,
+    "homogeneity": homogeneity,
     "subtraction": subtraction,
     "suppressed": suppressed,
     "joint": joint,
     "rule": rule,
 }
-"""One attack per file; `noise` joins them where counts are noised, `earlier` where there is an earlier release,
-and `backwards` where the rule can be run on all that is possible."""
+"""One attack per file; `noise` joins them where counts are noised, `differencing` where there is an earlier release,
+and `rerun` where the rule can be run on all that is possible."""
 
 
-def audit(
+def attack(
     release: Publication,
     onlooker: Onlooker | None = None,
     *,
@@ -39,14 +37,14 @@ def audit(
     enough: int | None = None,
     fiber: bool = False,
     judged: Mapping[str, int] | None = None,
-    rerun: Rerun | None = None,
+    rule_again: Rerun | None = None,
     progress: Progress = no_progress,
 ) -> Findings:
     """Run every attack as `onlooker`; `target`, `sharp`, `enough` and `fiber` say which cells are bounded and how well,
     as in `bound`.
 
     With more than two options the limits depend on the totals. `judged` gives those of a release that does not print
-    them exactly; no attack uses them. `rerun` is the whole rule, for an onlooker who knows it to run backwards.
+    them exactly; no attack uses them. `rule_again` is the whole rule, for an onlooker who knows it and runs it again.
     """
     onlooker = onlooker or Onlooker()
     exposure = bound(
@@ -64,10 +62,10 @@ def audit(
         exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
     attacks = [*ATTACKS.values()]
-    attacks += [] if promise_of(release) is None else [noise]
-    attacks += [] if onlooker.past is None else [earlier]
-    attempts = tuple(attack(situation) for attack in attacks)
-    if rerun is not None and onlooker.knows_rule:
-        attempt = backwards(situation, rerun)
-        attempts = (*attempts, attempt) if attempt.looked_at else attempts
-    return Findings(onlooker, release.target, exposure, attempts)
+    attacks += [] if noise_guarantee(release) is None else [noise]
+    attacks += [] if onlooker.past is None else [differencing]
+    attempts = [run(situation) for run in attacks]
+    if rule_again is not None and onlooker.knows_rule:
+        attempt = rerun(situation, rule_again)
+        attempts += [attempt] if attempt.looked_at else []
+    return Findings(onlooker, release.target, exposure, tuple(attempts))
