@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.audit.audit import audit
+from safemargin.audit.attack import attack
 from safemargin.core.lattice import Lattice, flat, lattice
 from safemargin.core.publication import Publication
 from safemargin.core.randomness import numpy_generator
@@ -67,7 +67,7 @@ def random_table(shape: tuple[int, ...], people: int) -> Lattice:
 
 def recovered(path: Path) -> tuple[int, int]:
     """Suppressed counts of a file, and how many of them follow from the rest."""
-    attempts = audit(Publication(read_published([path]), Target())).attempts
+    attempts = attack(Publication(read_published([path]), Target())).attempts
     attempt = next(one for one in attempts if one.attack == "suppressed")
     return attempt.looked_at, len(attempt.findings)
 

@@ -48,9 +48,10 @@ def figures(project: Path, folder: Path) -> Figures:
     seconds = time.perf_counter() - start
     table = read_inputs(Project.load(project)).table
     whole = as_published(table.margin(table.schema.names), table.schema, "everything")
-    slices = next(a for a in audit(Publication((whole,), Target())).attempts if a.attack == "slices")
-    cells = {tuple(finding.cell.values()) for finding in slices.findings}
-    return Figures(outcome, table, seconds, len(cells), slices.looked_at, slices.people_exposed)
+    attempts = audit(Publication((whole,), Target())).attempts
+    unanimous = next(attempt for attempt in attempts if attempt.attack == "homogeneity")
+    cells = {tuple(finding.cell.values()) for finding in unanimous.findings}
+    return Figures(outcome, table, seconds, len(cells), unanimous.looked_at, unanimous.people_exposed)
 
 
 def show(found: Figures) -> None:

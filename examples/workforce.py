@@ -14,8 +14,7 @@ from pathlib import Path
 import duckdb
 from figures import main
 
-from safemargin import Publication, Target
-from safemargin.audit import audit
+from safemargin import Publication, Target, audit
 from safemargin.io import read_many
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.suppress import suppress
@@ -81,7 +80,7 @@ def two_way(data: Path, folder: Path, company: str = COMPANY) -> tuple[int, int,
             to '{folder / "-".join(pair)}.csv' (header)"""
         )
     tables = read_many(sorted(folder.glob("*-*.csv")))
-    exposure = audit(Publication(tables, Target()), target=AXES, sharp=True).exposure
+    exposure = audit(Publication(tables, Target()), target=AXES).exposure
     known = (exposure.width == 0).ravel()
     counts = exposure.lower.ravel()[known]
     return int(known.sum()), int((counts > 0).sum()), int(counts.sum())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from safemargin import Onlooker, Target, bound
-from safemargin.audit import audit
+from safemargin.audit.attack import attack
 from safemargin.core import Axis, Schema, Table, Tally, frozen, onlooker_with_roll
 from safemargin.release import publish
 from safemargin.release.decide import decide
@@ -44,7 +44,7 @@ def test_regular_slices_do_not_make_a_safe_release(name: str) -> None:
     first = plan.refusals[0]
     assert (first.cell, first.people, (first.lower, first.upper)) == ({"row": "1", "column": "1"}, exposed, ends)
     assert plan.certificate.certified and plan.certificate.proved == "integer"
-    findings = audit(publish(plan, table), onlooker_with_roll(table, "joint"))
+    findings = attack(publish(plan, table), onlooker_with_roll(table, "joint"))
     assert findings.is_safe and findings.exposure.tallied(target)["disclosed"] == 0
     assert any(decision.action == "exact" for decision in plan.decisions), "something is still published"
 
@@ -68,7 +68,7 @@ def test_one_irregular_cell_cannot_be_recovered_by_subtraction(protect: str) -> 
     assert plan.certificate.certified
     hidden = [d for d in plan.axis("faith") if d.action != "exact"]
     assert hidden and not any(d.group == frozenset({"b"}) and d.action == "exact" for d in plan.decisions)
-    findings = audit(publish(plan, table), onlooker)
+    findings = attack(publish(plan, table), onlooker)
     assert findings.is_safe, [attempt.summary for attempt in findings.attempts]
     everybody = next(t for t in publish(plan, table).tables if t.axes == ())
     assert everybody.lower.tolist() == table.totals.tolist(), "tier 0 is exact"
@@ -91,7 +91,7 @@ def test_naive_suppressing_is_broken_by_subtraction() -> None:
         tables.append(
             type(each)(each.name, each.axes, each.groups, each.codes, each.options, each.option, lower, upper, status)
         )
-    findings = audit(type(release)(tuple(tables), release.target), Onlooker())
+    findings = attack(type(release)(tuple(tables), release.target), Onlooker())
     broken = next(attempt for attempt in findings.attempts if attempt.attack == "subtraction")
     assert {(f.option, f.lower, f.upper) for f in broken.findings} == {("A", 495, 495), ("B", 5, 5)}
 
@@ -119,5 +119,5 @@ def test_north_carolina_2018(
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 1
-    attack = next(a for a in json.loads(capsys.readouterr().out)["attacks"] if a["attack"] == "slices")
+    attack = next(a for a in json.loads(capsys.readouterr().out)["attacks"] if a["attack"] == "homogeneity")
     assert (len(attack["findings"]), attack["looked_at"], attack["people_exposed"]) == (378, 5844, 1084)

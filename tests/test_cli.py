@@ -262,7 +262,7 @@ def test_audit(run: Run) -> None:
     assert document["safe"] is True
     attacks = document["attacks"]
     assert isinstance(attacks, list)
-    assert [attack["attack"] for attack in attacks] == ["slices", "subtraction", "suppressed", "joint", "rule"]
+    assert [attack["attack"] for attack in attacks] == ["homogeneity", "subtraction", "suppressed", "joint", "rule"]
     assert set(attacks[0]) == {"attack", "summary", "looked_at", "people_exposed", "findings"}
     assert "5 attacks tried, nothing found." in run("audit", "site.csv", "grade.csv").out
 
@@ -271,7 +271,7 @@ def test_audit_names_what_it_finds(run: Run, folder: Path) -> None:
     (folder / "club.csv").write_text("club,option,count\nchess,yes,12\nchess,no,0\nrowing,yes,7\nrowing,no,9\n")
     ran = run("audit", "club.csv")
     assert ran.code == 1
-    assert "1 of 2 non-empty groups" in ran.out and "1 attack succeeded (slices): 12 people exposed." in ran.out
+    assert "1 of 2 non-empty groups" in ran.out and "1 attack succeeded (homogeneity): 12 people exposed." in ran.out
     assert "club chess, yes: 12 of 12 gave 'yes'" in ran.out
     found = run("audit", "club.csv", "--json").document["attacks"]
     assert isinstance(found, list)

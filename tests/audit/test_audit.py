@@ -10,7 +10,7 @@ import pytest
 
 from brute import Fiber, TooMany, published
 from cases import Town, margin, rolls, town
-from safemargin.audit.audit import ATTACKS, audit
+from safemargin.audit.attack import ATTACKS, attack
 from safemargin.audit.findings import Attempt, Findings
 from safemargin.core import Guarantee, Onlooker, Publication, PublishedTable, Target, frozen, onlooker_with_roll
 from safemargin.io import read_tidy
@@ -44,7 +44,7 @@ def hiding(place: Town, *groups: str) -> PublishedTable:
 
 def test_every_attack_reports() -> None:
     place = city()
-    findings = audit(Publication((margin(place, ()), margin(place, ("p",))), Target()))
+    findings = attack(Publication((margin(place, ()), margin(place, ("p",))), Target()))
     assert [attempt.attack for attempt in findings.attempts] == list(ATTACKS)
     assert findings.is_safe == (not any(attempt.findings for attempt in findings.attempts))
 
@@ -53,7 +53,7 @@ def test_every_attack_reports() -> None:
 def test_a_single_suppressed_group_follows_by_subtraction(composition: str) -> None:
     place = city()
     release = Publication((margin(place, ()), margin(place, ("p",)), hiding(place, "q1")), Target(beta=0.45, kappa=5))
-    findings = audit(release, Onlooker(roll=rolls(place, composition)))
+    findings = attack(release, Onlooker(roll=rolls(place, composition)))
     broken = by(findings, "subtraction").findings
     assert {(one.cell["q"], one.option) for one in broken} == {("q1", "A"), ("q1", "B")}
     for one in broken:
@@ -67,7 +67,7 @@ def test_two_suppressed_groups_do_not(composition: str) -> None:
     release = Publication(
         (margin(place, ()), margin(place, ("p",)), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5)
     )
-    findings = audit(release, Onlooker(roll=rolls(place, composition)))
+    findings = attack(release, Onlooker(roll=rolls(place, composition)))
     assert by(findings, "subtraction").findings == ()
     assert by(findings, "subtraction").looked_at == 4
 
@@ -85,8 +85,8 @@ def test_two_suppressed_groups_do_if_the_roll_leaves_no_choice() -> None:
     votes = {cell: (15, 15) if cell[1] == "q0" else (n, 0) for cell, n in people.items()}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1", "q2")), ("A", "B"), people, votes)
     release = Publication((margin(place, ()), hiding(place, "q1", "q2")), Target(beta=0.05, kappa=5))
-    assert by(audit(release, Onlooker(roll=rolls(place, "sizes"))), "subtraction").people_exposed == 62
-    assert by(audit(release), "subtraction").findings != ()  # nobody chose B there: that follows without any roll
+    assert by(attack(release, Onlooker(roll=rolls(place, "sizes"))), "subtraction").people_exposed == 62
+    assert by(attack(release), "subtraction").findings != ()  # nobody chose B there: that follows without any roll
 
 
 def test_unanimous_groups_are_found_by_looking() -> None:
@@ -96,7 +96,7 @@ def test_unanimous_groups_are_found_by_looking() -> None:
     )
     release = Publication((margin(place, ()), margin(place, ("q",))), Target(kappa=1))
     for composition in COMPOSITIONS:
-        found = by(audit(release, Onlooker(roll=rolls(place, composition))), "slices")
+        found = by(attack(release, Onlooker(roll=rolls(place, composition))), "homogeneity")
         assert {(one.cell["q"], one.option, one.people) for one in found.findings} == {("q1", "A", 7), ("q2", "B", 3)}
         assert (found.looked_at, found.people_exposed) == (3, 10)
 
@@ -120,7 +120,7 @@ def test_groups_that_overlap_have_all_their_people(composition: str) -> None:
     votes = {("q0",): (30, 0), ("q1",): (12, 13), ("q2",): (8, 7)}
     place = Town(("q",), (("q0", "q1", "q2"),), ("A", "B"), people, votes)
     release = Publication((margin(place, ()), overlapping(place)), Target(kappa=1))
-    found = by(audit(release, Onlooker(roll=rolls(place, composition))), "slices")
+    found = by(attack(release, Onlooker(roll=rolls(place, composition))), "homogeneity")
     assert [(one.cell["q"], one.option, one.people) for one in found.findings] == [("q0", "A", 30)]
     assert (found.looked_at, found.people_exposed) == (4, 30)
 
@@ -138,7 +138,7 @@ def test_a_roll_with_areas_and_their_parts_counts_nobody_twice() -> None:
         measure="people",
     )
     release = Publication((margin(place, ()), overlapping(place)), Target(kappa=1))
-    plain, wide = (by(audit(release, Onlooker(roll=(each,))), "slices") for each in (roll, nested))
+    plain, wide = (by(attack(release, Onlooker(roll=(each,))), "homogeneity") for each in (roll, nested))
     assert plain == wide and plain.looked_at == 4
 
 
@@ -148,8 +148,8 @@ def test_joint_collapse_is_found() -> None:
     votes = {("p0", "q0"): (0,), ("p0", "q1"): (50,), ("p1", "q0"): (50,)}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1")), ("A",), people, votes)
     tables = (margin(place, ()), margin(place, ("p",)), margin(place, ("q",)))
-    findings = audit(Publication(tables, Target(beta=0.2, kappa=100)), Onlooker(roll=rolls(place, "joint")))
-    assert by(findings, "slices").findings == ()
+    findings = attack(Publication(tables, Target(beta=0.2, kappa=100)), Onlooker(roll=rolls(place, "joint")))
+    assert by(findings, "homogeneity").findings == ()
     found = by(findings, "joint").findings
     assert [(one.cell, one.people, one.lower, one.upper) for one in found] == [({"p": "p0", "q": "q0"}, 100, 0, 0)]
 
@@ -166,7 +166,7 @@ def test_whatever_the_joint_attack_claims_is_true(composition: str) -> None:
             fiber = Fiber(tables, onlooker)
         except TooMany:
             continue
-        for one in by(audit(Publication(tuple(tables), Target(beta=0.1, kappa=3)), onlooker), "joint").findings:
+        for one in by(attack(Publication(tuple(tables), Target(beta=0.1, kappa=3)), onlooker), "joint").findings:
             columns = [fiber.axes.index(axis) for axis in one.cell]
             parts = [frozenset(text.split(" | ")) for text in one.cell.values()]
             inside = [
@@ -186,7 +186,7 @@ def naive_merge(kappa: int, *, groups: list[tuple[str, ...]], votes: dict[str, t
     place = Town(("q",), (tuple(votes),), ("A", "B"), people, {(name,): counts for name, counts in votes.items()})
     table = margin(place, ("q",), groups=[groups])
     release = Publication((margin(place, ()), table), Target(beta=0.05, kappa=kappa), rule=RULE)
-    return audit(release, Onlooker(roll=rolls(place, "sizes"), knows_rule=True))
+    return attack(release, Onlooker(roll=rolls(place, "sizes"), knows_rule=True))
 
 
 def test_a_merge_that_only_one_vote_can_explain_is_seen_through() -> None:
@@ -208,7 +208,7 @@ def test_an_onlooker_who_does_not_know_the_rule_cannot_use_it() -> None:
     place = Town(("q",), (tuple(votes),), ("A", "B"), people, {(name,): counts for name, counts in votes.items()})
     table = margin(place, ("q",), groups=[[("q0",), ("q1", "q2")]])
     release = Publication((margin(place, ()), table), Target(beta=0.05, kappa=10), rule=RULE)
-    assert by(audit(release, Onlooker(roll=rolls(place, "sizes"))), "rule").findings == ()
+    assert by(attack(release, Onlooker(roll=rolls(place, "sizes"))), "rule").findings == ()
 
 
 def test_a_merge_for_size_tells_nothing() -> None:
@@ -229,7 +229,7 @@ def test_no_attack_finds_anything_in_what_was_decided(protect: str) -> None:
         plan = decide(table, target, protect=protect)
         if not plan.certificate.certified:
             continue
-        findings = audit(publish(plan, table), onlooker_with_roll(table, "joint"), sharp=None)
+        findings = attack(publish(plan, table), onlooker_with_roll(table, "joint"), sharp=None)
         assert findings.is_safe, (seed, [attempt.findings[:2] for attempt in findings.attempts if attempt.findings])
         looked += sum(attempt.looked_at for attempt in findings.attempts if attempt.attack in ("rule", "noise"))
     assert looked > 0
@@ -238,7 +238,9 @@ def test_no_attack_finds_anything_in_what_was_decided(protect: str) -> None:
 def test_a_release_of_tier_0_alone_is_not_an_attack() -> None:
     place = city()
     for composition in COMPOSITIONS:
-        findings = audit(Publication((margin(place, ()),), Target(beta=0.05)), Onlooker(roll=rolls(place, composition)))
+        findings = attack(
+            Publication((margin(place, ()),), Target(beta=0.05)), Onlooker(roll=rolls(place, composition))
+        )
         assert findings.is_safe, composition
 
 
@@ -249,7 +251,7 @@ def test_categories_without_people_are_not_a_finding() -> None:
     table = place.table()
     release = Publication((margin(place, ()), margin(place, ("p",)), margin(place, ("q",))), Target(kappa=5))
     for composition in ("joint", "sizes"):
-        assert by(audit(release, onlooker_with_roll(table, composition)), "joint").findings == (), composition
+        assert by(attack(release, onlooker_with_roll(table, composition)), "joint").findings == (), composition
 
 
 @pytest.mark.data
@@ -263,9 +265,9 @@ def test_precincts_of_north_carolina_2018(data_sets: Path) -> None:
         axes=("county_name", "precinct", "district", "mode"),
         skip=[("votes", "-1")],
     )
-    findings = audit(Publication((table,), Target()))
+    findings = attack(Publication((table,), Target()))
     seconds = time.process_time() - start
-    found = by(findings, "slices")
+    found = by(findings, "homogeneity")
     assert (len(found.findings), found.looked_at, found.people_exposed) == (378, 5_844, 1_084)
     assert seconds < 20
 
@@ -325,21 +327,23 @@ def test_noise_on_groups_outside_the_limits_alone_is_seen_through() -> None:
     """The noisy count of q3 is far from the limits, so q2 is the one outside: 153 to 160."""
     place = sites()
     onlooker = Onlooker(roll=rolls(place, "sizes"), knows_rule=True)
-    naive = by(audit(noised(place, {"q2": 150, "q3": 79}, None), onlooker), "noise")
+    naive = by(attack(noised(place, {"q2": 150, "q3": 79}, None), onlooker), "noise")
     assert {(one.cell["q"], one.option, one.lower, one.upper) for one in naive.findings} == {
         ("q2", "yes", 153, 160),
         ("q2", "no", 0, 7),
     }
     assert naive.people_exposed == 160
-    assert by(audit(noised(place, {"q2": 150, "q3": 79}, 0.125), onlooker), "noise").findings == ()
+    assert by(attack(noised(place, {"q2": 150, "q3": 79}, 0.125), onlooker), "noise").findings == ()
     unaware = replace(onlooker, knows_rule=False)
-    assert by(audit(noised(place, {"q2": 150, "q3": 79}, None), unaware), "noise").findings == ()
+    assert by(attack(noised(place, {"q2": 150, "q3": 79}, None), unaware), "noise").findings == ()
 
 
 def test_noise_that_is_decided_on_withstands_the_attack() -> None:
     table = sites().table()
     release = publish(decide(table, Target(beta=0.05, kappa=20), protect="noise"), table)
-    findings = audit(release, onlooker_with_roll(table, "joint"))
+    findings = attack(release, onlooker_with_roll(table, "joint"))
     assert findings.is_safe and "drawn with epsilon" in by(findings, "noise").summary
     unstated = replace(release, guarantees=tuple(replace(each, choice=None) for each in release.guarantees))
-    assert by(audit(unstated, onlooker_with_roll(table, "joint")), "noise").looked_at == by(findings, "noise").looked_at
+    assert (
+        by(attack(unstated, onlooker_with_roll(table, "joint")), "noise").looked_at == by(findings, "noise").looked_at
+    )

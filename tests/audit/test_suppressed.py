@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin.audit.audit import audit
+from safemargin.audit.attack import attack
 from safemargin.audit.findings import Finding
 from safemargin.bounds.build import build_system
 from safemargin.bounds.methods import settle
@@ -25,7 +25,7 @@ OUTPUTS = sorted(TRUTH.glob("out_*.csv"))
 
 def found_in(tables: Sequence[PublishedTable]) -> tuple[int, tuple[Finding, ...]]:
     """How many suppressed counts were looked at, and those that follow."""
-    attempt = next(one for one in audit(Publication(tuple(tables), Target())).attempts if one.attack == "suppressed")
+    attempt = next(one for one in attack(Publication(tuple(tables), Target())).attempts if one.attack == "suppressed")
     return attempt.looked_at, attempt.findings
 
 
@@ -122,7 +122,7 @@ def test_three_singletons_in_a_row(tmp_path: Path) -> None:
     exact = {tuple(finding.cell.values()): finding.lower for finding in findings}
     assert exact.items() >= {("1", "A"): 1, ("1", "B"): 1, ("1", "M"): 1}.items()
     assert (
-        max(one.people_exposed for one in audit(Publication(tables, Target())).attempts) == 6
+        max(one.people_exposed for one in attack(Publication(tables, Target())).attempts) == 6
     )  # those of A and M, and of B in row 1
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from commands import Run, in_process, release_into
 from safemargin import Release
-from safemargin.audit.audit import audit
+from safemargin.audit.attack import attack
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.core import InputError, Onlooker, Publication
 from safemargin.release import release as pipeline
@@ -110,13 +110,13 @@ def test_without_a_request_nothing_changes(run: Run, tmp_path: Path) -> None:
 
 def test_if_an_attack_succeeds_single_axes_are_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def suspicious(release: Publication, onlooker: Onlooker, **options: object) -> Findings:
-        found = audit(release, onlooker)
+        found = attack(release, onlooker)
         cell = Finding("joint", {}, None, 1, 0, 0, "invented")
         crossed = any(len(table.axes) > 1 for table in release.tables)
         attempt = Attempt("joint", "invented", 1, (cell,) if crossed else (), 1)
         return Findings(onlooker, release.target, found.exposure, (attempt,))
 
-    monkeypatch.setattr(pipeline, "audit", suspicious)
+    monkeypatch.setattr(pipeline, "attack", suspicious)
     project = Project.load(write(tmp_path, 'pairs = "all"'))
     outcome = release_into(tmp_path / "release", project)
     assert isinstance(outcome, Release) and not any(each.is_published for each in outcome.plan.margins)

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from brute import Fiber, TooMany, subsets
 from cases import Town, margin, town
-from safemargin.audit.audit import audit
+from safemargin.audit.attack import attack as run_attacks
 from safemargin.core import Limits, Publication, Table, Tally, Target, frozen, onlooker_with_roll
 from safemargin.release.decide.decide import PROTECTIONS, decide
 from safemargin.release.decide.protect import Lot
@@ -175,7 +175,7 @@ def test_one_irregular_group_does_not_follow_by_subtraction(protect: str) -> Non
         if "q" in fiber.axes:
             inside = fiber.cells(("q",))[("q2",)]
             assert fiber.disclosed(inside, limits_of(place, target)) == []
-        assert audit(release, onlooker_with_roll(table, "joint")).is_safe
+        assert run_attacks(release, onlooker_with_roll(table, "joint")).is_safe
 
 
 def test_every_category_is_decided_on_once() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from brute import published
-from safemargin.audit.audit import audit
+from safemargin.audit.attack import attack
 from safemargin.bounds.differences import sides_of_totals, unions
 from safemargin.core import (
     Axis,
@@ -180,7 +180,7 @@ def test_nobody_is_given_away_together_with_the_earlier_release(seed: int, by_gr
     found = [name for name, members in both.cells() if any(members) and both.disclosed(members, limits)]
     if plan.certificate.certified:
         assert set(found) <= told
-        assert audit(release, onlooker).is_safe
+        assert attack(release, onlooker).is_safe
         if by_group:
             assert locally_disclosed(people, release.tables, limits) == []
     else:
@@ -194,9 +194,9 @@ def test_the_naive_release_is_caught_as_often_as_enumeration_catches_it() -> Non
         people = random_people(seed)
         past, limits = past_of(people, True), limits_of(people, target)
         onlooker = replace(onlooker_with_roll(table_of(people, 1), "joint"), past=past)
-        attempt = audit(Publication(naive(people), target), onlooker).attempts[-1]
+        attempt = attack(Publication(naive(people), target), onlooker).attempts[-1]
         local = locally_disclosed(people, naive(people), limits)
-        assert attempt.attack == "earlier"
+        assert attempt.attack == "differencing"
         if local:
             caught += 1
             assert attempt.findings, (seed, local)
@@ -216,10 +216,10 @@ def test_three_who_joined_are_given_away_by_both_exact_slices_and_not_by_the_pla
     people = three_joined([0, 1, 0], [("p0", "q0"), ("p0", "q1"), ("p1", "q0")])
     past = past_of(people, by_group=True)
     plan, release, onlooker = decided(people, past, TARGET)
-    found = audit(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
+    found = attack(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
     assert {str(one.cell.get("p")) for one in found} >= {"p0", "p1"}
     assert plan.certificate.certified
-    assert audit(release, onlooker).is_safe
+    assert attack(release, onlooker).is_safe
     assert any("together with the release of 2025 it would give away" in d.reason for d in plan.axis("p"))
     assert any("joined since 2025" in note for note in plan.notes)
 
@@ -242,16 +242,16 @@ def test_three_who_joined_and_agreed_are_given_away_by_the_totals_so_nothing_is_
 def test_without_change_nothing_is_lost() -> None:
     people = three_joined([], [])
     plan, release, onlooker = decided(people, past_of(people, by_group=True), TARGET)
-    assert plan.certificate.certified and audit(release, onlooker).is_safe
+    assert plan.certificate.certified and attack(release, onlooker).is_safe
     assert {str(d.action) for d in plan.decisions} == {"exact"}
 
 
 def test_leavers_are_protected_too() -> None:
     people = [(now, then, answer) for then, now, answer in three_joined([0, 1, 0], [("p0", "q0")] * 3)]
     plan, release, onlooker = decided(people, past_of(people, by_group=True), TARGET)
-    found = audit(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
+    found = attack(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
     assert any("left since 2025" in one.cell["history"] for one in found)
-    assert plan.certificate.certified and audit(release, onlooker).is_safe
+    assert plan.certificate.certified and attack(release, onlooker).is_safe
     assert "p0" not in {name for d in plan.axis("p") if str(d.action) == "exact" for name in d.group}
 
 
@@ -260,12 +260,12 @@ def test_somebody_who_moved_keeps_their_answer() -> None:
     people = [*three_joined([], []), (("p0", "q0"), ("p1", "q0"), 0)]
     past = past_of(people, by_group=True)
     plan, release, onlooker = decided(people, past, TARGET)
-    found = audit(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
+    found = attack(Publication(naive(people), TARGET), onlooker).attempts[-1].findings
     assert {one.cell["history"] for one in found} == {
         "joined or moved here since 2025",
         "left or moved away since 2025",
     }
-    assert plan.certificate.certified and audit(release, onlooker).is_safe
+    assert plan.certificate.certified and attack(release, onlooker).is_safe
     assert [sorted(d.group) for d in plan.axis("p") if len(d.group) > 1] == [["p0", "p1"]]
     assert {str(d.action) for d in plan.axis("q")} == {"exact"}
     larger = past.larger
@@ -283,7 +283,7 @@ def test_changed_minds_refute_the_assumption_and_cost_nothing() -> None:
         before.append((then, now, answer))
     past = replace(past_of(people, by_group=True), earlier=past_of(before, by_group=True).earlier)
     plan, release, onlooker = decided(people, past, TARGET)
-    assert plan.certificate.certified and audit(release, onlooker).is_safe
+    assert plan.certificate.certified and attack(release, onlooker).is_safe
     assert {str(d.action) for d in plan.decisions} == {"exact"}
     assert any("changed their answers" in note for note in plan.notes)
 

@@ -155,7 +155,7 @@ def test_three_who_joined_are_not_given_away(tmp_path: Path, run_command: Run) -
     naive.write_text("site,option,count\n" + "".join(f"{a},{o},{n}\n" for (a, o), n in votes.items()))
     caught = run_command("audit", tmp_path / "out-2026/published/total.csv", naive, *audit, *remembered, "--json")
     attack = caught.document["attacks"][-1]  # type: ignore[index]
-    assert caught.code == 1 and attack["attack"] == "earlier"
+    assert caught.code == 1 and attack["attack"] == "differencing"
     assert {"site": "North", "history": "joined since out-2025"} in [each["cell"] for each in attack["findings"]]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from brute import Fiber, TooMany, subsets
 from cases import Town, town
-from safemargin.audit.audit import audit
+from safemargin.audit.attack import attack
 from safemargin.core import InputError, Limits, PublishedTable, Table, Target, onlooker_with_roll, printed
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
@@ -255,8 +255,8 @@ def test_every_certified_choice_passes_the_audit_of_every_onlooker() -> None:
         release = publish(found, table)
         before = publish(plan, table)
         for onlooker in watching:
-            if audit(before, onlooker).is_safe:
-                assert audit(release, onlooker).is_safe, (seed, onlooker.name)
+            if attack(before, onlooker).is_safe:
+                assert attack(release, onlooker).is_safe, (seed, onlooker.name)
         published += any(each.is_published for each in found.margins)
     assert published > 2
 

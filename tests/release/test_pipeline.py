@@ -172,14 +172,14 @@ def test_a_certified_release_that_an_attack_breaks_is_not_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, WORKFORCE)
-    attack = pipeline.audit
+    attack = pipeline.attack
 
     def broken(*arguments: object, **options: object) -> Findings:
         found: Findings = attack(*arguments, **options)  # type: ignore[arg-type]
         finding = Finding("joint", {"site": "Egg"}, "yes", 6, 6, 6, "all 6")
         return replace(found, attempts=(*found.attempts, Attempt("new", "one found", 1, (finding,), 6)))
 
-    monkeypatch.setattr(pipeline, "audit", broken)
+    monkeypatch.setattr(pipeline, "attack", broken)
     draft = release_into(tmp_path / "release", tmp_path / "sealed.toml")
     assert isinstance(draft, Draft) and draft.plan.certificate.certified and not draft.is_sound
     assert draft.to_json()["certified"] is False

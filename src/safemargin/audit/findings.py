@@ -139,7 +139,7 @@ def show_found(console: Console, attempts: Sequence[Attempt]) -> None:
 
 def attack_table(attempts: Sequence[Attempt]) -> Table:
     """One row per attack."""
-    rows = text_table("attack")
+    rows = text_table(["attack"], space=1)
     for name in ("looked at", "found", "people exposed"):
         rows.add_column(name, justify="right")
     rows.add_column("summary", ratio=1)

@@ -1,39 +1,41 @@
-"""The manifest that stands beside a release: its target, and the rule by which cells were protected."""
+"""The manifest of a release: its target, its rule, and what it guarantees about noise."""
 
-import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
-from safemargin.core import Guarantee, InputError, Target
+from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, ValidationError
+
+from safemargin.core import InputError, Publication, Target
 from safemargin.guarantees.guarantee_file import guarantee_from
 
 
-def read_manifest(path: Path) -> tuple[Target, str]:
-    """Target and rule of a release; an error names the key that is wrong."""
+class Manifest(BaseModel):
+    """What an audit reads of a manifest; other keys are for other readers."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    target: dict[str, StrictInt | StrictFloat]
+    rule: StrictStr
+    guarantees: list[dict[str, Any]] = []
+
+
+def read_manifest(path: Path) -> Publication:
+    """Target, rule and guarantees of a release, still without its tables; an error names the key that is wrong."""
     try:
-        stated = json.loads(path.read_text(encoding="utf-8"))
+        stated = Manifest.model_validate_json(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: the manifest cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not the manifest of a release: {error}") from None
-    for key, kind in (("target", dict), ("rule", str)):
-        if not isinstance(stated, dict) or not isinstance(stated.get(key), kind):
-            raise InputError(f"{path}: is not the manifest of a release: it has no {key!r}")
-    for key, value in stated["target"].items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"{path}: target.{key} = {value!r}: must be a number")
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"][:2])
+        raise InputError(f"{path}: is not the manifest of a release: {key and key + ': '}{first['msg']}") from None
+    allowed = [field.name for field in fields(Target)]
+    if unknown := set(stated.target) - set(allowed):
+        raise InputError(f"{path}: target has {', '.join(sorted(unknown))}; allowed are {', '.join(allowed)}")
     try:
-        return Target(**stated["target"]), stated["rule"]
-    except TypeError:
-        names = ", ".join(field.name for field in fields(Target))
-        raise InputError(f"{path}: target has {', '.join(stated['target'])}; allowed are {names}") from None
+        target = Target(**stated.target)  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-
-
-def read_promises(path: Path) -> tuple[Guarantee, ...]:
-    """The promises about noise that a manifest states."""
-    stated = json.loads(path.read_text(encoding="utf-8")).get("guarantees", [])
-    if not isinstance(stated, list) or not all(isinstance(each, dict) for each in stated):
-        raise InputError(f"{path}: guarantees: is not a list of promises")
-    return tuple(guarantee_from(each, f"{path}: guarantees[{n}]") for n, each in enumerate(stated))
+    guarantees = [guarantee_from(value, f"{path}: guarantees[{n}]") for n, value in enumerate(stated.guarantees)]
+    return Publication((), target, tuple(guarantees), stated.rule)

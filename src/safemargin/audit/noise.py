@@ -9,9 +9,8 @@ import math
 
 import numpy as np
 
-from safemargin.audit.findings import Attempt, Finding
 from safemargin.audit.rule import hidden_groups, noise_guarantee
-from safemargin.audit.situation import Situation
+from safemargin.audit.situation import Attempt, Finding, Situation, people_in
 from safemargin.bounds.rule import hull
 from safemargin.core import IntArray, PublishedTable
 

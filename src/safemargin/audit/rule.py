@@ -23,9 +23,8 @@ def rule(situation: Situation) -> Attempt:
             for suspected in _suspects(situation, table):
                 looked += len(suspected[0])
                 findings += _attack(situation, table, suspected)
-    summary = (
-        f"{len(findings)} counts follow from the rule" if findings else f"the rule discloses nothing about {looked} groups"
-    )
+    nothing = f"the rule discloses nothing about {looked} groups"
+    summary = f"{len(findings)} counts follow from the rule" if findings else nothing
     return Attempt("rule", summary, looked, tuple(findings), people_in(findings))
 
 

@@ -10,7 +10,7 @@ from safemargin.bounds.bound import bound as bound_cells
 from safemargin.bounds.report import Bounds
 from safemargin.bounds.system import measured_slack
 from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, no_progress
-from safemargin.io import axes, onlooker_from_files, read_tables
+from safemargin.io import axes, onlooker_from_files, read_tables, with_earlier_tables
 from safemargin.ui import override_target
 
 Data = Any
@@ -73,8 +73,12 @@ def read_public(
     option: str = "option",
     by: str | Sequence[str] | None = None,
     skip: Sequence[str] = (),
+    hierarchy: Sequence[str] = (),
+    earlier: Data = (),
+    earlier_roll: Data = (),
+    knows_rule: bool = False,
 ) -> tuple[tuple[PublishedTable, ...], Onlooker]:
-    """The tables, and the onlooker who sees them and knows what `roll` and `facts` say."""
+    """The tables, and the onlooker who sees them, knows `roll` and `facts`, and kept the `earlier` tables."""
     listed = _listed(tables)
     if not listed:
         raise InputError("tables: give at least one table")
@@ -83,10 +87,13 @@ def read_public(
         shown = tuple(table for table in listed if isinstance(table, PublishedTable))
         paths = [_path(table, here / "table") for table in listed if not isinstance(table, PublishedTable)]
         names = by if by is None or isinstance(by, str) else ",".join(by)
-        shown += read_tables(paths, count, option, names, list(skip))
+        shown += read_tables(paths, count, option, names, list(skip), list(hierarchy))
         rolls = [_path(table, here / "roll") for table in _listed(roll)]
         known = [_path(table, here / "fact") for table in _listed(facts)]
-        return shown, onlooker_from_files(shown, rolls, known, count, option)
+        onlooker = onlooker_from_files(shown, rolls, known, count, option, knows_rule)
+        before = [_path(table, here / "earlier") for table in _listed(earlier)]
+        rolls_then = [_path(table, here / "earlier roll") for table in _listed(earlier_roll)]
+        return shown, with_earlier_tables(onlooker, before, rolls_then, count, option)
 
 
 def axis_names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:

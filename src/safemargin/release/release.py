@@ -16,9 +16,9 @@ from weakref import WeakSet
 
 from rich.console import Console
 
-from safemargin.audit.audit import audit
-from safemargin.audit.backwards import Rerun
+from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings
+from safemargin.audit.rerun import Rerun
 from safemargin.core import (
     COMPOSITIONS,
     InputError,
@@ -262,7 +262,7 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
 
 def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tuple[Findings, ...]:
     return tuple(
-        audit(publication, onlooker, slack=inputs.slack, sharp=None, rerun=rerun) for onlooker in inputs.onlookers
+        attack(publication, onlooker, slack=inputs.slack, sharp=None, rule_again=rerun) for onlooker in inputs.onlookers
     )
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from safemargin.audit.report import findings_document
 from safemargin.bounds.exposure import Exposure, TargetCells
 from safemargin.bounds.report import exposure_document
 from safemargin.core import Onlooker, Target
@@ -90,8 +89,8 @@ def test_options_follow_each_other_within_a_cell(story) -> None:
 
 
 def test_findings_add_the_attacks(broken_story, story) -> None:
-    document = findings_document(broken_story.findings[0])
-    assert document["safe"] is False and findings_document(story.findings[0])["safe"] is True
+    document = broken_story.findings[0].to_json()
+    assert document["safe"] is False and story.findings[0].to_json()["safe"] is True
     assert {"schema", "cells", "verdicts", "onlooker", "target"} < set(document)
     attack = document["attacks"][0]
     assert set(attack) == {"attack", "summary", "looked_at", "people_exposed", "findings"}
@@ -144,7 +143,7 @@ def test_a_single_count_has_a_name(optionless_story) -> None:
 def test_documents_are_json(story, broken_story, bare_story, optionless_story) -> None:
     for each in (story, broken_story, bare_story, optionless_story):
         for document in (
-            *(findings_document(findings) for findings in each.findings),
+            *(findings.to_json() for findings in each.findings),
             release_document(each, ["published/certificate.json"]),
         ):
             assert json.loads(json.dumps(document, allow_nan=False)) == document

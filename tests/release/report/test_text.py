@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from safemargin.audit.report import show_findings
 from safemargin.bounds.report import show_exposure
 from safemargin.core import UNBOUNDED, InputError, Target
 from safemargin.release.report.text import show_release
@@ -70,8 +69,8 @@ def test_missing_values(bare_story) -> None:
 
 
 def test_findings_say_what_was_found(story, broken_story) -> None:
-    assert "2 attacks tried, nothing found" in shown(show_findings, story.findings[0])
-    text = shown(show_findings, broken_story.findings[0])
+    assert "2 attacks tried, nothing found" in story.findings[0].to_text()
+    text = broken_story.findings[0].to_text()
     assert "district D58, age 75+, Harbour: all 31 people chose Harbour" in text
     assert "and 2 more" in text and "1 attack succeeded (bounds): 31 people exposed." in text
 
@@ -94,7 +93,7 @@ def test_a_failed_release_says_so(story, broken_story) -> None:
 
 def test_a_failed_release_names_the_cells_that_attacks_found(broken_story) -> None:
     text = shown(show_release, broken_story, "x")
-    assert "bounds gives away:" in text and "district D58, age 75+, Harbour: all 31 people chose Harbour" in text
+    assert "bounds discloses:" in text and "district D58, age 75+, Harbour: all 31 people chose Harbour" in text
 
 
 def test_where_to_find_the_files(story, broken_story) -> None:

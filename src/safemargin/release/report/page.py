@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from safemargin.audit.report import attack_words, finding_words
+from safemargin.audit.findings import attack_words, finding_words
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.report import UNSETTLED, CellEntry, entries, ranked, tally_words
 from safemargin.core import UNBOUNDED, VERDICTS, Target

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from safemargin.audit.report import learnt, show_found
+from safemargin.audit.findings import onlooker_words, show_found
 from safemargin.release.plan import Action, Plan
 from safemargin.release.report.context import ReportContext, is_omitted, people_by_action
 from safemargin.release.report.words import (
@@ -50,7 +50,7 @@ def show_release(
         say(console, "\nAlternatives that were rejected", "bold")
         say_list(console, [str(refusal) for refusal in plan.refusals])
     say(console, "\nWhat onlookers learn", "bold")
-    attacked = [learnt(findings) for findings in context.findings]
+    attacked = [onlooker_words(findings) for findings in context.findings]
     say_list(console, attacked or ["The release has not been attacked yet."])
     for findings in context.findings:
         show_found(console, findings.attempts)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cases import Town, town
-from safemargin.audit.audit import audit
-from safemargin.audit.backwards import possible_tables
+from safemargin.audit.attack import attack
 from safemargin.audit.findings import Attempt
+from safemargin.audit.rerun import possible_tables
 from safemargin.bounds.build import build_system
 from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
@@ -26,8 +26,8 @@ def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[
     if wanted:
         plan = maximise(plan, table, wanted, [onlooker])
     rerun = rule_of(table, target, [onlooker], protect, wanted)
-    findings = audit(publish(plan, table), onlooker, sharp=None, rerun=rerun)
-    return next((attempt for attempt in findings.attempts if attempt.attack == "backwards"), None)
+    findings = attack(publish(plan, table), onlooker, sharp=None, rule_again=rerun)
+    return next((attempt for attempt in findings.attempts if attempt.attack == "rerun"), None)
 
 
 def naive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,93 @@
+"""Attack tables that somebody published: the function behind the command `audit`."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from safemargin.audit.attack import attack
+from safemargin.audit.findings import Findings
+from safemargin.audit.manifest import read_manifest
+from safemargin.bounds.cli import sources_of
+from safemargin.bounds.proof import certificate as prove
+from safemargin.bounds.system import measured_slack
+from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public
+from safemargin.core import InputError, Progress, Publication, PublishedTable, Target, no_progress
+from safemargin.ui import override_target, write_text
+
+
+def audit(
+    tables: Data | Sequence[PublishedTable] | Publication,
+    *,
+    roll: Data = (),
+    facts: Data = (),
+    target: str | Sequence[str] | None = None,
+    beta: float | None = None,
+    kappa: int | None = None,
+    tau: int | None = None,
+    count: str = "count",
+    option: str = "option",
+    by: str | Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    hierarchy: Sequence[str] = (),
+    tolerance: float = 0.0,
+    decide: bool = False,
+    manifest: Path | str | None = None,
+    earlier: Data = (),
+    earlier_roll: Data = (),
+    certificate: Path | str | None = None,
+    progress: Progress = no_progress,
+) -> Findings:
+    """Run every attack on published tables, ours or not, as somebody who sees them and knows `roll` and `facts`.
+
+    `tables` are tidy tables or outputs of other tools: files, DataFrames, Arrow tables, rows or `PublishedTable`s.
+    The `manifest` of a release states its target, and then its rule is known. `target` names the axes whose cells are
+    bounded. With `decide`, cells are only classified against `tau`. `earlier` are tables published before, with
+    `earlier_roll`. `certificate` is a file for a proof of every interval; the tables must then be files.
+    """
+    if decide and certificate is not None:
+        raise InputError("certificate: proves every interval, but decide leaves most of them unknown; give one of them")
+    published = tables if isinstance(tables, Publication) else Publication((), Target())
+    if manifest is not None:
+        published = read_manifest(Path(manifest))
+    aim = override_target(published.target, beta, kappa, tau)
+    shown, onlooker = read_public(
+        tables.tables if isinstance(tables, Publication) else tables,
+        roll,
+        facts,
+        count=count,
+        option=option,
+        by=by,
+        skip=skip,
+        hierarchy=hierarchy,
+        earlier=earlier,
+        earlier_roll=earlier_roll,
+        knows_rule=bool(published.rule),
+    )
+    slack = measured_slack(shown, checked_tolerance(tolerance))
+    findings = attack(
+        replace(published, tables=shown, target=aim),
+        onlooker,
+        target=axis_names(target),
+        slack=slack,
+        sharp=True,
+        enough=aim.tau if decide else None,
+        fiber=not decide,
+        progress=progress,
+    )
+    if certificate is not None:
+        names = by if by is None or isinstance(by, str) else ",".join(by)
+        sources = sources_of(_files("tables", tables), "table", count, option, names, list(skip))
+        sources += sources_of(_files("roll", roll), "roll", "people", option)
+        sources += sources_of(_files("facts", facts), "fact", count, option)
+        proofs = prove(shown, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress)
+        write_text(Path(certificate), json.dumps(proofs.document(), ensure_ascii=False) + "\n")
+    return findings
+
+
+def _files(name: str, data: Data) -> list[Path]:
+    """The files that a certificate speaks about."""
+    listed = list(data) if isinstance(data, list | tuple) else [data]
+    if not all(isinstance(item, str | Path) for item in listed):
+        raise InputError(f"certificate: {name} must be files, whose hashes it states")
+    return [Path(item) for item in listed]
