@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from safemargin.audit.audit import audit
+from safemargin.audit.attack import attack
 from safemargin.core import InputError, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
 from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod
 from safemargin.release.compare.measures import PROPERTIES, Errors, MethodFacts, answers, errors, people_in
@@ -151,7 +151,7 @@ def learnt(method: Method, tables: Tables, case: Case) -> tuple[Learnt, ...]:
     slack = case.table.inconsistency.slack(sum(totals.values()))
     found = []
     for onlooker in case.onlookers:
-        findings = audit(method.known(tables, onlooker), onlooker, slack=slack, sharp=None, judged=totals)
+        findings = attack(method.known(tables, onlooker), onlooker, slack=slack, sharp=None, judged=totals)
         cells = [one for attempt in findings.attempts for one in attempt.findings]
         found.append(
             Learnt(
