@@ -10,6 +10,8 @@ from safemargin.core.errors import (
     RefusedError,
     SafemarginError,
     TooLargeError,
+    cannot_read,
+    cannot_write,
 )
 from safemargin.core.fraction import exact_number, rounded
 from safemargin.core.guarantee import (
@@ -31,7 +33,6 @@ from safemargin.core.guarantee import (
     named,
 )
 from safemargin.core.lattice import Lattice, lattice
-from safemargin.core.parsed import parsed
 from safemargin.core.progress import Progress, no_progress
 from safemargin.core.publication import Publication
 from safemargin.core.published import (
@@ -124,6 +125,8 @@ __all__ = [
     "about_a_person",
     "as_published",
     "at_least",
+    "cannot_read",
+    "cannot_write",
     "counts",
     "distinct",
     "epsilon_of",
@@ -140,7 +143,6 @@ __all__ = [
     "no_progress",
     "numpy_generator",
     "onlooker_with_roll",
-    "parsed",
     "printed",
     "protected_margin",
     "recall",

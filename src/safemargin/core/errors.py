@@ -42,3 +42,18 @@ class RefusedError(SafemarginError):
     def __init__(self, message: str, draft: Any = None) -> None:
         super().__init__(message)
         self.draft = draft
+
+
+def cannot_read(path: object, error: Exception) -> InputError:
+    """The one wording for a file that the system does not give, or that is not text."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{path}: there is no such file")
+    if isinstance(error, UnicodeDecodeError):
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return InputError(f"{path}: line {line}: is not UTF-8; save the file as UTF-8")
+    return InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def cannot_write(path: object, error: OSError) -> OutputError:
+    """The one wording for a file or folder that cannot be written."""
+    return OutputError(f"{path}: cannot be written ({error.strerror or error})")

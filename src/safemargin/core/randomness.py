@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from safemargin.core.errors import InputError, OutputError
+from safemargin.core.errors import InputError, OutputError, cannot_write
 
 Generator = np.random.Generator
 """A source of reproducible numbers, to be passed as an argument."""
@@ -43,7 +43,7 @@ def write_secret(path: Path) -> None:
     except FileExistsError:
         raise OutputError(f"{path}: exists already; a secret is never overwritten") from None
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise cannot_write(path, error) from error
     with os.fdopen(handle, "w") as file:
         file.write(secrets.token_hex(32) + "\n")
 

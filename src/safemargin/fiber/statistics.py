@@ -22,7 +22,7 @@ from scipy import sparse
 from safemargin.bounds.fiber_equations import Equations, steps
 from safemargin.bounds.fiber_listing import TableSearch
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
-from safemargin.io import Section, dotted_key
+from safemargin.io import Section, dotted_key, read_text
 
 CASES_AT_ONCE = 400_000
 MOST_CASES = 200_000_000
@@ -126,12 +126,8 @@ def read_statistics(source: Path | str | Mapping[str, Any]) -> StatisticsFile:
     """Statistics from a JSON file, or from its content; an error names the file and the key."""
     name = "statistics" if isinstance(source, Mapping) else str(source)
     try:
-        text = json.dumps(source) if isinstance(source, Mapping) else Path(source).read_text(encoding="utf-8")
+        text = json.dumps(source) if isinstance(source, Mapping) else read_text(source)
         return StatisticsFile.model_validate_json(text)
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{name}: is not UTF-8 text") from None
     except ValidationError as error:
         fault = error.errors()[0]
         key = dotted_key(fault["loc"])

@@ -33,9 +33,8 @@ from safemargin.core import (
     Population,
     Records,
     exact_number,
-    parsed,
 )
-from safemargin.io import PHRASES, dotted_key, shown_value
+from safemargin.io import PHRASES, dotted_key, read_json, shown_value
 
 GUARANTEE_FILE = "guarantee.json"
 NO_NOISE = (
@@ -274,7 +273,7 @@ def guarantee_from(value: object, where: str) -> Guarantee:
 def read_guarantee(path: Path | str) -> Guarantee:
     """The guarantee in a file: one of its own, or the only one of a release's manifest; none if it has no noise."""
     path = Path(path)
-    value = parsed(path, "JSON", json.loads)
+    value = read_json(path)
     if not isinstance(value, dict):
         return guarantee_from(value, str(path))
     listed, files = value.get("guarantees"), value.get("files")

@@ -6,7 +6,6 @@ variance `scale² / (level share x query share)` costs that share of the whole (
 """
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +15,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from safemargin.core import InputError, parsed
+from safemargin.core import InputError
 from safemargin.guarantees.conversion import loss_epsilon, published_epsilon, tight_epsilon
 from safemargin.guarantees.guarantee_file import FractionField, Part, Texts, validated
+from safemargin.io import read_toml
 from safemargin.ui import Document
 
 SMALLEST = Fraction(1, 10**9)
@@ -132,7 +132,7 @@ class _Product(Part):
 def read_product(path: Path | str) -> Product:
     """The product in a TOML file; errors name the key."""
     path = Path(path)
-    entry = validated(_Product, parsed(path, "TOML", tomllib.loads), str(path))
+    entry = validated(_Product, read_toml(path), str(path))
     levels = []
     for number, level in enumerate(entry.levels):
         if unknown := next((name for name in level.queries if name not in entry.queries), None):

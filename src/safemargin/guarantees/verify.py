@@ -1,6 +1,5 @@
 """Compare a claimed guarantee with a small mechanism whose laws are listed: it holds, is tight or is violated."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
@@ -23,11 +22,11 @@ from safemargin.core import (
     Progress,
     TooLargeError,
     no_progress,
-    parsed,
 )
 from safemargin.guarantees.exact import Holds, Loss, Metric, check, frozen_hamming, hamming, universe_loss, zcdp_loss
 from safemargin.guarantees.guarantee_file import FractionField, Part, Texts, guarantee_from, rule, validated
 from safemargin.guarantees.refinement import classes
+from safemargin.io import read_json
 from safemargin.ui import (
     SCHEMA,
     Document,
@@ -105,7 +104,7 @@ def read_mechanism(source: Path | str | Mapping[str, object]) -> Mechanism:
     """The mechanism in a JSON file, or in a value of the same shape; errors name the key."""
     where, value = "mechanism", source
     if not isinstance(source, Mapping):
-        where, value = str(source), parsed(Path(source), "JSON", json.loads)
+        where, value = str(source), read_json(source)
     entry = validated(_Mechanism, value, where)
     return Mechanism(
         entry.variables,

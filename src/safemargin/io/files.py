@@ -2,18 +2,22 @@
 
 import csv
 import gzip
+import json
 import math
 import re
+import tomllib
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
-from safemargin.core import UNBOUNDED, InputError, IntArray
+from safemargin.core import UNBOUNDED, InputError, IntArray, cannot_read
+
+T = TypeVar("T")
 
 MOST_LABELS = 100_000
 """More distinct values than this in a column that is counted by: an identifier, not an axis."""
@@ -44,7 +48,7 @@ def open_bytes(path: Path) -> gzip.GzipFile | BufferedReader:
     try:
         return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise cannot_read(path, error) from None
 
 
 def numbered_lines(path: Path) -> Iterator[str]:
@@ -58,6 +62,32 @@ def numbered_lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path}: line {number}: is not UTF-8; save the file as UTF-8") from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: line {number}: cannot be read: {error}") from None
+
+
+def read_text(path: Path | str) -> str:
+    """A UTF-8 file as a whole."""
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise cannot_read(path, error) from None
+
+
+def read_json(path: Path | str) -> Any:
+    """What a JSON file holds."""
+    return _parsed(path, "JSON", json.loads)
+
+
+def read_toml(path: Path | str) -> dict[str, Any]:
+    """What a TOML file holds."""
+    return _parsed(path, "TOML", tomllib.loads)
+
+
+def _parsed(path: Path | str, notation: str, parse: Callable[[str], T]) -> T:
+    text = read_text(path)
+    try:
+        return parse(text)
+    except (ValueError, RecursionError) as error:  # deep nesting ends the parser's recursion
+        raise InputError(f"{path}: is not {notation}: {error}") from None
 
 
 def check_encoding(path: Path) -> None:

@@ -1,6 +1,7 @@
-"""Write a folder whole or not at all."""
+"""Write a folder whole or not at all, with a manifest that holds the hash of every file."""
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -11,8 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from safemargin.core import OutputError
+from safemargin.core import InputError, OutputError, cannot_read, cannot_write
+from safemargin.io.files import read_json
+
+MANIFEST = "manifest.json"
 
 
 def file_name(name: str) -> str:
@@ -40,13 +45,13 @@ def new_folder(folder: Path) -> Iterator[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from error
+        raise cannot_write(folder, error) from error
     try:
         yield draft
         draft.chmod(0o755)
         os.replace(draft, folder)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from error
+        raise cannot_write(folder, error) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -62,6 +67,51 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def json_bytes(document: object) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+class Manifest(BaseModel):
+    """What is said about the files of a folder, and the SHA-256 of each; features add keys of their own."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    files: dict[str, str]
+
+    def changed(self, folder: Path) -> tuple[str, ...]:
+        """Names of the files that are missing or have another hash."""
+        return tuple(
+            name
+            for name, mark in self.files.items()
+            if not (folder / name).is_file() or hash_file(folder / name) != mark
+        )
+
+
+def manifest_bytes(stated: Mapping[str, object], hashes: Mapping[str, str]) -> bytes:
+    """The manifest of a folder: what is stated, then the hashes of its files."""
+    return json_bytes({"schema": 1, **stated, "files": dict(hashes)})
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest in a file; an error names the key that is wrong."""
+    try:
+        return Manifest.model_validate(read_json(path))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(map(str, fault["loc"])) or "content"
+        raise InputError(f"{path}: is not a manifest: {key}: {fault['msg']}") from None
+
+
+def hash_bytes(content: bytes) -> str:
+    """The SHA-256 of some bytes, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a file, read in blocks."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise cannot_read(path, error) from None
 
 
 def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:

@@ -28,7 +28,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import RESERVED, InputError
-from safemargin.io import Section, dotted_key, shown_value, twice_in
+from safemargin.io import Section, dotted_key, read_text, shown_value, twice_in
 
 
 @dataclass(frozen=True)
@@ -138,15 +138,7 @@ class _ProgrammeFile(Section):
 def load_programme(path: Path | str) -> Programme:
     """The programme that a TOML file lists."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8; save the file as UTF-8") from None
-    return parse_programme(text, str(path))
+    return parse_programme(read_text(path), str(path))
 
 
 def parse_programme(text: str, name: str = "programme") -> Programme:

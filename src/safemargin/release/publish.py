@@ -1,6 +1,5 @@
 """From a plan to tables, and from tables to the bytes of files. Nothing is written here."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
@@ -20,7 +19,7 @@ from safemargin.core import (
 )
 from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.noise import one_count_suffices
-from safemargin.io import WRITERS, file_name, json_bytes, rows_of
+from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, rows_of
 from safemargin.release.plan import Action, Certificate, Plan
 from safemargin.samplers.geometric import Geometric
 
@@ -116,7 +115,7 @@ def release_files(
         taken.add(name.lower())
         for form in formats:
             files[f"{name}.{form}"] = WRITERS[form](rows)
-    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    hashes = {name: hash_bytes(content) for name, content in files.items()}
     public: dict[str, object] = {
         "schema": 1,
         "title": title,
@@ -125,8 +124,8 @@ def release_files(
         "rule": publication.rule,
     }
     files["certificate.json"] = json_bytes({**public, **asdict(certificate), "files": hashes})
-    hashes["certificate.json"] = hashlib.sha256(files["certificate.json"]).hexdigest()
+    hashes["certificate.json"] = hash_bytes(files["certificate.json"])
     guarantees = [document(guarantee) for guarantee in publication.guarantees]
-    manifest = {**public, "statement": certificate.statement, "guarantees": guarantees, "files": hashes}
-    files["manifest.json"] = json_bytes(manifest)
+    stated = {**public, "statement": certificate.statement, "guarantees": guarantees}
+    files[MANIFEST] = manifest_bytes(stated, hashes)
     return files

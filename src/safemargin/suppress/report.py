@@ -1,7 +1,6 @@
 """The result of `suppress`: as JSON, in a terminal, as a page, and as files."""
 
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from safemargin.io import write_folder
+from safemargin.io import hash_bytes, write_folder
 from safemargin.suppress.pattern import Pattern
 from safemargin.ui import SCHEMA, Document, Result, header, joined, paragraphs, plural, render_page, section, table
 
@@ -67,7 +66,7 @@ class Suppression(Result):
         """Write the tables with their gaps, and the certificate, into a new folder."""
         folder = Path(path)
         texts = {name: pattern_csv(self.pattern, index).encode() for index, name in enumerate(self.names)}
-        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in {**texts, **self.earlier}.items()}
+        hashes = {name: hash_bytes(content) for name, content in {**texts, **self.earlier}.items()}
         proof = json.dumps(self.pattern.certificate(hashes), ensure_ascii=False) + "\n"
         write_folder(folder, {**texts, CERTIFICATE: proof.encode()})
         return folder

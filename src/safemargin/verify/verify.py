@@ -13,12 +13,12 @@ from safemargin.bounds.certificate import (
     SourceFile,
     Verification,
     digest,
-    file_hash,
     parse,
     source_of,
 )
 from safemargin.bounds.check import check
 from safemargin.core import InputError, PublishedTable
+from safemargin.io import hash_file
 from safemargin.suppress.check import check_pattern
 
 __all__ = ["Reader", "Verification", "source_of", "verify"]
@@ -95,13 +95,13 @@ def _given(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given:
 def _verify_release(path: Path, document: dict[str, Any], given: Given) -> Verification:
     """The certificate that stands beside a release: its hashes, and those of the manifest."""
     hashes = {str(name): str(value) for name, value in document["files"].items()}
-    failures = [_changed(name) for name, value in hashes.items() if file_hash(given.find(name, "table")) != value]
+    failures = [_changed(name) for name, value in hashes.items() if hash_file(given.find(name, "table")) != value]
     failures += [f"{name}: {UNSPOKEN}" for name in given.named["table"] if name not in {*hashes, "manifest.json"}]
     if document.get("certified") is not True:
         failures.append("it says itself that the release is not certified")
     if (manifest := path.parent / "manifest.json").is_file():
         stated = _load(manifest).get("files")
-        if not isinstance(stated, dict) or not {**hashes, path.name: file_hash(path)}.items() <= stated.items():
+        if not isinstance(stated, dict) or not {**hashes, path.name: hash_file(path)}.items() <= stated.items():
             failures.append("manifest.json: names other files or hashes")
     unchecked = (
         f"the statement {document['statement']!r}. It rests on integer tables made from the joint roll, which "
@@ -117,7 +117,7 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
     if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
     found = {str(name): given.find(str(name), "table") for name in files}
-    failures = tuple(_changed(name) for name, file in found.items() if file_hash(file) != files[name])
+    failures = tuple(_changed(name) for name, file in found.items() if hash_file(file) != files[name])
     if failures:
         return Verification(SUPPRESSION, len(files), failures=failures)
     return check_pattern(path, document, found)
@@ -131,7 +131,7 @@ def _verify_intervals(path: Path, document: dict[str, Any], given: Given, read: 
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     found = [(source, given.find(source.name, source.role)) for source in stated.sources]
-    failures = [_changed(source.name) for source, file in found if file_hash(file) != source.sha256]
+    failures = [_changed(source.name) for source, file in found if hash_file(file) != source.sha256]
     spoken = {(source.role, source.name) for source in stated.sources}
     failures += [
         f"{name}: {UNSPOKEN}" for role, named in given.named.items() for name in named if (role, name) not in spoken

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from safemargin.core import InputError
+from safemargin.io import read_text
 from safemargin.voting.election import Belief, ShareBox, from_counts
 from safemargin.voting.rule import Ranking, parse_ranking
 from safemargin.voting.rules import number
@@ -37,14 +38,7 @@ class Ballots:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8; save the file as UTF-8") from None
+    return read_text(path).splitlines()
 
 
 def _rows(path: Path) -> list[tuple[str, dict[str, str]]]:

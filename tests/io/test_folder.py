@@ -1,0 +1,78 @@
+"""Folders are written whole with a manifest; every failure to read or write has one wording."""
+
+from pathlib import Path
+
+import pytest
+
+from safemargin.core import InputError, OutputError, cannot_read
+from safemargin.io import (
+    MANIFEST,
+    hash_bytes,
+    hash_file,
+    manifest_bytes,
+    new_folder,
+    read_json,
+    read_manifest,
+    read_text,
+    read_toml,
+    write_folder,
+)
+
+
+def test_a_manifest_holds_what_is_stated_and_the_hash_of_every_file(tmp_path: Path) -> None:
+    files = {"a.csv": b"a\n1\n", "parts/b.csv": b"b\n2\n"}
+    hashes = {name: hash_bytes(content) for name, content in files.items()}
+    write_folder(tmp_path / "out", {**files, MANIFEST: manifest_bytes({"title": "Town"}, hashes)})
+    path = tmp_path / "out" / MANIFEST
+    assert read_json(path) == {"schema": 1, "title": "Town", "files": hashes}
+    manifest = read_manifest(path)
+    assert manifest.files == {name: hash_file(tmp_path / "out" / name) for name in files}
+    assert manifest.changed(path.parent) == ()
+    (path.parent / "a.csv").write_text("a\n2\n")
+    (path.parent / "parts/b.csv").unlink()
+    assert manifest.changed(path.parent) == ("a.csv", "parts/b.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{}", "manifest.json: is not a manifest: files: Field required"),
+        ('{"files": {"a.csv": 3}}', "manifest.json: is not a manifest: files.a.csv: Input should be a valid string"),
+        ("[]", "manifest.json: is not a manifest: content: "),
+        ("{", "manifest.json: is not JSON: "),
+    ],
+)
+def test_a_wrong_manifest_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text(content)
+    with pytest.raises(InputError) as refusal:
+        read_manifest(tmp_path / MANIFEST)
+    assert message in str(refusal.value)
+
+
+def test_one_wording_for_what_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes(b"one\ntw\xf6\n")
+    (tmp_path / "bad.toml").write_text("a = ")
+    for read in (read_text, read_json, read_toml, hash_file):
+        with pytest.raises(InputError, match=r"none\.txt: there is no such file"):
+            read(tmp_path / "none.txt")
+        with pytest.raises(InputError, match="cannot be read: Is a directory"):
+            read(tmp_path)
+    with pytest.raises(InputError, match=r"latin\.txt: line 2: is not UTF-8; save the file as UTF-8"):
+        read_text(tmp_path / "latin.txt")
+    with pytest.raises(InputError, match=r"bad\.toml: is not TOML: Invalid value"):
+        read_toml(tmp_path / "bad.toml")
+    assert str(cannot_read("x", OSError("gone"))) == "x: cannot be read: gone"
+
+
+def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "out") as draft:
+        (draft / "a.txt").write_text("half")
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(OutputError, match="is a file, not a folder"):
+        write_folder(tmp_path / "taken", {"a": b""})
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/other").write_text("")
+    with pytest.raises(OutputError, match="the output folder is not empty"):
+        write_folder(tmp_path / "full", {"a": b""})
