@@ -25,7 +25,7 @@ from safemargin.release.compare import compare as comparing
 from safemargin.release.compare.compare import measure
 from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.measures import people_in, read
-from safemargin.release.compare.methods import Case, Method, cell_key, global_dp, suppression
+from safemargin.release.compare.methods import Case, PublishingMethod, cell_key, global_dp, suppression
 from safemargin.samplers.geometric import Geometric
 
 SIGMAS = 7
@@ -224,7 +224,7 @@ def cases(count: int) -> list[Case]:
 @pytest.mark.parametrize("build", [cell_key, suppression, global_dp])
 def test_what_an_onlooker_is_taken_to_know_is_true(build) -> None:  # type: ignore[no-untyped-def]
     for case in cases(60):
-        method: Method = build(case)[0]
+        method: PublishingMethod = build(case)[0]
         for tables in method.draw(3):
             known = method.known(tables, case.onlookers[0]).tables
             for truth, table in zip(case.exact, known, strict=True):

@@ -13,7 +13,7 @@ from safemargin.release.compare.comparison import Binding, Comparison, Learnt, M
 from safemargin.release.compare.measures import PROPERTIES, Errors, MethodFacts, answers, errors, people_in
 from safemargin.release.compare.methods import (
     Case,
-    Method,
+    PublishingMethod,
     Tables,
     cell_key,
     coarsening,
@@ -27,14 +27,14 @@ from safemargin.release.plan import Action
 from safemargin.release.publish import publish
 
 
-def ours(case: Case) -> list[Method]:
+def ours(case: Case) -> list[PublishingMethod]:
     """Decide once; noise, if the project asks for it, is drawn afresh."""
     plan = decide(case.table, case.target, case.onlookers, protect=case.protect)
     release = publish(plan, case.table)
     certified = plan.certificate.certified
     noised = any(decision.action is Action.NOISED for decision in plan.decisions)
     return [
-        Method(
+        PublishingMethod(
             name="safemargin",
             family="safemargin",
             does="exact where a certificate shows that nobody is given away, else merged, noised or suppressed",
@@ -50,7 +50,14 @@ def ours(case: Case) -> list[Method]:
     ]
 
 
-METHODS: Sequence[Callable[[Case], list[Method]]] = (untouched, global_dp, suppression, coarsening, cell_key, ours)
+METHODS: Sequence[Callable[[Case], list[PublishingMethod]]] = (
+    untouched,
+    global_dp,
+    suppression,
+    coarsening,
+    cell_key,
+    ours,
+)
 """One file each."""
 
 EPSILONS = (0.1, 1.0, 10.0)
@@ -133,7 +140,7 @@ def measure(
     )
 
 
-def _measure_method(case: Case, method: Method, draws: int) -> MethodFacts:
+def _measure_method(case: Case, method: PublishingMethod, draws: int) -> MethodFacts:
     if method.refused:
         return MethodFacts(case, method, _nothing(case, method), None)
     drawn = list(method.draw(draws))
@@ -145,7 +152,7 @@ def _measure_method(case: Case, method: Method, draws: int) -> MethodFacts:
     return MethodFacts(case, method, _measured(case, method, found, seen), found)
 
 
-def learnt(method: Method, tables: Tables, case: Case) -> tuple[Learnt, ...]:
+def learnt(method: PublishingMethod, tables: Tables, case: Case) -> tuple[Learnt, ...]:
     """One entry per onlooker. Noise without bounds is no fact, so nothing is inferred from it."""
     totals = dict(zip(case.table.schema.options, case.table.totals.tolist(), strict=True))
     slack = case.table.inconsistency.slack(sum(totals.values()))
@@ -164,7 +171,7 @@ def learnt(method: Method, tables: Tables, case: Case) -> tuple[Learnt, ...]:
     return tuple(found)
 
 
-def _measured(case: Case, method: Method, found: Errors, seen: tuple[Learnt, ...]) -> MeasuredMethod:
+def _measured(case: Case, method: PublishingMethod, found: Errors, seen: tuple[Learnt, ...]) -> MeasuredMethod:
     exact = np.concatenate([mine.ravel() for mine in found.reading.exact])
     people = [one.people[mine.all(axis=1)].sum() for one, mine in zip(case.splits, found.reading.exact, strict=True)]
     everybody = sum(int(one.people.sum()) for one in case.splits)
@@ -187,7 +194,7 @@ def _measured(case: Case, method: Method, found: Errors, seen: tuple[Learnt, ...
     )
 
 
-def _nothing(case: Case, method: Method) -> MeasuredMethod:
+def _nothing(case: Case, method: PublishingMethod) -> MeasuredMethod:
     """What is to be said of a method that publishes nothing."""
     return MeasuredMethod(
         method=method.name,

@@ -8,7 +8,7 @@ import numpy as np
 from safemargin.audit.findings import Finding
 from safemargin.core import JOINER, BoolArray, FloatArray, PublishedTable, Table
 from safemargin.release.compare.comparison import Binding, MeasuredMethod, PropertyAnswer
-from safemargin.release.compare.methods import Case, Method, Tables
+from safemargin.release.compare.methods import Case, PublishingMethod, Tables
 from safemargin.release.decide.split import Split, irregular
 
 
@@ -165,7 +165,7 @@ class MethodFacts:
     """One method with what was measured of it; `errors` is None where nothing is published."""
 
     case: Case
-    method: Method
+    method: PublishingMethod
     measured: MeasuredMethod
     errors: Errors | None
 

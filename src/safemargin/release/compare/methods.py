@@ -85,7 +85,7 @@ def exact_tables(table: Table) -> Tables:
 
 
 @dataclass(frozen=True)
-class Method:
+class PublishingMethod:
     """One way to publish.
 
     `draw(n)` gives `n` independent results as printed; all are equal unless it `is_random`. `known` is what an onlooker
@@ -109,10 +109,10 @@ class Method:
     must_be_safe: bool = False
 
 
-def untouched(case: Case) -> list[Method]:
+def untouched(case: Case) -> list[PublishingMethod]:
     """All margins as they are."""
     return [
-        Method(
+        PublishingMethod(
             name="nothing done",
             family="nothing done",
             does="every count is printed exactly",
@@ -122,13 +122,13 @@ def untouched(case: Case) -> list[Method]:
     ]
 
 
-def coarsening(case: Case) -> list[Method]:
+def coarsening(case: Case) -> list[PublishingMethod]:
     """Merging as our own schedule begins, with the threshold as the least size, and nothing after it."""
     merged = [by_size(one, case.threshold) for one in case.splits]
     axes = [merged_margin(case.table, one.axis.name, one.groups) for one in merged if one.is_published]
     printed = (case.exact[0], *axes)
     return [
-        Method(
+        PublishingMethod(
             name=f"coarsening to {case.threshold}",
             family="coarsening",
             does=f"categories are merged until every group has {case.threshold} people",
@@ -138,11 +138,11 @@ def coarsening(case: Case) -> list[Method]:
     ]
 
 
-def suppression(case: Case) -> list[Method]:
+def suppression(case: Case) -> list[PublishingMethod]:
     """No count under the threshold is printed."""
     printed = tuple(_without_small(table, case.threshold) for table in case.exact)
     return [
-        Method(
+        PublishingMethod(
             name=f"suppression under {case.threshold}",
             family="suppression",
             does=f"counts under {case.threshold} are left out; nothing else is done",
@@ -176,15 +176,15 @@ def _hidden(table: PublishedTable) -> BoolArray:
     return np.array([word == "suppressed" for word in table.status])
 
 
-def global_dp(case: Case) -> list[Method]:
+def global_dp(case: Case) -> list[PublishingMethod]:
     """One method per epsilon. A person is in one cell of every table, so the budget is split over the tables."""
     return [_with(case, epsilon) for epsilon in case.epsilons]
 
 
-def _with(case: Case, epsilon: float) -> Method:
+def _with(case: Case, epsilon: float) -> PublishingMethod:
     noise = Geometric(epsilon / len(case.exact))
     words = f"one person more or less changes the odds of anything printed by at most e^{epsilon:g}"
-    return Method(
+    return PublishingMethod(
         name=f"global DP, epsilon {epsilon:g}",
         family="global DP",
         does=f"two-sided geometric noise with epsilon {noise.epsilon:.3g} on every count of {len(case.exact)} tables",
@@ -222,12 +222,12 @@ BOUND, VARIANCE = 3, 1
 """Noise as the R package ptable makes it with these settings."""
 
 
-def cell_key(case: Case) -> list[Method]:
+def cell_key(case: Case) -> list[PublishingMethod]:
     """Fresh record keys for every draw."""
     noise = reference_ptable(request(BOUND, VARIANCE))
     at_bound = float(noise.matrix[-1, -1])
     return [
-        Method(
+        PublishingMethod(
             name=f"cell key, at most {BOUND}",
             family="cell key",
             does=f"noise of variance {VARIANCE:g}, at most {BOUND}, picked by the people in the cell",
