@@ -135,7 +135,7 @@ def _queries(
         for query, error in errors.items():
             off = attributes.margin((methods[UNBIASED][level] - true).astype(np.float64), query)
             integer = attributes.margin((methods[INTEGER][level] - true).astype(np.float64), query)
-            noisy = error > 0
+            noisy = error > 0  # exact counts would be covered trivially
             covered = float((np.abs(off)[noisy] <= TWO_SIDED * error[noisy]).mean()) if noisy.any() else None
             name, title = design.spine.levels[level], attributes.title(query)
             rows.append(QueryError(name, title, _rms(error), _rms(off), _rms(integer), covered))

@@ -28,7 +28,7 @@ class MarginQuery:
 
     def __post_init__(self) -> None:
         if not self.groups:
-            object.__setattr__(self, "groups", (None,) * len(self.axes))
+            object.__setattr__(self, "groups", (None,) * len(self.axes))  # the dataclass is frozen
 
     @property
     def parts(self) -> dict[int, Codes | None]:
@@ -169,7 +169,7 @@ class Attributes:
         wanted, given = query.parts, of.parts
         shaped = values.reshape(len(values), *self.shape(of))
         summed_axes = tuple(position for position, axis in enumerate(of.axes, 1) if axis not in wanted)
-        for position, axis in enumerate(of.axes, 1):
+        for position, axis in enumerate(of.axes, 1):  # axis 0 is the areas
             if axis in wanted and wanted[axis] != given[axis]:
                 shaped = _sum_groups(shaped, self._within(axis, wanted[axis], given[axis]), position)
         summed: Numbers = shaped.sum(axis=summed_axes).reshape(len(values), -1)
@@ -233,4 +233,4 @@ def _join(left: Mapping[int, Codes | None], right: Mapping[int, Codes | None], a
 def _is_coarser(coarse: Codes | None, fine: Codes | None) -> bool:
     if fine is None or coarse is None:
         return fine is None
-    return len(set(zip(fine, coarse, strict=True))) == len(set(fine))
+    return len(set(zip(fine, coarse, strict=True))) == len(set(fine))  # each fine group lies in one coarse group

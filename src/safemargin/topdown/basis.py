@@ -152,7 +152,7 @@ class Basis:
                 rows, inverse = np.unique(weights, axis=0, return_inverse=True)
                 square = np.einsum("cb,abd,cd->ac", rows, covariance, rows, optimize=True)
                 most = (np.sqrt(np.maximum(np.einsum("abb->ab", covariance), 0)) @ np.abs(rows).T) ** 2
-                square[square <= ROUNDING * most] = 0.0
+                square[square <= ROUNDING * most] = 0.0  # what is known exactly must not get a standard error
                 variance += share * square[:, inverse.reshape(-1)]
         return variance
 

@@ -61,14 +61,14 @@ def write_country(folder: Path, people: int = 100_000, blocks: int = 1_000, seed
     if blocks < 1 or people < blocks:
         raise InputError(f"people = {people}, blocks = {blocks}: give at least one block, and a person per block")
     random = numpy_generator(seed)
-    share = random.gamma(0.7, size=blocks) + 0.02
+    share = random.gamma(0.7, size=blocks) + 0.02  # a few large blocks, many small ones
     block = np.repeat(np.arange(blocks), random.multinomial(people, share / share.sum()))
     youth, wealth = random.normal(0, 0.4, blocks)[block], random.normal(0, 0.8, blocks)[block]
     pull = np.stack([0.3 + youth, 0.3 + youth / 2, 0.4 - youth / 2, -0.2 - youth], axis=1)
-    age = (pull + random.gumbel(size=pull.shape)).argmax(axis=1)
+    age = (pull + random.gumbel(size=pull.shape)).argmax(axis=1)  # Gumbel trick: a draw by softmax of `pull`
     sex = random.random(people) < 0.49
     tenure = (random.random(people) < 1 / (1 + np.exp(wealth + 0.3 * (age - 1.5)))).astype(np.int64)
-    homes = random.random(blocks) < 0.03
+    homes = random.random(blocks) < 0.03  # blocks with a communal home
     tenure[homes[block] & (age > 0) & (random.random(people) < 0.1 + 0.2 * (age == 3))] = 2
     communal = np.bincount(block[tenure == 2], minlength=blocks)
     tract = np.arange(blocks) // BLOCKS_IN_TRACT

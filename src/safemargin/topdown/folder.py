@@ -193,6 +193,7 @@ def write_cells(
         selected += [f"{literal(status)} as status"] if status else []
         values["row"] = np.arange(areas * cells, dtype=np.int64)
         database.register("cells", values)
+        # In order of areas and cells: readers reshape the column and need no join.
         _copy(database, f"select {', '.join(selected)} from cells {' '.join(joins)} order by row", path)
 
 
@@ -203,7 +204,7 @@ def read_cells(
     values = _read_columns(path, *columns)
     shape = (len(spine.names[level]), attributes.cells(query))
     for column in columns:
-        if len(values[column]) != shape[0] * shape[1] or np.ma.is_masked(values[column]):
+        if len(values[column]) != shape[0] * shape[1] or np.ma.is_masked(values[column]):  # masked: a null
             raise InputError(f"{path}: {column}: holds {len(values[column]):,} counts, not {shape[0] * shape[1]:,}")
     return tuple(frozen(np.asarray(values[column])).reshape(shape) for column in columns)
 
@@ -227,7 +228,7 @@ def write_text(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.draft")
         draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
+        os.replace(draft, path)  # atomic: an interrupted run leaves no half-written file
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
 

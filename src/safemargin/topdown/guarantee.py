@@ -90,6 +90,7 @@ def _measured(design: Design, areas_from_data: bool) -> Guarantee:
         for level in range(len(design.spine.levels))
         for query, variance in design.measured(level).items()
     ]
+    # Among data sets that agree on the invariants, publishing them costs nothing (Proposition 1 of the paper).
     free = publish_invariants(noisy[0], invariants, "exact counts")
     return compose([*noisy, free], "noisy and exact margins")
 

@@ -58,6 +58,7 @@ class LeastSquaresFit:
         values = self.basis.forward(above, self.basis.attributes.detailed)
         for own, parents in zip(self.up[level], values, strict=True):
             assert parents is not None
+            # Counts above are fixed, so their covariance is zero.
             known = ComponentEstimate(parents, np.zeros((len(above), *own.covariance.shape[1:])))
             coordinates.append(_down(self.spine, level, own, known, self.floor).values)
         return self.basis.back(coordinates)
@@ -188,6 +189,6 @@ def _down(
 def _pseudo_inverse(covariance: FloatArray, floor: float) -> FloatArray:
     """The pseudo-inverse of covariances some of whose directions are known exactly."""
     values, vectors = np.linalg.eigh(covariance)
-    unknown = values > np.maximum(SINGULAR * values[:, -1:], floor)
+    unknown = values > np.maximum(SINGULAR * values[:, -1:], floor)  # eigenvalues of known directions are rounding
     precision = np.divide(1.0, values, out=np.zeros_like(values), where=unknown)
     return np.asarray((vectors * precision[:, None, :]) @ np.swapaxes(vectors, 1, 2), dtype=np.float64)

@@ -207,7 +207,7 @@ class TopDownProject(Section):
         first = MarginQuery(())
         for section in (*self.bounds, *self.earlier):
             first |= self.kinds.query(section.query)
-        if not self.kinds.is_named(first):
+        if not self.kinds.is_named(first):  # groups that cross: their common refinement has no name to publish
             first = MarginQuery(first.axes)
         return tuple(dict.fromkeys((first, self.kinds.detailed)))
 
@@ -231,7 +231,7 @@ class TopDownProject(Section):
         for name, categories in self.attributes.items():
             if (twice := twice_in(categories)) is not None:
                 raise InputError(f"attributes.{name}: lists {twice!r} twice")
-        if self.budget.delta >= 1 or not 0 < float(self.budget.delta) < 1:
+        if self.budget.delta >= 1 or not 0 < float(self.budget.delta) < 1:  # also as a float, for conversions
             raise InputError(f"budget.delta = {rounded(self.budget.delta)}: must lie between 0 and 1")
         self._check_levels("budget.levels", self.budget.levels)
         self._check_levels("budget.at", self.budget.at)

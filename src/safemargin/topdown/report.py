@@ -259,6 +259,7 @@ def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object],
     marks = [0.0, 1.0]
     while marks[-1] < max(errors, default=0.0):
         marks.append(marks[-1] * 10)
+    # Symmetric logarithm: errors of exact counts are 0, which a logarithm cannot show.
     scale = {"type": "symlog", "constant": 1, "domain": [0, marks[-1]], "nice": False}
     axis = {"values": marks, "title": "error (people)", "grid": True, "format": ",~r"}
     x = {

@@ -146,6 +146,7 @@ def nonnegative_estimate(problem: SiblingProblem) -> FloatArray:
     problem = replace(problem, target=np.rint(problem.target * unit) / unit)
     moved = problem.target + _shortest_step(problem, FAR)
     sums = problem.matrix @ moved
+    # A distant limit that was left out is broken by more than rounding errors: solve again with all limits.
     if (moved < -1).any() or (sums < problem.least - 1).any() or (sums > problem.most + 1).any():
         moved = problem.target + _shortest_step(problem, np.inf)
     values: FloatArray = np.maximum(moved, 0.0)
@@ -158,7 +159,7 @@ def _shortest_step(problem: SiblingProblem, far: float) -> FloatArray:
     The unknown is the step, which is short, and not the counts: large counts would lose digits.
     """
     size = len(problem.target)
-    scale = problem.weight.max()
+    scale = problem.weight.max()  # weights up to 1 keep the solver's tolerances meaningful
     weights, ties = [problem.weight / scale], []
     width = size + sum(len(weight) for _, weight, _ in problem.margins)
     column = size
@@ -217,7 +218,7 @@ def round_to_integers(problem: SiblingProblem, values: FloatArray, ahead: LookAh
     floor = np.floor(values + TOLERANCE)
     floor[problem.empty] = 0.0
     fraction = np.where(problem.empty, 0.0, np.clip(values - floor, 0.0, 1.0))
-    step = np.where(problem.empty | (fraction == 0.0), 0.0, 1.0)
+    step = np.where(problem.empty | (fraction == 0.0), 0.0, 1.0)  # integers stay, fractions go to a neighbour
     # Rounding up a value with fraction f costs (1 - f) and saves f: the distance, up to a constant.
     solution = _round(problem, ahead, floor, 1 - 2 * fraction, step, None)
     for reach in (FIRST_RANGE, np.inf):
@@ -282,7 +283,7 @@ def _round(
     )
     options: dict[str, bool | int | float | str] = {"mip_rel_gap": 0.0, "time_limit": SECONDS}
     if free is None and matrix.shape[1] > MANY:
-        options["solver"] = "ipm"
+        options["solver"] = "ipm"  # crossover ends at a vertex, and vertices of transport problems are integer
     solver = solver_of(form, options, whole=free is not None)
     solver.run()
     solution = values_of(solver)

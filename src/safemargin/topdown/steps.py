@@ -54,7 +54,7 @@ def publish_measurements(
             advance(len(spine.names[level]) * attributes.cells(query))
             continue
         parameter = design.measured(level)[query]
-        values = add_noise(attributes.margin(counts[level], query), parameter, advance)
+        values = add_noise(attributes.margin(counts[level], query), parameter, advance)  # the only use of counts
         columns = {"noisy_count": values, "variance": np.full(values.shape, noise_variance(parameter))}
         write_cells(path, spine, level, attributes, query, columns, "noisy")
 

@@ -150,7 +150,7 @@ class LevelProblem:
         if gone.all() and problem.least.max(initial=0) <= 0 and ahead is None:
             return counts
         rest = problem.without(gone)
-        values = np.maximum(rest.target, 0.0)
+        values = np.maximum(rest.target, 0.0)  # rounding errors only, if all constraints are met
         if not problem.is_met(problem.target):
             try:
                 values = nonnegative_estimate(rest)
@@ -163,6 +163,7 @@ class LevelProblem:
     def _weights(self, margin: MarginQuery, before: MarginQuery | None) -> dict[MarginQuery, FloatArray]:
         """The weight of each count of a margin by area: its precision. Margins solved before have none."""
         attributes, level = self.design.attributes, self.level
+        # Weights are inverse variances, as in generalised least squares; correlations between counts are ignored.
         weights = {margin: np.ones((len(self.design.spine.names[level]), attributes.cells(margin)))}
         for query in (margin, *self.design.measured(level)):
             if query <= margin and not (before is not None and query <= before):
@@ -217,7 +218,7 @@ def solve_tables(
             continue
         if not marks:
             first = problem.name(min(parent for _, parent in failed))
-            drop()
+            drop()  # levels on disk are no longer final: an interrupted run must not resume from them
         if level == 0:
             raise InputError(
                 f"no integer tables satisfy all exact counts, bounds and earlier tables together: see {first}"
@@ -242,7 +243,7 @@ def _solve_level(
         table[:] = before.table
         same[:] = True
         if problem.above is not None and before.above is not None:
-            same &= (problem.above == before.above).all(axis=1)
+            same &= (problem.above == before.above).all(axis=1)  # siblings depend on nothing else above
     aheads: list[frozenset[Area] | None] = []
     for parent in range(problem.parents):
         areas = problem.siblings(parent)

@@ -75,12 +75,13 @@ def count_people(project: TopDownProject, spine: Spine, path: Path | None = None
         number = "count(*)"
         if count is not None:
             number = _checked_sum(database, source, count)
+        # One GROUP BY in the engine: memory is that of the occupied cells, not of the people.
         database.execute(f"create temp table people as select {fields}, {number} as n from {source.scan} group by all")
         selected, joins = _coded(database, path, columns, (spine.names[-1], *kinds.categories))
         rows = database.execute(f"select {selected}, n::bigint as n from people {joins}").fetchnumpy()
-        if own:
+        if own:  # another method may have moved people to areas elsewhere in the tree
             _check_wider_areas(database, source, spine)
-    if (people := int(np.sum(rows["n"], dtype=object))) > MAX_PEOPLE:
+    if (people := int(np.sum(rows["n"], dtype=object))) > MAX_PEOPLE:  # Python integers do not overflow
         raise TooLargeError(f"{path}: {people:,} people are more than the limit of {MAX_PEOPLE:,}")
     codes = [np.asarray(rows[f"p{index}"], dtype=np.int64) for index in range(len(columns))]
     flat = np.ravel_multi_index(codes, (len(spine.names[-1]), *kinds.sizes))
@@ -97,11 +98,11 @@ def _source(path: Path) -> DuckSource:
 
 
 def _text(source: DuckSource, name: str) -> str:
-    return f"coalesce({source.fields[name]}::varchar, '')"
+    return f"coalesce({source.fields[name]}::varchar, '')"  # a null would silently drop out of joins
 
 
 def _checked_sum(database: duckdb.DuckDBPyConnection, source: DuckSource, column: str) -> str:
-    number = f"try_cast({source.fields[column]} as double)"
+    number = f"try_cast({source.fields[column]} as double)"  # exact: larger numbers than 2 ** 53 are refused
     wrong = f"{number} is null or {number} < 0 or {number} <> floor({number}) or {number} > {MAX_COUNT}"
     bad = database.execute(
         f"select {source.fields[column]}::varchar from {source.scan} where {wrong} limit 1"
@@ -217,7 +218,7 @@ def _ends(
     """
     if isinstance(section, BoundsSection) and section.each is not None:
         units = np.maximum(values[ends[0]], 0)
-        most = np.minimum(units, MAX_COUNT // max(1, section.each[1])) * section.each[1]
+        most = np.minimum(units, MAX_COUNT // max(1, section.each[1])) * section.each[1]  # without overflow
         query = project.kinds.query(section.query)
         free = np.full(project.kinds.cells(query), bool(section.free))
         for name, wanted in section.free.items():

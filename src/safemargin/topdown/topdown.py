@@ -103,13 +103,13 @@ def run(
         public = Folder(folder / "published")
         from_data = project.spine.file is None
         composed = _with_earlier(project, design)
-        check(public, design, counts)
+        check(public, design, counts)  # everything that can be refused is refused before noise is drawn
     summary = summarise(design, from_data, composed)
     for (name, before), (_, now) in zip(inputs, _inputs(config, project), strict=True):
         if now != before:  # otherwise the folder would not hold what state.json says
             raise InputError(f"{config}: {name} was changed while it was read; run again when nobody writes to it")
     with _locked(folder):
-        _check_claim(folder, inputs)
+        _check_claim(folder, inputs)  # again: another run may have claimed it before the lock
         _write_model(folder / STATE, StateDocument(inputs=inputs))
         publish_measurements(public, design, counts, progress)
         estimate(public, progress)
@@ -140,7 +140,7 @@ def recompute(published: Path, progress: Progress = no_progress) -> Recomputatio
     design = public.read_design()
     public.read_measurements(design)
     with tempfile.TemporaryDirectory() as name:
-        again = Folder(Path(name))
+        again = Folder(Path(name))  # holds nothing but public sources, so nothing else can be read
         for source in SOURCES:
             path = published / source
             if path.is_dir():
