@@ -182,7 +182,7 @@ def test_what_was_published_before_is_known(run: Run, tmp_path: Path) -> None:
     assert run("verify", certificate, str(folder), str(old)).code == 1
 
 
-def test_a_gap_that_told_nothing_new_then_is_named(run: Run, tmp_path: Path) -> None:
+def test_a_gap_that_was_disclosed_before_is_named(run: Run, tmp_path: Path) -> None:
     """The only gap of the old table follows from its total; the new one must not count on it."""
     table, old, folder = tmp_path / "table.csv", tmp_path / "old.csv", tmp_path / "gaps"
     table.write_text(RIGHT)

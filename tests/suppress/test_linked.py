@@ -1,6 +1,6 @@
 """Suppressing against those who see several tables, remember earlier ones, or are in them: against listing everything.
 
-Every population of so many people is listed; those that print the same are what an onlooker cannot tell apart.
+Every population of so many people is listed; an onlooker cannot distinguish those that print the same.
 """
 
 from collections.abc import Callable, Iterator
@@ -68,7 +68,7 @@ class World:
         return bool((np.ptp(alike[:, hidden], axis=0) > tau).all())
 
     def keeps_out(self, hidden: IntArray, insiders: int) -> bool:
-        """Whether no coalition can tell the count of a hidden cell in which there are others too."""
+        """Whether no coalition can infer the count of a hidden cell that includes others."""
         gone = np.isin(np.arange(len(self.truth)), hidden)
         alike = self.all[(self.all[:, ~gone] == self.truth[~gone]).all(axis=1) & (self.all[:, gone] >= 1).all(axis=1)]
         trees = self.tables.tables[0].trees

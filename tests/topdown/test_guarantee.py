@@ -70,9 +70,9 @@ def test_epsilon_by_losses_holds_for_all_neighbours(
 ) -> None:
     """Over all tables that differ in one record and agree on what is exact. Where every query moves, it is attained."""
     design = designed(TOWNS, exact, rho=Fraction(rho), split=split, kinds=KINDS)
-    promise = summarise(design, False)
-    told, delta = promise["epsilon_by_losses"], design.delta
-    assert isinstance(told, float) and told <= tight_epsilon(float(design.rho), delta)
+    summary = summarise(design, False)
+    epsilon, delta = summary["epsilon_by_losses"], design.delta
+    assert isinstance(epsilon, float) and epsilon <= tight_epsilon(float(design.rho), delta)
     pairs = [
         (one, other)
         for one, other in product(range(len(EVERY)), repeat=2)
@@ -80,10 +80,10 @@ def test_epsilon_by_losses_holds_for_all_neighbours(
     ]
     cases = {case for case in (moved_counts(design, *pair) for pair in pairs) if case is not None}
     assert max(map(len, cases)) == most
-    deltas = {case: delta_of(case, told) for case in cases}
+    deltas = {case: delta_of(case, epsilon) for case in cases}
     assert max(deltas.values()) <= delta
     if most == sum(design.moved.values()):
-        assert max(delta_of(case, told * (1 - 2e-3)) for case in cases) > delta
+        assert max(delta_of(case, epsilon * (1 - 2e-3)) for case in cases) > delta
 
 
 def test_every_exact_count_is_named() -> None:
@@ -100,13 +100,13 @@ def test_noise_of_any_size_has_an_epsilon() -> None:
     """From noise that is nearly never there to noise of a variance that cannot be listed."""
     for rho in ("1e12", "5000", "1e-11"):
         design = designed(TOWNS, rho=Fraction(rho) / 4, kinds=KINDS, split={"detailed": "1"})
-        promise = summarise(design, False)
-        told, loose = promise["epsilon_by_losses"], promise["epsilon"]
-        assert isinstance(told, float) and isinstance(loose, float)
-        assert 0 < told <= loose == published_epsilon(float(design.rho), design.delta)
+        summary = summarise(design, False)
+        epsilon, loose = summary["epsilon_by_losses"], summary["epsilon"]
+        assert isinstance(epsilon, float) and isinstance(loose, float)
+        assert 0 < epsilon <= loose == published_epsilon(float(design.rho), design.delta)
 
 
-def test_earlier_releases_are_not_left_out() -> None:
+def test_earlier_releases_are_not_omitted() -> None:
     """What the losses of this release give stands beside the epsilon of all together, which is larger."""
     design = designed(TOWNS, kinds=KINDS, split={"detailed": "1"})
     alone = summarise(design, False)
@@ -116,20 +116,20 @@ def test_earlier_releases_are_not_left_out() -> None:
 
 
 @pytest.mark.parametrize("areas_from_data", [True, False])
-def test_the_promise_follows_by_rules(areas_from_data: bool) -> None:
+def test_the_guarantee_follows_by_rules(areas_from_data: bool) -> None:
     """Budgets are fractions that add up to rho, every node names its rule, and a file says the same."""
     exact = ((0, "total"), (0, "sex*voting"), (1, "age"))
     design = designed(TOWNS, exact, rho=Fraction(104, 4099), split={"sex": "1/3", "detailed": "2/3"}, kinds=KINDS)
-    promise = derive_guarantee(design, areas_from_data)
-    assert guarantee_from(document(promise), "promise") == promise
-    assert (promise.rule, promise.budget, promise.measure) == ("post-processing", Fraction(104, 4099), "zcdp")
-    (measured,) = promise.premises
+    guarantee = derive_guarantee(design, areas_from_data)
+    assert guarantee_from(document(guarantee), "guarantee") == guarantee
+    assert (guarantee.rule, guarantee.budget, guarantee.measure) == ("post-processing", Fraction(104, 4099), "zcdp")
+    (measured,) = guarantee.premises
     assert measured.rule == "composition" and len(measured.premises) == 5
     *noisy, free = measured.premises
     variances = [variance for level in range(2) for variance in design.measured(level).values()]
     assert [each.budget for each in noisy] == [1 / variance for variance in variances]
-    assert sum(1 / variance for variance in variances) == promise.budget
+    assert sum(1 / variance for variance in variances) == guarantee.budget
     assert (free.budget, free.rule) == (0, "invariants are free (Proposition 1)")
     assert all(each.rule.startswith("discrete Gaussian noise") for each in noisy)
-    assert {each.flavour for each in (promise, measured, *noisy, free)} == {promise.flavour}
-    assert promise.population.determines == (("age", "voting"),)
+    assert {each.flavour for each in (guarantee, measured, *noisy, free)} == {guarantee.flavour}
+    assert guarantee.population.determines == (("age", "voting"),)

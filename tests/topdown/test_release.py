@@ -314,7 +314,7 @@ def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
     assert recompute(tmp_path / "out/published").different == 0
 
 
-def test_errors_are_told_beside_another_method(country: Path, released: Path) -> None:
+def test_errors_are_compared_with_another_method(country: Path, released: Path) -> None:
     found = run(country, released, beside={"itself": country.parent / "people.parquet"}).accuracy
     with duckdb.connect() as database:
         source = (
@@ -538,14 +538,14 @@ def test_command(run_cli: Run, tmp_path: Path) -> None:
     assert "Root mean square error: people of an area" in ran.out and "integer tables" in ran.out
 
 
-def test_a_plan_tells_the_standard_errors_of_the_release(country: Path, released: Path, run_cli: Run) -> None:
+def test_a_plan_has_the_standard_errors_of_the_release(country: Path, released: Path, run_cli: Run) -> None:
     ran = run_cli("topdown", country, "--plan", "--json")
     expected = {(each["level"], each["query"]): each for each in ran.document["queries"]}  # type: ignore[attr-defined]
     with duckdb.connect() as database:
         for level, name in ((0, "country"), (2, "district"), (4, "block")):
             path = released / f"published/estimates/{level}-{name}.parquet"
-            told = database.execute(f"select sqrt(avg(standard_error ** 2)) from '{path}'").fetchall()[0][0]
-            assert expected[name, "detailed"]["standard_error"] == pytest.approx(told, rel=1e-9)
+            published = database.execute(f"select sqrt(avg(standard_error ** 2)) from '{path}'").fetchall()[0][0]
+            assert expected[name, "detailed"]["standard_error"] == pytest.approx(published, rel=1e-9)
     assert ran.document["guarantee"] == json.loads((released / "published/manifest.json").read_text())["summary"]
     assert expected["country", "total"] == {
         "level": "country", "query": "total", "share": "0", "noise": None, "standard_error": 0.0

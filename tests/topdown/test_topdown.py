@@ -137,9 +137,9 @@ def test_sigmas_of_the_census_follow_from_its_shares() -> None:
         (kinds.detailed,),
     )
     assert design.rho == Fraction(293764, 114921)
-    promise = summarise(design, False)
-    assert promise["epsilon"] == pytest.approx(17.9002, abs=5e-5)
-    assert promise["epsilon_by_losses"] == pytest.approx(16.48, abs=5e-3), "as of `guarantee census`"
+    summary = summarise(design, False)
+    assert summary["epsilon"] == pytest.approx(17.9002, abs=5e-5)
+    assert summary["epsilon_by_losses"] == pytest.approx(16.48, abs=5e-3), "as of `guarantee census`"
 
     def sigma(level: int, title: str) -> float:
         return math.sqrt(design.measured(level)[kinds.query(title)])

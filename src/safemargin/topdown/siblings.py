@@ -146,7 +146,7 @@ def nonnegative_estimate(problem: SiblingProblem) -> FloatArray:
     problem = replace(problem, target=np.rint(problem.target * unit) / unit)
     moved = problem.target + _shortest_step(problem, FAR)
     sums = problem.matrix @ moved
-    # A distant limit that was left out is broken by more than rounding errors: solve again with all limits.
+    # A distant limit that was omitted is broken by more than rounding errors: solve again with all limits.
     if (moved < -1).any() or (sums < problem.least - 1).any() or (sums > problem.most + 1).any():
         moved = problem.target + _shortest_step(problem, np.inf)
     values: FloatArray = np.maximum(moved, 0.0)
