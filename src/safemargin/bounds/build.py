@@ -164,6 +164,7 @@ class _Builder:
             for table in facts
             if set(table.options) == set(self.options) and (totals := complete_total(table, seen)) is not None
         }
+        # As many answers as people: then the last option is what the others leave, and needs no variable.
         covering = bool(everybody & answered) or self._all_answered(facts)
         covering &= conclude and len(self.options) > 1 and self.slack == 0
         if self.people is not None and covering:

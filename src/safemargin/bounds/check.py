@@ -220,6 +220,7 @@ class Checker:
         """The whole number that `way * sum(x[places])` cannot exceed, by the multipliers of `dual`."""
         known, times = self.known, dual.denominator
         size = times + sum(abs(n) for n in dual.rows.values()) + sum(abs(n) for n in dual.people.values())
+        # Python integers where 64 bits might not do: a checker must not overflow, however odd the multipliers are.
         kind = np.int64 if size * self.reach < SAFE else object
         rest = np.zeros(known.size, dtype=kind)
         rest[places] = way * times
@@ -240,4 +241,5 @@ class Checker:
             raise Fault("its proof leaves a count without limit")
         ends = np.where(above, known.high, known.low).astype(kind)
         used = np.flatnonzero(rest)
+        # Weak duality, by addition: any multipliers give a valid limit, good ones a sharp one.
         return int(value + int((rest[used] * ends[used]).sum())) // times

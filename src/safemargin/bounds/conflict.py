@@ -138,8 +138,10 @@ def _proof(known: System, facts: Conflict) -> Conflict | None:
         return None
     solver = solver_of(Form(matrix, cost, np.zeros(len(cost)), high, least, most))
     solver.run()
+    # Phase one of the simplex method: the least total violation is 0 iff real-valued tables satisfy all rows.
     if solver.getInfo().objective_function_value < 1e-6:
         return None
+    # Farkas: rows with a non-zero dual alone are infeasible; deleting one by one leaves a minimal set (Chinneck).
     priced = np.abs(np.asarray(solver.getSolution().row_dual)) > 1e-7
     return Conflict(facts.rows[priced[:count]], caps[priced[count:]])
 

@@ -21,8 +21,6 @@ from safemargin.bounds.system import System, joint_rows
 from safemargin.core import UNBOUNDED, FloatArray, IntArray
 
 CLOSE = 1e-6
-
-
 SAFE = 2**62
 """Sums below this cannot overflow."""
 
@@ -73,6 +71,7 @@ class Facts:
         """The whole number that `dual` limits `goal` by, or none if it does not limit it."""
         known, times = self.known, dual.denominator
         top = max(times * int(np.abs(goal.weights).max(initial=1)), _largest(dual.rows), _largest(dual.people))
+        # No sum below can leave 64 bits; if one could, the caller takes another dual.
         if top * self.deepest * self.reach >= SAFE:
             return None
         value = 0
@@ -93,6 +92,7 @@ class Facts:
         if (above & ~self.capped).any():
             return None
         value += int((rest[above] * known.high[above]).sum()) + int((rest[~above] * known.low[~above]).sum())
+        # Rounding down is valid: the counts, and so the goal, are integers (a Chvatal-Gomory cut of rank 1).
         return value // times
 
     def covering(self, variable: int) -> IntArray:
@@ -205,6 +205,7 @@ class DualProgram:
         best: Limit | None = None
         for dual in self._rounded(-np.asarray(solution.row_dual)):
             value = self.facts.limit(goal, dual)
+            # Rounding may leave an unlimited variable with a positive rest: a row that covers it takes that up.
             if value is None:
                 dual = self._mended(goal, dual)
                 value = self.facts.limit(goal, dual)
@@ -219,6 +220,7 @@ class DualProgram:
         used = np.flatnonzero(np.abs(multipliers) > CLOSE)
         values = multipliers[used]
         fits = [d for d in EFFORT.denominators if np.abs(values - np.rint(values * d) / d).max(initial=0.0) < CLOSE]
+        # Basic duals of integer matrices are rationals; continued fractions recover denominators up to 840.
         exact = lcm(*(Fraction(value).limit_denominator(840).denominator for value in np.unique(values.round(9))))
         for denominator in dict.fromkeys(
             [*fits[:2], min(exact, EFFORT.common_denominator), EFFORT.denominators[-1], EFFORT.finest_denominator]

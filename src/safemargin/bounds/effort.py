@@ -28,7 +28,7 @@ class Effort:
     # The shuttle keeps 2^axes counts per cell: 1 million of them are 16 MB; its rounds are dearer and settle sooner.
     shuttle_counts: int = 1_000_000
     shuttle_rounds: int = 30
-    # Targets compared with published rows by their list of variables, in Python: 20,000 take a tenth of a second.
+    # Targets compared with published rows by their list of variables, one dictionary lookup each in Python.
     targets_compared_with_rows: int = 20_000
 
     # --- linear programs ----------------------------------------------------------------------------------------------
@@ -63,7 +63,8 @@ class Effort:
     near_tables: int = 500
     # Programs over all integer tables that may hit their limit before the rest is left as a linear statement.
     whole_failures: int = 4
-    # For tables in a circle, that exchanges cannot round: HiGHS solves 4,000 counts within 1, then 6 people in seconds.
+    # For tables in a circle, that exchanges cannot round: an integer program within 1, then 6 people of a fit. The box
+    # keeps it small; beyond 4,000 counts even that is slow.
     circle_counts: int = 4_000
     circle_distances: tuple[int, ...] = (1, 6)
     circle_seconds: float = 5.0
@@ -106,7 +107,7 @@ class Effort:
     # Exchanges per block until its margins hold; ended after 50 without progress, as they can go round in a circle.
     rounding_exchanges: int = 200_000
     rounding_patience: int = 50
-    # Pairs of profiles between two slices that are kept, the largest first: more were never needed to round.
+    # Pairs of profiles between two slices that are kept, the largest first: memory stays linear in the profiles.
     pairs_per_link: int = 2_000
     # Share of pairs that are asked for below which only these and their neighbours are looked at.
     few_pairs: float = 0.02

@@ -103,6 +103,7 @@ class Exchanges:
         order = self._hubs_first(keys, own)
         keys = keys[order]
         start = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+        # A star around one hub per key instead of all pairs: linear in the profiles, and any two are two links apart.
         first = np.repeat(order[start], np.diff(np.r_[start, len(keys)]))
         whole = np.asarray((self.high >= self.people[:, None]).all(axis=1))
         differs = np.flatnonzero((own[first] != own[order]) & whole[first] & whole[order])
@@ -130,6 +131,7 @@ class Exchanges:
         """Profiles by key, those in the commonest slice first, then the largest: a large hub has votes to exchange."""
         size = np.bincount(own + 1)
         common = np.argsort(np.argsort(-size, kind="stable"))[own + 1]
+        # Three sort keys in one integer where they fit into 64 bits; else lexsort, which is slower.
         if (int(keys.max(initial=0)) + 1) * len(size) * len(keys) >= 2**62:
             return np.lexsort((self._rank, common, keys))
         together = (keys * len(size) + common) * len(keys) + self._rank  # sorting numbers is the quickest way
@@ -161,6 +163,8 @@ class Exchanges:
                 for taken in range(matrix.shape[1]):
                     if given == taken:
                         continue
+                    # Votes go one way through one pair and must come back through others with the same two slices, or a
+                    # margin changes.
                     back = np.minimum(first[:, taken], second[:, given])
                     supply = np.bincount(pairs.key, back).astype(np.int64)
                     for some, profiles, minus, plus in (
@@ -231,6 +235,7 @@ def _trade(matrix: IntArray, pairs: Pairs, order: IntArray, half: BoolArray, opt
         before = np.cumsum(room) - room
         start = np.r_[True, key[1:] != key[:-1]]
         before -= np.repeat(before[start], np.diff(np.r_[np.flatnonzero(start), len(key)]))
+        # Pairs of one key in order until the smaller of both directions is used up: the sums of both slices stay.
         units = np.clip(total[key] - before, 0, room)
         matrix[first, minus] -= units
         matrix[first, plus] += units

@@ -40,28 +40,13 @@ Report = Callable[[float], None]
 Way = tuple[str, Callable[[], int | None]]
 """A method in words, and what it finds."""
 
-
 CONTRADICTION = "propagation finds a contradiction"
-
-
 UNLIMITED = "nothing that is published limits some count"
-
-
 FIXED = "propagation fixes every count"
-
-
 UNTIED = "no equation ties the counts that are open"
-
-
 TOO_MANY = "too many counts are open"
-
-
 SEARCH = "search over the counts that the equations leave free"
-
-
 VERTICES = "generating function of the vertices"
-
-
 STATES = "partial sums, one count after the other"
 
 
@@ -213,6 +198,7 @@ def _never_strict(
 ) -> BoolArray:
     """Which of the inequalities `sides @ z <= limit` hold with equality wherever all of them and the equations hold."""
     count, unknowns = sides.shape
+    # Freund, Roundy and Todd (1985): one program finds every inequality that always holds with equality.
     none = sparse.csr_array((len(total), count))
     above: Any = sparse.hstack([sides, sparse.csr_array(-limit[:, None]), sparse.eye_array(count)], format="csr")
     exact: Any = sparse.hstack([equations, sparse.csr_array(-total[:, None]), none], format="csr")

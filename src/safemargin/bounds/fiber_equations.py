@@ -9,8 +9,6 @@ from scipy import linalg, sparse
 from safemargin.core import IntArray
 
 PRIME = 2**31 - 1
-
-
 SAFE = 2**40
 """Entries up to this size leave room for one more elimination in 64 bits."""
 
@@ -87,6 +85,7 @@ def eliminate(matrix: IntArray, total: IntArray, order: IntArray) -> Echelon | N
         if not len(candidates):
             continue
         sizes = np.abs(work[candidates, column]).astype(np.float64)
+        # Markowitz: the smallest pivot, then the sparsest row, keep numbers and fill-in small.
         lead = int(candidates[np.lexsort(((work[candidates] != 0).sum(axis=1), sizes))[0]])
         work = _clear(work, lead, column)
         open_rows[lead] = False
@@ -101,6 +100,7 @@ def eliminate(matrix: IntArray, total: IntArray, order: IntArray) -> Echelon | N
 
 def _clear(work: IntArray, lead: int, column: int) -> IntArray:
     """Make `column` zero in every row but `lead`."""
+    # Fraction-free elimination; beyond 2^40 one more step could overflow, so Python integers take over.
     if work.dtype != object and np.abs(work).max() > SAFE:
         work = work.astype(object)
     if work[lead, column] < 0:
@@ -139,6 +139,8 @@ def rank(matrix: sparse.csr_array, most_work: int) -> int:
         gram = np.asarray((part @ part.T).todense())
         _, _, numerical_rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))
         return int(numerical_rank)
+    # The rank modulo a prime is never above the true one, and below it only if the prime divides a minor: practically
+    # excluded for rows of small integers and the prime 2^31 - 1.
     return _rank_modulo(matrix.toarray() % PRIME)
 
 
@@ -161,6 +163,8 @@ def _rank_modulo(work: IntArray) -> int:
 
 def from_residues(residue: Callable[[int], int], most: int) -> int | None:
     """A number up to `most`, from what it leaves modulo primes below 2^31; None if one more prime contradicts."""
+    # Trial division up to the root of 2^31; Chinese remainders then give the exact number, and one prime more checks
+    # it.
     divisors = np.arange(3, 46_341, 2)
     number, product = 0, 1
     for prime in range(PRIME, 2**30, -2):

@@ -50,6 +50,7 @@ class TableSearch:
         most = solved.scale * self.form.room[solved.pivots]
         self.sides = np.concatenate([matrix, -matrix])
         self.limit = np.r_[solved.total, most - solved.total].astype(np.float64)
+        # Floats hold these integers exactly (below 2^53), and matrix products of floats use BLAS.
         self.above, self.below = np.maximum(self.sides, 0.0).T, np.minimum(self.sides, 0.0).T
         self.whole = bool((solved.scale == 1).all())
         self.chunk = min(max(EFFORT.chunk_work // (self.sides.size + 1), EFFORT.smallest_chunk), EFFORT.largest_chunk)
@@ -84,6 +85,7 @@ class TableSearch:
                 continue
             width = high - low
             span = np.asarray(width.max(axis=0))
+            # Branch on the unknown with the fewest values on average: fewest cases, as fail-first does.
             if (span > 0).sum() > 1:
                 stack.append(_branch(low, high, self._choose(width, span), self.chunk))
                 continue
@@ -240,6 +242,7 @@ def _merged(walk: _Walk) -> _Walk:
     keys = keys[order]
     first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
     ways = walk.ways[order]
+    # The next sums could leave 64 bits: Python integers from here on.
     if ways.dtype != object and float(ways.max()) * len(ways) >= WHOLE:
         ways = ways.astype(object)
     return _Walk(walk.sums[order[first]], np.add.reduceat(ways, first), walk.rows)
@@ -341,6 +344,7 @@ def _with_unknown(ways: IntArray, axes: list[int], room: int) -> IntArray:
     down, up = [slice(None)] * ways.ndim, [slice(None)] * ways.ndim
     for axis in axes:
         down[axis], up[axis] = slice(None, -1), slice(1, None)
+    # Cumulative sums along the diagonal add every value of the unknown at once; minus those above its ceiling.
     sums = ways.copy()
     for level in range(ways.shape[lead] - 2, -1, -1):
         down[lead], up[lead] = slice(level, level + 1), slice(level + 1, level + 2)

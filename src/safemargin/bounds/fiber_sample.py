@@ -144,6 +144,7 @@ class _Chain:
         base, ways = np.array(counted, dtype=np.float64).T
         from scipy.special import gammaln  # takes long to import
 
+        # Exact conditional law along the line, as in Gibbs sampling: no rejection, so no step is lost.
         weight = -gammaln(base + 1.0 + np.arange(least, most + 1)[:, None] * ways).sum(axis=1)
         chance = np.cumsum(np.exp(weight - weight.max()))
         return least + int(np.searchsorted(chance, generator.random() * chance[-1], side="right"))
@@ -213,6 +214,7 @@ def _any_of(moves: list[Move], generator: Generator) -> Move:
 
 def _sum_of(basis: list[Move], generator: Generator) -> Move:
     """A sum of any number of moves of the basis, each any number of times; few and once mostly."""
+    # Every integer combination of the basis has a positive probability: the chain is irreducible (Diaconis, Sturmfels).
     terms = int(generator.geometric(0.4))
     chosen = [basis[index] for index in generator.integers(len(basis), size=terms).tolist()]
     times = generator.geometric(0.7, size=terms) * generator.choice([-1, 1], size=terms)
@@ -240,6 +242,7 @@ class _Pairs:
 
 def _pairs(equations: sparse.csr_array, generator: Generator) -> _Pairs:
     """Pairs whose difference another pair has too: found by random marks, then compared."""
+    # Random marks stand for columns, as in fingerprinting; equal marks are compared before they are believed.
     mark = generator.integers(-(2**62), 2**62, size=equations.shape[0])
     column = equations.T @ mark
     if len(column) <= EFFORT.all_pairs:

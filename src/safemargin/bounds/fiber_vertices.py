@@ -19,15 +19,10 @@ from safemargin.bounds.fiber_equations import Echelon, Equations, eliminate, fro
 from safemargin.core import BoolArray, FloatArray, IntArray
 
 MOST = 2**62
-
-
 FINEST, COARSEST = 40, 26
 """One is kept as two to the power of so many units, depending on the size of the counts."""
 
-
 MULTIPLIER, INCREMENT = 6_364_136_223_846_793_005, 1_442_695_040_888_963_407
-
-
 LOWER, UPPER, BASIC = 0, 1, 2
 
 
@@ -92,6 +87,7 @@ def _count(form: Equations, most: int) -> int:
 
 def _box(form: Equations, matrix: IntArray, bits: int, salt: int) -> Box:
     count, unit = len(form.room), 2**bits
+    # Moving each facet outwards by less than 1 adds no integer point and makes every vertex simple.
     push = unit // 8 + scattered(2 * count, bits - 1, salt)
     positive = (matrix >= 0).all(axis=1)
     covered = (matrix[positive] > 0) & (form.total[positive, None] <= form.room[None, :] * matrix[positive])
@@ -160,6 +156,7 @@ def _ways(vertex: Vertex) -> IntArray:
 
 def _leaving(vertex: Vertex, box: Box) -> tuple[IntArray, BoolArray]:
     """Per free unknown: the basic one that stops it, and whether it reaches its own other end before."""
+    # Unimodular cones only: otherwise a cone has more than one generating point.
     if np.abs(vertex.matrix).max(initial=0) > 1:
         raise _Unfit
     ways = _ways(vertex)
@@ -214,6 +211,7 @@ def _total(vertices: list[Vertex], box: Box, salt: int) -> int:
         weight = 1 + scattered(len(box.room), digits, salt + 1_000 * digits)
         cones = [_cone(vertex, box, weight) for vertex in vertices]
         apex, slopes = np.array([apex_weight for apex_weight, _ in cones]), np.array([slope for _, slope in cones])
+        # A direction orthogonal to an edge has a pole there: another direction is drawn.
         if (slopes == 0).any():
             continue
         most = prod((box.room[vertices[0].free] + 1).tolist())
@@ -252,6 +250,7 @@ def _sum_modulo(apex: IntArray, slopes: IntArray, prime: int) -> int:
     below = np.ones(len(apex), dtype=np.int64)
     for column in base.T:
         below = below * column % prime
+    # Fermat: a^(p-2) is the inverse of a modulo p.
     inverse = _powers(below, prime - 2, prime)
     return int((series[order] * inverse % prime).sum() % prime)
 

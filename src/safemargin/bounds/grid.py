@@ -76,6 +76,7 @@ def junction(faces: Sequence[Face]) -> Junction | None:
     >>> junction([frozenset({0, 1}), frozenset({1, 2}), frozenset({2, 0})]) is None
     True
     """
+    # Graham (1979): a hypergraph is acyclic, i.e. the margins decomposable, iff removing ears leaves one face.
     left = [face for face in faces if not any(face < other for other in faces)]
     taken: list[Face] = []
     separators: list[Face] = []
@@ -111,6 +112,7 @@ def decomposable(grid: Grid) -> tuple[IntArray, IntArray]:
     """Lower and upper counts of every profile (Dobra and Fienberg): cliques less separators, and the least clique."""
     order = junction(grid.faces)
     assert order is not None
+    # Dobra and Fienberg (PNAS 2000), theorem 1: max(0, cliques - separators) <= n <= min of the cliques, both attained.
     cliques = [grid.margin(face) for face in order.faces]
     lower = sum(cliques) - sum((grid.margin(face) for face in order.separators), np.zeros_like(cliques[0]))
     return np.maximum(lower, 0), np.minimum.reduce(cliques)
@@ -125,6 +127,7 @@ def shuttle(grid: Grid, low: IntArray, high: IntArray, most_counts: int, rounds:
     lower = np.zeros((len(low), patterns), dtype=np.int64)
     upper = np.full((len(low), patterns), UNBOUNDED, dtype=np.int64)
     lower[:, 0], upper[:, 0] = low, high
+    # Buzzigoli and Giusti's shuttle, generalised by Dobra: 2^d collapsed cells per cell, all cells at once.
     rows = [row for face in grid.faces for row in _rows(grid, face, count)]
     for _ in range(rounds):
         changed = False
@@ -157,6 +160,8 @@ def _rows(grid: Grid, face: Face, count: int) -> list[tuple[list[int], IntArray]
             value = np.zeros(len(grid.codes), dtype=np.int64)
             for k in range(size + 1):
                 for part in combinations(rest, k):
+                    # Inclusion and exclusion: the margin at "rest" on some axes from the margins at the cell's own
+                    # categories.
                     value += (-1) ** k * own[(face - frozenset(rest)) | frozenset(part)]
             base = sum(1 << axis for axis in rest)
             members = [

@@ -19,8 +19,6 @@ from safemargin.bounds.system import System, integer_table, joint_rows
 from safemargin.core import ContradictionError, FloatArray, Generator, IntArray, numpy_generator
 
 SEED = 40_000
-
-
 NOWHERE = np.zeros(0, dtype=np.int64)
 
 
@@ -34,6 +32,7 @@ class Near:
         self.program, count = program, len(program.loose)
         self.every = np.arange(count, dtype=np.int32)
         self.low, self.high = program.form.low, program.form.high
+        # Nodes instead of seconds: reproducible on every machine.
         self.solver = solver_of(program.form, {"mip_max_nodes": EFFORT.near_nodes}, whole=True)
 
     def find(self, values: FloatArray, places: IntArray = NOWHERE, value: int = 0) -> IntArray | None:
@@ -77,6 +76,7 @@ class Shift:
         self.loose, self.form = program.loose, program.form
         rows, self.count = program.form.matrix.shape
         both = sparse.csc_array(sparse.hstack([program.form.matrix, -program.form.matrix]))
+        # Random costs break ties between shortest ways; vertices of the difference are then often integers.
         cost, still = 1 + 0.01 * generator.random(2 * self.count), np.zeros(2 * self.count)
         self.every, self.rows = np.arange(2 * self.count, dtype=np.int32), np.arange(rows, dtype=np.int32)
         moves = Form(both, cost, still, still, np.zeros(rows), np.zeros(rows))
@@ -109,6 +109,7 @@ class Shift:
             return None
         change = solution[: self.count] - solution[self.count :]
         whole = np.rint(change).astype(np.int64)
+        # A fractional way proves nothing: the next start may give an integer one.
         if np.abs(change - whole).max(initial=0.0) > 1e-6:
             return None
         self.found += 1
@@ -199,6 +200,8 @@ class Attainment:
 
     def _over_all(self, target: int, upwards: bool) -> bool:
         """One end by a program over all integer tables; whether it came to its end."""
+        # De Loera and Onn: any integer program is one over 3-way tables, so some ends need this, and some run into the
+        # limit.
         best = self.program.maximise_integer(cost_of(self.search, target, upwards), EFFORT.integer_program_seconds)
         self._take(np.rint(best.values).astype(np.int64))
         offset = int(self.search.targets.offset[target])
@@ -224,6 +227,7 @@ def nearby(
     if known.size > EFFORT.circle_counts:
         return None
     start = np.clip(np.nan_to_num(values), low, high)
+    # Without a wish, towards the nearer integer.
     cost = start - np.floor(start) - 0.5 if want is None else want
     for distance in EFFORT.circle_distances:
         bottom = np.maximum(low, np.floor(start).astype(np.int64) - distance)

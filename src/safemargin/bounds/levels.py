@@ -52,6 +52,7 @@ def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
         most_cell = np.full(len(size), -1, dtype=np.int64)
         np.minimum.at(least_cell, block[inside], level.cell_of[inside])
         np.maximum.at(most_cell, block[inside], level.cell_of[inside])
+        # A slice inside a cell bounds it from below, a slice around it from above: both by addition.
         whole = slices[least_cell[slices] == most_cell[slices]]  # slices that lie in one cell
         lower = np.zeros((cells, count), dtype=np.int64)
         upper = np.broadcast_to(level.people[:, None], lower.shape).copy()
@@ -160,6 +161,7 @@ def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[
         ends.append((inside[:, None], least, most))
     (size_a, least_a, most_a), (size_b, least_b, most_b) = ends
     neither = everybody - size_a - size_b + both
+    # Frechet's bounds of a 2 x 2 table, with the people of all four cells as caps.
     lower = np.maximum.reduce(
         [least_a - (size_a - both), least_b - (size_b - both), least_a + least_b - total[1], np.zeros_like(least_a)]
     )
@@ -171,6 +173,7 @@ def _force_pairs(known: System, level: Level, ranges: SliceRanges, total: tuple[
 
 def program_budget(known: System) -> int:
     """How many programs a system of this size is worth; options that share the people of each profile cost more."""
+    # Options that share the people of a profile tie their columns together: they are charged with their square.
     work = known.size * (known.free**2)
     return 400 if work <= EFFORT.work_for_400_programs else 60 if work <= EFFORT.work_for_60_programs else 0
 

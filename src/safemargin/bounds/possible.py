@@ -33,7 +33,6 @@ from safemargin.core import (
 SEED = 30_000
 """Variables up to which moves from one table tell how many there are at least."""
 
-
 STOPPED = "stopped"
 
 
@@ -140,6 +139,7 @@ def _some_table(known: System) -> IntArray:
 
 def _error(drawn: IntArray) -> FloatArray:
     """Standard error of the means: from the means of stretches that are long enough to be nearly independent."""
+    # Batch means: the draws of a chain are correlated, the means of long batches nearly not.
     stretches = max(int(len(drawn) ** 0.5), 2)
     length = len(drawn) // stretches
     means = drawn[: stretches * length].reshape(stretches, length, -1).mean(axis=1)

@@ -77,6 +77,7 @@ class Attained:
         above, below = self.open_above & (values == self.upper), self.open_below & (values == self.lower)
         if not (above.any() or below.any()) or not self.facts.known.admits(counts):
             return False
+        # One table may close hundreds of ends, so fewer tables make a shorter certificate.
         self.above[above] = self.below[below] = len(self.tables)
         self.tables.append(counts)
         return True
@@ -94,6 +95,7 @@ class Attained:
         chosen: list[IntArray] = []
         self.above[:], self.below[:] = -1, -1
         while missing.any():
+            # Greedy set cover: within ln(n) of the fewest tables.
             best = int((attains & missing).sum(axis=1).argmax())
             closed = attains[best] & missing
             self.above[closed[: len(self.upper)]] = len(chosen)
@@ -257,6 +259,7 @@ def _limit_all(attained: Attained, limits: dict[tuple[int, bool], Limit | None],
             if not (upwards and attained.unlimited[target]):
                 end = int(attained.upper[target] if upwards else attained.lower[target])
                 goal = goal_of(attained.targets, target, upwards, end)
+                # Most ends follow from one or two rows; a program is solved only where those do not reach.
                 best = shortcuts.prove(goal)
                 if best is None or best.value > goal.wanted:
                     program = program or DualProgram(attained.facts)

@@ -16,13 +16,19 @@ def propagate(known: System) -> tuple[IntArray, IntArray]:
     """Intervals of all variables that hold in every table with these facts; valid, not always the sharpest."""
     low, high = known.low.copy(), np.minimum(known.high, UNBOUNDED)
     for _ in range(EFFORT.propagation_rounds):
+        # Bound propagation on linear rows (Dobra and Fienberg's shuttle; constraint programming calls it bounds
+        # consistency): a cell is at most its floor plus what the other floors of a row leave, and at least its ceiling
+        # less the surplus.
         spare = np.where(known.upper < UNBOUNDED, known.upper - known.sums(low), 2 * UNBOUNDED)
         surplus, alone = _surplus(known, high)
         _check(known, spare, surplus)
+        # Where exactly one cell of a row has no ceiling, the others still bound it from below: `alone` instead of
+        # `surplus`.
         unlimited = high >= UNBOUNDED
         new_high = np.minimum(high, low + _least(known, spare))
         left = np.where(unlimited, _least(known, alone), _least(known, surplus))
         new_low = np.maximum(low, np.where(unlimited, 0, high) - left)
+        # The options of a profile share its people: one more row that is not stored as a row.
         if known.people is not None:
             taken = known.people - new_low.reshape(-1, known.free).sum(axis=1)
             new_high = np.minimum(new_high, new_low + np.repeat(taken, known.free))
@@ -44,6 +50,7 @@ def _surplus(known: System, high: IntArray) -> tuple[IntArray, IntArray]:
 
 def _least(known: System, values: IntArray) -> IntArray:
     """Per variable the least of `values` over the rows it stands in."""
+    # Minimum over the rows of each slice first, then over the slices of each profile: no row is expanded to its cells.
     per_slice = np.full((known.slices.shape[0] + 1, known.free), UNBOUNDED, dtype=np.int64)
     for option in range(known.free):
         rows = known.weights[:, option] > 0
@@ -181,11 +188,13 @@ def standard_form(known: System) -> Equations:
     shift = matrix @ low
     room = (high - low)[loose]
     part = sparse.csr_array(matrix[:, loose])
+    # Rows that no table in the box can violate say nothing; dropping them lets the system fall into components.
     least, most = _row_reach(part, room)
     lower, upper = np.maximum(lower - shift, least), np.minimum(upper - shift, most)
     part, lower, upper = _distinct(part, lower, upper, np.flatnonzero((lower > least) | (upper < most)))
     if (lower > upper).any():
         raise ContradictionError("the facts contradict each other: no table satisfies all of them")
+    # A range becomes an equation with one slack unknown, whose ceiling is the width of the range.
     ranged = np.flatnonzero(lower < upper)
     ones = np.ones(len(ranged), dtype=np.int64)
     slack = sparse.csr_array((ones, (ranged, np.arange(len(ranged)))), shape=(len(lower), len(ranged)))

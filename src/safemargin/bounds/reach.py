@@ -90,6 +90,7 @@ class Surroundings:
         tied = loose < np.maximum(np.bincount(parts.cell, minlength=parts.cells), 1)
         parts = parts.of(~tied)
         here = self.pooled[parts.twins]
+        # Twins may redistribute freely: the hypergeometric range of a part of a pool.
         least = np.maximum(parts.people[:, None] - (reach.people[parts.twins][:, None] - here), 0)
         most = np.minimum(parts.people[:, None], here)
         ends = parts.add(least), parts.add(most)
@@ -109,6 +110,7 @@ class Surroundings:
         low, high = (parts.add(ends_of) for ends_of in pieces)
         for given, taken in permutations(range(self.pooled.shape[1]), 2):
             there, back, supply = self._rooms(block, given, taken)
+            # What comes back must come from pairs outside the cell: those inside would undo the change.
             rest = np.maximum(supply[met.key] - met.touched(back), 0)
             for side, minus, plus in ((0, given, taken), (1, taken, given)):
                 piece = met.piece[side]
@@ -177,6 +179,7 @@ def wanted_changes(known: System, checked: list[Level], generator: Generator) ->
             up, down = level.needs()
             either = generator.choice([-1.0, 1.0], size=len(up))[:, None] * turns
             pull = up.astype(np.float64) - down.astype(np.float64) + (up & down) * either
+            # Levels ask for different things of one profile: the first level that wants something decides
             want = np.where(want == 0, pull[level.cell_of], want)  # sums could cancel
     return want
 
@@ -267,6 +270,7 @@ def perturb_and_repair(
             _change_answer(start[row], want[row], generator)
         counts = repair(start[:, : known.free].ravel().astype(np.float64))
         idle += 1
+        # No repair: the perturbation was too large for the margins to be met again near by.
         if counts is None:
             share = max(share / 2, EFFORT.least_perturbed_share)
             continue

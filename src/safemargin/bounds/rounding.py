@@ -42,8 +42,11 @@ class Scaling:
         count = self.known.free + 1
         values = np.ones((len(self.people), count))
         if lean is not None:
+            # exp(20) is five hundred million to one: beyond, scaling would divide by zero.
             values[:, :-1] = np.exp(np.clip(lean.reshape(-1, count - 1), -20.0, 20.0))
         values *= (self.people / values.sum(axis=1))[:, None]
+        # Iterative proportional fitting (Deming and Stephan 1940); it converges to the fit of maximum entropy (Csiszar
+        # 1975).
         for _ in range(EFFORT.scaling_rounds):
             off = 0.0
             for code, goal in zip(self.blocks, self.goals, strict=True):
@@ -186,6 +189,7 @@ class Rounder:
             overall = (middle[slices].sum(axis=0) + 0.5) / (everybody + 1)
             logs += np.log((middle[block] + 0.5) / (size[block][:, None] + 1))
             used += 1
+        # Product of the shares over that of the total, as under independence: near every margin, exact for none.
         logs -= max(used - 1, 0) * np.log(overall)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares *= (self.people / shares.sum(axis=1))[:, None]
@@ -194,6 +198,7 @@ class Rounder:
     def _whole(self, values: FloatArray) -> IntArray:
         shares = np.maximum(values.reshape(-1, self.known.free), 0.0)
         shares = np.column_stack([shares, np.maximum(self.people - shares.sum(axis=1), 0.0)])
+        # Largest remainders, so that each profile keeps its people; 1e-9 keeps integers that floats put just below.
         counts = np.floor(shares + 1e-9).astype(np.int64)
         missing = self.people - counts.sum(axis=1)
         order = np.argsort(-(shares - counts), axis=1, kind="stable")
@@ -237,6 +242,7 @@ class Rounder:
             over = np.maximum(sums[slices] - self.most[slices], 0) - np.maximum(self.least[slices] - sums[slices], 0)
             miss = int(np.abs(over).sum())
             best, since = (miss, 0) if miss < best else (best, since + 1)
+            # The sum of misses need not fall at every exchange, so a plateau is allowed, but a limited one.
             if miss == 0 or since > EFFORT.rounding_patience:  # exchanges can go round in a circle
                 return
             move = self._next_move(slices, over)
@@ -282,6 +288,7 @@ class Rounder:
                 steps.append((here, there, first, second, room))
             else:
                 for here, there, first, second, room in steps:
+                    # Spread in proportion: emptied profiles could not take part in later exchanges.
                     moved = _spread(room, done)  # none is emptied that others could exchange with
                     _switch(counts, sums, here, first, moved, (given, taken))
                     _switch(counts, sums, there, second, moved, (taken, given))
@@ -291,6 +298,7 @@ class Rounder:
 
 def _path(links: Links, source: int, goal: int, barred: set[tuple[int, int]]) -> list[int] | None:
     """The way from slice to slice with the most pairs to choose from."""
+    # Dijkstra over slices; a link with few pairs is dear, as its votes are soon used up.
     queue = [(0.0, source, [source])]
     seen: set[int] = set()
     while queue:

@@ -14,7 +14,6 @@ from safemargin.core import BoolArray, FloatArray, IntArray, Limits, grouped, ro
 CLOSED, PROPAGATED, WITNESSED, LINEAR, INTEGER = 0, 1, 2, 3, 4
 """Places in `model.exposure.METHODS`."""
 
-
 FAR = np.iinfo(np.int64).max // 4
 
 
@@ -121,6 +120,7 @@ class Search:
     def see(self, values: FloatArray) -> None:
         """A real-valued table: what the linear programs cannot exclude."""
         reached = self.targets.offset + self.targets.sign * (self.targets.matrix @ values)
+        # Real-valued tables: they show what LPs cannot exclude, never that an integer table attains it.
         self.seen_upper = np.maximum(self.seen_upper, np.floor(reached + 1e-6).astype(np.int64))
         self.seen_lower = np.minimum(self.seen_lower, np.ceil(reached - 1e-6).astype(np.int64))
 
@@ -185,6 +185,7 @@ class Search:
         """No table goes beyond `value`, found in floating point; whether that moves the end."""
         if not np.isfinite(value):
             return False
+        # HiGHS' feasibility tolerance is 1e-7 per row; the root covers sums over many rows. Too large only widens.
         slack = 1e-6 * max(1.0, abs(value)) ** 0.5
         ends = self.upper if upwards else self.lower
         end = int(np.floor(value + slack) if upwards else np.ceil(value - slack))
@@ -266,6 +267,7 @@ class Level:
         A narrow interval of a large cell is contained, not disclosed, if it lies within the limits; so a table has to
         show that it does not.
         """
+        # Outer intervals contain the sharp ones: whatever is disclosed by them is disclosed for certain.
         disclosed = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 2
         beyond = (self.outer_upper < self.least) | (self.outer_lower > self.most)
         strays = (self.lower < self.least) | (self.upper > self.most)
@@ -288,6 +290,7 @@ class Level:
         people = self.people[cells][:, None].astype(np.float64)
         floors = people * np.array([float(share) for share in self.limits.floors])
         ceilings = people * np.array([float(share) for share in self.limits.ceilings])
+        # A hundredth of a person is far above the miss that `Fit.found` allows, summed over a cell.
         wide = upper - lower > self.tolerance[cells] + 0.01
         clear = wide & (upper > floors) & (lower < ceilings) | ~(up | down)[cells]
         return int(clear.all(axis=1).sum())
@@ -308,6 +311,7 @@ class Level:
     def _find_needs(self) -> tuple[BoolArray, BoolArray]:
         if self._contained is None:
             self._contained = self.limits.verdicts(self.outer_lower, self.outer_upper, self.people) == 0
+        # Inner intervals are attained by integer tables: once wide they stay wide, so clearing is final.
         narrow = self.upper - self.lower <= self.tolerance
         higher, lower = self.upper < self.outer_upper, self.lower > self.outer_lower
         up = (self.upper < self.least) | (narrow & (higher | ~lower))

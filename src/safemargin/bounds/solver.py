@@ -148,6 +148,7 @@ class Program:
 
         If `seconds` do not suffice, `proved` is false, and `value` is what no table exceeds.
         """
+        # With integer costs a gap below 1 proves the optimum: 0.5 saves the last branches.
         options = {"time_limit": seconds, "mip_rel_gap": 0.0, "mip_abs_gap": 0.5}
         solver = solver_of(self.form, options, whole=True)
         return self._optimum(solver, cost)
@@ -170,6 +171,7 @@ class Program:
             self._check_implied(solution, proved)
         if proved:
             return Optimum(float(cost @ values), values, True)
+        # Not optimal: the dual bound is still valid for every table; the primal value is not a bound.
         limit = -float(solver.getInfo().mip_dual_bound) + constant
         return Optimum(limit if solver is not self.solver else np.inf, values, False)
 
@@ -177,6 +179,7 @@ class Program:
         """Equations that were left out have the same left side in every solution; one look tells if they hold."""
         matrix, wanted = self.implied
         if proved and len(wanted):
+            # Integers on both sides: a real disagreement is at least 1, anything near 1e-3 is rounding of the solver.
             if (np.abs(matrix @ solution - wanted) > 1e-3).any():
                 raise ContradictionError("the facts contradict each other: no table satisfies all of them")
             self.implied = matrix[:0], wanted[:0]
@@ -193,6 +196,7 @@ def _independent(matrix: sparse.csr_array, lower: IntArray, upper: IntArray, mos
     if not 1 < len(equal) <= most:
         return np.arange(len(lower))
     part = matrix[equal].astype(np.float64)
+    # Pivoted Cholesky of the Gram matrix finds independent rows; entries are small integers, so 1e-7 separates rank.
     gram = np.asarray((part @ part.T).todense())
     with threadpool_limits(1):
         _, pivots, rank, _ = linalg.lapack.dpstrf(gram, lower=0, tol=1e-7 * max(float(gram.diagonal().max()), 1.0))

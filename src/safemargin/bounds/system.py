@@ -145,6 +145,7 @@ class System:
     def residual(self, counts: IntArray) -> IntArray:
         """How far each row is from its range, for integer values of all variables; 0 where it holds."""
         sums = self.sums(counts)
+        # Integer addition only: this is the check that makes a table a proof.
         gap: IntArray = np.maximum(self.lower - sums, 0) + np.minimum(self.upper - sums, 0)
         return gap
 
@@ -240,6 +241,7 @@ def measured_slack(tables: Sequence[PublishedTable], tolerance: float) -> int:
 
 def integer_table(known: System, values: FloatArray) -> IntArray | None:
     """`values` in integers if they satisfy every fact exactly."""
+    # Rounding proposes, `admits` decides: floating point never enters a proof.
     counts = np.rint(values).astype(np.int64)
     return counts if known.admits(counts) else None
 
@@ -248,6 +250,7 @@ def joint_rows(known: System) -> tuple[sparse.csr_array, IntArray, IntArray]:
     """The rows of the system, with one more per profile where several options share its people."""
     if known.people is None or known.free == 1:
         return known.rows, known.lower, known.upper
+    # With one option, `high` already caps each profile; with several, the cap is on their sum and needs a row.
     profiles = np.arange(known.size) // known.free
     shared = sparse.csr_array((np.ones(known.size, dtype=np.int64), (profiles, np.arange(known.size))))
     matrix = sparse.csr_array(sparse.vstack([known.rows, shared]))

@@ -43,6 +43,7 @@ class Walk:
     def start(self) -> IntArray | None:
         """An integer table with the published margins, or none if the search for one fails."""
         fitted = self._fit()
+        # Randomised rounding keeps every expected count; the correction then restores the margins exactly, in integers.
         table = np.floor(fitted + self.generator.random(self.shape)).astype(np.int64)
         table = table + self._correction(table)
         for turn in range(EFFORT.walk_repairs):
@@ -72,6 +73,7 @@ class Walk:
     def _choose(self, up: IntArray, down: IntArray, corners: list[Corner], want: IntArray | None) -> IntArray:
         chance = self.generator.random(up.shape)
         if want is None:
+            # Uniform on the line of tables that the move allows.
             return np.floor(chance * (up + down + 1)).astype(np.int64) - down
         score = sum(sign * want[corner] for corner, sign in corners) + 2 * chance - 1
         return np.where(score > 0, up, -down)
@@ -129,6 +131,7 @@ class Walk:
         inner = [np.delete(np.arange(size), base[axis]) for axis, size in enumerate(self.shape)]
         added: dict[Face, IntArray] = {}
         parts = {frozenset(p) for f in self.grid.faces for k in range(len(f) + 1) for p in combinations(sorted(f), k)}
+        # Moebius inversion, the largest faces first: each gap is what larger faces have not yet explained.
         for face in sorted(parts, key=lambda part: (-len(part), sorted(part))):
             whole = next(published for published in self.grid.faces if face <= published)
             goal = self._margin(self._values(whole), whole)
@@ -157,6 +160,7 @@ class Walk:
                 np.maximum(-(values + sign * step), 0) + np.maximum(values + sign * step - caps, 0)
                 for values, caps, sign in parts
             )
+            # Noise below 1 breaks ties between steps of equal penalty: a walk out of dead ends, not away from repair.
             costs.append(cost + warmth * self.generator.random(parts[0][0].shape))
         best = np.array(EFFORT.walk_steps)[np.argmin(np.stack(costs), axis=0)]
         for corner, sign in corners:

@@ -86,6 +86,7 @@ class Family:
             return Fit(base, np.inf, True, np.zeros(len(self.rows)))
         goal = self.goal - self.sums(base)
         lean = np.zeros(known.size) if tilt is None else tilt
+        # BLAS threads on matrices of a few hundred rows only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only get in each other's way
             rough = tilt is not None and steps is None
             theta = np.zeros(len(goal)) if start is None else start
@@ -116,6 +117,7 @@ class Family:
             return _sigmoid(lean)
         pulled = lean.reshape(-1, self.known.free)
         top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
+        # Shift by the largest exponent (at least 0, the reference option's): no overflow in softmax.
         weight = np.exp(pulled - top)
         shares: FloatArray = (weight / (np.exp(-top) + weight.sum(axis=1, keepdims=True))).ravel()
         return shares
@@ -126,6 +128,7 @@ class Family:
             return float(span @ np.logaddexp(0.0, lean))
         pulled = lean.reshape(-1, self.known.free)
         top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
+        # Log-sum-exp, shifted in the same way.
         log = top[:, 0] + np.log(np.exp(-top[:, 0]) + np.exp(pulled - top).sum(axis=1))
         return float(span[:: self.known.free] @ log)
 
@@ -140,6 +143,7 @@ class Family:
         """Second derivative of the potential by `theta`."""
         free = self.known.free
         part, size = share.reshape(-1, free), span.reshape(-1, free)
+        # Hessian of the dual: covariance of the row sums under independent multinomials per profile.
         bend = np.zeros((len(self.rows), len(self.rows)))
         for i in range(free):
             for j in range(i, free):
@@ -208,6 +212,7 @@ def largest_beta(family: Family, precision: float = 1e-5) -> float:
     Of three or more options, the least share that all of them can have at once.
     """
     low, high = 0.0, 1.0 / (family.known.free + 1)
+    # Monotone: a table with every share in [beta, 1 - beta] serves every smaller beta.
     while high - low > precision:
         middle = (low + high) / 2
         if family.fit(floors=np.full(family.known.free + 1, middle)).found:
@@ -246,6 +251,7 @@ def _newton(
         if best < max(near, 1e-9 * scale + 1e-6):
             break
         reach = family.support(pull, span) + float(family.slack_width @ np.maximum(slack, 0.0))
+        # Farkas: theta . goal exceeds what any table reaches along theta, so no table has these sums; relative 1e-7.
         if reach - theta @ goal < -1e-7 * (scale + reach):
             return Fit(values, best, True, theta)
         bend = family.curvature(share, span)
@@ -254,6 +260,7 @@ def _newton(
         length, decrease = 1.0, float(slope @ step)
         while length > 1e-6:
             trial, pulled, slacked = objective(theta - length * step)
+            # Armijo's condition; the last term forgives rounding of the objective itself.
             if trial <= value - 1e-4 * length * decrease + 1e-12 * abs(value):
                 break
             length /= 2
@@ -266,6 +273,7 @@ def _newton(
 
 def _solve(bend: FloatArray, slope: FloatArray) -> FloatArray:
     diagonal = np.diagonal(bend)
+    # Dependent rows make the Hessian singular along directions that do not change the table: a tiny ridge picks one.
     ridge = EFFORT.newton_ridge * max(float(diagonal.max(initial=0.0)), 1e-300) + 1e-9 * diagonal
     try:
         factor = linalg.cho_factor(bend + np.diag(ridge), check_finite=False)
@@ -278,6 +286,7 @@ def _solve(bend: FloatArray, slope: FloatArray) -> FloatArray:
 
 
 def _sigmoid(lean: FloatArray) -> FloatArray:
+    # The logistic function by tanh: no overflow for large arguments.
     return 0.5 * (1.0 + np.tanh(0.5 * lean))
 
 
