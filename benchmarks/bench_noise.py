@@ -10,6 +10,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 
 from safemargin.noise.records import Columns, read_cells
 from safemargin.samplers.cell_key import HASHED, noise_of, record_keys, secret_of
-from safemargin.samplers.gaussian import DiscreteGaussian
+from safemargin.samplers.gaussian import vector_gaussian
 from safemargin.samplers.geometric import Geometric
 from safemargin.samplers.ptable_design import ptable, reference_ptable, request
 
@@ -63,7 +64,7 @@ def cells_of(generator: np.random.Generator, size: int) -> None:
     ours, _ = timed(lambda: Geometric(1.0).protect(counts), 1)
     line(f"two-sided geometric noise (OpenDP), {size:,} cells", ours, baseline)
     baseline, _ = timed(lambda: counts + np.rint(generator.normal(0, 2.0, counts.size)))
-    ours, _ = timed(lambda: DiscreteGaussian(2.0).protect(counts), 1)
+    ours, _ = timed(lambda: vector_gaussian(Fraction(4))(counts.tolist()), 1)
     line(f"discrete Gaussian noise (OpenDP), {size:,} cells", ours, baseline)
 
 

@@ -91,7 +91,7 @@ def test_too_much_is_refused() -> None:
 )
 def test_a_sum_is_never_far_from_its_two_parts(bound: int, variance: str, independent: float) -> None:
     """Noise of two parts less that of their sum: with keys that add up at most one more than the bound, though with
-    independent noise it exceeds 3 (bound - 1), and so tells the bound, as often as Bach's equation 10 says."""
+    independent noise it exceeds 3 (bound - 1), and so discloses the bound, as often as Bach's equation 10 says."""
     table, _ = ptable(request(bound, variance))
     many = 4 * bound
     keys = {v: _keys(table, many, many + v) for v in range(-bound, bound + 1)}

@@ -161,7 +161,7 @@ def test_a_variance_must_be_a_number(variance: float) -> None:
         request(5, variance)
 
 
-def test_what_is_not_attainable_is_told() -> None:
+def test_what_is_not_attainable_is_reported() -> None:
     _, missed = ptable(request(5, 6))
     assert [str(each) for each in missed] == ["count 1: variance 6 is not attainable, nearest is 5"]
     _, missed = ptable(request(5, 1, js=2))
@@ -298,7 +298,7 @@ def test_rows_are_exponentials_of_quadratics(setting: tuple[int, int, int], coun
 def test_the_compatible_mode_solves_the_problem_of_the_reference(
     bound: int, variance: str, js: int, count: int
 ) -> None:
-    """Against a general solver: at most this variance, at least 1e-8 each, not falling on the way up to zero."""
+    """Against a general solver: at most this variance, at least 1e-8 each, not falling up to zero."""
     noise = np.array(request(bound, variance, js).noise(count))
     rows = [np.eye(len(noise))[k + 1] - np.eye(len(noise))[k] for k in range(len(noise) - 1) if noise[k + 1] <= 0]
     found = minimize(

@@ -161,8 +161,10 @@ def attack(
     layout = lay_out(shown)
     spread = estimated_variance(layout) if variance is None else positive("variance", variance)
     revealed = revealing(layout, spread)
+    # The smallest bound is certain: a gap cannot exceed the sum of the noise in it.
     if bound is not None and bound < revealed.least:
         raise InputError(f"bound = {bound}: does not explain the tables; the nearest is {revealed.least}")
+    # Exploiting claims certainty, so a bound that is only likely must not be used below the confidence asked for.
     known = bound if bound is not None else revealed.least if revealed.confidence >= confidence else None
     attacks = {
         "averaging": tuple(averaging(layout, spread, targets)),
@@ -186,6 +188,7 @@ def _counts(tables: Sequence[PublishedTable]) -> dict[tuple[tuple[str, str], ...
     counts = {}
     for table in tables:
         for row, count in enumerate(table.lower.tolist()):
+            # Tables name cells by group and option; attacks treat the option as one more axis.
             cell = table.cell(row)
             if table.options:
                 cell[OPTION] = table.options[table.option[row]]

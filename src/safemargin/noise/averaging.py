@@ -30,6 +30,7 @@ def gaussian_success(kt2: float, variance: float) -> float:
     >>> round(gaussian_success(0.1, 2), 3)
     0.736
     """
+    # The mean over t representations of k noise terms in all has variance k V / t^2.
     spread = math.sqrt(positive("kt2", kt2) * positive("variance", variance))
     return math.erf(HALF / (spread * math.sqrt(2)))
 
@@ -49,6 +50,7 @@ def variance_needed(kt2: float, confidence: float = CONFIDENCE) -> float:
     >>> round(variance_needed(0.0867), 2)
     2.92
     """
+    # Solves erf(1/2 / sqrt(2 kt2 V)) = confidence for V: the two-sided quantile of the normal law.
     quantile = NormalDist().inv_cdf((1 + inside("confidence", confidence)) / 2)
     return (HALF / quantile) ** 2 / positive("kt2", kt2)
 
@@ -91,6 +93,7 @@ class SimulatedMeans:
         """
         from scipy.stats import binomtest  # takes half a second to import
 
+        # The coverage of so many standard deviations on both sides.
         level = math.erf(deviations / math.sqrt(2))
         ends = binomtest(self.right, self.samples).proportion_ci(level, method="wilson")
         return float(ends.low), float(ends.high)

@@ -32,6 +32,7 @@ class CountBelief:
     @property
     def guess(self) -> int:
         """The most probable count; of equals the smallest."""
+        # index() returns the first of equals, and counts ascend.
         return self.counts[self.probabilities.index(max(self.probabilities))]
 
     @property
@@ -121,6 +122,7 @@ class Beliefs(ui.Result):
         columns.append("1" if self.small == 1 else f"1 to {self.small}")
         rows = []
         for belief in self.beliefs:
+            # A probability may underflow to zero in a long p-table; such counts are not listed.
             likely = [count for count, p in zip(belief.counts, belief.probabilities, strict=True) if p > 0]
             rates = (belief.sure, belief.of(belief.printed, belief.printed), belief.of(0, 0), belief.of(1, self.small))
             rows.append(

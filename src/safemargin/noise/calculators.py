@@ -70,6 +70,7 @@ def compose(outputs: int, epsilon: float) -> float:
     >>> round(compose(2775, 1.0))
     3924
     """
+    # Each of t outputs has epsilon / t, and Laplace noise has standard deviation sqrt(2) / epsilon.
     return math.sqrt(2) * at_least("outputs", outputs, 1) / positive("epsilon", epsilon)
 
 

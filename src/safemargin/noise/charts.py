@@ -29,6 +29,7 @@ def plane_chart(points: Sequence[Spec], colours: Mapping[str, str]) -> Spec:
         "mark": {"type": "text", "fontSize": 9, "fill": "#555"},
         "encoding": {"x": x, "y": y, "text": {"field": "mark"}},
     }
+    # Columns of at least ten pixels: the letters must stay legible.
     width = {"step": max(10, (STACK_WIDTH - 60) // columns)}
     return {"data": {"values": list(points)}, "width": width, "height": {"step": 20}, "layer": [rectangles, letters]}
 
@@ -64,6 +65,7 @@ def distortion_chart(rows: Sequence[Spec]) -> Spec:
         "legend": {"title": "off by", "format": ".0%", "labelFontSize": 12},
     }
     sizes = sorted({row["upto"] for row in rows})
+    # Label every n-th class only, or the labels overlap.
     every = sizes[0] * -(-len(sizes) // MOST_LABELS)
     below = {"title": "count up to", "labelAngle": 0, "labelExpr": f"datum.value % {every} ? '' : datum.label"}
     x = {"field": "upto", "type": "ordinal", "scale": {"domain": sizes}, "axis": below}

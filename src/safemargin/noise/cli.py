@@ -240,6 +240,7 @@ def perturb(
 
     Example: safemargin noise perturb people.csv --by sex,age --id person --secret secret.key --variance 2 --bound 5
     """
+    # With --json and no folder nothing is written: the document holds the table.
     if folder is None and not as_json:
         folder = ui.unused_folder(Path(f"{records.name.split('.')[0]}-noised"))
     if folder is not None:
@@ -306,6 +307,7 @@ def posterior(
 
     Example: safemargin noise posterior --variance 2 --bound 5 --prior sizes.csv --out risk.html
     """
+    # Before the work, so that a wrong name does not cost it.
     if page is not None and (page.is_dir() or not page.parent.is_dir()):
         raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
     result = api.posterior(

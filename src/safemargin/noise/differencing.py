@@ -28,6 +28,7 @@ def _subtracted(layout: Layout, wide: NoisyTable, narrow: NoisyTable, axis: int,
     """What the categories of an axis in one table leave of wider ones in another with the same axes."""
     axes = wide.axes
     members = [frozenset(name.split(JOINER)) for name in layout.categories[axes[axis]]]
+    # Only merged categories can hold more than a narrower one.
     merged = np.flatnonzero(np.array([len(names) > 1 for names in members])[wide.codes[:, axis]])
     if not len(merged):
         return []
@@ -71,6 +72,7 @@ def _difference(block: NoisyTable, before: Layout) -> NoisyTable | None:
     """What a table gained since it was printed before, with the noise of rows that print another count."""
     for other in before.blocks:
         if other.axes == block.axes and np.array_equal(other.codes, block.codes):
+            # Equal printed counts most likely are the same people with the same noise: their difference has none.
             gain = block.values - other.values
             return replace(block, values=gain, noised=(gain != 0) * (block.noised + other.noised))
     return None
@@ -83,6 +85,7 @@ def _gains(layout: Layout, block: NoisyTable, variance: float) -> list[Recovered
     order = np.argsort(keys)
     means, precision = np.zeros(len(keys)), np.zeros(len(keys))
     sums = [other.summed(block.axes, sizes) for other in layout.blocks if set(block.axes) <= set(other.axes)]
+    # First which cells changed at all, by any representation; then their gains, by all.
     changed = np.zeros(len(keys), dtype=bool)
     for part in sums:
         changed |= np.isin(keys, part.keys[part.noisy > 0])

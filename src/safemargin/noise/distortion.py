@@ -268,6 +268,7 @@ def _integer(sheet: Sheet, row: int, column: str) -> int:
         number = float(sheet.columns[column][row])
     except ValueError:
         raise sheet.fault(row, column, "is not a number") from None
+    # Beyond 2**53 doubles no longer hold every integer.
     if not number.is_integer() or abs(number) > 2**53:
         raise sheet.fault(row, column, "is not an integer")
     return int(number)
@@ -349,6 +350,7 @@ def _classes(
 
 
 def _gone(areas: Areas, printed: IntArray) -> tuple[Gone, ...]:
+    # An empty area that prints a negative number has lost nobody.
     rows, columns = np.nonzero((areas.counts > 0) & (printed <= 0))
     gone = [
         Gone(areas.names[row], areas.columns[column], int(areas.counts[row, column]), int(printed[row, column]))
@@ -359,5 +361,6 @@ def _gone(areas: Areas, printed: IntArray) -> tuple[Gone, ...]:
 
 def halved(totals: IntArray, generator: Generator) -> IntArray:
     """Two parts of every total, as if everybody were one or the other with equal chance, and the total."""
+    # Everybody is in one half or the other with equal chance.
     first = generator.binomial(totals, 0.5)
     return np.stack([first, totals - first, totals], axis=1)

@@ -114,7 +114,9 @@ def lay_out(tables: Sequence[PublishedTable]) -> Layout:
         axes = tuple(sorted(columns))
         codes = np.stack([columns[axis] for axis in axes], axis=1) if axes else np.zeros((len(table.lower), 0), int)
         noised = np.array([status == "noised" for status in table.status]).astype(np.int64)
+        # A noised row has no certain interval; what it prints is kept beside it.
         values = table.lower if table.noisy is None else np.where(noised == 1, table.noisy, table.lower)
+        # Rows in the order of their cells, so that two tables can be compared as arrays.
         order = np.lexsort(codes.T[::-1]) if axes else np.arange(len(codes))
         blocks.append(NoisyTable(table.name, axes, codes[order], np.asarray(values)[order], noised[order]))
     if not any(block.noised.any() for block in blocks):

@@ -33,6 +33,7 @@ def averaged(layout: Layout, axes: Sequence[str]) -> Means:
     unknown = next((axis for axis in axes if axis not in layout.categories), None)
     if unknown is not None:
         raise InputError(f"there is no axis {unknown!r}; there are {', '.join(layout.categories) or 'none'}")
+    # A representation is a table at least as fine, summed over its other axes.
     sizes = layout.sizes(axes)
     above = layout.above(axes)
     if not above:

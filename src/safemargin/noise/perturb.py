@@ -61,6 +61,7 @@ class Perturbed(Result):
         if self.weighted is None:
             return None
         mean: FloatArray = np.zeros(self.counts.shape)
+        # An empty cell has no mean weight, and prints 0.
         np.divide(self.weighted, self.counts, out=mean, where=self.counts > 0)
         return mean * self.printed
 
@@ -221,6 +222,7 @@ def _check_call(columns: Columns, secret: Path | str | None) -> None:
 
 def _check_after(path: Path, columns: Columns, after: Guarantee) -> None:
     """Reject columns that were joined to the output of the first mechanism: its guarantee is not about them."""
+    # The closure holds columns that others determine, such as a region of its district.
     about = after.population
     known = about.closure(tuple(name for records in about.records for name in records.variables))
     for name in (*columns.axes, columns.key, columns.id, columns.weight):

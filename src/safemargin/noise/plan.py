@@ -292,6 +292,7 @@ def epsilon_band(small_areas: int, ratios: Sequence[float], wishes: Wishes) -> B
     >>> round(band.low, 2), round(band.high, 2), round(band.relaxed, 2)
     (0.27, 0.31, 0.37)
     """
+    # The most exposed statistic sets the upper end; without it the next one does.
     smallest, *others = sorted({round(ratio, 12) for ratio in ratios})  # equal ratios differ by rounding errors
     second = others[0] if others else smallest
     low = utility_limit(small_areas, wishes.area_error, wishes.confidence)
@@ -336,6 +337,7 @@ def rounded_up(value: float) -> float:
     >>> rounded_up(2.9157), rounded_up(0.5688), rounded_up(21.4)
     (3.0, 0.57, 22.0)
     """
+    # 1e-9: a value that has two digits already must not be rounded up by its last bit.
     digits = 1 - math.floor(math.log10(value))
     return math.ceil(value * 10.0**digits - 1e-9) / 10.0**digits
 

@@ -123,6 +123,7 @@ def _overall(table: PTable, weights: Prior) -> tuple[float, float]:
         law = table.law(count).printed
         kept += weight * float(law.get(count, 0))
         for number, chance in law.items():
+            # Of all counts that print this number, the guess is right for the one with the largest joint chance.
             best[number] = max(best.get(number, 0.0), weight * float(chance))
     return sum(best.values()), kept
 
@@ -140,6 +141,7 @@ def posterior_of_sum(
 
     If not `keyed`, noise is taken to be independent, as where it is drawn afresh for every cell.
     """
+    # The number of guesses is the product of the parts' ranges.
     at_least("number of parts", len(parts), 2, MOST_PARTS)
     guesses = [_guesses(table, number, prior) for number in parts]
     if math.prod(map(len, guesses)) > MOST_GUESSES:
@@ -186,6 +188,7 @@ def _keys(table: PTable, count: int, printed: int) -> Range | None:
     law, before = table.law(count), 0
     for v, part in zip(law.noise, law.parts, strict=True):
         if count + v == printed and part:
+            # Ascending noise takes ascending keys, as in the lookup.
             return before * UNIT // law.total, (before + part) * UNIT // law.total
         before += part
     return None

@@ -115,6 +115,7 @@ def _breakdown(value: object) -> Variable:
         if size < 2:
             raise _rule("a variable has at least two categories; the nearest is 2")
         counts.append(size)
+    # With fewer, some wide category would have a single part, and no total beside its parts.
     if not counts or any(fine < 2 * wide for wide, fine in pairwise(counts)):
         raise _rule("levels go from wide to fine, each with at least twice as many categories")
     return Variable("", levels, tuple(counts), categories)
@@ -197,6 +198,7 @@ def _check_columns(name: str, variables: tuple[Variable, ...]) -> None:
         for level in variable.levels:
             if level in RESERVED or not level:
                 raise InputError(f"{name}: variables.{variable.name}: {level!r} is empty or reserved; rename it")
+            # A level is a column of the records, so two variables cannot share one.
             if level in seen:
                 raise InputError(f"{name}: variables.{variable.name}: {level!r} is named twice")
             seen.add(level)

@@ -99,6 +99,7 @@ def _law(path: Path, count: int, ends: Mapping[int, Fraction] | None) -> Law:
     if ends is None:
         raise InputError(f"{path}: has no row for a count of {count}; give all counts from 0 on")
     upper = list(ends.values())
+    # Files are rounded, so their sum may differ a little from one; the law divides by it.
     if abs(upper[-1] - 1) > NEAR:
         raise InputError(
             f"{path}: count {count}: the probabilities add up to {float(upper[-1]):.8g}, not 1; "
@@ -190,6 +191,7 @@ def _check_mean(path: Path, row: Law) -> None:
 
 def _unbiased(row: Law) -> dict[int, float] | None:
     """The law of mean zero on the same noise that is nearest in relative entropy (Kullback): `p * exp(t v)`."""
+    # Noise of probability zero stays at zero under any tilt.
     chances = {v: chance for v, chance in zip(row.noise, row.probabilities, strict=True) if chance > 0}
     if not min(chances) < 0 < max(chances):
         return None

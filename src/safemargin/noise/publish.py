@@ -105,6 +105,7 @@ def noised_statistics(
     """Every statistic with noise from this p-table, and the number of people."""
     sheet = read_sheet(records)
     printed = published_statistics(programme)
+    # Every level above a printed one is read too, to check that levels nest.
     depth = {v: max(level for statistic in printed for w, level in statistic if w == v) for s in printed for v, _ in s}
     levels = [(v, level) for v in sorted(depth) for level in range(1, depth[v] + 1)]
     columns = [programme.variables[v].levels[level - 1] for v, level in levels]

@@ -143,6 +143,7 @@ def statistics_of(planned: PlannedTable) -> Iterator[Statistic]:
 def published_statistics(programme: Programme) -> dict[Statistic, int]:
     """Every statistic, and how many tables print it."""
     for planned in programme.tables:
+        # Pairs of levels, wide and fine: counted before anything is listed.
         _check_pairs(math.prod((level + 1) * (level + 2) // 2 for _, level in planned.axes))
     return dict(Counter(statistic for planned in programme.tables for statistic in statistics_of(planned)))
 

@@ -174,9 +174,10 @@ def reference_chances(count: int, noise: Sequence[int], variance: Fraction, mono
 
 
 def _constrained(values: FloatArray, variance: float | None, monotone: bool) -> FloatArray | None:
-    """Largest entropy by active sets: neighbours that would fall below zero are tied, tiny ones are fixed.
+    """Largest entropy by active sets: up to zero, a value is tied to the next if it would be more likely than that.
 
-    Constraints are only added: each tie or floor stays active at the optimum, as the objective is separable.
+    Probabilities below the floor are fixed there. Constraints are only added, never dropped: in all tested settings
+    this ends at the optimum of a general solver.
     """
     tied = np.zeros(len(values) - 1, dtype=bool)  # a value and the next
     floor = np.zeros(len(values), dtype=bool)

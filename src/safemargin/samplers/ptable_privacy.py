@@ -40,8 +40,8 @@ def readings(table: PTable) -> tuple[CountPrivacy, ...]:
     return tuple(pairs)
 
 
-def delta_at(table: PTable, epsilon: float, first: int = 1) -> float:
-    """The smallest delta for this epsilon, over all neighbours of which the smaller is at least `first`.
+def delta_at(table: PTable, epsilon: float) -> float:
+    """The smallest delta for this epsilon, over all neighbours of which the smaller is not empty.
 
     >>> from safemargin.samplers.ptable import Law
     >>> delta_at(PTable((Law(0, (0,), (1,)), Law(1, (-1, 0, 1), (1, 2, 1)))), 50.0)
@@ -49,17 +49,17 @@ def delta_at(table: PTable, epsilon: float, first: int = 1) -> float:
     """
     if not epsilon >= 0:
         raise InputError(f"epsilon = {epsilon}: must not be negative; the nearest is 0")
-    return _excess(_pairs(table, first), epsilon)
+    return _excess(_pairs(table), epsilon)
 
 
-def epsilon_at(table: PTable, delta: float, first: int = 1) -> float | None:
+def epsilon_at(table: PTable, delta: float) -> float | None:
     """The smallest epsilon for this delta, rounded up to nine digits; None if no epsilon is enough."""
     if not 0 <= delta < 1:
         nearest = min(max(delta, 0.0), 0.999)
         raise InputError(f"delta = {delta}: must be at least 0 and below 1; the nearest is {nearest}")
-    pairs = _pairs(table, first)
+    pairs = _pairs(table)
     allowed = delta + 1e-15  # sums of floats may exceed a delta that is met exactly
-    high = max(reading.epsilon for reading in _from(table, first))
+    high = max(reading.epsilon for reading in _occupied(table))
     if _excess(pairs, high) > allowed:  # beyond the largest ratio the excess no longer falls
         return None
     if _excess(pairs, 0.0) <= allowed:
@@ -69,19 +69,19 @@ def epsilon_at(table: PTable, delta: float, first: int = 1) -> float | None:
     return (math.floor(root * 1e9) + 1) / 1e9
 
 
-def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
-    """The guarantee for a person who is counted in `cells` different cells, none of which has fewer than `first`.
+def guarantee(table: PTable, cells: int = 1) -> Guarantee:
+    """The guarantee for a person who is counted in `cells` different cells beside at least one other person.
 
     There is none for several cells together: the key of a margin is the sum of the keys of its parts, so their noise
     is not independent, and epsilons do not simply add up.
     """
     at_least("cells", cells, 1)
-    ends = _from(table, first)
+    ends = _occupied(table)
     epsilon = max(reading.epsilon for reading in ends)
     delta = float(max(reading.delta for reading in ends))
     statement = (
         f"Noise of at most {table.bound}, the same wherever the same people are counted. One person more or less in a "
-        f"cell of at least {first} changes the probability of what is printed there by a factor of at most "
+        f"cell of at least 1 changes the probability of what is printed there by a factor of at most "
         f"exp({epsilon:.4g}), except for results of probability {delta:.3g}."
     )
     if cells == 1:
@@ -94,9 +94,10 @@ def guarantee(table: PTable, cells: int = 1, first: int = 1) -> Guarantee:
     return Guarantee("cell key", statement, change=ONE_PERSON, measure=Measure.NONE)
 
 
-def _from(table: PTable, first: int) -> list[CountPrivacy]:
+def _occupied(table: PTable) -> list[CountPrivacy]:
+    # An empty cell always stays empty: beside a cell of 1 it has no guarantee at all.
     pairs = readings(table)
-    return [reading for reading in pairs if reading.count >= first] or [pairs[-1]]
+    return [pair for pair in pairs if pair.count >= 1] or [pairs[-1]]
 
 
 def _different(table: PTable, first: int = 0) -> list[int]:
@@ -115,10 +116,10 @@ def _different(table: PTable, first: int = 0) -> list[int]:
 Printed = Mapping[int, float]
 
 
-def _pairs(table: PTable, first: int) -> list[tuple[Printed, Printed]]:
+def _pairs(table: PTable) -> list[tuple[Printed, Printed]]:
     """What either of two neighbours prints, both ways round."""
     pairs: list[tuple[Printed, Printed]] = []
-    for count in _different(table, first):
+    for count in _different(table, 1):
         here, there = ({x: float(p) for x, p in table.law(c).printed.items()} for c in (count, count + 1))
         pairs += [(here, there), (there, here)]
     return pairs
