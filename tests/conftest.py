@@ -82,12 +82,16 @@ class _Durations:
             self.seconds[report.nodeid] = dict(report.user_properties)[MEASURED]
 
     def pytest_sessionfinish(self) -> None:
-        long = {name: round(seconds, 1) for name, seconds in sorted(self.seconds.items()) if seconds >= LONG}
-        DURATIONS.write_text(json.dumps(long, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
-        short = sum(seconds for seconds in self.seconds.values() if seconds < LONG)
-        print(
-            f"\n{len(long)} tests of {sum(self.seconds.values()):.0f} CPU s are long; all others take {short:.0f} CPU s"
-        )
+        """Replace what the file says about the test files of this run; keep the others that still exist."""
+        run = {name.partition("::")[0] for name in self.seconds}
+        known = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+        kept = {name: seconds for name, seconds in known.items() if name.partition("::")[0] not in run}
+        kept = {name: seconds for name, seconds in kept.items() if (ROOT / name.partition("::")[0]).exists()}
+        long = {name: round(seconds, 1) for name, seconds in self.seconds.items() if seconds >= LONG}
+        content = json.dumps(dict(sorted((kept | long).items())), indent=0, ensure_ascii=False)
+        DURATIONS.write_text(content + "\n", encoding="utf-8")
+        total, short = sum(self.seconds.values()), sum(value for value in self.seconds.values() if value < LONG)
+        print(f"\n{len(self.seconds)} tests take {total:.0f} CPU s; {len(long)} are long, the others take {short:.0f}")
 
 
 @pytest.fixture(scope="session")
