@@ -6,15 +6,14 @@ Swaps group and country within each sex at 5 % and at 50 %, runs TopDown on the 
 errors of all by level in one picture.
 """
 
+import shutil
 import sys
 from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 
-from safemargin.swap.swap import swap_file
-from safemargin.topdown.report import TopDownRelease
-from safemargin.topdown.topdown import run
+import safemargin
 
 FILE = "adult_uci.parquet"
 RATES = {"swapping 5 %": Fraction(1, 20), "swapping 50 %": Fraction(1, 2)}
@@ -56,17 +55,19 @@ def build(data: Path, folder: Path) -> Path:
     return config
 
 
-def compare(data: Path, folder: Path) -> tuple[TopDownRelease, dict[str, float]]:
+def compare(data: Path, folder: Path) -> tuple[safemargin.Result, dict[str, float]]:
     """The release beside two swapped files of the same people, and the epsilon of each of these."""
     config = build(data, folder)
     files, epsilons = {}, {}
     for name, rate in RATES.items():
-        files[name] = folder / f"swapped-{rate.denominator}.parquet"
-        files[name].unlink(missing_ok=True)
-        people = folder / "people.parquet"
-        found = swap_file(people, files[name], ["group", "country"], ["sex"], rate=rate, form="records")
-        epsilons[name] = found.guarantee.epsilon or 0.0
-    return run(config, folder / "release", beside=files), epsilons
+        swapped = safemargin.swap(
+            folder / "people.parquet", swapped=["group", "country"], match=["sex"], rate=rate, form="records"
+        )
+        target = folder / f"swapped-{rate.denominator}"
+        shutil.rmtree(target, ignore_errors=True)
+        files[name] = swapped.write(target) / "published" / swapped.file
+        epsilons[name] = swapped.guarantee.epsilon or 0.0
+    return safemargin.topdown(config, folder / "release", beside=files), epsilons
 
 
 def main() -> None:

@@ -14,10 +14,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core import numpy_generator
-from safemargin.guarantees.census import PERSONS
-from safemargin.topdown.report import TopDownRelease
-from safemargin.topdown.topdown import run
+import safemargin
 
 QUARTERS = ("household", "prison", "juvenile", "nursing", "institution", "dormitory", "barracks", "group")
 PARTS = {"State": 2, "County": 8, "Tract": 16, "Block_Group": 32}
@@ -28,7 +25,7 @@ PEOPLE = 60
 def build(folder: Path, blocks: int = 640) -> Path:
     """People, facilities, and the TopDown file."""
     folder.mkdir(parents=True, exist_ok=True)
-    random = numpy_generator(2020)
+    random = np.random.default_rng(2020)
     people = PEOPLE * blocks
     block = random.integers(0, blocks, people)
     homes = random.random((blocks, 8)) < 0.02  # which kinds of group quarters a block has
@@ -61,9 +58,14 @@ def _write(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
 
 
 def _config() -> str:
-    levels = _shares({level.name: level.share for level in PERSONS.levels})
+    persons = safemargin.guarantee.census().to_json()["products"][0]
+    shares: dict[str, dict[str, Fraction]] = {}
+    for query in persons["queries"]:
+        shares.setdefault(query["level"], {})[query["query"]] = Fraction(query["share_exact"])
+    levels = {level: sum(queries.values(), Fraction(0)) for level, queries in shares.items()}
     at = "\n".join(
-        f"at.{level.name} = {_shares({query.name: query.share for query in level.queries})}" for level in PERSONS.levels
+        f"at.{level} = {_shares({query: share / levels[level] for query, share in queries.items()})}"
+        for level, queries in shares.items()
     )
     return f"""\
 title = "Redistricting"
@@ -73,7 +75,7 @@ file = "people.parquet"
 
 [spine]
 root = "US"
-levels = {[level.name for level in PERSONS.levels[1:]]}
+levels = {list(levels)[1:]}
 file = "areas.parquet"
 
 [attributes]
@@ -87,8 +89,8 @@ of = "hhgq"
 groups = {{ household = ["household"], institutional = {list(QUARTERS[1:5])}, other = {list(QUARTERS[5:])} }}
 
 [budget]
-rho = "{PERSONS.rho_squared}"
-levels = {levels}
+rho = "{persons["rho_squared_exact"]}"
+levels = {_shares(levels)}
 {at}
 
 [[invariants]]
@@ -119,12 +121,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--blocks", type=int, default=640)
     options = parser.parse_args()
-    outcome: TopDownRelease = run(build(options.folder, options.blocks), options.folder / "release")
-    for each in outcome.accuracy.queries:
-        print(
-            f"{each.level:12} {each.query:27} "
-            f"{each.standard_error:8.2f} {each.estimate:8.2f} {each.integer_tables:8.2f}"
-        )
+    release = safemargin.topdown(build(options.folder, options.blocks), options.folder / "release")
+    for error in release.to_json()["errors_by_query"]:
+        figures = [error[name] for name in ("standard_error", "estimate", "integer_tables")]
+        print(f"{error['level']:12} {error['query']:27} {' '.join(f'{figure:8.2f}' for figure in figures)}")
 
 
 if __name__ == "__main__":

@@ -14,10 +14,7 @@ from pathlib import Path
 import duckdb
 from figures import main
 
-from safemargin import Publication, Target, audit
-from safemargin.io import read_many
-from safemargin.suppress.pattern import Pattern
-from safemargin.suppress.suppress import suppress
+import safemargin
 
 FILE = "eeo1_silicon_valley_2016.parquet"
 COMPANY = "View"
@@ -72,21 +69,19 @@ def two_way(data: Path, folder: Path, company: str = COMPANY) -> tuple[int, int,
     All of them, those that are not zero, and the people in these.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    mine = f"select job_category as job, race, gender, people from ({people(data)}) where company = '{company}'"
+    query = f"select job_category as job, race, gender, people from ({people(data)}) where company = '{company}'"
     for pair in combinations(AXES, 2):
         names = ", ".join(pair)
         duckdb.sql(
-            f"""copy (select {names}, sum(people)::bigint as count from ({mine}) group by all order by all)
+            f"""copy (select {names}, sum(people)::bigint as count from ({query}) group by all order by all)
             to '{folder / "-".join(pair)}.csv' (header)"""
         )
-    tables = read_many(sorted(folder.glob("*-*.csv")))
-    exposure = audit(Publication(tables, Target()), target=AXES).exposure
-    known = (exposure.width == 0).ravel()
-    counts = exposure.lower.ravel()[known]
-    return int(known.sum()), int((counts > 0).sum()), int(counts.sum())
+    cells = safemargin.bound(sorted(folder.glob("*-*.csv")), target=AXES).to_json()["cells"]
+    counts = [cell["lower"] for cell in cells if cell["lower"] == cell["upper"]]
+    return len(counts), sum(count > 0 for count in counts), sum(counts)
 
 
-def gaps(data: Path, folder: Path, company: str = COMPANY, primary: tuple[int, int] = (1, 2)) -> Pattern:
+def gaps(data: Path, folder: Path, company: str = COMPANY, primary: tuple[int, int] = (1, 2)) -> safemargin.Result:
     """Which cells of one company's table are suppressed, if all its margins are published."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "company.csv"
@@ -94,7 +89,7 @@ def gaps(data: Path, folder: Path, company: str = COMPANY, primary: tuple[int, i
         f"""copy (select job_category as job, race, gender, people as count from ({people(data)})
         where company = '{company}' order by all) to '{path}' (header)"""
     )
-    return suppress(path, primary).pattern
+    return safemargin.suppress(path, primary)
 
 
 if __name__ == "__main__":
@@ -103,9 +98,5 @@ if __name__ == "__main__":
     closed, occupied, inside = two_way(data, folder)
     print(f"{COMPANY}: {closed} of 140 counts follow from its two-way tables, {occupied} with {inside} people")
     start = time.perf_counter()
-    pattern = gaps(data, folder)
-    print(
-        f"{COMPANY}: {len(pattern.suppressed)} of {pattern.table.counts.size} cells suppressed "
-        f"({int(pattern.is_primary.sum())} primary), at least {pattern.lower_bound} needed; "
-        f"{len(pattern.exposed)} known to be at most {pattern.primary[1]}; {time.perf_counter() - start:.1f} s"
-    )
+    suppression = gaps(data, folder)
+    print(f"{COMPANY}: {suppression.to_text(120)}{time.perf_counter() - start:.1f} s")

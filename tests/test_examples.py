@@ -8,7 +8,7 @@ from types import ModuleType
 import duckdb
 import pytest
 
-from safemargin.topdown.topdown import recompute
+import safemargin
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 pytestmark = pytest.mark.data
@@ -47,9 +47,11 @@ def test_two_way_tables_of_one_company(data_sets: Path, tmp_path: Path, monkeypa
 
 @pytest.mark.slow
 def test_gaps_of_one_company(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pattern = example("workforce", monkeypatch).gaps(data_sets, tmp_path)
-    assert (pattern.table.counts.size, int(pattern.is_primary.sum())) == (264, 46)
-    assert (len(pattern.suppressed), pattern.lower_bound, pattern.gap) == (68, 68, 0)
+    suppression = example("workforce", monkeypatch).gaps(data_sets, tmp_path)
+    document = suppression.to_json()
+    primary = sum(entry["primary"] for entry in document["suppressed"])
+    assert (len(document["suppressed"]), primary, document["lower_bound"], document["gap"]) == (68, 46, 68, 0)
+    assert "68 of 264 cells suppressed: 46 primary, 22 secondary." in suppression.to_text()
 
 
 @pytest.mark.slow
@@ -95,20 +97,28 @@ def test_survey(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert found.actions["workclass"] == {"exact": 6, "merged": 1} and found.actions["education"]["exact"] >= 13
 
 
-def test_real_outcomes(data_sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_outcomes(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = example("outcomes", monkeypatch)
-    found = outcomes.elections(str(data_sets / "preflib_ranked_elections_dev.parquet"))
-    counts = found["2009 Burlington Mayoral Election"]
-    votes, voters = tuple(counts), sum(counts.values())
-    assert (len(found), voters) == (14, 8_976)
-    winners = [outcomes.rule_named(rule, 6).winner(votes, tuple(counts.values())) + 1 for rule in outcomes.RULES]
-    assert dict(zip(outcomes.RULES, winners, strict=True)) == {
-        **dict.fromkeys(outcomes.RULES, 2),  # who beats everybody else in a duel
-        **{"plurality": 5, "stv": 1, "veto": winners[1]},
-    }
-    held = outcomes.Election(outcomes.rule_named("plurality", 6), voters, outcomes.from_counts(counts, votes, ""))
-    assert outcomes.private(held).delta == pytest.approx(1.3e-7, rel=0.05)
-    assert outcomes.private(held, "histogram").delta == pytest.approx(0.44, rel=0.02)
+    elections = outcomes.write_elections(str(data_sets / "preflib_ranked_elections_dev.parquet"), tmp_path)
+    burlington = elections["2009 Burlington Mayoral Election"]
+    winners = {}
+    for rule in ("plurality", "veto", "approval-3", "borda", "stv"):
+        privacy = safemargin.outcome(rule, votes=burlington, draws=1_000)
+        winners[rule] = privacy.winner
+        assert (privacy.voters, len(privacy.names)) == (8_976, 6)
+    assert (len(elections), winners) == (14, {**dict.fromkeys(winners, "2"), "plurality": "5", "stv": "1"})
+    assert safemargin.outcome("plurality", votes=burlington).delta == pytest.approx(1.3e-7, rel=0.05)
+    histogram = safemargin.outcome("plurality", votes=burlington, publish="histogram")
+    assert histogram.delta == pytest.approx(0.44, rel=0.02)
+
+
+@pytest.mark.slow
+def test_who_beats_everybody_in_a_duel_wins(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = example("outcomes", monkeypatch)
+    elections = outcomes.write_elections(str(data_sets / "preflib_ranked_elections_dev.parquet"), tmp_path)
+    burlington = elections["2009 Burlington Mayoral Election"]
+    for rule in outcomes.RULES[5:]:
+        assert safemargin.outcome(rule, votes=burlington, draws=1_000).winner == "2", rule
 
 
 def test_birthplaces(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +141,7 @@ def test_birthplaces(data_sets: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     true = duckdb.sql(by_sex.format("count(*)", tmp_path / "people.parquet")).fetchall()
     whole = duckdb.sql(by_sex.format("sum(count)::bigint", found.published / "tables/1-group.parquet")).fetchall()
     assert whole == true and sum(people for *_, people in true) == 48_842
-    assert recompute(found.published).different == 0
+    assert safemargin.topdown(found.published).different == 0
     again, _ = birthplaces.compare(data_sets, tmp_path)
     ours = [each for each in found.accuracy.levels if each.method not in epsilons]
     assert [each for each in again.accuracy.levels if each.method not in epsilons] == ours, "the noise is kept"
