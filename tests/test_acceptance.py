@@ -1,4 +1,4 @@
-"""What the product promises, end to end, on the cases that the paper gets wrong."""
+"""What the product guarantees, end to end, on the cases that the paper gets wrong."""
 
 import json
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_one_irregular_cell_cannot_be_recovered_by_subtraction(protect: str) -> 
     findings = attack(publish(plan, table), onlooker)
     assert findings.is_safe, [attempt.summary for attempt in findings.attempts]
     everybody = next(t for t in publish(plan, table).tables if t.axes == ())
-    assert everybody.lower.tolist() == table.totals.tolist(), "tier 0 is exact"
+    assert everybody.lower.tolist() == table.totals.tolist(), "the total is exact"
 
 
 def test_naive_suppressing_is_broken_by_subtraction() -> None:

@@ -24,7 +24,7 @@ def test_levels_become_parents(tmp_path: Path) -> None:
     assert area.ancestors("b1") == ("South", "U")
 
 
-def test_an_area_called_like_something_inside_it_is_told_apart(tmp_path: Path) -> None:
+def test_an_area_called_like_something_inside_it_is_distinguished(tmp_path: Path) -> None:
     area = axis(tmp_path, 'levels = ["region"]', "area,region,vote\nBerlin,Berlin,A\nSpandau,Berlin,B\nKiel,North,A\n")
     assert area.parents == {"Berlin": "Berlin (region)", "Spandau": "Berlin (region)", "Kiel": "North"}
 

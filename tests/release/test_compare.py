@@ -92,7 +92,7 @@ def test_methods_and_properties(staff: Comparison) -> None:
     assert {each.draws for each in staff.methods} == {1, 100}
 
 
-def test_nothing_done_costs_nothing_and_gives_everything_away(staff: Comparison) -> None:
+def test_nothing_done_costs_nothing_and_discloses_everything(staff: Comparison) -> None:
     mine = measured(staff, "nothing done")
     assert (mine.mean_error, mine.worst_error, mine.exact_cells, mine.exact_people) == (0, 0, 1, 1)
     assert mine.people_exposed == 168, "Chur and Egg"
@@ -240,7 +240,7 @@ def test_who_does_not_know_the_rule_knows_no_bounds() -> None:
         assert hidden and set(hidden) == {UNBOUNDED}
 
 
-def test_noise_at_its_bounds_gives_a_group_away_that_adds_up() -> None:
+def test_noise_at_its_bounds_discloses_a_group_that_adds_up() -> None:
     """Of 40 people, 23 yes and 23 no are printed: with noise of at most 3 each, both are really 20."""
     table = table_of({("a", "x"): (20, 20), ("b", "x"): (30, 30)})
     case = Case(table, TARGET, (onlooker_with_roll(table, "sizes"),))

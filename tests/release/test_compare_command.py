@@ -67,9 +67,9 @@ def test_json(run: Run, project: str) -> None:
         "safemargin",
     ]
     assert methods["global DP, epsilon 2"]["loss"] == 2 and methods["global DP, epsilon 2"]["draws"] == 5
-    (promise,) = methods["global DP, epsilon 2"]["promises"]
-    assert promise["epsilon"] == 2 and promise["change"] == {"distance": "add_remove", "unit": "person"}
-    assert methods["nothing done"]["promises"] == []
+    (guarantee,) = methods["global DP, epsilon 2"]["guarantees"]
+    assert guarantee["epsilon"] == 2 and guarantee["change"] == {"distance": "add_remove", "unit": "person"}
+    assert methods["nothing done"]["guarantees"] == []
     assert methods["nothing done"]["mean_error"] == 0
     assert methods["safemargin"]["binding"]["exact"] and methods["safemargin"]["people_exposed"] == 0
     assert {one["onlooker"] for each in methods.values() for one in each["onlookers"]} == {"neighbour"}

@@ -26,7 +26,7 @@ def case(seed: int) -> tuple[Split, Limits, np.ndarray]:
     return Split(axis, votes, people, groups), limits, votes
 
 
-def told(one: Split, limits: Limits, votes: np.ndarray, merged: bool) -> list[Group]:
+def disclosed(one: Split, limits: Limits, votes: np.ndarray, merged: bool) -> list[Group]:
     """Groups that follow from what is published, by whoever knows the roll and the rule."""
     cover = Cover(one, limits)
     out = cover.published(votes)
@@ -61,7 +61,7 @@ def test_nobody_sees_through_the_rule(merged: bool) -> None:
         if out is None or all(len(part) == 1 for part in out):
             continue
         covered += 1
-        assert told(one, limits, votes, merged) == [], seed
+        assert disclosed(one, limits, votes, merged) == [], seed
     assert covered > 20
 
 

@@ -79,12 +79,12 @@ def test_two_of_three_pairs_are_published_and_the_third_is_explained(run: Run, t
     assert attacked.code == 0 and "nothing found" in attacked.out
 
 
-def test_explain_names_whom_a_table_would_give_away(run: Run, tmp_path: Path) -> None:
+def test_explain_names_whom_a_table_would_expose(run: Run, tmp_path: Path) -> None:
     project = write(tmp_path, 'margins = [["contract", "grade"], ["site", "grade"], ["site", "contract"]]')
     brief = run("release", project, "--out", tmp_path / "brief")
     full = run("release", project, "--out", tmp_path / "full", "--explain")
     assert brief.code == full.code == 0
-    words = "to [40, 40] of the 40 people with"
+    words = "exactly 40 of the 40 people with"
     assert words not in brief.out and words in " ".join(full.out.split())
     assert "no safe choice of the tables asked for is worth more" in " ".join(brief.out.split())
     assert words in (tmp_path / "brief/inside/report.html").read_text(encoding="utf-8")

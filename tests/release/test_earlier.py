@@ -139,7 +139,7 @@ def naive(people: Sequence[Person]) -> tuple[PublishedTable, ...]:
 
 
 def locally_disclosed(people: Sequence[Person], new: Sequence[PublishedTable], limits: Limits) -> list[str]:
-    """Groups whose change alone gives away who came or went, by trying every way these may have answered."""
+    """Groups whose change alone discloses who came or went, by trying every way these may have answered."""
     old = naive([(now, then, answer) for then, now, answer in people])
     found = []
     for then, now in product(old, new):
@@ -169,22 +169,22 @@ def locally_disclosed(people: Sequence[Person], new: Sequence[PublishedTable], l
 
 @pytest.mark.parametrize("by_group", [True, False], ids=["any group", "everybody"])
 @pytest.mark.parametrize("seed", range(12))
-def test_nobody_is_given_away_together_with_the_earlier_release(seed: int, by_group: bool) -> None:
+def test_nobody_is_disclosed_together_with_the_earlier_release(seed: int, by_group: bool) -> None:
     people, target = random_people(seed), Target(beta=0.1, kappa=3)
     past, limits = past_of(people, by_group), limits_of(people, target)
     plan, release, onlooker = decided(people, past, target)
     old = past.earlier[0].tables
     alone = World(people, old[:1], release.tables[:1])
     both = World(people, old, release.tables)
-    told = {name for name, members in alone.cells() if any(members) and alone.disclosed(members, limits)}
+    known = {name for name, members in alone.cells() if any(members) and alone.disclosed(members, limits)}
     found = [name for name, members in both.cells() if any(members) and both.disclosed(members, limits)]
     if plan.certificate.certified:
-        assert set(found) <= told
+        assert set(found) <= known
         assert attack(release, onlooker).is_safe
         if by_group:
             assert locally_disclosed(people, release.tables, limits) == []
     else:
-        assert told or found or not decide(table_of(people, 1), target).certificate.certified
+        assert known or found or not decide(table_of(people, 1), target).certificate.certified
 
 
 def test_the_naive_release_is_caught_as_often_as_enumeration_catches_it() -> None:
@@ -212,7 +212,7 @@ def three_joined(answers: Sequence[int], where: Sequence[Profile]) -> list[Perso
 TARGET = Target(kappa=5)
 
 
-def test_three_who_joined_are_given_away_by_both_exact_slices_and_not_by_the_plan() -> None:
+def test_three_who_joined_are_disclosed_by_both_exact_slices_and_not_by_the_plan() -> None:
     people = three_joined([0, 1, 0], [("p0", "q0"), ("p0", "q1"), ("p1", "q0")])
     past = past_of(people, by_group=True)
     plan, release, onlooker = decided(people, past, TARGET)
@@ -220,18 +220,18 @@ def test_three_who_joined_are_given_away_by_both_exact_slices_and_not_by_the_pla
     assert {str(one.cell.get("p")) for one in found} >= {"p0", "p1"}
     assert plan.certificate.certified
     assert attack(release, onlooker).is_safe
-    assert any("together with the release of 2025 it would give away" in d.reason for d in plan.axis("p"))
+    assert any("together with the release of 2025 it would disclose the answers of" in d.reason for d in plan.axis("p"))
     assert any("joined since 2025" in note for note in plan.notes)
 
 
-def test_who_believes_it_of_everybody_is_told_by_the_totals_and_the_rest_stays_exact() -> None:
+def test_who_believes_it_of_everybody_is_informed_by_the_totals_and_the_rest_stays_exact() -> None:
     people = three_joined([0, 1, 0], [("p0", "q0"), ("p0", "q1"), ("p1", "q0")])
     plan, _, _ = decided(people, past_of(people, by_group=False), TARGET)
     assert plan.certificate.certified
     assert [sorted(d.group) for d in plan.axis("p")] == [["p0", "p1"], ["p2"]]
 
 
-def test_three_who_joined_and_agreed_are_given_away_by_the_totals_so_nothing_is_published() -> None:
+def test_three_who_joined_and_agreed_are_disclosed_by_the_totals_so_nothing_is_published() -> None:
     people = three_joined([1, 1, 1], [("p0", "q0"), ("p0", "q1"), ("p1", "q0")])
     for by_group in (True, False):
         plan, _, _ = decided(people, past_of(people, by_group), TARGET)

@@ -133,14 +133,17 @@ def test_answers_of_the_people_are_not_kept(tmp_path: Path) -> None:
     assert sorted(len(table["axes"]) for table in tables) == [0, 1, 1]
 
 
-def test_three_who_joined_are_not_given_away(tmp_path: Path, run_command: Run) -> None:
+def test_three_who_joined_are_not_disclosed(tmp_path: Path, run_command: Run) -> None:
     first = release(project(tmp_path, staff(), "2025"))
     second = release(project(tmp_path, [*staff(), *JOINED], "2026"))
     assert is_released(first) and is_released(second)
     assert ("North", "yes") in counts(tmp_path / "out-2025", "site")
     assert not (tmp_path / "out-2026" / "published" / "site.csv").exists()
     reasons = [d.reason for d in second.plan.axis("site")]
-    assert any("release of 2025 it would give away the 3 people who joined since 2025" in each for each in reasons)
+    assert any(
+        "release of 2025 it would disclose the answers of the 3 people who joined since 2025" in each
+        for each in reasons
+    )
     assert second.to_json()["ledger"]["earlier"] == ["2025"]  # type: ignore[index]
     for cycle, rows in (("2025", staff()), ("2026", [*staff(), *JOINED])):
         people = Counter(row[1:3] for row in rows)
@@ -159,13 +162,13 @@ def test_three_who_joined_are_not_given_away(tmp_path: Path, run_command: Run) -
     assert {"site": "North", "history": "joined since out-2025"} in [each["cell"] for each in attack["findings"]]
 
 
-def test_assuming_it_of_all_keeps_what_the_totals_tell_anyway(tmp_path: Path) -> None:
+def test_assuming_it_of_all_keeps_what_the_totals_disclose_anyway(tmp_path: Path) -> None:
     release(project(tmp_path, staff(), "2025"))
     second = release(project(tmp_path, [*staff(), *JOINED], "2026", 'assume = "whole"'))
     assert is_released(second)
     assert counts(tmp_path / "out-2026", "site")[("North", "yes")] == "20"
     assert not (tmp_path / "out-2026" / "published" / "grade.csv").exists()
-    assert any("The totals of 2025 and 2026 alone tell" in note for note in second.plan.notes)
+    assert any("The totals of 2025 and 2026 alone disclose" in note for note in second.plan.notes)
 
 
 def test_a_refused_release_leaves_no_trace(tmp_path: Path, run_command: Run) -> None:
@@ -184,7 +187,7 @@ def test_a_refused_release_leaves_no_trace(tmp_path: Path, run_command: Run) -> 
 
 
 def test_movers_are_followed_by_their_names(tmp_path: Path) -> None:
-    """Two swap sites: the rolls are the same, and only names tell that anything happened."""
+    """Two swap sites: the rolls are the same, and only names show that anything happened."""
     release(project(tmp_path, staff(), "2025", 'id = "badge"'))
     moved = {"Northjunior0": "South", "Southjunior19": "North"}
     rows = [(name, moved.get(name, site), grade, answer) for name, site, grade, answer in staff()]

@@ -1,4 +1,4 @@
-"""The choice of noised groups, by exhaustion: exchanging two answers changes its odds by no more than is promised."""
+"""The choice of noised groups, by exhaustion: exchanging two answers changes its odds by no more than is guaranteed."""
 
 import math
 from collections import Counter
@@ -55,7 +55,7 @@ def worst(laws: dict[tuple[int, ...], dict[Chosen, float]]) -> float:
     return most
 
 
-def test_the_choice_costs_no_more_than_is_promised_on_everything_it_could_have_seen() -> None:
+def test_the_choice_costs_no_more_than_is_guaranteed_on_everything_it_could_have_seen() -> None:
     """Naive: those outside the limits are noised, and a single exchange of answers can be seen for sure."""
     limits = limits_of(7)
     every = [chose for chose in product(*(range(size + 1) for size in SIZES)) if sum(chose) == 7]
@@ -113,19 +113,19 @@ def workplace(sites: dict[str, tuple[int, int]]) -> Town:
     return Town(("site",), (tuple(sites),), ("yes", "no"), people, votes)
 
 
-def test_the_promise_adds_up_and_names_whom_it_covers() -> None:
+def test_the_guarantee_adds_up_and_names_whom_it_covers() -> None:
     place = workplace({"Aarau": (280, 136), "Basel": (240, 118), "Chur": (160, 158), "Egg": (150, 81)})
     target = Target(beta=0.05, kappa=20, epsilon_max=1.0)
     plan = decide(place.table(), target, protect="noise")
     assert {min(d.group) for d in plan.decisions if d.action is Action.NOISED} == {"Chur", "Egg"}
-    (promise,) = plan.guarantees
-    assert promise.choice == choice_epsilon(1, 1.0) == 0.25 and promise.count == 0.25
-    assert 2 * promise.choice + 2 * promise.count == promise.epsilon == 1.0
-    assert "Each of the 310 people in noised groups" in promise.statement and "No epsilon" not in promise.statement
+    (guarantee,) = plan.guarantees
+    assert guarantee.choice == choice_epsilon(1, 1.0) == 0.25 and guarantee.count == 0.25
+    assert 2 * guarantee.choice + 2 * guarantee.count == guarantee.epsilon == 1.0
+    assert "Each of the 310 people in noised groups" in guarantee.statement and "No epsilon" not in guarantee.statement
 
 
 def test_noised_groups_that_are_outside_together_are_merged_instead() -> None:
-    """The total less the exact groups would tell that 305 of 310 people said yes."""
+    """The total less the exact groups would disclose that 305 of 310 people said yes."""
     place = workplace({"Aarau": (280, 136), "Basel": (240, 118), "Chur": (160, 158), "Egg": (150, 147)})
     plan = decide(place.table(), Target(beta=0.05, kappa=20), protect="noise")
     assert plan.certificate.certified
@@ -143,7 +143,7 @@ def test_noise_that_nobody_could_exchange_answers_under_is_refused(monkeypatch: 
     assert not is_vacuous(table, "q", [frozenset(["q0"]), frozenset(["q2"])])
     plan = decide(table, Target(beta=0.05, kappa=10), protect="noise")
     assert {d.reason for d in plan.axis("q")} == {
-        "noise would promise nothing: no two people could exchange answers unseen"
+        "noise would guarantee nothing: no two people could exchange answers unnoticed"
     }
     assert not plan.guarantees
     groups = {"q": [frozenset([name]) for name in names[0]], "grade": [frozenset([name]) for name in names[1]]}
@@ -151,7 +151,7 @@ def test_noise_that_nobody_could_exchange_answers_under_is_refused(monkeypatch: 
     assert partnered(table, groups, noised) == 60  # with others of the same group, which tells nothing at all
 
 
-def test_noise_too_small_to_promise_anything_is_refused_in_one_line() -> None:
+def test_noise_too_small_to_guarantee_anything_is_refused_in_one_line() -> None:
     place = workplace({"Aarau": (280, 136), "Basel": (240, 118), "Chur": (160, 158), "Egg": (150, 81)})
     with pytest.raises(InputError, match=r"target.epsilon_max = 50: 100.0% of noised counts would be the true ones"):
         decide(place.table(), Target(kappa=20, epsilon_max=50), protect="noise")

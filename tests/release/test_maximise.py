@@ -261,8 +261,8 @@ def test_every_certified_choice_passes_the_audit_of_every_onlooker() -> None:
     assert published > 2
 
 
-def test_a_cell_that_is_refused_is_given_away() -> None:
-    told = 0
+def test_a_cell_that_is_refused_is_disclosed() -> None:
+    disclosed = 0
     for seed in range(24):
         place, target = lively_town(seed)
         table = place.table()
@@ -281,8 +281,8 @@ def test_a_cell_that_is_refused_is_given_away() -> None:
             values = fiber.values(inside, refusal.option)
             assert refusal.people == fiber.size(inside)
             assert refusal.lower <= values[0] <= values[-1] <= refusal.upper, (seed, refusal)
-            told += 1
-    assert told > 10
+            disclosed += 1
+    assert disclosed > 10
 
 
 def test_the_same_request_leads_to_the_same_choice() -> None:

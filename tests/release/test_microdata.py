@@ -231,7 +231,7 @@ def test_files_that_are_not_what_they_say(tmp_path: Path) -> None:
         assert refusal(tmp_path, file=name).startswith(f"{tmp_path}/{name}: ")
 
 
-def test_a_column_that_tells_people_apart_is_refused(tmp_path: Path) -> None:
+def test_a_column_that_distinguishes_people_is_refused(tmp_path: Path) -> None:
     with duckdb.connect() as database:
         rows = "select 'p' || range as area, 'x' as age, 'A' as vote from range(1000000)"
         database.execute(f"copy ({rows}) to '{tmp_path}/v.parquet'")

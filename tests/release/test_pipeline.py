@@ -159,7 +159,7 @@ def test_nothing_is_published_where_the_total_itself_is_outside_the_target(run: 
     assert ran.code == 1 and yes / people < 0.05
     assert sorted(path.name for path in (tmp_path / "release").iterdir()) == ["inside"]
     assert ran.out.startswith("Not certified: do not publish.")
-    assert f"would confine 'yes' to [{yes}, {yes}] of all {people} people" in ran.out
+    assert f"would disclose that exactly {yes} of all {people} people chose 'yes'" in ran.out
     assert "Nothing was published. The report is release/inside/report.html." in ran.out
     page = (tmp_path / "release/inside/report.html").read_text(encoding="utf-8")
     assert "Not certified: do not publish" in page and f"of all {people} people" in page
@@ -221,7 +221,7 @@ def test_noise_cannot_be_taken_off_by_subtraction(run: Run, tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("no_lot")
-def test_noise_is_drawn_afresh_and_its_promise_is_stated(run: Run, tmp_path: Path) -> None:
+def test_noise_is_drawn_afresh_and_its_guarantee_is_stated(run: Run, tmp_path: Path) -> None:
     write(tmp_path, WITH_A_BLOC, LOUD)
     first, second = (run("release", "data.toml", "--out", name) for name in ("first", "second"))
     assert (first.code, second.code) == (0, 0)
@@ -231,8 +231,10 @@ def test_noise_is_drawn_afresh_and_its_promise_is_stated(run: Run, tmp_path: Pat
     said = " ".join(first.out.split())
     assert "Exchanging the answers of two people" in said and "e^1e-08" in said
     manifest = json.loads((tmp_path / "first/published/manifest.json").read_text(encoding="utf-8"))
-    (promise,) = manifest["guarantees"]
-    assert promise["mechanism"] == "two-sided geometric" and promise["invariants"] and "site" in promise["statement"]
+    (guarantee,) = manifest["guarantees"]
+    assert (
+        guarantee["mechanism"] == "two-sided geometric" and guarantee["invariants"] and "site" in guarantee["statement"]
+    )
     others = [tidy(tmp_path / name / "published/grade.csv") for name in ("first", "second")]
     assert others[0] == others[1] and {row["status"] for row in others[0]} == {"exact"}
 
@@ -268,7 +270,7 @@ def test_totals_that_differ_a_little_warn_and_work(run: Run, tmp_path: Path) -> 
     assert ran.code == 0 and ran.out.startswith("Certified.")
     assert ran.err.startswith("safemargin: warning: totals disagree within the tolerance: grade.csv (axis grade)")
     total = {row["option"]: int(row["count"]) for row in tidy(tmp_path / "release/published/total.csv")}
-    assert total["yes"] == sum(yes for _, yes in WITH_A_BLOC.values()), "tier 0 is what most elections agree on"
+    assert total["yes"] == sum(yes for _, yes in WITH_A_BLOC.values()), "the total is what most elections agree on"
     assert audited(run, tmp_path / "release").code == 2, "without a tolerance the tables contradict each other"
     assert audited(run, tmp_path / "release", "--tolerance", "0.02").code == 0
 

@@ -63,10 +63,10 @@ def test_microdata(tmp_path: Path) -> None:
     assert project["axes"]["age"]["categories"] == ["under 18", "18-29", "30-44", "65+"]
     assert project["axes"]["age"]["ordered"] is True
     assert project["target"] == {"beta": 0.05, "kappa": 30, "tau": 3, "epsilon_max": 1.0, "protect": "merge"}
-    assert "# Left out: column 'voter_id' looks like an identifier: 400 different values in 400 rows." in text
-    assert "# Left out: column 'country' has one value only." in text
-    assert "# Left out: column 'remark' holds free text." in text
-    assert "# Left out: column 'district_name' says the same as 'district'." in text
+    assert "# Skipped: column 'voter_id' looks like an identifier: 400 different values in 400 rows." in text
+    assert "# Skipped: column 'country' has one value only." in text
+    assert "# Skipped: column 'remark' holds free text." in text
+    assert "# Skipped: column 'district_name' says the same as 'district'." in text
     assert "# Column 'income_euro' has" in text and "# [axes.income_euro]" in text
     assert "# [[onlookers]]" in text
     assert table.totals.sum() == 400
@@ -91,7 +91,7 @@ def test_a_number_of_people_in_microdata_is_no_count(tmp_path: Path) -> None:
     assert "count" not in project["data"] and "people_group" in project["axes"]
 
 
-def test_without_a_telling_name_the_last_short_column_is_the_answer(tmp_path: Path) -> None:
+def test_without_a_clear_name_the_last_short_column_is_the_answer(tmp_path: Path) -> None:
     rows = [{"zone": f"z{n % 30}", "q1": "yn"[n % 2], "q2": "abc"[n % 3]} for n in range(90)]
     _, project, _ = proposed(write_csv(tmp_path / "v.csv", rows))
     assert project["data"]["answer"] == "q2"

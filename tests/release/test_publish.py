@@ -25,8 +25,8 @@ SECRETS = {"q3": 7_919, "q4": 91_733}
 """Counts of groups that must be hidden; numbers that nothing else comes to."""
 
 
-def telling_town(options: int) -> Town:
-    """Three ordinary groups of q and two that are nearly unanimous, with telling counts."""
+def marked_town(options: int) -> Town:
+    """Three ordinary groups of q and two that are nearly unanimous, with marked counts."""
     rng = np.random.default_rng(options)
     people, votes = {}, {}
     for p, q in product(("p0", "p1"), ("q0", "q1", "q2", "q3", "q4")):
@@ -63,7 +63,7 @@ def texts(files: Mapping[str, bytes]) -> str:
 @pytest.mark.parametrize("options", [1, 2])
 @pytest.mark.parametrize("protect", ["merge", "suppress"])
 def test_counts_of_hidden_groups_are_in_no_file(protect: str, options: int) -> None:
-    place = telling_town(options)
+    place = marked_town(options)
     _, plan, release = released(place, protect)
     hidden = [decision for decision in plan.axis("q") if decision.group in ({"q3"}, {"q4"})]
     assert all(decision.action is Action.SUPPRESSED for decision in hidden)
@@ -81,7 +81,7 @@ def test_counts_of_hidden_groups_are_in_no_file(protect: str, options: int) -> N
 
 @pytest.mark.parametrize("options", [1, 2])
 def test_noised_counts_leave_only_with_noise(options: int) -> None:
-    place = telling_town(options)
+    place = marked_town(options)
     seen = set()
     for _ in range(6):
         _, plan, release = released(place, "noise", epsilon_max=0.001)
@@ -97,7 +97,7 @@ def test_noised_counts_leave_only_with_noise(options: int) -> None:
 
 
 def test_noised_groups_need_not_add_up_to_what_is_left() -> None:
-    place = telling_town(1)
+    place = marked_town(1)
     sums = set()
     for _ in range(8):
         _, _, release = released(place, "noise", epsilon_max=0.001)
@@ -108,7 +108,7 @@ def test_noised_groups_need_not_add_up_to_what_is_left() -> None:
 
 
 def test_where_two_options_cover_everybody_the_second_is_what_the_first_leaves() -> None:
-    place = telling_town(2)
+    place = marked_town(2)
     _, plan, release = released(place, "noise", epsilon_max=0.01)
     table = next(each for each in release.tables if each.axes == ("q",))
     assert table.noisy is not None
@@ -140,7 +140,7 @@ def test_exact_and_merged_counts_are_true_and_the_groups_part_each_axis(protect:
 
 
 def test_every_file_is_what_the_manifest_says() -> None:
-    _, plan, release = released(telling_town(2), "suppress")
+    _, plan, release = released(marked_town(2), "suppress")
     files = written(plan, release, FORMATS, {"q": ("q0", "q1", "q2", "q3", "q4")})
     manifest = json.loads(files["manifest.json"])
     assert set(manifest["files"]) == set(files) - {"manifest.json"}
@@ -155,7 +155,7 @@ def test_every_file_is_what_the_manifest_says() -> None:
 
 @pytest.mark.parametrize("protect", PROTECTIONS)
 def test_files_say_the_same_in_every_format_and_can_be_read_back(protect: str, tmp_path: Path) -> None:
-    _, plan, release = released(telling_town(2), protect)
+    _, plan, release = released(marked_town(2), protect)
     files = written(plan, release)
     write_folder(tmp_path / "out", files)
     for table in release.tables:
@@ -228,7 +228,7 @@ def test_a_failing_last_step_leaves_an_empty_folder_empty(tmp_path: Path, monkey
 
 @pytest.mark.parametrize("name", ["total", "manifest", "certificate"])
 def test_no_axis_overwrites_another_file(name: str) -> None:
-    place = telling_town(1)
+    place = marked_town(1)
     place = Town((name, "q"), place.categories, place.options, place.people, place.votes)
     _, plan, release = released(place, "merge")
     files = written(plan, release, ("csv", "json"))

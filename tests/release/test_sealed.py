@@ -1,4 +1,4 @@
-"""Sealed elections: one tally per axis, tier 0, and totals that may disagree a little."""
+"""Sealed elections: one tally per axis, the total, and totals that may disagree a little."""
 
 import warnings
 from pathlib import Path
@@ -49,10 +49,10 @@ def test_each_axis_has_its_tally_and_no_two_are_joined(tmp_path: Path) -> None:
         table.margin(("religion", "age"))
 
 
-def test_tier_0_may_be_its_own_election(tmp_path: Path) -> None:
+def test_the_total_may_be_its_own_election(tmp_path: Path) -> None:
     write(tmp_path, total="option,count\nA,61\nB,40\nC,0\n")
     with pytest.warns(
-        InconsistencyWarning, match=r"religion\.csv \(axis religion\) counts 60 and .*total\.csv \(tier 0\)"
+        InconsistencyWarning, match=r"religion\.csv \(axis religion\) counts 60 and .*total\.csv \(total\)"
     ):
         table = load(tmp_path, BEGIN + 'total = "total.csv"\n' + END)
     assert table.totals.tolist() == [61, 40, 0]
@@ -61,7 +61,7 @@ def test_tier_0_may_be_its_own_election(tmp_path: Path) -> None:
     assert table.inconsistency.totals == {"religion": (60, 40, 0), "age": (60, 40, 0)}
 
 
-def test_tier_0_is_what_most_axes_agree_on(tmp_path: Path) -> None:
+def test_the_total_is_what_most_axes_agree_on(tmp_path: Path) -> None:
     write(tmp_path, sex=SEX, roll="sex,age,religion,people\nf,old,r1,99\nm,young,r2,99\n")
     begin = '[tallies]\nfiles = { sex = "sex.csv", religion = "religion.csv", age = "age.csv" }\n'
     end = '[roll]\nfiles = ["roll.csv"]\n[axes.sex]\n[axes.religion]\n[axes.age]\n'

@@ -26,7 +26,7 @@ class Evidence:
 
 
 def explain(plan: Plan, publication: Publication, table: Table, facts: Iterable[PublishedTable] = ()) -> Evidence:
-    """Certificates of what margins that were refused would give away, beside everything that is published.
+    """Certificates of what margins that were rejected would disclose, beside everything that is published.
 
     They hold for somebody who knows the joint roll and the `facts`. There is none where a cell stayed undecided, where
     it is made of merged groups, and for large populations.

@@ -182,13 +182,13 @@ def _count_column(source: Source, survey: Survey, odd: Mapping[str, str]) -> str
         for name in survey.distinct:
             if word not in words(name) or not _is_whole(survey.examples[name]):
                 continue
-            others = tuple(other for other in survey.distinct if other != name and _can_tell_cells(survey, odd, other))
+            others = tuple(o for o in survey.distinct if o != name and _distinguishes_cells(survey, odd, o))
             if others and len(source.profiles(others).counts) == survey.rows:
                 return name
     return None
 
 
-def _can_tell_cells(survey: Survey, odd: Mapping[str, str], name: str) -> bool:
+def _distinguishes_cells(survey: Survey, odd: Mapping[str, str], name: str) -> bool:
     return name not in odd and survey.distinct[name] <= min(max(survey.rows / 2, FEWEST_VALUES), MOST_LABELS)
 
 
@@ -354,7 +354,7 @@ def _data_lines(path: Path, tables: tuple[str, ...], survey: Survey, found: Gues
 
 def _skipped_lines(found: Guess) -> Iterator[str]:
     for name, reason in found.skipped.items():
-        yield f"# Left out: column {_comment(repr(name))} {_comment(reason)}."
+        yield f"# Skipped: column {_comment(repr(name))} {_comment(reason)}."
     if found.skipped:
         yield ""
 

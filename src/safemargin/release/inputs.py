@@ -197,7 +197,7 @@ def tabulate_elections(project: Project, tallies: TalliesSection) -> Table:
     )
     binding = _binding(elections)
     if total is not None:
-        binding = SealedElection(f"{total.path} (tier 0)", _totals(tally(total, (), options)))
+        binding = SealedElection(f"{total.path} (total)", _totals(tally(total, (), options)))
     rate = _disagreement(elections, binding, options, tallies.tolerance)
     tier0 = Tally((), frozen(np.zeros((1, 0)), 0), frozen(binding.totals, len(options)))
     inconsistency = Inconsistency()
@@ -245,7 +245,7 @@ def _binding(elections: tuple[SealedElection, ...]) -> SealedElection:
 def _disagreement(
     elections: tuple[SealedElection, ...], binding: SealedElection, options: tuple[str, ...], tolerance: float
 ) -> float:
-    """The largest difference of a total from tier 0 as a share of all votes; warn of it, refuse too much."""
+    """The largest difference of a total from the total as a share of all votes; warn of it, refuse too much."""
     votes = sum(binding.totals)
     if votes == 0:
         raise InputError(f"{binding.name}: nobody voted; the table is empty")

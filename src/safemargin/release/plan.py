@@ -109,6 +109,10 @@ def _ordered(names: Sequence[str], axes: Sequence[str], key: str) -> tuple[str, 
     return tuple(sorted(names, key=list(axes).index))
 
 
+TOO_SMALL = "too few people"
+"""The reason why a category does not meet the target, where its size alone says so."""
+
+
 class Action(StrEnum):
     """How a cell is published."""
 
@@ -132,7 +136,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A release that was considered and refused, with a cell that it would have given away.
+    """A release that was considered and refused, with a cell that it would have disclosed.
 
     Where `proved` is false, nothing that was tried showed that the cell is safe, and so it counted as unsafe.
     """
@@ -148,13 +152,13 @@ class Refusal:
     def __str__(self) -> str:
         where = ", ".join(f"{axis} {value}" for axis, value in self.cell.items())
         noun = "person" if self.people == 1 else "people"
-        whom = f"the {self.people} {noun} with {where}" if where else f"all {self.people} people"
+        whom = f"the {self.people:,} {noun} with {where}" if where else f"all {self.people:,} people"
+        count = f"{self.lower:,} to {self.upper:,}"
         if not self.proved:
-            return (
-                f"{self.what} was not shown to be safe: {self.option!r} among {whom} "
-                f"stayed undecided within [{self.lower}, {self.upper}]"
-            )
-        return f"{self.what} would confine {self.option!r} to [{self.lower}, {self.upper}] of {whom}"
+            return f"{self.what} could not be proved safe: undecided is whether {count} of {whom} chose {self.option!r}"
+        if self.lower == self.upper:
+            count = f"exactly {self.lower:,}"
+        return f"{self.what} would disclose that {count} of {whom} chose {self.option!r}"
 
 
 @dataclass(frozen=True)
@@ -170,8 +174,8 @@ class Rejected:
 class Certificate:
     """What was proved about the release as a whole, against which onlooker, and how.
 
-    `proved` is `integer` if tables of whole people show it for every cell. Else it is `linear`: `linear` cells are
-    shown by a table with fractions of people only.
+    `proved` is `integer` if integer tables prove it for every cell. Else it is `linear`: for `linear` cells only a
+    fractional table does.
     """
 
     certified: bool
@@ -185,10 +189,10 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every decision of a release, what was refused on the way, and the certificate.
+    """Every decision of a release, the alternatives that were rejected, and the certificate.
 
-    `margins` are the tables of several axes that were asked for; `rejected` tells by name whom some of the
-    others would give away.
+    `margins` are the tables of several axes that were asked for; `rejected` says by name whom some of the others would
+    expose.
 
     `witness` holds integer tables made from public figures that satisfy all of them: the proof behind the certificate.
     """

@@ -61,7 +61,7 @@ class TalliesSection(Section):
     """Sealed elections: one tidy file per axis, and none with axes together."""
 
     files: Mapping[Name, File] = Field(min_length=1, description="axis = file with columns axis, option, count")
-    total: File | None = Field(default=None, description="tier 0, its own election: columns option, count")
+    total: File | None = Field(default=None, description="the total, its own election: columns option, count")
     tolerance: float = Field(
         default=0.02,
         description="largest accepted disagreement of totals, as a share of the votes",
@@ -193,7 +193,7 @@ class LedgerSection(Section):
 
 
 class OutcomeSection(Section):
-    """What an adversary believes, for the statement about the result itself."""
+    """What an onlooker believes, for the statement about the result itself."""
 
     belief: Literal["result", "uniform"] = Field(
         default="result", description="how others are thought to choose: as the result says, or all options alike"

@@ -27,19 +27,20 @@ RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
     "outside the limits are merged or suppressed together with those that cover them: neighbours in the order, "
     "in the same area or of nearly the same size on the roll, two by two, then blocks of these. Axes are merged "
-    "further, or left out, until no cell of any combination of axes is given away by all tables together, or "
-    "with earlier releases."
+    "further, or omitted, until no cell of any combination of axes is disclosed by all tables together, or with "
+    "earlier releases."
 )
-"""How cells are protected, as the manifest tells everybody."""
+"""How cells are protected, as the manifest says."""
 NOISE_RULE = (
     "Groups are noised in units of two or a few of nearly the same size, neighbours, or in the same area, by the roll "
-    "alone. Each group is moved towards the nearest limit by a number of answers drawn from the law that the promise "
-    "about noise states; units in which one is carried over, or lies outside, are noised."
+    "alone. Each group is moved towards the nearest limit by a number of answers drawn from the law that the guarantee "
+    "of the noise states; units in which one is carried over, or lies outside, are noised."
 )
 """How noised groups are chosen."""
 CROSSED_RULE = (
     "Tables of several axes have the groups of their axes, merged until every cell has kappa people and shares within "
-    "the limits. Of those asked for, the most valuable set is published that gives no cell away, with all other tables."
+    "the limits. Of those asked for, the most valuable set is published that discloses no cell, together with all "
+    "other tables."
 )
 
 
@@ -72,7 +73,7 @@ def publish(plan: Plan, table: Table) -> Publication:
 
 
 def _beside(guarantee: Guarantee, plan: Plan) -> Guarantee:
-    """A promise with the tables of several axes among what it leaves as it is."""
+    """A guarantee with the tables of several axes among what it leaves unchanged."""
     crossed = (named(f"every count of {margin.name}") for margin in plan.margins if margin.is_published)
     return replace(guarantee, invariants=(*guarantee.invariants, *crossed))
 

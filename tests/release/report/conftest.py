@@ -103,7 +103,7 @@ def build(options: tuple[str, ...] = OPTIONS, cells: int = 2_000) -> Draft:
     """The whole story."""
     decided = decisions()
     axes = [table(axis, [d for d in decided if d.axis == axis], options) for axis in AXES]
-    everyone = decision("", (), EVERYBODY, Action.EXACT, "tier 0")
+    everyone = decision("", (), EVERYBODY, Action.EXACT, "the total")
     certificate = Certificate(
         True,
         "No combination of groups is forced below 5 % or above 95 % for any option, "
@@ -168,7 +168,7 @@ def optionless_story() -> Draft:
 @pytest.fixture(scope="session")
 def bare_story() -> Draft:
     """Nothing but a total: no axes, no options, no roll, no fit, nothing refused, no attack."""
-    everyone = decision("", (), 900, Action.EXACT, "tier 0")
+    everyone = decision("", (), 900, Action.EXACT, "the total")
     seen = Exposure(
         cells=TargetCells((), (), np.zeros((1, 0), dtype=np.int64)),
         options=(),

@@ -61,7 +61,7 @@ def test_the_page_stands_alone(story) -> None:
     assert re.findall(r"url\((.)", html) and set(re.findall(r"url\((.)", html)) == {"#"}
 
 
-def test_the_page_tells_the_story(story) -> None:
+def test_the_page_reports_the_release(story) -> None:
     html, reader = page(story)
     for words in (
         "Do not publish it",
@@ -133,12 +133,12 @@ def test_unknown_sizes_and_no_fit(story) -> None:
     assert "What the onlooker census analyst can infer" in reader.text and "The dot" not in reader.text
 
 
-def test_an_axis_left_out_is_named(story) -> None:
+def test_an_omitted_axis_is_named(story) -> None:
     whole = replace(
         story.plan.decisions[-1],
         group=frozenset(decision.label for decision in decided_groups(story.plan, story.publication)[-6:]),
         action=Action.SUPPRESSED,
-        reason="the tables together would give away 3 people",
+        reason="the tables together would disclose the answers of 3 people",
     )
     plan = replace(story.plan, decisions=(*story.plan.decisions[:-6], whole))
     _, reader = page(replace(story, plan=plan))

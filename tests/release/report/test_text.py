@@ -79,14 +79,14 @@ def test_release_is_summed_up(story) -> None:
     text = shown(show_release, story, "out/june")
     assert text.startswith("Certified.\n")
     assert "religion     5      -      1          1       489,275 (97.9 %)" in text
-    assert "would confine 'Harbour'" in text and "out/june" in text
+    assert "chose 'Harbour'" in text and "out/june" in text
     assert "census analyst: 2 attacks tried" in text
 
 
 def test_a_failed_release_says_so(story, broken_story) -> None:
     text = shown(show_release, broken_story, "x")
     assert text.startswith("Not certified: do not publish.") and "Nothing was published" in text
-    assert "whole people" not in text
+    assert "integer tables" not in text
     text = shown(show_release, replace(story, findings=broken_story.findings), "x")
     assert text.startswith("An attack succeeded: do not publish.")
 
@@ -103,7 +103,7 @@ def test_where_to_find_the_files(story, broken_story) -> None:
     assert "Nothing was published. The report is june/inside/report.html." in text
 
 
-def test_fractions_of_people_are_admitted(story) -> None:
+def test_fractional_tables_are_admitted(story) -> None:
     checked = {"joint cells": 26_000, "cells of fewer axes": 3_191, "largest set of fewer axes": 3}
     certificate = replace(
         story.plan.certificate,
@@ -114,8 +114,8 @@ def test_fractions_of_people_are_admitted(story) -> None:
     )
     text = shown(show_release, replace(story, plan=replace(story.plan, certificate=certificate)), "x")
     words = " ".join(text.split())
-    assert "shown by tables of whole people for all but 8 of 29,191 cells" in words
-    assert "the rest by tables with fractions of people" in words
+    assert "proved by integer tables for all but 8 of 29,191 cells" in words
+    assert "by fractional (LP) tables for the rest" in words
     assert "checked: 26,000 joint cells, 3,191 cells of fewer axes (up to 3 at a time)" in words
     assert "witness" not in words and "largest set" not in words
 
@@ -127,9 +127,10 @@ def test_a_refusal_says_what_was_proved(story) -> None:
     text = shown(show_release, replace(story, plan=replace(story.plan, refusals=(doubt, whole))), "x")
     words = " ".join(text.split())
     assert (
-        "was not shown to be safe: 'Harbour' among the 31 people with district D58, age 75+ stayed undecided" in words
+        "could not be proved safe: undecided is whether 30 to 31 of the 31 people with district D58, age 75+ chose"
+        in words
     )
-    assert "to [0, 1] of all 900 people" in words and "people with -" not in words
+    assert "0 to 1 of all 900 people chose" in words and "people with -" not in words
 
 
 def test_only_a_total(bare_story) -> None:

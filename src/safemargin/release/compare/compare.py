@@ -37,13 +37,13 @@ def ours(case: Case) -> list[PublishingMethod]:
         PublishingMethod(
             name="safemargin",
             family="safemargin",
-            does="exact where a certificate shows that nobody is given away, else merged, noised or suppressed",
+            does="exact where a certificate shows that no answer is disclosed, else merged, noised or suppressed",
             draw=lambda draws: (publish(plan, case.table).tables if noised else release.tables for _ in range(draws)),
             known=lambda tables, onlooker: replace(release, tables=tables),
             is_random=noised,
             loss=max((each.epsilon or 0.0 for each in plan.guarantees), default=None),
             guarantee=plan.certificate.statement if certified else "",
-            promises=plan.guarantees,
+            guarantees=plan.guarantees,
             refused="" if certified else "no release that was tried meets the target: nothing is published",
             must_be_safe=True,
         )
@@ -190,7 +190,7 @@ def _measured(case: Case, method: PublishingMethod, found: Errors, seen: tuple[L
         binding=found.binding,
         loss=method.loss,
         learnt=seen,
-        promises=method.promises,
+        guarantees=method.guarantees,
     )
 
 

@@ -41,7 +41,7 @@ from safemargin.ui import (
 class Learnt:
     """What one onlooker gets out of what a method publishes.
 
-    `verdicts` counts intervals, `people_exposed` the people in at least one cell that an attack gave away.
+    `verdicts` counts intervals, `people_exposed` the people in at least one cell that an attack disclosed.
     """
 
     onlooker: str
@@ -85,7 +85,7 @@ class MeasuredMethod:
     loss: float | None
     learnt: tuple[Learnt, ...]
     is_published: bool = True
-    promises: tuple[Guarantee, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
 
     @property
     def people_exposed(self) -> int:
@@ -207,7 +207,7 @@ PROPERTY_WORDS = {
     "cost_computable_in_advance": "cost computable in advance",
     "small_area_resolution": "small-area resolution",
     "guarantee_on_regular_cells": "stated guarantee on regular cells",
-    "unconditional_against_auxiliary": "unconditional against auxiliary adversaries",
+    "unconditional_against_auxiliary": "unconditional against auxiliary knowledge",
 }
 HOLDS_STYLES = {"yes": "green", "partly": "yellow", "no": "red"}
 
@@ -228,7 +228,7 @@ def _entry(each: MeasuredMethod) -> Document:
     plain = {
         name: value
         for name, value in asdict(each).items()
-        if name not in ("method", "family", "is_published", "learnt", "binding", "promises")
+        if name not in ("method", "family", "is_published", "learnt", "binding", "guarantees")
     }
     return {
         "method": each.method,
@@ -236,7 +236,7 @@ def _entry(each: MeasuredMethod) -> Document:
         "published": each.is_published,
         **plain,
         "people_exposed": each.people_exposed,
-        "promises": [guarantee_document(guarantee) for guarantee in each.promises],
+        "guarantees": [guarantee_document(guarantee) for guarantee in each.guarantees],
         "binding": asdict(each.binding),
         "onlookers": [
             {
@@ -259,7 +259,7 @@ def _grid(columns: list[str], rows: list[list[str]], words: int) -> Table:
 
 
 def _guarantees(comparison: Comparison) -> list[list[str]]:
-    return side_by_side([guarantee for method in comparison.methods for guarantee in method.promises])
+    return side_by_side([guarantee for method in comparison.methods for guarantee in method.guarantees])
 
 
 GUARANTEE_WORDS = (
@@ -272,7 +272,7 @@ LEARNT = ["method", "onlooker", "disclosed", "open", "contained", "people expose
 
 DP_WORDS = (
     "Nothing certain follows from noise without bounds, so in this picture global DP exposes nobody at any epsilon. "
-    "What it gives away is its loss: one person more or less changes the odds of what is printed by up to e^epsilon."
+    "What it discloses is its loss: one person more or less changes the odds of what is printed by up to e^epsilon."
 )
 
 

@@ -154,7 +154,7 @@ def winners(totals: FloatArray, people: int) -> frozenset[int]:
 
 
 USABLE = 0.05
-"""A small group is told apart if it is printed by itself and its counts are off by at most this share of its people."""
+"""A small group is resolved if it is printed by itself and its counts are off by at most this share of its people."""
 
 FLAT = 0.5
 """Noise is flat if regular counts are off by at least this much of what the others are."""
@@ -224,14 +224,14 @@ def _in_advance(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
 
 
 def _small_areas(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
-    told = count = 0
+    resolved = count = 0
     for one, off, alone in zip(facts.case.splits, errors.by_group, errors.reading.alone, strict=True):
         occupied = one.people > 0
         small = occupied & (one.people <= np.median(one.people[occupied])) if occupied.any() else occupied
-        told += int((small & alone & (off <= USABLE * one.people)).sum())
+        resolved += int((small & alone & (off <= USABLE * one.people)).sum())
         count += int(small.sum())
-    words = f"{told} of {count} small groups are told apart to within {USABLE:.0%} of their people"
-    return PropertyAnswer(_all_of(told, count), words.replace("%", " %"))
+    words = f"{resolved} of {count} small groups are resolved to within {USABLE:.0%} of their people"
+    return PropertyAnswer(_all_of(resolved, count), words.replace("%", " %"))
 
 
 def _guarantee(facts: MethodFacts, errors: Errors) -> PropertyAnswer:

@@ -90,7 +90,7 @@ class PublishingMethod:
 
     `draw(n)` gives `n` independent results as printed; all are equal unless it `is_random`. `known` is what an onlooker
     makes of one of them, knowing the rule or not. `loss` is the epsilon of differential privacy, `expected` the mean
-    size of the noise on a count as its law says. `guarantee` is what is promised about regular cells, `promises` what
+    size of the noise on a count as its law says. `guarantee` is what is stated about regular cells, `guarantees` what
     is about odds. A method that is `refused` prints nothing; one that `must_be_safe` is refused if an attack succeeds.
     """
 
@@ -103,7 +103,7 @@ class PublishingMethod:
     loss: float | None = None
     expected: float | None = None
     guarantee: str = ""
-    promises: tuple[Guarantee, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
     auxiliary: str = SUBTRACTION
     refused: str = ""
     must_be_safe: bool = False
@@ -145,7 +145,7 @@ def suppression(case: Case) -> list[PublishingMethod]:
         PublishingMethod(
             name=f"suppression under {case.threshold}",
             family="suppression",
-            does=f"counts under {case.threshold} are left out; nothing else is done",
+            does=f"counts under {case.threshold} are suppressed; nothing else is done",
             draw=lambda draws: [printed] * draws,
             known=lambda tables, onlooker: Publication(_below_threshold(tables, onlooker, case.threshold), case.target),
         )
@@ -194,7 +194,7 @@ def _with(case: Case, epsilon: float) -> PublishingMethod:
         loss=epsilon,
         expected=noise.mean_size,
         guarantee=words,
-        promises=(about_a_person(f"global DP, epsilon {epsilon:g}", words, epsilon),),
+        guarantees=(about_a_person(f"global DP, epsilon {epsilon:g}", words, epsilon),),
         auxiliary=f"whatever else somebody knows, one person changes the odds by at most e^{epsilon:g}",
     )
 
@@ -236,8 +236,8 @@ def cell_key(case: Case) -> list[PublishingMethod]:
             is_random=True,
             expected=noise.rows[-1].mean_size,
             auxiliary=(
-                f"noise at its upper end, on {at_bound:.2%} of the counts, tells who knows every answer but one the "
-                "last"
+                f"noise at its upper end, on {at_bound:.2%} of the counts, discloses the last answer to whoever knows "
+                "all others"
             ),
         )
     ]

@@ -49,7 +49,7 @@ class Candidate:
         return Candidate(tuple(changed if one.axis.name == changed.axis.name else one for one in self.splits))
 
     def tables(self, table: Table) -> tuple[PublishedTable, ...]:
-        """Tier 0 and the published axes, flagged groups left out."""
+        """The total and the published axes, without the counts of flagged groups."""
         published = [as_published(table.margin(()), table.schema, "total")]
         published.extend(
             protected_margin(table, one.axis.name, one.groups, one.flagged) for one in self.splits if one.is_published
@@ -158,17 +158,17 @@ BRIEF = 0.1
 SECONDS = 900.0
 """After which no test is begun."""
 FEW = 1_000
-"""Of so many cells one may be left to a table with fractions of people; the certificate says how many are."""
+"""One of so many cells may be proved by a fractional table only; the certificate says how many are."""
 
 
 class Judge:
     """Tests choices of margins on top of tables that are published anyhow, against every onlooker.
 
-    More tables only narrow what is possible. So what gives somebody away does so with more (`exposed`), and what is
+    More tables only narrow what is possible. So what discloses an answer does so with more (`exposed`), and what is
     safe stays safe with less. There is one exception, with a tau above 0: an interval no wider than tau that reaches
     beyond the limits counts as disclosed, and may come to lie within them when it narrows. Such a choice (`narrow`)
-    rules out nothing but itself, and one that no test decided (`loose`) nothing at all. A choice that gives somebody
-    away only beside earlier releases is narrow too: a further table may show that people changed their answers.
+    rules out nothing but itself, and one that no test decided (`loose`) nothing at all. A choice that discloses
+    an answer only beside earlier releases is narrow too: a further table may show that people changed their answers.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Judge:
         onlookers: Sequence[Onlooker],
         limits: Limits,
         linear: int = 0,
-        tell: Callable[[Choice], None] = lambda choice: None,
+        report: Callable[[Choice], None] = lambda choice: None,
     ) -> None:
         self.table, self.base, self.margins = table, tuple(base), tuple(margins)
         self.onlookers, self.limits, self.linear = tuple(onlookers), limits, linear
@@ -188,7 +188,7 @@ class Judge:
         self.narrow: list[Choice] = []
         self.loose: list[Choice] = []
         self.proofs: dict[Choice, Proof] = {}
-        self.tell, self.started, self.spent = tell, time.monotonic(), 0.0
+        self.report, self.started, self.spent = report, time.monotonic(), 0.0
 
     def tables(self, choice: Choice) -> tuple[PublishedTable, ...]:
         """What a choice publishes."""
@@ -196,7 +196,7 @@ class Judge:
         return (*self.base, *(printed(self.table, each.axes, each.partitions) for each in chosen))
 
     def is_safe(self, choice: Choice) -> bool:
-        """Whether a choice is shown to be safe: no cell given away, none left open, few left to fractions of people."""
+        """Whether a choice is proved safe: no cell disclosed, none undecided, few by fractional tables only."""
         if choice in self.safe or (self.limits.tau == 0 and any(within(choice, known) for known in self.safe)):
             return True
         if choice in self.narrow or choice in self.loose or any(within(known, choice) for known in self.exposed):
@@ -212,20 +212,20 @@ class Judge:
         return False
 
     def reason(self, choice: Choice, place: int) -> Proof | None:
-        """A test that was made and tells why a choice is not safe, because of the margin at `place`; or none."""
+        """A test that was made and says why a choice is not safe, because of the margin at `place`; or none."""
         made = [known for known in self.exposed if known[place] and within(known, choice)]
         if made:
             return self.proofs[min(made, key=sum)]
         return self.proofs.get(choice)
 
     def is_exposed(self, choice: Choice) -> bool:
-        """Whether a choice is proved to give somebody away, as far as tests that were made tell."""
+        """Whether a test that was made proves that a choice discloses an answer."""
         return any(within(known, choice) for known in self.exposed)
 
     def proof(self, choice: Choice) -> Proof:
         """The test of a choice."""
         if choice not in self.proofs:
-            self.tell(choice)
+            self.report(choice)
             proof = self.proofs[choice] = self._prove(self.tables(choice))
             self.spent += 1.0 if self.is_small or proof.tables else BRIEF
         return self.proofs[choice]
@@ -241,7 +241,7 @@ class Judge:
         return time.monotonic() - self.started > SECONDS
 
     def screen(self, choice: Choice) -> bool:
-        """Whether closed forms already tell that a choice gives somebody away, for good."""
+        """Whether closed forms already prove that a choice discloses an answer, whatever else is published."""
         if self.is_exposed(choice):
             return True
         proof = self._prove(self.tables(choice), quick=True)
@@ -258,7 +258,7 @@ class Judge:
         for onlooker in self.onlookers:
             watching = onlooker
             if onlooker.composition(self.table.schema.names) != "joint":
-                if exposed := self._told_without_roll(tables, onlooker):
+                if exposed := self._exposed_without_roll(tables, onlooker):
                     return Proof(exposed, {})
                 watching = replace(
                     onlooker, roll=onlooker_with_roll(self.table, "joint").roll
@@ -274,7 +274,7 @@ class Judge:
         return best
 
     def _persists(self, one: Exposed) -> bool:
-        """Whether a cell stays given away, whatever else is published."""
+        """Whether a cell stays disclosed, whatever else is published."""
         people = np.array([one.people])
         least, most = int(self.limits.least(people)[0, one.option]), int(self.limits.most(people)[0, one.option])
         outside = one.upper < least or one.lower > most
@@ -284,7 +284,7 @@ class Judge:
         cells = proof.checked.get("joint cells", 0) + proof.checked.get("cells of fewer axes", 0)
         return proof.holds and proof.linear <= max(self.linear, cells // FEW)
 
-    def _told_without_roll(self, tables: tuple[PublishedTable, ...], onlooker: Onlooker) -> tuple[Exposed, ...]:
+    def _exposed_without_roll(self, tables: tuple[PublishedTable, ...], onlooker: Onlooker) -> tuple[Exposed, ...]:
         """Cells that are known to within tau to somebody who does not know how many people are in them."""
         exposure = bound(tables, onlooker, sharp=None, enough=self.limits.tau)
         whole = [table for table in tables if set(table.axes) == set(exposure.cells.axes)]

@@ -16,13 +16,13 @@ from safemargin.release.decide.earlier import by_difference, earlier_words, reme
 from safemargin.release.decide.protect import Lot, Reach, by_lot, by_rate, by_size, flag
 from safemargin.release.decide.split import Split, covers_everybody, irregular, population, split
 from safemargin.release.decide.statements import budget_of, certificate_of, noise_guarantee
-from safemargin.release.plan import Action, Decision, Plan, Refusal
+from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
 
 PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "suppress": Action.SUPPRESSED}
 """What may be done with groups whose share is outside the target."""
 
 SMALL_STEPS = 12
-"""Merges of two groups that are tried before whole axes are left out."""
+"""Merges of two groups that are tried before whole axes are omitted."""
 
 Finish = Callable[[Split], Split]
 
@@ -68,7 +68,7 @@ def decide(
 def _only_total(candidate: Candidate) -> list[str]:
     if any(one.is_published for one in candidate.splits):
         return []
-    return ["Only the total is left: nothing is published about any axis."]
+    return ["Only the total is published: no axis could be published safely."]
 
 
 def slack_of(table: Table) -> int:
@@ -88,8 +88,8 @@ def _finish(one: Split, *, table: Table, limits: Limits, protect: str, pasts: Se
     if not flagged.flagged:
         return flagged
     if is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
-        return flagged.collapse("noise would promise nothing: no two people could exchange answers unseen")
-    if not one.regular(frozenset().union(*flagged.flagged), limits):  # which the total less the rest would tell
+        return flagged.collapse("noise would guarantee nothing: no two people could exchange answers unnoticed")
+    if not one.regular(frozenset().union(*flagged.flagged), limits):  # which the total less the rest would disclose
         return _merged(one, limits, apart)
     return flagged
 
@@ -115,7 +115,7 @@ def _search(
         proof = prove(table, candidate, onlookers, limits, progress=progress)
         if proof.holds:
             return candidate, proof, refused
-        what = "Publishing every regular group exactly" if not refused else "Publishing what was left then"
+        what = "Publishing every regular group exactly" if not refused else "Publishing what was left after that"
         shown = (proof.exposed or proof.doubtful)[: 1 if refused else 5]
         refused.extend(_refusal(table, what, one, bool(proof.exposed)) for one in shown)
         better = _improve(table, candidate, proof, onlookers, limits, finish, in_small_steps=turn < SMALL_STEPS)
@@ -167,7 +167,7 @@ def _together(exposed: Exposed, proved: bool, onlookers: Sequence[Onlooker]) -> 
     if exposed.earlier and proved:
         return earlier_words(exposed, next(one.past.axis for one in onlookers if one.past is not None))
     cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
-    would = "would give away" if proved else "were not shown to be safe for"
+    would = "would disclose the answers of" if proved else "could not be proved safe for"
     return f"the tables together {would} the {exposed.people} people with {cell}"
 
 
@@ -186,7 +186,7 @@ def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tu
         inside.append(bad)
         for group, is_bad in zip(one.groups, bad, strict=True):
             if is_bad and (size := one.size(group)):
-                reason = "too few people" if size < limits.kappa else "a share outside the target"
+                reason = TOO_SMALL if size < limits.kappa else "a share outside the target"
                 found.append(Decision(one.axis.name, group, size, Action.SUPPRESSED, reason))
     if not table.knows_composition:
         by_axis = [sum(d.people for d in found if d.axis == one.axis.name) for one in plain]

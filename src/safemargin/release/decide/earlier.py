@@ -21,7 +21,7 @@ MOST_PARTNERS = 8
 
 
 def by_difference(one: Split, pasts: Sequence[Past], options: Sequence[str], limits: Limits, slack: int) -> Split:
-    """Merge until no group, less its count in an earlier release, gives away those who came or went since."""
+    """Merge until no difference of a group from an earlier release discloses who came or went since."""
     for past in pasts:
         while one.is_published:
             exposed = _by_subtraction(one, past, options, limits, slack)
@@ -50,13 +50,13 @@ def earlier_words(exposed: Exposed, history: str) -> str:
     cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items() if axis != history)
     who = f" who {exposed.cell[history]}" if history in exposed.cell else ""
     return (
-        f"together with the release of {exposed.earlier} it would give away the {exposed.people} "
+        f"together with the release of {exposed.earlier} it would disclose the answers of the {exposed.people:,} "
         f"{'person' if exposed.people == 1 else 'people'}{who}{f' with {cell}' if cell else ''}"
     )
 
 
 def remembered(tables: Sequence[PublishedTable], pasts: Sequence[Past], limits: Limits, slack: int) -> tuple[str, ...]:
-    """What the totals tell together with earlier ones: they are always exact, so no decision changes it."""
+    """What the totals disclose together with earlier ones: they are always exact, so no decision changes it."""
     found: list[str] = []
     options = tables[0].options
     for past in pasts:
@@ -68,7 +68,7 @@ def remembered(tables: Sequence[PublishedTable], pasts: Sequence[Past], limits: 
             verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
             if (verdicts == 2).any():
                 found.append(
-                    f"The totals of {cycle} and {past.now} alone tell how the {side.people} "
+                    f"The totals of {cycle} and {past.now} alone disclose how the {side.people:,} "
                     f"{'person' if side.people == 1 else 'people'} who {side.words} answered, "
                     f"if nobody who stayed changed their mind: {_counts(side, options)}."
                 )

@@ -57,7 +57,7 @@ def maximise(
 ) -> Plan:
     """Add to a certified plan the tables of several axes, of those that are `wanted`, that are worth most together.
 
-    A single axis is kept, unless it is wanted by itself and other tables count for more. `progress` is told each test.
+    A single axis is kept, unless it is wanted by itself and other tables count for more. `progress` reports each test.
     """
     if not wanted or not plan.certificate.certified:
         return plan
@@ -162,11 +162,11 @@ def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
 
 
 def _report_tests(entries: Sequence[_Entry], progress: Progress) -> Callable[[Choice], None]:
-    def told(choice: Choice) -> None:
+    def report(choice: Choice) -> None:
         names = [entry.wanted.name for entry, level in zip(entries, choice, strict=True) if level]
         progress("choosing tables of several axes: testing " + ", ".join(names))
 
-    return told
+    return report
 
 
 def _tests(table: Table) -> int:
@@ -177,14 +177,14 @@ def _tests(table: Table) -> int:
 
 def _decision(entry: _Entry, level: int) -> MarginDecision:
     if not level:
-        reason = entry.reason or "not shown to be safe together with the other tables"
+        reason = entry.reason or "not proved safe together with the other tables"
         return MarginDecision(entry.wanted.axes, (), 0, entry.all_cells, 0.0, entry.weight, reason)
     version = entry.versions[level - 1]
     reason = "every cell is large enough, its shares within the target"
     if version.cells < entry.all_cells:
         reason = "merged until every cell is large enough, its shares within the target"
     if level < len(entry.versions):
-        reason = "merged further: finer, it was not shown to be safe together with the other tables"
+        reason = "merged further: finer, it was not proved safe together with the other tables"
     return MarginDecision(
         entry.wanted.axes, version.groups, version.cells, entry.all_cells, entry.value(version), entry.weight, reason
     )
@@ -195,7 +195,7 @@ def _with_reason(decision: MarginDecision, rejected: Rejected | None, earlier: s
         return replace(decision, reason=earlier)
     if rejected is None or not rejected.refusal.proved or "together" not in decision.reason or decision.is_published:
         return decision
-    return replace(decision, reason="together with the other tables it would give somebody away")
+    return replace(decision, reason="together with the other tables it would disclose somebody's answer")
 
 
 def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
@@ -216,7 +216,7 @@ def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
 
 
 def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, Rejected]:
-    """Whom each margin that is left out would give away beside those that are published."""
+    """Whom each omitted margin would expose beside those that are published."""
     found = {}
     for entry, proof in _refused(judge, entries, best):
         present = [one for one in proof.exposed or proof.doubtful if not one.earlier]
@@ -237,18 +237,18 @@ def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str
 
 
 def _beside_earlier(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, str]:
-    """In words whom each margin that is left out would give away beside earlier releases."""
+    """In words whom each omitted margin would expose beside earlier releases."""
     histories = [one.past.axis for one in judge.onlookers if one.past is not None]
     found = {}
     for entry, proof in _refused(judge, entries, best) if histories else ():
-        told = [one for one in proof.exposed if one.earlier]
-        if told and len(told) == len(proof.exposed):
-            found[entry.wanted.name] = earlier_words(told[0], histories[0])
+        with_earlier = [one for one in proof.exposed if one.earlier]
+        if with_earlier and len(with_earlier) == len(proof.exposed):
+            found[entry.wanted.name] = earlier_words(with_earlier[0], histories[0])
     return found
 
 
 def _refused(judge: Judge, entries: Sequence[_Entry], best: Choice) -> Iterator[tuple[_Entry, Proof]]:
-    """Margins that are left out, each with the test of publishing it beside those that are not, where one was made."""
+    """Omitted margins, each with the test of publishing it beside those that are not, where one was made."""
     for place, entry in enumerate(entries):
         if best[place]:
             continue

@@ -105,7 +105,8 @@ class Cover:
         apart = len(block.groups) > 1 and any(pair <= union for pair in self.one.axis.apart)
         if apart or not (self.limits.verdicts(counts, counts, people) == 0).all():
             return False
-        # at the last count within a limit a group is protected too: that it is does not tell, then, that it is outside
+        # At the last count within a limit a group is protected too: being protected then does not disclose that it
+        # is outside.
         return len(block.groups) > 1 or not self.limits.last(counts, people).any()
 
     def _hides(self, block: GroupBlock, votes: IntArray) -> bool:
@@ -241,13 +242,13 @@ def _rank(one: Split, unit: Sequence[Group]) -> tuple[int, str]:
 
 
 SMALL = "fewer than {kappa} people"
-ALIKE = "a share outside the target, or at its limit"
-LOT = "drawn, or beside a group that was"
-COVER = "covers a group whose count would follow by subtraction"
+ALIKE = "a share beyond a limit, or one answer short of it"
+LOT = "drawn by lot, so that nobody can infer which groups needed noise"
+COVER = "covers a group whose count could be inferred by subtraction"
 
 
 def by_size(one: Split, kappa: int) -> Split:
-    """Merge until every group has `kappa` people; looks at the roll only, so it gives nothing away."""
+    """Merge until every group has `kappa` people; looks at the roll only, so it discloses nothing."""
     if not one.is_published:
         return one
     found = coarsen(one.merging(lambda people, votes: people >= kappa))
@@ -260,7 +261,7 @@ def by_rate(one: Split, limits: Limits) -> Split:
         return one
     parts = covered(one, limits)
     if parts is None:
-        return one.collapse(f"{ALIKE}, and no merge hides it")
+        return one.collapse(f"{ALIKE}, and merging does not hide it")
     return one.parted(tuple(frozenset().union(*part) for part in parts), ALIKE)
 
 
@@ -270,7 +271,7 @@ def by_lot(one: Split, limits: Limits, reach: Reach) -> Split:
     if not chosen:
         return one
     bad = frozenset(group for group in chosen if not one.regular(group, limits))
-    return one.flag(bad, "a share outside the target; noised").flag(chosen, f"{LOT}; noised")
+    return one.flag(bad, "a share beyond a limit; noised").flag(chosen, f"{LOT}; noised")
 
 
 def flag(one: Split, limits: Limits, word: str) -> Split:

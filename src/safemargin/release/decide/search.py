@@ -110,7 +110,7 @@ class _Search:
                     break
 
     def screen(self) -> None:
-        """The same by closed forms only: what gives somebody away at once."""
+        """The same by closed forms only: what discloses an answer at once."""
         for place, margin in enumerate(self.margins):
             for level in range(len(margin.versions), 0, -1):
                 if not self.judge.screen(self.with_level((0,) * len(self.margins), place, level)):
@@ -172,7 +172,7 @@ class _Search:
         return not safe and (not proved or self.judge.is_exposed(choice))
 
     def _distance(self, choice: Choice, place: int) -> int:
-        """How little a margin has to do with the cell that a choice gives away."""
+        """How little a margin has to do with the cell that a choice discloses."""
         proof = self.judge.proofs.get(choice)
         cells = (proof.exposed or proof.doubtful)[:1] if proof else ()
         if not cells or not choice[place]:

@@ -95,7 +95,7 @@ class Split:
         return replace(self, groups=(whole,), reasons={whole: reason}, flagged=frozenset())
 
     def loss(self) -> Fraction:
-        """What the public misses: the worth of each category times the share of the others it is thrown together with.
+        """What the public misses: the worth of each category times the share of the others it is merged with.
 
         A flagged group is lost whole, and an axis that says nothing costs half as much again.
         """
@@ -176,8 +176,8 @@ class Version:
     def irregular(self, limits: Limits) -> BoolArray:
         """Cells with people that may not be printed as they are: not contained, all of one mind, or next to it.
 
-        At the last count within a limit they are not printed either: that a table is missing does not tell, then, that
-        one of its cells is outside.
+        At the last count within a limit they are not printed either: a missing table then does not disclose that one of
+        its cells is outside.
         """
         flat, size = self.counts.reshape(-1, self.counts.shape[-1]), self.people.ravel()
         bad = ((limits.verdicts(flat, flat, size) != 0) | limits.last(flat, size)).any(axis=1)

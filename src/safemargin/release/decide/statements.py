@@ -25,7 +25,7 @@ def noise_guarantee(
 ) -> Guarantee:
     """The guarantee of the noise of a release. `sized` are the axes as the roll alone would part them.
 
-    The law of the choice covers releases in which no axis is parted otherwise: what is merged further, or left out,
+    The law of the choice covers releases in which no axis is parted otherwise: what is merged further, or omitted,
     follows from answers by a path that no epsilon covers, and everybody sees that it happened.
     """
     noised = [one for one in splits if one.flagged]
@@ -41,14 +41,14 @@ def noise_guarantee(
         f"most e^{budget.loss:g}, for exchanges that leave every exact count as it is.",
     ]
     if changed:
-        words.append(f"That {' and '.join(changed)} is merged further or left out follows from answers.")
+        words.append(f"That {' and '.join(changed)} is merged further or omitted follows from answers.")
     if remembers:
         words.append("So does what is merged for the sake of earlier releases.")
     if changed or remembers:
         words.append("No epsilon covers that.")
     if table.knows_composition:
         words.append(_whom(table, splits, noised))
-    invariants = (named("tier 0"), *(_exact(one) for one in splits if one.is_published))
+    invariants = (named("total"), *(_exact(one) for one in splits if one.is_published))
     return Guarantee(
         "two-sided geometric",
         " ".join(words),
@@ -80,34 +80,38 @@ def _whom(table: Table, splits: Sequence[Split], noised: Sequence[Split]) -> str
         return f"Each of the {inside} people in noised groups has somebody to exchange with so."
     return (
         f"Of {inside} people in noised groups, {inside - covered} have nobody to exchange with so: "
-        "it promises them nothing."
+        "it guarantees them nothing."
     )
 
 
 def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
     """What a proof says about a release, in words."""
-    names = f"the onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(one.name) for one in onlookers)}"
+    names = f"The onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(one.name) for one in onlookers)}"
     who = "who know" if len(onlookers) > 1 else "who knows"
     compositions = {onlooker.composition(table.schema.names) for onlooker in onlookers}
     joint = "joint" in compositions
-    knows = "the joint composition of the population" if joint else "no composition of the population"
+    knows = "how many people there are of every kind" if joint else "no sizes of groups"
     if not joint and "sizes" in compositions:
-        knows = "group sizes only"
-    limit = f"outside [{target.beta:g}, {1 - target.beta:g}]"
-    if len(table.schema.options) > 2:
-        limit += " (rarer options: half their overall share)"
+        knows = "how many people each group has"
+    low, high = f"{100 * target.beta:g} %", f"{100 * (1 - target.beta):g} %"
+    rare = " (rarer options: fewer than half their overall share)" if len(table.schema.options) > 2 else ""
+    near = f"to within {target.tau} (in small groups: a quarter of their people)" if target.tau else "exactly"
     cycles = dict.fromkeys(each.cycle for one in onlookers if one.past is not None for each in one.past.earlier)
     if cycles:
         knows += f", and remember{'s' if len(onlookers) == 1 else ''} the release of {' and '.join(cycles)}"
         knows += f" and believe{'s' if len(onlookers) == 1 else ''} that nobody who stayed changed their answer"
     if proof.holds:
         words = (
-            f"Against {names}, {who} {knows}: nothing published forces the share of any option in any checked cell "
-            f"{limit}, or tells its count to within {target.tau}."
-            f"{' What the totals of all cycles tell by themselves is left aside.' if cycles else ''}"
+            f"{names}, {who} {knows}, cannot infer that fewer than {low} or more than {high} of any checked group "
+            f"chose an option{rare}. A count can be inferred {near} only for groups of {target.kappa:,} people or more "
+            "that lie within these limits."
+            f"{' What the totals of all cycles disclose by themselves is not covered.' if cycles else ''}"
         )
     else:
-        words = f"Not certified against {names}, {who} {knows}: no release that was tried keeps every share inside."
+        words = (
+            f"{names}, {who} {knows}, could infer a share outside the limits from every release that "
+            "was tried, or the opposite could not be proved."
+        )
     proved = "integer" if proof.linear == 0 else "linear"
     method = "integer witness tables" if joint else "closed form for slices"
     if cycles and proof.holds and TOGETHER not in proof.checked:

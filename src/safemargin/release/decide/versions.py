@@ -69,7 +69,7 @@ def _leaks(one: Version, finest: Version, limits: Limits, seen: dict[tuple[Group
 
 
 def _is_seen_through(sizes: IntArray, counts: IntArray, limits: Limits) -> bool:
-    """Whether a merged cell tells too much about one of those it is made of, for its size alone."""
+    """Whether a merged cell discloses one of those it is made of, for its size alone."""
     named = {str(at): int(size) for at, size in enumerate(sizes.tolist()) if size}
     parts = suspects(frozenset(named), named, limits.kappa) if len(named) > 1 else []
     if not parts:

@@ -55,7 +55,7 @@ def head(context: ReportContext, title: str) -> Html:
         "header",
         element(
             "p",
-            element("strong", "For the office. "),
+            element("strong", "Confidential. "),
             "The reasons on this page look at votes. Do not publish it.",
             class_="banner",
         ),
@@ -162,7 +162,7 @@ def intervals(context: ReportContext) -> Html:
     if not rows or not exposure.cells.axes:
         return Html("")
     count = f"{len(rows)} of {plural(exposure.lower.size, 'interval')}"
-    words = f"The {count} that tell most. No share outside its bar agrees with what is public."
+    words = f"The {count} that are most revealing. A share outside its bar contradicts the published data."
     fitted = "" if exposure.fitted is None else " The dot is the share that an analyst would guess."
     lines = "" if exposure.people is None else " The lines are the limits of the target."
     caption = f"What the onlooker {worst.onlooker.name} can infer ({', '.join(exposure.cells.axes) or 'total'})"
@@ -176,9 +176,9 @@ def intervals(context: ReportContext) -> Html:
 
 
 def onlookers(context: ReportContext) -> Html:
-    """What each onlooker learns."""
+    """What each onlooker can infer."""
     if not context.findings:
-        return section("What onlookers learn", paragraphs("The release has not been attacked yet."))
+        return section("What onlookers can infer", paragraphs("The release has not been attacked yet."))
     lines = [
         element(
             "li",
@@ -189,7 +189,7 @@ def onlookers(context: ReportContext) -> Html:
         for each in context.findings
     ]
     return section(
-        "What onlookers learn",
+        "What onlookers can infer",
         figure(
             to_svg(onlookers_chart(context.findings)),
             "Intervals of every onlooker by verdict",
@@ -226,10 +226,9 @@ def refusals(context: ReportContext) -> Html:
     """What was considered and not done."""
     if not context.plan.refusals:
         return section("Alternatives that were rejected", paragraphs("Nothing had to be rejected."))
-    intro = "These releases were considered. They would give somebody away, or nothing showed that they do not."
-    return section(
-        "Refused on the way", paragraphs(intro), _listed([str(refusal) for refusal in context.plan.refusals])
-    )
+    intro = "These releases were considered. They would disclose somebody's answer, or could not be proved safe."
+    lines = [str(refusal) for refusal in context.plan.refusals]
+    return section("Alternatives that were rejected", paragraphs(intro), _listed(lines))
 
 
 def decisions(context: ReportContext) -> Html:
@@ -252,30 +251,30 @@ def margins(context: ReportContext) -> Html:
     """Tables of several axes, where some were asked for."""
     if context.plan.maximum is None:
         return Html("")
-    left_out = refusal_lines(context.plan)
+    omitted = refusal_lines(context.plan)
     return section(
         "Tables of several axes",
         table(MARGIN_COLUMNS, margin_rows(context.plan)),
         paragraphs(maximum_words(context.plan)),
-        element("h3", "Left out") if left_out else "",
-        _listed(left_out),
+        element("h3", "Omitted") if omitted else "",
+        _listed(omitted),
     )
 
 
 def certificate(context: ReportContext) -> Html:
-    """What was proved, how, and what noise promises."""
+    """What was proved, how, and what the noise guarantees."""
     held = context.plan.certificate
-    promises = [
-        f"{promise.mechanism}: {promise.statement}"
-        + (f" Unchanged by it: {', '.join(map(str, promise.invariants))}." if promise.invariants else "")
-        for promise in context.plan.guarantees
+    guarantees = [
+        f"{guarantee.mechanism}: {guarantee.statement}"
+        + (f" Unchanged by it: {', '.join(map(str, guarantee.invariants))}." if guarantee.invariants else "")
+        for guarantee in context.plan.guarantees
     ]
     return section(
         "Certificate",
         paragraphs(held.statement, f"How: {certificate_words(held)}."),
         points(f"Worst: {words}" for words in held.worst),
-        element("h3", "Promises about noise") if promises else "",
-        points(promises),
+        element("h3", "Guarantees of the noise") if guarantees else "",
+        points(guarantees),
         element("h3", "Rule") if context.publication.rule else "",
         paragraphs(context.publication.rule),
     )
@@ -304,7 +303,7 @@ def result_section(context: ReportContext) -> Html:
         return Html("")
     privacy = context.privacy
     return section(
-        "What the result itself tells",
+        "What the total discloses",
         paragraphs(element("strong", result_words(privacy))),
         points(result_lines(privacy)),
         figure(to_svg(curve_chart(privacy.curve)), CAPTION, fits=True),

@@ -27,9 +27,9 @@ def show_release(
     certificates: Mapping[str, str] | None = None,
     published: bool = False,
 ) -> None:
-    """What is published, what was refused on the way, and what is proved about the whole.
+    """What is published, which alternatives were rejected, and what is proved about the whole.
 
-    With `certificates` (files by margin) it is told whom each table of several axes that is left out would give away.
+    With `certificates` (files by margin) it says whom each omitted table of several axes would expose.
     """
     plan, certificate = context.plan, context.plan.certificate
     say(console, f"{headline(context)}.", verdict_style(context.is_sound))
@@ -49,7 +49,7 @@ def show_release(
     if plan.refusals:
         say(console, "\nAlternatives that were rejected", "bold")
         say_list(console, [str(refusal) for refusal in plan.refusals])
-    say(console, "\nWhat onlookers learn", "bold")
+    say(console, "\nWhat onlookers can infer", "bold")
     attacked = [onlooker_words(findings) for findings in context.findings]
     say_list(console, attacked or ["The release has not been attacked yet."])
     for findings in context.findings:
@@ -76,7 +76,7 @@ def _show_margins(console: Console, plan: Plan, certificates: Mapping[str, str] 
     console.print(table)
     say(console, maximum_words(plan))
     if certificates is not None and plan.rejected:
-        say(console, "\nTables that are left out", "bold")
+        say(console, "\nOmitted tables", "bold")
         lines = [
             f"{rejected.refusal}{f' ({certificates[name]})' if name in certificates else ''}"
             for name, rejected in plan.rejected.items()

@@ -1,34 +1,34 @@
 """Phrases about a release that the terminal and the page share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from safemargin.core import Target
-from safemargin.release.plan import Action, Certificate, Plan
+from safemargin.release.plan import TOO_SMALL, Action, Certificate, Decision, Plan
 from safemargin.release.report.context import ReportContext
 from safemargin.ui import exact_percent, plural
 
 WITNESSES = "integer witness tables"
 """The method of certificates that is said in plainer words."""
+MOST_NAMED = 5
+"""Groups that a sentence names."""
 LARGEST_SET = "largest set of fewer axes"
-"""What a certificate checked that is no number of cells."""
+"""The entry of what a certificate checked that is not a number of cells."""
 
 
 def certificate_words(certificate: Certificate) -> str:
     """How the statement was proved; if it was not, what was tried."""
     checked = _checked_words(certificate.checked)
-    parts = (certificate.certified and _shown_words(certificate), checked and f"checked: {checked}")
+    parts = (certificate.certified and _proof_words(certificate), checked and f"checked: {checked}")
     return "; ".join(part for part in parts if part)
 
 
-def _shown_words(certificate: Certificate) -> str:
-    """Whether whole people or fractions of them show it, and for how many cells."""
+def _proof_words(certificate: Certificate) -> str:
+    """Whether integer or fractional tables prove it, and for how many cells."""
     if certificate.proved == "integer":
-        return (
-            f"shown by {certificate.method}".replace(WITNESSES, "tables of whole people") if certificate.method else ""
-        )
+        return f"proved by {certificate.method}".replace(WITNESSES, "integer tables") if certificate.method else ""
     cells = sum(count for what, count in certificate.checked.items() if what != LARGEST_SET)
     some = f"all but {certificate.linear:,} of {plural(cells, 'cell')}" if certificate.linear else "some cells only"
-    return f"shown by tables of whole people for {some}, the rest by tables with fractions of people"
+    return f"proved by integer tables for {some}; by fractional (LP) tables for the rest"
 
 
 def _checked_words(checked: Mapping[str, int]) -> str:
@@ -52,9 +52,19 @@ def headline(context: ReportContext) -> str:
 
 
 def irregular_words(plan: Plan) -> str:
-    """How much would be outside the target if nothing were done."""
+    """Which categories would be outside the target if nothing were done."""
+    small = [decision for decision in plan.irregular if decision.reason == TOO_SMALL]
+    others = [decision for decision in plan.irregular if decision.reason != TOO_SMALL]
+    parts = [f"too small: {_listed_groups(small)}"] if small else []
+    parts += [f"nearly unanimous: {_listed_groups(others)}"] if others else []
     categories, people = plural(len(plan.irregular), "category"), plural(plan.exposed_people, "person")
-    return f"Published as they are, {categories} with {people} in all would miss the target."
+    return f"{categories} with {people} in all cannot be published unchanged ({'; '.join(parts)})."
+
+
+def _listed_groups(decisions: Sequence[Decision]) -> str:
+    shown = [f"{' | '.join(sorted(each.group))} ({plural(each.people, 'person')})" for each in decisions[:MOST_NAMED]]
+    more = [f"{len(decisions) - MOST_NAMED:,} more"] if len(decisions) > MOST_NAMED else []
+    return ", ".join([*shown, *more])
 
 
 ACTION_WORDS = {
@@ -68,15 +78,20 @@ ONLOOKER = "Somebody who sees all that is published and may know more, such as t
 INTERVAL = "The smallest and the largest count, or share, of a group that agree with all that the onlooker knows."
 CONTAINED = (
     "The whole interval lies within the limits, and the group is large enough: whatever the onlooker believed before, "
-    "the release does not tell how its members chose."
+    "the release does not disclose how its members chose."
 )
 OPEN = "The interval reaches beyond a limit but also lies within: the release by itself forces nothing."
-DISCLOSED = "The interval lies outside the limits, or is so narrow that the count is known: somebody's answer is out."
+DISCLOSED = (
+    "The interval lies outside the limits, or is so narrow that the count is known: someone's answer is disclosed."
+)
 MANY_OPTIONS = (
     "Where there are three or more options, the limit of a rare option is half its share of everybody, which is public "
     "anyway."
 )
-EPSILON = "The most that noise may cost anyone: how far one person's answer may change the odds of what is published."
+EPSILON = (
+    "How much the noise may disclose about one person (smaller is safer). It covers the noise and the lot that picks "
+    "the groups, not the counts that are published exactly."
+)
 
 
 def glossary_words(target: Target) -> dict[str, str]:
@@ -119,9 +134,9 @@ def maximum_words(plan: Plan) -> str:
     if plan.maximum is None:
         return ""
     best = plan.maximum
-    tests = f"{best.proofs:,} release{'s' if best.proofs != 1 else ''} put to the test"
+    tests = f"{best.proofs:,} release{'s' if best.proofs != 1 else ''} tested"
     if best.unproved:
-        tests += f", {best.unproved:,} of them neither shown to be safe nor refuted"
+        tests += f", {best.unproved:,} of them neither proved safe nor refuted"
     if best.gap <= 1e-6 * max(best.value, 1.0):
         return f"Worth {best.value:g}: no safe choice of the tables asked for is worth more ({tests})."
     most = f"the best safe choice is worth {best.bound:g} at most, a gap of {best.gap:g}"
@@ -129,5 +144,5 @@ def maximum_words(plan: Plan) -> str:
 
 
 def refusal_lines(plan: Plan) -> list[str]:
-    """Whom each table that is left out would give away."""
+    """Whom each omitted table would expose."""
     return [str(rejected.refusal) for rejected in plan.rejected.values()]
