@@ -460,7 +460,7 @@ REFUSED = [
     ("[budget]", "[budget]\ndelta = 0.99999999999999999999", "budget.delta = 1: must lie between 0 and 1"),
     ('sex = ["f", "m"]', 'total = ["f", "m"]', "'total' cannot be the name of an attribute: it is that of a query"),
     ("[[inv", "[[zeros]]\n[[inv", "zeros: names no attribute, so every cell would be empty"),
-    ('"people.csv"', '"nobody.csv"', "nobody.csv: cannot be read: No such file or directory"),
+    ('"people.csv"', '"nobody.csv"', "nobody.csv: there is no such file"),
 ]
 
 

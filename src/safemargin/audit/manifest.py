@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, V
 
 from safemargin.core import InputError, Publication, Target
 from safemargin.guarantees.guarantee_file import guarantee_from
+from safemargin.io import read_text
 
 
-class Manifest(BaseModel):
+class ReleaseManifest(BaseModel):
     """What an audit reads of a manifest; other keys are for other readers."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -23,9 +24,7 @@ class Manifest(BaseModel):
 def read_manifest(path: Path) -> Publication:
     """Target, rule and guarantees of a release, still without its tables; an error names the key that is wrong."""
     try:
-        stated = Manifest.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: the manifest cannot be read: {error.strerror}") from None
+        stated = ReleaseManifest.model_validate_json(read_text(path))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"][:2])

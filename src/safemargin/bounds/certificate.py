@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from safemargin.core import InputError
+from safemargin.io import hash_file
 
 SCHEMA = 1
 KIND = "bounds"
@@ -243,14 +244,7 @@ def _fault(error: ValidationError) -> str:
 
 def source_of(path: Path, role: str, **reading: Any) -> SourceFile:
     """How a certificate names a file; `reading` are the fields of `SourceFile` that say how it is read."""
-    return SourceFile(path.name, role, file_hash(path), **reading)
-
-
-def file_hash(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    return SourceFile(path.name, role, hash_file(path), **reading)
 
 
 @dataclass(frozen=True)

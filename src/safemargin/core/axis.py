@@ -52,7 +52,7 @@ class Hierarchy:
         """
         used = {*categories, *(node for tree in trees for step in tree.items() for node in step)}
         flat = cls.flat(name, tuple(used))
-        place = {flat.labels[0]: 0}
+        node_of = {flat.labels[0]: 0}
         splits: list[tuple[int, tuple[int, ...]]] = []
         for tree in trees or ({},):
             children: dict[str, dict[str, None]] = {flat.labels[0]: {}}
@@ -65,9 +65,9 @@ class Hierarchy:
                 for child, parent in zip(path, [*path[1:], flat.labels[0]], strict=True):
                     children.setdefault(parent, {})[child] = None
             for parent, below in children.items():
-                nodes = tuple(place.setdefault(child, len(place)) for child in below)
-                splits.append((place.setdefault(parent, len(place)), nodes))
-        return cls(name, tuple(place), tuple(splits))
+                nodes = tuple(node_of.setdefault(child, len(node_of)) for child in below)
+                splits.append((node_of.setdefault(parent, len(node_of)), nodes))
+        return cls(name, tuple(node_of), tuple(splits))
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:

@@ -53,14 +53,14 @@ class Population:
 
     def closure(self, variables: tuple[str, ...]) -> frozenset[str]:
         """The variables and everything that they determine."""
-        found, waiting = set(variables), list(variables)
+        reached, waiting = set(variables), list(variables)
         while waiting:
-            one = waiting.pop()
+            variable = waiting.pop()
             for cause, effect in self.determines:
-                if cause == one and effect not in found:
-                    found.add(effect)
+                if cause == variable and effect not in reached:
+                    reached.add(effect)
                     waiting.append(effect)
-        return frozenset(found)
+        return frozenset(reached)
 
     def of_kind(self, kind: str) -> Records:
         """What is known about one kind of record."""

@@ -99,7 +99,7 @@ def net_histories(rolls: Sequence[Mapping[Profile, int]]) -> dict[History, int]:
     >>> net_histories([{("a",): 5}, {("a",): 7}])
     {(('a',), ('a',)): 5, (None, ('a',)): 2}
     """
-    found: dict[History, int] = {}
+    histories: dict[History, int] = {}
     for profile in sorted({profile for roll in rolls for profile in roll}):
         cohorts: list[tuple[int, int]] = []  # since when, how many
         for cycle, roll in enumerate(rolls):
@@ -109,18 +109,18 @@ def net_histories(rolls: Sequence[Mapping[Profile, int]]) -> dict[History, int]:
             while change < 0:
                 since, people = cohorts.pop()
                 gone = min(people, -change)
-                _add(found, profile, range(since, cycle), len(rolls), gone)
+                _add(histories, profile, range(since, cycle), len(rolls), gone)
                 change += gone
                 if people > gone:
                     cohorts.append((since, people - gone))
         for since, people in cohorts:
-            _add(found, profile, range(since, len(rolls)), len(rolls), people)
-    return found
+            _add(histories, profile, range(since, len(rolls)), len(rolls), people)
+    return histories
 
 
-def _add(found: dict[History, int], profile: Profile, there: range, cycles: int, people: int) -> None:
+def _add(histories: dict[History, int], profile: Profile, there: range, cycles: int, people: int) -> None:
     history = tuple(profile if cycle in there else None for cycle in range(cycles))
-    found[history] = found.get(history, 0) + people
+    histories[history] = histories.get(history, 0) + people
 
 
 @dataclass(frozen=True)
@@ -214,17 +214,17 @@ class Past:
 
     @cached_property
     def _flows(self) -> dict[tuple[str, int], Flow]:
-        found: dict[tuple[str, int], Flow] = {}
+        flows: dict[tuple[str, int], Flow] = {}
         for axes, histories in self.histories.items():
-            for at, axis in enumerate(axes):
+            for column, axis in enumerate(axes):
                 for cycle in range(len(self.earlier)):
-                    flow = found.setdefault((axis, cycle), {})
+                    flow = flows.setdefault((axis, cycle), {})
                     for history, people in histories.items():
                         then, now = history[cycle], history[-1]
-                        key = (None if then is None else then[at], None if now is None else now[at])
+                        key = (None if then is None else then[column], None if now is None else now[column])
                         if key != (None, None):
                             flow[key] = flow.get(key, 0) + people
-        return found
+        return flows
 
     @cached_property
     def larger(self) -> Larger | None:
@@ -293,9 +293,9 @@ def _near(row: History, cycle: int) -> Profile:
 def _coded(columns: Iterable[Sequence[str]]) -> tuple[tuple[tuple[Group, ...], ...], IntArray]:
     groups, codes = [], []
     for column in columns:
-        place = {text: code for code, text in enumerate(sorted(set(column)))}
-        groups.append(tuple(frozenset([text]) for text in place))
-        codes.append([place[text] for text in column])
+        code_of = {text: code for code, text in enumerate(sorted(set(column)))}
+        groups.append(tuple(frozenset([text]) for text in code_of))
+        codes.append([code_of[text] for text in column])
     return tuple(groups), np.array(codes, dtype=np.int64).T
 
 
@@ -345,15 +345,15 @@ def roll_people(roll: PublishedTable) -> dict[Profile, int]:
 
 def roll_margin(rolls: Mapping[tuple[str, ...], Mapping[Profile, int]], axes: tuple[str, ...]) -> dict[Profile, int]:
     """People by some axes, from a roll that has them."""
-    found: dict[Profile, int] = {}
+    sums: dict[Profile, int] = {}
     for names, roll in rolls.items():
         if set(axes) <= set(names):
             places = [names.index(axis) for axis in axes]
             for profile, people in roll.items():
                 key = tuple(profile[place] for place in places)
-                found[key] = found.get(key, 0) + people
-            return found
-    return found
+                sums[key] = sums.get(key, 0) + people
+            return sums
+    return sums
 
 
 @dataclass(frozen=True)

@@ -67,13 +67,13 @@ class Combined:
         groups = [_groups(each) for each in self.trees]
         shown = self.nodes > 0
         kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)
-        found = []
+        tables = []
         for kind, used in enumerate(kinds.tolist()):
             rows = np.flatnonzero(kind_of.ravel() == kind)
             axes = [a for a, is_used in enumerate(used) if is_used]
             names = tuple(self.trees[a].name for a in axes)
             hidden = self.suppressed[rows]
-            found.append(
+            tables.append(
                 PublishedTable(
                     name=f"{self.path.name} ({' x '.join(names) or 'total'})",
                     axes=names,
@@ -86,7 +86,7 @@ class Combined:
                     status=tuple(np.where(hidden, "suppressed", "exact").tolist()),
                 )
             )
-        return tuple(found)
+        return tuple(tables)
 
 
 def _groups(each: Hierarchy) -> tuple[Group, ...]:
@@ -110,17 +110,17 @@ def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = No
     trees, nodes = [], []
     for name in axes:
         texts = [text.strip() for text in sheet.columns[name]]
-        each = _tree(sheet, name, texts, hierarchies.get(name, ()))
-        place = {label: node for node, label in enumerate(each.labels)}
+        hierarchy = _tree(sheet, name, texts, hierarchies.get(name, ()))
+        node_of = {label: node for node, label in enumerate(hierarchy.labels)}
         for row, text in enumerate(texts):
-            if text not in place:
+            if text not in node_of:
                 raise sheet.fault(row, name, "is not in the hierarchy")
-        trees.append(each)
-        nodes.append([place[text] for text in texts])
+        trees.append(hierarchy)
+        nodes.append([node_of[text] for text in texts])
     counts = _counts(sheet, counted, suppressed)
-    found = Combined(sheet.path, tuple(trees), np.array(nodes, dtype=np.int64).T, counts, suppressed)
-    _check_repeated(sheet, found)
-    return found
+    combined = Combined(sheet.path, tuple(trees), np.array(nodes, dtype=np.int64).T, counts, suppressed)
+    _check_repeated(sheet, combined)
+    return combined
 
 
 def _layout(sheet: Sheet, count: str | None) -> tuple[str, tuple[str, ...], str]:
@@ -188,9 +188,9 @@ def _counts(sheet: Sheet, column: str, suppressed: BoolArray) -> IntArray:
     return counts
 
 
-def _check_repeated(sheet: Sheet, found: Combined) -> None:
+def _check_repeated(sheet: Sheet, combined: Combined) -> None:
     seen: dict[tuple[int, ...], int] = {}
-    for row, nodes in enumerate(map(tuple, found.nodes.tolist())):
+    for row, nodes in enumerate(map(tuple, combined.nodes.tolist())):
         if nodes in seen:
             raise InputError(
                 f"{sheet.path}: {sheet.place(row)}: the same cell as {sheet.place(seen[nodes])}; give each cell once"
@@ -208,20 +208,20 @@ def read_hrc(path: Path) -> list[tuple[int, str]]:
     if not lines:
         raise InputError(f"{path}: the hierarchy is empty")
     lead = next((mark for mark in LEADS if any(text.startswith(mark) for _, text in lines)), LEADS[0])
-    found = []
+    codes = []
     for number, text in lines:
         code = text.lstrip(lead).lstrip(";").strip()
         if not code:
             raise InputError(f"{path}: line {number}: {text!r} has no code")
-        found.append((len(text) - len(text.lstrip(lead)), code))
-    if all(depth > 0 for depth, _ in found) and sum(depth == found[0][0] for depth, _ in found) == 1:
-        found = [(depth - found[0][0] - 1, code) for depth, code in found[1:]]
+        codes.append((len(text) - len(text.lstrip(lead)), code))
+    if all(depth > 0 for depth, _ in codes) and sum(depth == codes[0][0] for depth, _ in codes) == 1:
+        codes = [(depth - codes[0][0] - 1, code) for depth, code in codes[1:]]
     before = -1
-    for (number, _), (depth, code) in zip(lines[-len(found) :], found, strict=True):
+    for (number, _), (depth, code) in zip(lines[-len(codes) :], codes, strict=True):
         if not 0 <= depth <= before + 1:
             raise InputError(f"{path}: line {number}: {code!r} lies {depth - before} levels below the line before it")
         before = depth
-    return found
+    return codes
 
 
 def hrc_parents(path: Path) -> dict[str, str]:
@@ -237,7 +237,7 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
     paths = list(files)
     if not paths:
         return Hierarchy.flat(name, categories, total)
-    place = {total: 0}
+    node_of = {total: 0}
     splits: dict[tuple[int, tuple[int, ...]], None] = {}
     for path in paths:
         codes = read_hrc(path)
@@ -251,9 +251,9 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
         if twice is not None or total in known:
             raise InputError(f"{path}: code {twice or total!r} occurs twice or is the total")
         for parent, children in _children(codes).items():
-            nodes = tuple(place.setdefault(child, len(place)) for child in children)
-            splits[place.setdefault(total if parent is None else parent, len(place)), nodes] = None
-    return Hierarchy(name, tuple(place), tuple(splits))
+            nodes = tuple(node_of.setdefault(child, len(node_of)) for child in children)
+            splits[node_of.setdefault(total if parent is None else parent, len(node_of)), nodes] = None
+    return Hierarchy(name, tuple(node_of), tuple(splits))
 
 
 def cut(tree: Hierarchy, listed: Iterable[str]) -> Hierarchy:
@@ -262,16 +262,16 @@ def cut(tree: Hierarchy, listed: Iterable[str]) -> Hierarchy:
     Hierarchies of which it lists nothing else are left out; a tree without such areas stays as it is.
     """
     names = set(listed)
-    mine = np.array([label in names for label in tree.labels])
+    is_listed = np.array([label in names for label in tree.labels])
     inside = _below(tree)
-    has_parts = (inside & mine).any(axis=1)
+    has_parts = (inside & is_listed).any(axis=1)
     parents = {parent for parent, _ in tree.splits}
-    if not any(mine[node] and not has_parts[node] for node in parents if node):
+    if not any(is_listed[node] and not has_parts[node] for node in parents if node):
         return tree
-    kept = [(p, c) for p, c in tree.splits if any(mine[child] or has_parts[child] for child in c)]
+    kept = [(p, c) for p, c in tree.splits if any(is_listed[child] or has_parts[child] for child in c)]
     nodes = sorted({0, *(node for parent, children in kept for node in (parent, *children))})
-    place = {node: at for at, node in enumerate(nodes)}
-    splits = tuple((place[p], tuple(place[child] for child in c)) for p, c in kept)
+    new_node = {node: at for at, node in enumerate(nodes)}
+    splits = tuple((new_node[p], tuple(new_node[child] for child in c)) for p, c in kept)
     return Hierarchy(tree.name, tuple(tree.labels[node] for node in nodes), splits)
 
 
@@ -289,10 +289,10 @@ def _below(tree: Hierarchy) -> BoolArray:
 
 
 def _children(codes: Sequence[tuple[int, str]]) -> dict[str | None, list[str]]:
-    found: dict[str | None, list[str]] = {}
+    children: dict[str | None, list[str]] = {}
     path: list[str] = []
     for depth, code in codes:
         del path[depth:]
-        found.setdefault(path[-1] if path else None, []).append(code)
+        children.setdefault(path[-1] if path else None, []).append(code)
         path.append(code)
-    return found
+    return children

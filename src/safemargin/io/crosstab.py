@@ -68,18 +68,18 @@ def read_crosstab(sheet: Sheet, others: Mapping[str, Sequence[str]] | None = Non
     inner = {cell: count for cell, count in cells.items() if MARGIN not in cell}
     if not inner:
         raise InputError(f"{sheet.path}: holds no counts beside margins")
-    found = [_table(sheet.path, axes, inner)]
+    tables = [_table(sheet.path, axes, inner)]
     margins = {cell: count for cell, count in cells.items() if MARGIN in cell}
     if any(count is None for count in inner.values()) and _only_shown(inner, margins):
-        return tuple(found)
+        return tuple(tables)
     for used in sorted({tuple(label != MARGIN for label in cell) for cell in margins}):
         part = {
             tuple(label for label in cell if label != MARGIN): count
             for cell, count in margins.items()
             if tuple(label != MARGIN for label in cell) == used
         }
-        found.append(_table(sheet.path, tuple(axis for axis, kept in zip(axes, used, strict=True) if kept), part))
-    return tuple(found)
+        tables.append(_table(sheet.path, tuple(axis for axis, kept in zip(axes, used, strict=True) if kept), part))
+    return tuple(tables)
 
 
 def _only_shown(inner: Mapping[tuple[str, ...], int | None], margins: Mapping[tuple[str, ...], int | None]) -> bool:

@@ -82,11 +82,11 @@ class DuckSource:
             )
             labels = tuple(_make_enum(database, self.path, name, key) for name, key in zip(columns, keys, strict=True))
             codes = ", ".join(f"enum_code({_as_text(key)}::{key}_labels) as {key}" for key in keys)
-            found = database.execute(f"select {codes}, n from profile").fetchnumpy()
-        counts: IntArray = np.asarray(found["n"], dtype=np.int64)
+            counted_rows = database.execute(f"select {codes}, n from profile").fetchnumpy()
+        counts: IntArray = np.asarray(counted_rows["n"], dtype=np.int64)
         table = np.empty((len(counts), len(keys)), dtype=np.int64)
         for place, key in enumerate(keys):
-            table[:, place] = found[key]
+            table[:, place] = counted_rows[key]
         return Profiles(columns, labels, table, counts)
 
     def survey(self) -> Survey:
@@ -176,14 +176,14 @@ def _counted_by_place(
         f"list_position([{', '.join(map(literal, known))}], {text})::utinyint as k{place}"
         for place, (text, known) in enumerate(zip(texts, labels, strict=True))
     ]
-    found = database.execute(f"select {', '.join(places)}, count(*) as n from {scan} group by all").fetchnumpy()
-    codes = np.empty((len(found["n"]), len(texts)), dtype=np.int64)
+    counted_rows = database.execute(f"select {', '.join(places)}, count(*) as n from {scan} group by all").fetchnumpy()
+    codes = np.empty((len(counted_rows["n"]), len(texts)), dtype=np.int64)
     for place in range(len(texts)):
-        column = found[f"k{place}"]
+        column = counted_rows[f"k{place}"]
         if np.ma.is_masked(column):
             return None
         codes[:, place] = column
-    return tuple(labels), codes - 1, np.asarray(found["n"], dtype=np.int64)
+    return tuple(labels), codes - 1, np.asarray(counted_rows["n"], dtype=np.int64)
 
 
 def _make_enum(database: duckdb.DuckDBPyConnection, path: Path, name: str, key: str) -> tuple[str, ...]:

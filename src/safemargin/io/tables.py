@@ -154,13 +154,13 @@ def read_tables(
 
 def hierarchies(texts: list[str] | None) -> dict[str, list[Path]]:
     """Files with hierarchies by axis, from `axis=file.hrc`."""
-    found: dict[str, list[Path]] = {}
+    files: dict[str, list[Path]] = {}
     for text in texts or []:
         name, sign, file = text.partition("=")
         if not (name and sign and file):
             raise InputError(f"--hierarchy {text!r}: say which axis and which file, as in region=region.hrc")
-        found.setdefault(name, []).append(Path(file))
-    return found
+        files.setdefault(name, []).append(Path(file))
+    return files
 
 
 def onlooker_from_files(

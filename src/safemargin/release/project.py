@@ -14,7 +14,20 @@ from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import RESERVED, InputError, Target
-from safemargin.io import PHRASES, File, Files, Name, Names, Pair, Section, distinct, dotted_key, shown_value, twice_in
+from safemargin.io import (
+    PHRASES,
+    File,
+    Files,
+    Name,
+    Names,
+    Pair,
+    Section,
+    distinct,
+    dotted_key,
+    read_text,
+    shown_value,
+    twice_in,
+)
 from safemargin.release.plan import Asked, Wanted
 
 Composition = Literal["none", "sizes", "joint"]
@@ -222,16 +235,7 @@ class Project(Section):
     def load(cls, path: Path | str) -> "Project":
         """The project that a TOML file describes; its paths are relative to its folder."""
         path = Path(path)
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except FileNotFoundError:
-            raise InputError(f"{path}: there is no such file") from None
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            line = error.object.count(b"\n", 0, error.start) + 1
-            raise InputError(f"{path}: line {line}: is not UTF-8; save the file as UTF-8") from None
-        return cls.parse(text, folder=path.parent, name=str(path))
+        return cls.parse(read_text(path), folder=path.parent, name=str(path))
 
     @classmethod
     def parse(cls, text: str, *, folder: Path = Path(), name: str = "project") -> "Project":

@@ -1,6 +1,5 @@
 """A TopDown release from its TOML file to its folder, and the check that its tables follow from its public files."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError, Progress, no_progress
 from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text, read_guarantee
+from safemargin.io import MANIFEST, Manifest, hash_file, read_text
 from safemargin.topdown.accuracy import FLAT, INTEGER, UNBIASED, measure_accuracy, plan_errors
 from safemargin.topdown.design import Design
 from safemargin.topdown.folder import Folder, write_text
@@ -25,7 +25,6 @@ from safemargin.topdown.steps import check, estimate, publish_measurements
 from safemargin.topdown.tabulate import count_people, read_design
 
 STATE, LOCK, REPORT = "inside/state.json", "inside/.lock", "inside/report.html"
-MANIFEST = "manifest.json"
 # All that the estimation phase reads, below the public folder.
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
 
@@ -45,14 +44,13 @@ class StepDocument(BaseModel):
     writes: list[str]
 
 
-class ManifestDocument(BaseModel):
+class ManifestDocument(Manifest):
     """`manifest.json` of a TopDown release."""
 
     version: Literal[1] = Field(default=1, alias="schema")
     title: str
     summary: dict[str, object]
     steps: list[StepDocument]
-    files: dict[str, str]
 
 
 def topdown(
@@ -181,7 +179,7 @@ def _inputs(config: Path, project: TopDownProject) -> list[tuple[str, str]]:
     optional = [project.spine.file, *(section.guarantee for section in project.earlier)]
     optional += [section.file for section in project.groupings.values()]
     files = [config, project.data.file, *(section.file for section in (*project.bounds, *project.earlier))]
-    return [(path.name, _hash(path)) for path in (*files, *(path for path in optional if path is not None))]
+    return [(path.name, hash_file(path)) for path in (*files, *(path for path in optional if path is not None))]
 
 
 def _check_claim(folder: Path, inputs: list[tuple[str, str]]) -> None:
@@ -233,7 +231,7 @@ def _write_manifest(published: Path, project: TopDownProject, summary: dict[str,
             StepDocument(step="measure", reads=["people"], writes=sources),
             StepDocument(step="estimate", reads=sources, writes=made),
         ],
-        files={name: _hash(published / name) for name in names},
+        files={name: hash_file(published / name) for name in names},
     )
     _write_model(published / MANIFEST, document)
 
@@ -246,19 +244,7 @@ def _write_model(path: Path, document: BaseModel) -> None:
 def _changed_files(published: Path) -> tuple[str, ...]:
     path = published / MANIFEST
     try:
-        stated = ManifestDocument.model_validate_json(path.read_text(encoding="utf-8")).files
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        stated = ManifestDocument.model_validate_json(read_text(path))
     except ValidationError as error:
         raise InputError(f"{path}: is not the manifest of a TopDown release ({explain(error)})") from None
-    return tuple(
-        name for name, mark in stated.items() if not (published / name).is_file() or _hash(published / name) != mark
-    )
-
-
-def _hash(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    return stated.changed(published)
