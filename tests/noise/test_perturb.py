@@ -20,7 +20,7 @@ from safemargin.noise.perturb import perturb
 from safemargin.samplers.ptable_design import ptable, request
 from safemargin.samplers.ptable_privacy import epsilon_at
 
-TRUTH = Path(__file__).parent.parent.parent / "shared" / "truth" / "cellkey"
+TRUTH = Path(__file__).parents[3] / "shared" / "truth" / "cellkey"
 
 
 @pytest.fixture
