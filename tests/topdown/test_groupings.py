@@ -242,7 +242,7 @@ def test_a_release_by_groups(tmp_path: Path) -> None:
         ('of = "age"', 'of = "ages"', "groupings.voting.of = 'ages': must be one of the attributes (age, home)"),
         ('"quarters.csv"', '"half.csv"', "half.csv: 'care' is in no group; each category of home must be in one"),
         ('"quarters.csv"', '"people.csv"', "people.csv: there is no column 'quarters'; the columns are state, town"),
-        ('"quarters.csv"', '"none.csv"', "none.csv: cannot be read: No such file"),
+        ('"quarters.csv"', '"none.csv"', "none.csv: there is no such file"),
         ("[groupings.voting]", "[groupings.voting]\nfile = 'x.csv'", "groupings.voting: state either groups or a file"),
         ('voting = ["minor"]', 'voting = ["0-9"]', "zeros.voting: '0-9' is not one of its categories"),
         ("groupings.voting]", "groupings.home]", "'home' is the name of two levels, attributes or groupings"),

@@ -19,7 +19,7 @@ from safemargin.suppress.read import read_earlier
 def check_pattern(path: Path, document: Mapping[str, Any], files: Mapping[str, Path]) -> Verification:
     """Whether each suppressed count has values far enough apart in tables that agree with every printed count."""
     try:
-        certificate = PatternCertificate.model_validate({**document, "schema_version": document["schema"]})
+        certificate = PatternCertificate.model_validate(document)
         return _check(certificate, PrintedTables(certificate, files))
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         reason = str(error).splitlines()[0]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from safemargin.core import BoolArray, Hierarchy, IntArray, Lattice
 from safemargin.suppress.linked import LinkedTables
@@ -15,7 +15,7 @@ Cell = dict[str, str]
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
 class AxisDocument(_Document):
@@ -44,7 +44,7 @@ class PatternCertificate(_Document):
     It holds the true counts, so it is confidential.
     """
 
-    schema_version: Literal[1] = 1
+    version: Literal[1] = Field(default=1, alias="schema")
     kind: Literal["safemargin-pattern"] = "safemargin-pattern"
     statement: str = "each suppressed count has values more than tau apart in integer tables that print the same"
     files: dict[str, str]
@@ -108,13 +108,13 @@ class Pattern:
         """The document to verify by addition; `files` are the hashes of the files of all tables by name, in order."""
         tables, size = self.tables, len(self.tables.counts)
         people = tables.people[self.hidden[self.hidden >= size] - size].tolist()
-        document = PatternCertificate(
+        return PatternCertificate(
             files=dict(files),
             tables=tuple(
                 TableDocument(
                     file=file,
                     earlier=index >= len(tables.tables),
-                    axes=tuple(AxisDocument(name=t.name, labels=t.labels, splits=t.splits) for t in trees),
+                    axes=tuple(map(AxisDocument.model_validate, trees)),
                 )
                 for index, (file, trees) in enumerate(zip(files, tables.axes, strict=True))
             ),
@@ -130,8 +130,7 @@ class Pattern:
             extra=self.extra,
             known_in_range=self._cells(self.exposed),
             known_before=self._cells(self.known),
-        ).model_dump(mode="json")
-        return {"schema": document.pop("schema_version"), **document}
+        ).model_dump(mode="json", by_alias=True)
 
     def _cells(self, ids: IntArray) -> tuple[Cell, ...]:
         return tuple(self.tables.cell(cell_id) for cell_id in ids.tolist())

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -106,12 +107,11 @@ class Suppression(Result):
 def pattern_csv(pattern: Pattern, index: int = 0) -> str:
     """Every cell of one table with its count, empty where it is suppressed."""
     lattice = pattern.tables.tables[index]
-    hidden = np.isin(pattern.tables.cell_ids[index], pattern.suppressed)
-    nodes = np.stack(np.unravel_index(np.arange(lattice.counts.size), lattice.shape), axis=1)
+    hidden = np.isin(pattern.tables.cell_ids[index], pattern.suppressed).tolist()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(tree.name for tree in lattice.trees), "count", "status"])
-    for row, count, gap in zip(nodes.tolist(), lattice.counts.ravel().tolist(), hidden.tolist(), strict=True):
-        labels = [tree.labels[node] for tree, node in zip(lattice.trees, row, strict=True)]
+    cells = product(*(tree.labels for tree in lattice.trees))  # in the order of the array
+    for labels, count, gap in zip(cells, lattice.counts.ravel().tolist(), hidden, strict=True):
         writer.writerow([*labels, "" if gap else count, "suppressed" if gap else "exact"])
     return text.getvalue()

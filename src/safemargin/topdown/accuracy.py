@@ -43,31 +43,25 @@ class SizeError:
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """Of a query on a level: its share of the budget, its noise, and the standard error of its estimate.
-
-    `noise` is a standard deviation, None if nothing is measured; `standard_error` is a root mean square over areas.
-    """
+    """Of a query on a level: its share of the budget, its noise, and the standard error of its estimate."""
 
     level: str
     query: str
     share: str
-    noise: float | None
-    standard_error: float
+    noise: float | None  # standard deviation; None if nothing is measured
+    standard_error: float  # root mean square over the areas
 
 
 @dataclass(frozen=True)
 class QueryError:
-    """Of a query on a level: the published standard error, and actual errors, as root mean squares.
-
-    `covered` is the share of counts within 1.96 standard errors of their estimate; None if everything is exact.
-    """
+    """Of a query on a level: the published standard error, and actual errors, as root mean squares."""
 
     level: str
     query: str
     standard_error: float
     estimate: float
     integer_tables: float
-    covered: float | None
+    covered: float | None  # share of counts within 1.96 standard errors of their estimate; None if all are exact
 
 
 @dataclass(frozen=True)

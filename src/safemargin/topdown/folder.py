@@ -104,7 +104,7 @@ class Folder:
             ) from None
         except ValidationError as error:
             raise InputError(f"{path}: {explain(error)}") from None
-        except (KeyError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(f"{path}: is not the design of a TopDown release ({error})") from None
         except InputError as error:
             text = str(error)
@@ -117,7 +117,8 @@ class Folder:
             for name, stated in document.groupings.items()
         )
         attributes = Attributes(names, tuple(categories.values()), groupings)
-        spine = build_spine(document.levels, document.root, _read_areas(self.path / "areas.parquet"))
+        paths = zip(*_read_columns(self.path / "areas.parquet").values(), strict=True)
+        spine = build_spine(document.levels, document.root, paths)
         impossible = np.zeros(attributes.cells(attributes.detailed), dtype=bool)
         impossible[document.impossible] = True
         limits: dict[str, list[tuple[int, MarginLimit]]] = {"bound": [], "earlier": []}
@@ -210,10 +211,10 @@ def read_cells(
 
 
 def _read_columns(path: Path, *columns: str) -> Mapping[str, IntArray | FloatArray]:
-    """Columns of a file, in its order."""
+    """Columns of a file, in its order; all if none is named."""
+    names = ", ".join(map(quoted, columns)) or "*"
     with _database() as database:
         try:
-            names = ", ".join(map(quoted, columns))
             values: dict[str, IntArray | FloatArray] = database.execute(
                 f"select {names} from read_parquet(?)", [str(path)]
             ).fetchnumpy()
@@ -243,14 +244,6 @@ def _write_areas(path: Path, spine: Spine) -> None:
     with _database() as database:
         database.register("areas", columns)
         _copy(database, f"select {names} from areas", path)
-
-
-def _read_areas(path: Path) -> list[tuple[str, ...]]:
-    with _database() as database:
-        try:
-            return database.execute("select * from read_parquet(?)", [str(path)]).fetchall()
-        except duckdb.Error as error:
-            raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
 
 
 def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:

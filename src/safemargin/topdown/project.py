@@ -1,6 +1,5 @@
 """The TOML file that describes a TopDown release: people, areas, attributes, budget and constraints."""
 
-import csv
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import InputError, exact_number, rounded
-from safemargin.io import PHRASES, File, Name, Names, Section, shown_value, twice_in
+from safemargin.io import PHRASES, File, Name, Names, Section, check_columns, read_sheet, shown_value, twice_in
 from safemargin.topdown.attributes import DETAILED, TOTAL, Attributes, Grouping, MarginQuery, build_grouping
 
 
@@ -284,22 +283,13 @@ def read_grouping(name: str, section: GroupingSection, attributes: Mapping[str, 
 
 def _read_groups(path: Path, of: str, name: str) -> dict[str, list[str]]:
     """Categories by group, from a file with a row per category."""
+    sheet = read_sheet(path)
+    check_columns(path, sheet.columns, (of, name))
     groups: dict[str, list[str]] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
-            for column in (of, name):
-                if column not in (rows.fieldnames or ()):
-                    there = ", ".join(rows.fieldnames or ())
-                    raise InputError(f"{path}: there is no column {column!r}; the columns are {there}")
-            for row in rows:
-                if not row[of] or not row[name]:
-                    raise InputError(f"{path}: line {rows.line_num}: a category or its group is missing")
-                groups.setdefault(row[name], []).append(row[of])
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: is not a CSV file in UTF-8 ({error})") from None
+    for row, (category, group) in enumerate(zip(sheet.columns[of], sheet.columns[name], strict=True)):
+        if not category or not group:
+            raise InputError(f"{path}: {sheet.place(row)}: a category or its group is missing")
+        groups.setdefault(group, []).append(category)
     return groups
 
 
