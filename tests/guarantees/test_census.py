@@ -22,7 +22,7 @@ from safemargin.guarantees.census import (
 )
 from safemargin.guarantees.conversion import published_epsilon, tight_epsilon
 from safemargin.guarantees.product import CensusLevel, CensusQuery, Product, certificate, read_product
-from swap_truth import (
+from swap_vectors import (
     PERSON_ATTRIBUTES,
     PERSON_WITHIN,
     PUERTO_RICO_ATTRIBUTES,

@@ -45,7 +45,7 @@ from safemargin.guarantees.swap_law import (
 )
 from safemargin.guarantees.swap_law import universe as tables_of
 from safemargin.guarantees.swap_loss import hardest, odds_factor, tightness
-from swap_truth import EXACT, RATES
+from swap_vectors import EXACT, RATES
 
 near = cache(hamming)
 

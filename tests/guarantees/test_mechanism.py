@@ -15,7 +15,7 @@ from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import Holds
 from safemargin.guarantees.swap_law import stratum, swap_law, universe
 from safemargin.guarantees.verify import Verified, check_mechanism, read_mechanism
-from swap_truth import EXACT
+from swap_vectors import EXACT
 
 Entry = dict[str, Any]
 GUARANTEE: Entry = {"mechanism": "m", "change": {"distance": "hamming", "unit": "person"}}

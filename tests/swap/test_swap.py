@@ -30,7 +30,7 @@ from safemargin.swap import tables
 from safemargin.swap.permutation import Exchange, swap
 from safemargin.swap.swap import swap_file
 from safemargin.ui import CONFIG
-from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1, TABLE_5
+from swap_vectors import MASSACHUSETTS_ERRORS, TABLE_1, TABLE_5
 
 PEOPLE = "\n".join(
     ["state,size,county,tenure,age"]

@@ -18,7 +18,7 @@ from safemargin.swap.permutation import swap
 from safemargin.swap.reading import counted
 from safemargin.swap.swap_rates import RATES, Trials, error_chart, swap_rates
 from safemargin.ui import CONFIG
-from swap_truth import MASSACHUSETTS_ERRORS, TABLE_1
+from swap_vectors import MASSACHUSETTS_ERRORS, TABLE_1
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from safemargin.guarantees.swap_loss import (
     tightness,
 )
 from safemargin.swap.permutation import LARGE, StratumCells, derange, strata, swap
-from swap_truth import EXACT, RATES, TABLE_2, TABLE_2_LARGEST, TABLE_5
+from swap_vectors import EXACT, RATES, TABLE_2, TABLE_2_LARGEST, TABLE_5
 
 RARE = 1e-7
 

@@ -53,11 +53,7 @@ GEOGRAPHY = ("block", "block group", "tract", "county", "state")
 
 CEF = Population(
     "census edited file",
-    records=(
-        Records("households", free=True),
-        Records("group quarters", free=True),
-        Records("housing units", free=True),
-    ),
+    records=tuple(Records(kind, free=True) for kind in ("households", "group quarters", "housing units")),
     determines=tuple(zip(GEOGRAPHY, GEOGRAPHY[1:], strict=False)),
     nested=(Nested("person", "household", up=1, down=99_999),),
 )
@@ -146,6 +142,7 @@ def top_down(name: str, parts: Sequence[Guarantee], earlier: Sequence[Guarantee]
     """
     moved = [refine(change_unit(part, "person"), CENSUS_INVARIANTS) for part in parts]
     free = publish_invariants(moved[0], CENSUS_INVARIANTS, "invariants")
+    # Appendix H: step 2 of TopDown reads the invariants too, so they are composed before post-processing.
     return post_process(compose([*moved, *earlier, free], f"{name} measurements"), name)
 
 
@@ -360,12 +357,12 @@ class Census(Result):
         figures = ("rho²", "epsilon", "by the looser formula", "by the losses of all counts")
         certified = [
             (
-                each.product.name,
-                f"one {each.product.unit} record",
-                f"{float(each.product.rho_squared):.6f}",
-                *(f"{value:.2f}" for value in (each.epsilon, each.published, each.by_losses)),
+                item.product.name,
+                f"one {item.product.unit} record",
+                f"{float(item.product.rho_squared):.6f}",
+                *(f"{value:.2f}" for value in (item.epsilon, item.published, item.by_losses)),
             )
-            for each in self.certificates
+            for item in self.certificates
         ]
         body = [
             section("All guarantees", table(COLUMNS, self.rows), paragraphs(SCALES), points(self.whole.remarks)),

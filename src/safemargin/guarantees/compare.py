@@ -160,18 +160,18 @@ def compare(first: Source, second: Source) -> Contrast:
 
 
 def _population(one: Guarantee, other: Guarantee) -> Block:
-    mine, theirs = one.population, other.population
-    if not mine.name and not theirs.name and one != other:
+    ours, theirs = one.population, other.population
+    if not ours.name and not theirs.name and one != other:
         standing, why = Standing.UNKNOWN, "neither says which data sets it is about"
-    elif mine.name == theirs.name:
+    elif ours.name == theirs.name:
         standing, why = Standing.EQUAL, "the same data sets"
-    elif mine.name and mine.name in theirs.part_of:
-        standing, why = Standing.STRONGER, f"{theirs.name} is part of {mine.name}"
-    elif theirs.name and theirs.name in mine.part_of:
-        standing, why = Standing.WEAKER, f"{mine.name} is part of {theirs.name}"
+    elif ours.name and ours.name in theirs.part_of:
+        standing, why = Standing.STRONGER, f"{theirs.name} is part of {ours.name}"
+    elif theirs.name and theirs.name in ours.part_of:
+        standing, why = Standing.WEAKER, f"{ours.name} is part of {theirs.name}"
     else:
         standing, why = Standing.UNKNOWN, "nothing is declared about how these data sets hang together"
-    return Block("population", mine.name or "not named", theirs.name or "not named", standing, why)
+    return Block("population", ours.name or "not named", theirs.name or "not named", standing, why)
 
 
 def _multiverse(one: Guarantee, other: Guarantee, facts: Population) -> Block:
@@ -222,15 +222,15 @@ def _reach(first: Guarantee, second: Guarantee, facts: Population) -> tuple[Stan
 
 
 def _measure(one: Guarantee, other: Guarantee) -> Block:
-    mine, theirs = STRENGTH[one.measure], STRENGTH[other.measure]
-    if mine == theirs:
+    ours, theirs = STRENGTH[one.measure], STRENGTH[other.measure]
+    if ours == theirs:
         standing, why = Standing.EQUAL, "the same measure"
         if one.delta != other.delta:
             standing = Standing.STRONGER if one.delta < other.delta else Standing.WEAKER
             why = "the smaller delta"
     else:
-        strong, weak = (one.measure, other.measure) if mine > theirs else (other.measure, one.measure)
-        standing = Standing.STRONGER if mine > theirs else Standing.WEAKER
+        strong, weak = (one.measure, other.measure) if ours > theirs else (other.measure, one.measure)
+        standing = Standing.STRONGER if ours > theirs else Standing.WEAKER
         why = f"{strong} bounds {weak}, and not the other way round"
     return Block("measure", str(one.measure), str(other.measure), standing, why)
 
@@ -254,20 +254,21 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     else:
         return block(Standing.INCOMPARABLE, "the budgets are on different scales")
     factor = unit_factor(strong.change, weak.change, facts, weak.invariants)
-    found = None if factor is None else brought(strong, weak, factor)
-    if found is None or weak.budget is None:
+    amount = None if factor is None else brought(strong, weak, factor)
+    if amount is None or weak.budget is None:
         return block(Standing.UNKNOWN, "no rule brings one into the flavour of the other")
     limit = weak.budget
     where = f"in one flavour{', for the data at hand' if one.varies or other.varies else ''}"
-    if within(found, limit) and within(limit, found):
+    if within(amount, limit) and within(limit, amount):
         return block(Standing.EQUAL, f"the same amount {where}")
+    # A converted budget is a bound only: if it is too large, nothing follows.
     exact = factor == 1 and strong.measure is weak.measure and strong.delta == weak.delta
-    if found > limit and not exact:
-        loose = f"a bound of {float(found):.6g}, perhaps too large, against {float(limit):.6g} {where}"
+    if amount > limit and not exact:
+        loose = f"a bound of {float(amount):.6g}, perhaps too large, against {float(limit):.6g} {where}"
         return block(Standing.UNKNOWN, loose)
-    mine, theirs = (limit, found) if turned else (found, limit)
-    words = f"{float(mine):.6g} against {float(theirs):.6g} {where}"
-    return block(Standing.STRONGER if mine < theirs else Standing.WEAKER, words)
+    ours, theirs = (limit, amount) if turned else (amount, limit)
+    shown = f"{float(ours):.6g} against {float(theirs):.6g} {where}"
+    return block(Standing.STRONGER if ours < theirs else Standing.WEAKER, shown)
 
 
 def _overall(down: Determined, up: Determined) -> Standing:

@@ -38,6 +38,7 @@ def published_epsilon(rho_squared: float, delta: float) -> float:
     (126.78, 364.31)
     """
     _check(rho_squared, delta)
+    # Bun and Steinke 2016, Proposition 1.3: P(loss > epsilon) <= exp(-(epsilon - rho)^2 / (4 rho)).
     return rho_squared + 2 * math.sqrt(rho_squared * -math.log(delta))
 
 
@@ -63,6 +64,7 @@ def rho_squared_for(epsilon: float, delta: float) -> float:
     """
     _check(epsilon, delta)
     spread = -math.log(delta)
+    # sqrt(s + e) - sqrt(s) without cancellation for small epsilon.
     return (epsilon / (math.sqrt(spread + epsilon) + math.sqrt(spread))) ** 2
 
 
@@ -125,11 +127,12 @@ def loss_epsilon(moved: Mapping[float, int], delta: float, points: int = POINTS)
         return known
     total = sum(moved.values())
     tilt = max((known - rho) / (2 * rho), 0.0)  # of a Gaussian loss, puts its mean at `known`
+    # The loss is nearly normal with mean rho and variance 2 rho: the grid spans what e^-NEVER leaves on both sides.
     step = 2 * (math.sqrt(4 * rho * NEVER) + rho) / points
     laws = [(_law(variance, step), times) for variance, times in moved.items()]
     spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
     for law, times in laws:
-        spectrum *= law.spectrum(tilt, points) ** times
+        spectrum *= law.spectrum(tilt, points) ** times  # independent losses add: their transforms multiply
     chances: FloatArray = np.maximum(np.fft.irfft(spectrum, points), 0.0).astype(np.float64)
     first = round(known / step) - points // 2
     chances = np.roll(chances, -first)  # from the place `first` on, in a window around what is known already

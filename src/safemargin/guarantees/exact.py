@@ -86,7 +86,7 @@ def log(ratio: Fraction | None) -> float:
     """
     if ratio is None:
         return math.inf
-    if abs(ratio - 1) < Fraction(1, 2):
+    if abs(ratio - 1) < Fraction(1, 2):  # float(ratio) would round what makes it differ from 1
         return math.log1p(ratio - 1)
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
@@ -97,6 +97,7 @@ def per_unit(loss: float, distance: float) -> float:
     >>> per_unit(0.0, 0), per_unit(1.0, 0), per_unit(math.inf, math.inf), per_unit(1.0, 2)
     (0.0, inf, 0.0, 0.5)
     """
+    # Def. 1 with the convention 0 * infinity = infinity: no budget is violated at infinite distance.
     if loss <= 0 or distance == math.inf:
         return 0.0
     return math.inf if distance == 0 else loss / distance
@@ -155,7 +156,7 @@ def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> L
             other = data[column]
             ways = distance(one, other), distance(other, one)
             neighbours += ways.count(1)
-            apart = min(ways)
+            apart = min(ways)  # a premetric need not be symmetric; D_MULT is, so the smaller distance binds
             if math.inf in (apart, threshold) or laws[one] == laws[other]:
                 continue
             for first, second in ((row, column), (column, row)):
@@ -208,7 +209,7 @@ def renyi(order: float, one: FloatArray, other: FloatArray) -> float:
         # Near order 1 the sum is close to 1: expm1 and log1p keep the digits that its logarithm would lose.
         return math.log1p(float(np.exp(p) @ np.expm1((order - 1) * (p - q)))) / (order - 1)
     terms = order * p + (1 - order) * q
-    top = float(terms.max())
+    top = float(terms.max())  # log-sum-exp: powers of probabilities underflow at large orders
     return (top + math.log(float(np.exp(terms - top).sum()))) / (order - 1)
 
 
@@ -325,5 +326,6 @@ def _verdict(loss: Loss[Data, Output], budget: Fraction | float | None) -> Holds
     apart = _exponent(pair.distance)
     if not isinstance(budget, Fraction) or apart is None or pair.ratio is None:
         return Holds.TIGHT
+    # ratio <= factor^distance, raised to the denominator of the distance: an exact comparison.
     reached, most = pair.ratio**apart.denominator, budget**apart.numerator
     return Holds.VIOLATED if reached > most else Holds.TIGHT if reached == most else Holds.HOLDS

@@ -61,12 +61,12 @@ def validated(model: type[Model], value: object, where: str) -> Model:
         problem = error.errors(include_url=False)[0]
     key, kind, context = dotted_key(problem["loc"]), problem["type"], problem.get("ctx", {})
     if kind in ("missing", "extra_forbidden"):
-        words = f"{key} is missing" if kind == "missing" else f"{key}: unknown key"
+        problem_text = f"{key} is missing" if kind == "missing" else f"{key}: unknown key"
     else:
         expected = "must be {expected}" if kind in ("enum", "literal_error") else PHRASES.get(kind, problem["msg"])
         value = "" if kind == "rule" else shown_value(problem["input"])
-        words = f"{key}{value}: {expected.format(**context)}" if key else expected.format(**context)
-    raise InputError(f"{where}: {words}")
+        problem_text = f"{key}{value}: {expected.format(**context)}" if key else expected.format(**context)
+    raise InputError(f"{where}: {problem_text}")
 
 
 def rule(message: str) -> PydanticCustomError:
@@ -134,8 +134,8 @@ class _Population(Part):
     nested: tuple[_Nested, ...] = ()
 
     def build(self) -> Population:
-        records = tuple(Records(each.kind, each.variables, each.free) for each in self.records)
-        nested = tuple(Nested(each.fine, each.coarse, each.up, each.down) for each in self.nested)
+        records = tuple(Records(item.kind, item.variables, item.free) for item in self.records)
+        nested = tuple(Nested(item.fine, item.coarse, item.up, item.down) for item in self.nested)
         return Population(self.name, self.part_of, records, self.determines, nested)
 
 
@@ -250,14 +250,14 @@ class _Guarantee(Part):
             mechanism=self.mechanism,
             statement=self.statement,
             budget=amount,
-            invariants=tuple(each.build() for each in self.invariants),
+            invariants=tuple(item.build() for item in self.invariants),
             population=self.population.build(),
             change=Change(self.change.distance, self.change.unit),
             measure=self.kind,
             delta=0.0 if budget is None else float(budget.delta or 0),
             varies=self.varies,
             rule=self.rule,
-            premises=tuple(each.build() for each in self.premises),
+            premises=tuple(item.build() for item in self.premises),
             remarks=self.remarks,
             count=None if self.count is None else float(self.count),
             choice=None if self.choice is None else float(self.choice),
@@ -299,7 +299,7 @@ def document(guarantee: Guarantee) -> dict[str, object]:
         "epsilon": None if guarantee.epsilon is None else _number(guarantee.epsilon),
         "delta": guarantee.delta,
         "rho": None if guarantee.rho is None else _number(float(guarantee.rho)),
-        "invariants": [_invariant(each) for each in guarantee.invariants],
+        "invariants": [_invariant(item) for item in guarantee.invariants],
         "population": _population(guarantee.population),
         "change": {"distance": str(guarantee.change.distance), "unit": guarantee.change.unit},
         "measure": str(guarantee.measure),
@@ -312,7 +312,7 @@ def document(guarantee: Guarantee) -> dict[str, object]:
         "rate": None if guarantee.rate is None else str(guarantee.rate),
         "varies": guarantee.varies or None,
         "remarks": list(guarantee.remarks) or None,
-        "premises": [document(each) for each in guarantee.premises] or None,
+        "premises": [document(item) for item in guarantee.premises] or None,
     }
     return entry | {key: value for key, value in optional.items() if value is not None}
 

@@ -102,17 +102,17 @@ def reasons_empty(guarantee: Guarantee) -> list[str]:
 
 def is_injective(invariants: tuple[Invariant, ...], population: Population) -> bool:
     """Whether the invariants fix the data themselves, so that nothing is left to protect."""
-    if any(each.fixes is Fixes.EVERYTHING for each in invariants):
+    if any(item.fixes is Fixes.EVERYTHING for item in invariants):
         return True
     return bool(population.records) and all(
         any(
             invariant.fixes is Fixes.COUNTS
-            and invariant.of == each.kind
-            and bool(each.variables)
-            and set(each.variables) <= population.closure(invariant.by)
+            and invariant.of == item.kind
+            and bool(item.variables)
+            and set(item.variables) <= population.closure(invariant.by)
             for invariant in invariants
         )
-        for each in population.records
+        for item in population.records
     )
 
 
@@ -122,8 +122,8 @@ def facts_on(inner: Population, outer: Population) -> Population:
     Dependencies carry to a part of a population. That records differ freely does not, unless it is the same one.
     """
     same = inner.name == outer.name
-    free = {each.kind for each in (*inner.records, *(outer.records if same else ())) if each.free}
-    variables = {each.kind: each.variables for each in (*outer.records, *inner.records)}
+    free = {kind_facts.kind for kind_facts in (*inner.records, *(outer.records if same else ())) if kind_facts.free}
+    variables = {kind_facts.kind: kind_facts.variables for kind_facts in (*outer.records, *inner.records)}
     return Population(
         inner.name,
         inner.part_of,
@@ -140,10 +140,10 @@ def facts_between(one: Population, other: Population) -> Population:
     """
     if one.name == other.name or one.name in other.part_of:
         return facts_on(other, one)
-    found = facts_on(one, other)
+    facts = facts_on(one, other)
     if other.name in one.part_of:
-        return found
-    return replace(found, records=tuple(replace(each, free=False) for each in found.records))
+        return facts
+    return replace(facts, records=tuple(replace(kind_facts, free=False) for kind_facts in facts.records))
 
 
 def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
@@ -161,7 +161,7 @@ def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
         case (Measure.ZCDP, Measure.ZCDP):
             return budget * factor**2
         case (Measure.PURE, Measure.ZCDP):
-            return (budget * factor) ** 2 / 2
+            return (budget * factor) ** 2 / 2  # Bun and Steinke 2016, Proposition 1.4
         case (Measure.PURE, Measure.APPROXIMATE):
             return least_epsilon(float(budget * factor), 0.0, other.delta)
         case (Measure.ZCDP, Measure.APPROXIMATE):
@@ -181,6 +181,7 @@ def least_epsilon(epsilon: float, delta: float, wanted: float) -> float | None:
     """
     if wanted < delta:
         return None
+    # Randomised response with the extra outcome of probability delta dominates (Kairouz et al., Theorem 3.1).
     share = (wanted - delta) / (1 - delta)
     left = -math.expm1(math.log1p(math.exp(-epsilon)) + math.log(share)) if share else 1.0
     return max(0.0, epsilon + math.log(left)) if left > 0 else 0.0
@@ -192,32 +193,32 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
         return Determined(None, "not known how the changes hang together")
     if one.varies and other.varies:
         return _both_vary(one, other, facts)
-    mine = brought(one, other, factor)
+    ours = brought(one, other, factor)
     theirs = other.budget or 0.0
-    words = "" if mine is None else f"{float(mine):.6g} against {float(theirs):.6g}"
+    shown = "" if ours is None else f"{float(ours):.6g} against {float(theirs):.6g}"
     exact = one.change == other.change and one.measure is other.measure and one.delta == other.delta
-    if mine is None and _lost_by_response(one, other, theirs):
+    if ours is None and _lost_by_response(one, other, theirs):
         return Determined(False, f"what happens with probability {one.delta:g} exceeds {other.amount}")
-    if mine is None:
+    if ours is None:
         return Determined(None, "no rule brings it into the measure of the other")
     if one.varies:
         lost = swapping_of(one) is not None and _compared(None, other)
-        if lost or (exact and not within(mine, theirs)):
+        if lost or (exact and not within(ours, theirs)):
             return Determined(False, f"there are data for which it guarantees less than {other.amount}")
         return Determined(None, "not known how much it guarantees for other data")
     if other.varies:
         swapping = swapping_of(other)
         least = 0.0 if swapping is None else swap_epsilon(swapping.rate, 2)
-        if within(mine, least):
-            return Determined(True, f"{float(mine):.6g} is at most what the other guarantees for any data")
-        if exact and not within(mine, theirs):
-            return Determined(False, f"{words} for the data at hand")
+        if within(ours, least):
+            return Determined(True, f"{float(ours):.6g} is at most what the other guarantees for any data")
+        if exact and not within(ours, theirs):
+            return Determined(False, f"{shown} for the data at hand")
         return Determined(None, "not known how much the other guarantees for other data")
-    if within(mine, theirs):
-        return Determined(True, f"{words} in one flavour")
+    if within(ours, theirs):
+        return Determined(True, f"{shown} in one flavour")
     if exact and one.measure is not Measure.APPROXIMATE or _lost_by_response(one, other, theirs):
         return Determined(False, f"noise that uses its budget up exceeds {other.amount}")
-    return Determined(None, f"{words} in one flavour, of which the first may be too large a bound")
+    return Determined(None, f"{shown} in one flavour, of which the first may be too large a bound")
 
 
 def _both_vary(one: Guarantee, other: Guarantee, facts: Population) -> Determined:
@@ -236,6 +237,7 @@ def _lost_by_response(one: Guarantee, other: Guarantee, most: Amount) -> bool:
         return False
     if (one.measure, other.measure) == (Measure.PURE, Measure.ZCDP):
         epsilon = float(one.budget)
+        # KL divergence of randomised response, the least rho squared that it needs.
         return not within(epsilon * math.tanh(epsilon / 2), most)
     return other.measure is Measure.APPROXIMATE and one.measure is not Measure.ZCDP
 
@@ -267,13 +269,13 @@ class Swapping:
 
 def swapping_of(guarantee: Guarantee) -> Swapping | None:
     """What a guarantee says about swapping, if it is one of swapping: two tables that share the strata."""
-    tables = [each for each in guarantee.invariants if each.fixes is Fixes.COUNTS]
+    tables = [item for item in guarantee.invariants if item.fixes is Fixes.COUNTS]
     if guarantee.rate is None or not 0 < guarantee.rate < 1 or guarantee.measure is not Measure.PURE:
         return None
     if len(tables) != 2 or len(guarantee.invariants) != 2 or tables[0].of != tables[1].of:
         return None
-    one, other = (frozenset(each.by) for each in tables)
-    return Swapping(guarantee.rate, one & other, one | other)
+    first, second = (frozenset(item.by) for item in tables)
+    return Swapping(guarantee.rate, first & second, first | second)
 
 
 def swap_implies(one: Swapping, other: Swapping, facts: Population) -> Determined:
@@ -281,13 +283,14 @@ def swap_implies(one: Swapping, other: Swapping, facts: Population) -> Determine
 
     For a largest stratum of b records the factor is the larger of o and (b + 1) / o at odds o; b is at least 2.
     """
-    mine, theirs = facts.closure(tuple(one.match)), facts.closure(tuple(other.match))
-    if mine < theirs:
+    ours, theirs = facts.closure(tuple(one.match)), facts.closure(tuple(other.match))
+    if ours < theirs:
         return Determined(False, "its strata are wider, and can be as large as one likes")
-    if mine != theirs or facts.closure(tuple(one.variables)) != facts.closure(tuple(other.variables)):
+    if ours != theirs or facts.closure(tuple(one.variables)) != facts.closure(tuple(other.variables)):
         return Determined(None, "not known how the strata of the two hang together")
     if one.rate == other.rate:
         return Determined(True, "the same rate in the same strata")
+    # b is at least 2, so (b + 1) / o starts at 3 / o: larger odds win everywhere if o1 <= 3 / o2.
     if one.odds > other.odds and one.odds * other.odds <= 3:
         return Determined(True, "for any largest stratum, the budget at its rate is the smaller one")
     if one.odds < other.odds:

@@ -29,7 +29,7 @@ class NoiseBudget:
     @property
     def unchanged(self) -> float:
         """The chance that a noised count is the true one."""
-        return math.tanh(self.epsilon / 2)
+        return math.tanh(self.epsilon / 2)  # geometric noise is 0 with probability (1 - a) / (1 + a), a = e^-epsilon
 
 
 def choice_epsilon(axes: int, epsilon_max: float) -> float:
@@ -71,15 +71,15 @@ def partnered(
     """
     roll = table.people(table.schema.names)
     keys, inside = np.zeros((len(roll.codes), 0), dtype=np.int64), np.zeros(len(roll.codes), dtype=bool)
-    for at, axis in enumerate(roll.axes):
+    for column, axis in enumerate(roll.axes):
         index = table.schema.axis(axis).index
         home = np.zeros(len(index), dtype=np.int64)
-        for place, group in enumerate(groups.get(axis, ())):
-            home[[index[category] for category in group]] = -1 if group in noised.get(axis, ()) else place
-        mine = home[roll.codes[:, at]]
-        inside |= mine < 0
-        keys = np.column_stack([keys, mine + 1])
-    first, sums = group_sums(row_keys(keys, [int(column.max(initial=0)) + 1 for column in keys.T]), roll.counts)
+        for number, group in enumerate(groups.get(axis, ())):
+            home[[index[category] for category in group]] = -1 if group in noised.get(axis, ()) else number
+        codes = home[roll.codes[:, column]]
+        inside |= codes < 0
+        keys = np.column_stack([keys, codes + 1])
+    first, sums = group_sums(row_keys(keys, [int(key.max(initial=0)) + 1 for key in keys.T]), roll.counts)
     return int(sums[inside[first] & (sums[:, 0] >= least)].sum())
 
 
@@ -96,14 +96,14 @@ def is_vacuous(table: Table, axis: str, flagged: Sequence[Group]) -> bool:
     if not table.knows_composition:
         return False
     roll = table.people(table.schema.names)
-    at = roll.axes.index(axis)
+    column = roll.axes.index(axis)
     index = table.schema.axis(axis).index
     group_of = np.full(len(index), -1, dtype=np.int64)
-    for place, group in enumerate(flagged):
+    for number, group in enumerate(flagged):
         for category in group:
-            group_of[index[category]] = place
-    mine = group_of[roll.codes[:, at]]
-    others = np.delete(roll.codes, at, axis=1)[mine >= 0]
-    keys = row_keys(others, [int(column.max(initial=0)) + 1 for column in others.T])
-    together = np.unique(np.stack([keys, mine[mine >= 0]], axis=1), axis=0)
+            group_of[index[category]] = number
+    codes = group_of[roll.codes[:, column]]
+    others = np.delete(roll.codes, column, axis=1)[codes >= 0]
+    keys = row_keys(others, [int(key.max(initial=0)) + 1 for key in others.T])
+    together = np.unique(np.stack([keys, codes[codes >= 0]], axis=1), axis=0)
     return len(np.unique(together[:, 0])) == len(together)

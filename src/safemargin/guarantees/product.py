@@ -64,6 +64,7 @@ class Product:
     @property
     def rho_squared(self) -> Fraction:
         """The whole budget."""
+        # A changed record moves two cells by one: rho = 2 / (2 sigma^2) (Canonne, Kamath and Steinke 2020).
         return 1 / self.scale**2
 
     def variance(self, level: str, query: str) -> Fraction:

@@ -69,17 +69,17 @@ def determined(wanted: Invariant, given: Sequence[Invariant], population: Popula
     """Whether data sets that agree on `given` agree on `wanted`."""
     if wanted in given:
         return Determined(True, f"{wanted} is fixed itself")
-    if any(each.fixes is Fixes.EVERYTHING for each in given):
+    if any(invariant.fixes is Fixes.EVERYTHING for invariant in given):
         return Determined(True, "the data themselves are fixed")
     if wanted.fixes is Fixes.LINEAR:
         return _sums(wanted, given, population)
     if wanted.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST):
         return Determined(None, f"nothing but its name is known about {wanted}")
-    alike = [each for each in given if each.of == wanted.of]
-    for each in alike:
-        if _reaches(each, wanted, population):
-            return Determined(True, f"{wanted} follows from {each}")
-    opaque = [each for each in given if each.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST)]
+    alike = [invariant for invariant in given if invariant.of == wanted.of]
+    for invariant in alike:
+        if _reaches(invariant, wanted, population):
+            return Determined(True, f"{wanted} follows from {invariant}")
+    opaque = [invariant for invariant in given if invariant.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST)]
     if opaque:
         return Determined(None, f"nothing but its name is known about {opaque[0]}")
     if not population.of_kind(wanted.of).free:
@@ -91,12 +91,12 @@ def determined(wanted: Invariant, given: Sequence[Invariant], population: Popula
 
 def invariants_fixed(wanted: Iterable[Invariant], given: Sequence[Invariant], population: Population) -> Determined:
     """Whether data sets that agree on `given` agree on all of `wanted`: no beats not known, which beats yes."""
-    found = [determined(each, given, population) for each in wanted]
+    answers = [determined(item, given, population) for item in wanted]
     for answer in (False, None):
-        for each in found:
-            if each.answer is answer:
-                return each
-    return Determined(True, "; ".join(dict.fromkeys(each.why for each in found)) or "nothing is to be fixed")
+        for item in answers:
+            if item.answer is answer:
+                return item
+    return Determined(True, "; ".join(dict.fromkeys(item.why for item in answers)) or "nothing is to be fixed")
 
 
 def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[Invariant]) -> int | None:
@@ -123,10 +123,10 @@ def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[I
 
 def classes(data: Iterable[Data], key: Callable[[Data], Hashable]) -> dict[Hashable, list[Data]]:
     """The universes of an enumerated domain: data sets by the value of their invariants."""
-    found: dict[Hashable, list[Data]] = {}
-    for each in data:
-        found.setdefault(key(each), []).append(each)
-    return found
+    universes: dict[Hashable, list[Data]] = {}
+    for member in data:
+        universes.setdefault(key(member), []).append(member)
+    return universes
 
 
 def _reaches(given: Invariant, wanted: Invariant, population: Population) -> bool:
@@ -142,16 +142,17 @@ def _reaches(given: Invariant, wanted: Invariant, population: Population) -> boo
 def _told_apart(wanted: Invariant, given: Sequence[Invariant], population: Population) -> Determined:
     """The two data sets of even and odd records, on a base that keeps every indicator up."""
     covering = [
-        each.least for each in given if each.fixes is Fixes.AT_LEAST and set(wanted.by) <= population.closure(each.by)
+        item.least for item in given if item.fixes is Fixes.AT_LEAST and set(wanted.by) <= population.closure(item.by)
     ]
     if covering and wanted.fixes is Fixes.AT_LEAST:
         return Determined(None, f"not known whether other thresholds fix {wanted}")
     roots = list(wanted.by)
     for name in wanted.by:
-        if name in population.closure(tuple(each for each in roots if each != name)):
+        if name in population.closure(tuple(item for item in roots if item != name)):
             roots.remove(name)
     if len(roots) > MOST_VARIABLES:
         return Determined(None, f"{wanted} has too many variables to write two data sets out")
+    # Even and odd cells of the cube agree on every margin that lacks a variable: each of its cells has one of both.
     cells = list(product((0, 1), repeat=len(roots)))
     base = cells * max(covering, default=0)
     even = [cell for cell in cells if sum(cell) % 2 == 0] * wanted.least
@@ -161,23 +162,29 @@ def _told_apart(wanted: Invariant, given: Sequence[Invariant], population: Popul
 
 
 def _sums(wanted: Invariant, given: Sequence[Invariant], population: Population) -> Determined:
-    alike = [each for each in given if each.of == wanted.of]
-    rows = [row for each in alike if each.fixes is Fixes.LINEAR and each.by == wanted.by for row in each.rows]
+    alike = [invariant for invariant in given if invariant.of == wanted.of]
+    rows = [
+        row
+        for invariant in alike
+        if invariant.fixes is Fixes.LINEAR and invariant.by == wanted.by
+        for row in invariant.rows
+    ]
+    # Row space containment over the rationals decides whether linear invariants determine a linear one.
     if rank([*rows, *wanted.rows]) == rank(rows):
         return Determined(True, f"{wanted} are combinations of sums that are fixed")
-    if any(each.fixes is not Fixes.LINEAR or each.by != wanted.by for each in alike):
+    if any(invariant.fixes is not Fixes.LINEAR or invariant.by != wanted.by for invariant in alike):
         return Determined(None, f"nothing is known about {wanted}")
-    if any(each.fixes is Fixes.FUNCTION for each in given):
+    if any(invariant.fixes is Fixes.FUNCTION for invariant in given):
         return Determined(None, "something is fixed that is known by its name only")
     if not population.of_kind(wanted.of).free:
         return Determined(None, f"not known whether {wanted.of} can differ while all else stays")
     for move in kernel([*rows, (Fraction(1),) * len(wanted.by)]):
         if any(sum(a * b for a, b in zip(row, move, strict=True)) for row in wanted.rows):
-            one, other = (
+            first, second = (
                 tuple((cell,) for cell, by in zip(wanted.by, move, strict=True) for _ in range(sign * by))
                 for sign in (1, -1)
             )
-            witness = Witness(wanted.of, ("cell",), one, other, str(wanted))
+            witness = Witness(wanted.of, ("cell",), first, second, str(wanted))
             return Determined(False, str(witness), witness)
     return Determined(None, f"{wanted} are the same wherever changes keep the number of records")
 
@@ -190,14 +197,15 @@ def kernel(rows: Sequence[Sequence[Fraction]]) -> list[tuple[int, ...]]:
     """
     left, pivots = _reduced(rows)
     width = len(rows[0])
-    found = []
+    basis = []
     for free in (n for n in range(width) if n not in pivots):
         move = [Fraction(n == free) for n in range(width)]
         for row, pivot in zip(left, pivots, strict=False):
             move[pivot] = -row[free]
-        whole = math.lcm(*(each.denominator for each in move))
-        found.append(tuple(int(each * whole) for each in move))
-    return found
+        # Tables hold whole numbers of records: scale the rational solution.
+        whole = math.lcm(*(entry.denominator for entry in move))
+        basis.append(tuple(int(entry * whole) for entry in move))
+    return basis
 
 
 def rank(rows: Iterable[Sequence[Fraction]]) -> int:
@@ -214,15 +222,15 @@ def _reduced(rows: Sequence[Sequence[Fraction]]) -> tuple[list[list[Fraction]], 
     left = [list(row) for row in rows]
     pivots: list[int] = []
     for column in range(len(left[0]) if left else 0):
-        found = len(pivots)
-        pivot = next((n for n in range(found, len(left)) if left[n][column]), None)
+        row_number = len(pivots)
+        pivot = next((n for n in range(row_number, len(left)) if left[n][column]), None)
         if pivot is None:
             continue
-        left[found], left[pivot] = left[pivot], left[found]
-        left[found] = [each / left[found][column] for each in left[found]]
+        left[row_number], left[pivot] = left[pivot], left[row_number]
+        left[row_number] = [entry / left[row_number][column] for entry in left[row_number]]
         for n in range(len(left)):
-            if n != found:
+            if n != row_number:
                 factor = left[n][column]
-                left[n] = [a - factor * b for a, b in zip(left[n], left[found], strict=True)]
+                left[n] = [a - factor * b for a, b in zip(left[n], left[row_number], strict=True)]
         pivots.append(column)
     return left, pivots

@@ -163,6 +163,7 @@ def scaled(source: Guarantee, times: int) -> Amount | None:
         return None
     if source.measure is Measure.APPROXIMATE and times > 1:
         raise InputError(f"{source.mechanism}: convert to epsilon at a delta last; it does not scale with changes")
+    # Group privacy: D_MULT and D_NoR are metrics, so rho grows linearly along a path, rho squared as its square.
     return source.budget * (times**2 if source.measure is Measure.ZCDP else times)
 
 

@@ -295,17 +295,17 @@ def _picture(layers: list[Spec]) -> Spec:
 def _curves(strata: Sequence[Stratum]) -> list[Spec]:
     """A line for each stratum, with a diamond at its smallest epsilon."""
     lines = [
-        {"size": each.name, "rate": rate, "epsilon": epsilon}
-        for each in strata
-        for rate, epsilon in curve(each.size)
+        {"size": stratum.name, "rate": rate, "epsilon": epsilon}
+        for stratum in strata
+        for rate, epsilon in curve(stratum.size)
         if epsilon <= TOP
     ]
-    best = {each.name: best_rate(each.size) for each in strata}
+    best = {stratum.name: best_rate(stratum.size) for stratum in strata}
     diamonds = [{"size": name, "rate": rate, "epsilon": least} for name, (rate, least) in best.items()]
     encoding = {
         "x": X,
         "y": Y,
-        "color": _colour([each.name for each in strata], "swapped" if strata[0].about else "largest stratum"),
+        "color": _colour([stratum.name for stratum in strata], "swapped" if strata[0].about else "largest stratum"),
     }
     diamond = {"type": "point", "shape": "diamond", "filled": True, "size": 110, "opacity": 1}
     return [

@@ -34,7 +34,7 @@ def any_move(_: Stratum, __: Permutation) -> bool:
 
 def pairs_only(_: Stratum, move: Permutation) -> bool:
     """Records are swapped in disjoint pairs, as in the 2010 census."""
-    return all(move[move[place]] == place for place in range(len(move)))
+    return all(move[move[index]] == index for index in range(len(move)))
 
 
 def no_vacuous_swap(records: Stratum, move: Permutation) -> bool:
@@ -45,8 +45,8 @@ def no_vacuous_swap(records: Stratum, move: Permutation) -> bool:
 def different_records(records: Stratum, move: Permutation) -> bool:
     """Records get a value only from records that differ in what is held and in what is swapped."""
     return all(
-        to == place or (records[to][0] != records[place][0] and records[to][1] != records[place][1])
-        for place, to in enumerate(move)
+        to == index or (records[to][0] != records[index][0] and records[to][1] != records[index][1])
+        for index, to in enumerate(move)
     )
 
 
@@ -61,10 +61,10 @@ def nearby(records: Stratum, move: Permutation) -> int:
     >>> nearby(((0, 0), (1, 1), (2, 2)), (1, 0, 2)), nearby(((0, 0), (1, 1), (2, 2)), (2, 1, 0))
     (4, 1)
     """
-    places = [place for _, place in records]
+    places = [position for _, position in records]
     span = max(places) - min(places)
     apart = (abs(places[to] - places[start]) for start, to in enumerate(move) if to != start)
-    return prod(2 ** (span - each) for each in apart)
+    return prod(2 ** (span - step) for step in apart)
 
 
 VARIANTS: dict[str, Rule] = {
@@ -89,8 +89,8 @@ def stratum(held: Sequence[int], swapped: Sequence[int]) -> Stratum:
     """
     if sum(held) != sum(swapped) or min([*held, *swapped], default=0) < 0:
         raise InputError(f"margins {held} and {swapped}: must be counts with the same sum")
-    rows = [place for place, number in enumerate(held) for _ in range(number)]
-    columns = [place for place, number in enumerate(swapped) for _ in range(number)]
+    rows = [value for value, number in enumerate(held) for _ in range(number)]
+    columns = [value for value, number in enumerate(swapped) for _ in range(number)]
     return table(list(zip(rows, columns, strict=True)))
 
 
@@ -103,9 +103,13 @@ def universe(records: Stratum, without: str = "") -> list[Stratum]:
     _check_size(records)
     held, swapped = [h for h, _ in records], [s for _, s in records]
     if without == "swapped":
-        return sorted({table(list(zip(held, each, strict=True))) for each in product(set(swapped), repeat=len(held))})
+        return sorted(
+            {table(list(zip(held, values, strict=True))) for values in product(set(swapped), repeat=len(held))}
+        )
     if without == "held":
-        return sorted({table(list(zip(each, swapped, strict=True))) for each in product(set(held), repeat=len(held))})
+        return sorted(
+            {table(list(zip(values, swapped, strict=True))) for values in product(set(held), repeat=len(held))}
+        )
     if without:
         raise InputError(f"without = {without!r}: must be held or swapped")
     return sorted({table(list(zip(held, order, strict=True))) for order in permutations(swapped)})
@@ -117,15 +121,15 @@ def ordered(data: Sequence[Stratum]) -> list[Stratum]:
     >>> ordered([((0, 0), (1, 1))])
     [((0, 0), (1, 1)), ((1, 1), (0, 0))]
     """
-    return sorted({order for each in data for order in permutations(each)})
+    return sorted({order for records in data for order in permutations(records)})
 
 
 def check_work(data: Sequence[Stratum]) -> None:
     """Raise if to go through all permutations of all data sets would take minutes."""
-    each = factorial(len(data[0]))
-    if len(data) * each > MOST_OUTCOMES:
+    permutations_each = factorial(len(data[0]))
+    if len(data) * permutations_each > MOST_OUTCOMES:
         raise TooLargeError(
-            f"{len(data):,} data sets have {each:,} permutations each; {MOST_OUTCOMES:,} in all are the most"
+            f"{len(data):,} data sets have {permutations_each:,} permutations each; at most {MOST_OUTCOMES:,} in all"
         )
 
 
@@ -146,20 +150,21 @@ class Outcomes:
         permutation moves as a whole are drawn again, and the permutation is drawn by weight among those that are left.
         """
         chance = {
-            moved: prod((rate if place in moved else 1 - rate for place, rate in enumerate(rates)), start=Fraction(1))
+            moved: prod((rate if index in moved else 1 - rate for index, rate in enumerate(rates)), start=Fraction(1))
             for moved in self.by_moved
         }
-        accepted = sum(chance.values(), Fraction(0))
+        accepted = sum(chance.values(), Fraction(0))  # 1 - n p (1 - p)^(n - 1) for permutation swapping (appendix E)
         if not accepted:
             raise InputError("no selection that this rate allows can be exchanged: the draw would never end")
-        each = {moved: chance[moved] / (sum(ends.values()) * accepted) for moved, ends in self.by_moved.items()}
-        scale = lcm(*(weight.denominator for weight in each.values()))
-        found: dict[Stratum, int] = {}
+        weights = {moved: chance[moved] / (sum(ends.values()) * accepted) for moved, ends in self.by_moved.items()}
+        # One common denominator: sums of whole numbers are far faster than sums of fractions.
+        scale = lcm(*(weight.denominator for weight in weights.values()))
+        chances: dict[Stratum, int] = {}
         for moved, ends in self.by_moved.items():
-            if weight := int(each[moved] * scale):
+            if weight := int(weights[moved] * scale):
                 for end, ways in ends.items():
-                    found[end] = found.get(end, 0) + weight * ways
-        return {end: Fraction(weight, scale) for end, weight in found.items()}
+                    chances[end] = chances.get(end, 0) + weight * ways
+        return {end: Fraction(weight, scale) for end, weight in chances.items()}
 
 
 def outcomes(records: Stratum, rule: Rule = any_move, weight: Weight = uniform, shown: Shown = table) -> Outcomes:
@@ -168,14 +173,14 @@ def outcomes(records: Stratum, rule: Rule = any_move, weight: Weight = uniform, 
     Among those that move the same records, one is drawn by `weight`. What is published is `shown`.
     """
     _check_size(records)
-    found: dict[frozenset[int], dict[Stratum, int]] = {}
+    by_moved: dict[frozenset[int], dict[Stratum, int]] = {}
     for move in permutations(range(len(records))):
         if rule(records, move):
-            moved = frozenset(place for place, to in enumerate(move) if to != place)
-            ends = found.setdefault(moved, {})
+            moved = frozenset(index for index, to in enumerate(move) if to != index)
+            ends = by_moved.setdefault(moved, {})
             end = exchanged(records, move, shown)
             ends[end] = ends.get(end, 0) + weight(records, move)
-    return Outcomes(records, found)
+    return Outcomes(records, by_moved)
 
 
 def swap_law(records: Stratum, rate: Fraction, rule: Rule = any_move) -> Law:
@@ -192,19 +197,19 @@ def swap_law(records: Stratum, rate: Fraction, rule: Rule = any_move) -> Law:
 
 def fixed_number_law(records: Stratum, swaps: int = 1) -> Law:
     """The law if always the same number of swaps of two random records is made, one after the other."""
-    found: Law = {table(records): Fraction(1)}
+    law: Law = {table(records): Fraction(1)}
     size = len(records)
     pairs = [(i, j) for i in range(size) for j in range(i)]
     for _ in range(swaps):
         after: Law = {}
-        for start, chance in found.items():
+        for start, chance in law.items():
             for i, j in pairs:
                 move = list(range(size))
                 move[i], move[j] = j, i
                 end = exchanged(start, tuple(move))
                 after[end] = after.get(end, Fraction(0)) + chance / len(pairs)
-        found = after
-    return found
+        law = after
+    return law
 
 
 def _check_size(records: Stratum) -> None:

@@ -56,6 +56,7 @@ def odds_factor(rate: Fraction, largest: int) -> Fraction | None:
         return Fraction(1)
     if rate in (0, 1):
         return None
+    # Theorem 1 in the form of Eq. E.8: the ratio of two permutations is o^d D(k - d) / D(k), largest at the ends of d.
     odds = rate / (1 - rate)
     return max(odds, (largest + 1) / odds)
 
@@ -80,6 +81,7 @@ def best_rate(largest: int) -> tuple[float, float]:
     _check_largest(largest)
     if largest == 0:
         raise InputError("largest stratum = 0: nothing can be exchanged, so every rate has epsilon 0")
+    # Both terms of Eq. E.8 are equal at odds sqrt(b + 1).
     least = math.log(largest + 1) / 2
     return _rate(least), least
 
@@ -99,6 +101,7 @@ def rates_for(epsilon: float, largest: int) -> tuple[float, float]:
             f"epsilon = {epsilon:.{digits}g}: with a largest stratum of {largest:,} records no rate has less than "
             f"{least:.{digits}g}"
         )
+    # The inverse of Eq. E.8: odds (b + 1) e^-epsilon and e^epsilon.
     epsilon = max(epsilon, least)
     return _rate(math.log(largest + 1) - epsilon), _rate(epsilon)
 
@@ -114,6 +117,7 @@ def moved(rate: Rate, size: int) -> float:
     p = float(rate_of(rate))
     others = float(min(size, 10**300) - 1)
     some = -math.expm1(others * math.log1p(-p)) if p < 1 else 1.0  # another one is selected
+    # The paper prints p * some; a selection of one record is drawn again, which divides by the chance of none such.
     alone = size * p * (1 - some) if some < 1 else 0.0
     return p * some / (1 - alone)
 
@@ -124,10 +128,10 @@ def derangements(items: int) -> int:
     >>> [derangements(k) for k in range(11)]
     [1, 0, 1, 2, 9, 44, 265, 1854, 14833, 133496, 1334961]
     """
-    found = 1
-    for k in range(1, items + 1):
-        found = k * found + (-1) ** k
-    return found
+    number = 1
+    for k in range(1, items + 1):  # Eq. E.4: D(k) = k D(k - 1) + (-1)^k
+        number = k * number + (-1) ** k
+    return number
 
 
 def log_derangements(items: int) -> float:
@@ -166,10 +170,11 @@ def tightness(rate: Rate, largest: int) -> Tightness:
         return Tightness(epsilon, epsilon)
     p = rate_of(rate)
     log_odds = _log(p / (1 - p))
-    lower = abs(log_odds)
+    lower = abs(log_odds)  # Proposition 8: all values different, data sets that differ by one swap
     if largest == 3:  # d(1) = 0: the second bound is undefined there; this is what three different records lose
         lower = max(lower, math.log(2) / 3 - log_odds, (math.log(2) - log_odds) / 2)
     else:
+        # Proposition 9: D(b) / D(b - 2) permutations per output, over a distance of two records.
         lower = max(lower, _log_growth(largest) / 2 - log_odds)
     return Tightness(epsilon, min(lower, epsilon))
 
@@ -184,10 +189,10 @@ def hardest(rate: Rate, largest: int) -> tuple[int, ...] | None:
     p = rate_of(rate)
     if largest < 4 or p in (0, 1) or _log_growth(largest) / 2 - _log(p / (1 - p)) < abs(_log(p / (1 - p))):
         return None
-    top = largest // 2 - 1
+    top = largest // 2 - 1  # Proposition 9, condition F.1: no value more often than b/2 - 1
     full, rest = divmod(largest - 2, top)
-    found = (1, 1, *[top] * full, *([rest] if rest else []))
-    return None if top == 1 else found
+    counts = (1, 1, *[top] * full, *([rest] if rest else []))
+    return None if top == 1 else counts
 
 
 def _log_growth(items: int) -> float:
@@ -205,6 +210,7 @@ def gap_bound(largest: int) -> float:
     """
     if largest < 2:
         raise InputError(f"largest stratum = {largest}: must hold at least two records")
+    # Theorem 4 bounds D(k) by k!/e (1 +- e/(2 k!)); beyond 170! floats end and both factors are 1.
     top = 1 + math.e / 2 / math.factorial(largest - 2) if largest < 170 else 1.0
     bottom = 1 - math.e / 2 / math.factorial(largest) if largest < 170 else 1.0
     return math.log((largest + 1) ** 2 / (largest * (largest - 1)) * top / bottom) / 2
@@ -213,8 +219,8 @@ def gap_bound(largest: int) -> float:
 def curve(largest: int, points: int = 120) -> Iterator[tuple[float, float]]:
     """Rates and their epsilon, for a picture: evenly spread in the odds."""
     _check_largest(largest)
-    for place in range(points + 1):
-        odds = math.exp(-7 + place * 16 / points)
+    for point in range(points + 1):
+        odds = math.exp(-7 + point * 16 / points)
         rate = odds / (1 + odds)
         yield rate, max(math.log(odds), math.log(largest + 1) - math.log(odds)) if largest else 0.0
 

@@ -253,6 +253,7 @@ def check_mechanism(mechanism: Mechanism) -> Verified:
 def _verdict(loss: float, budget: Amount | None) -> Holds | None:
     if budget is None:
         return None
+    # The supremum over orders is numerical, so equality is decided within nine digits.
     if budget == math.inf or loss < float(budget) * (1 - CLOSE) - CLOSE:
         return Holds.HOLDS
     return Holds.VIOLATED if loss > float(budget) * (1 + CLOSE) + CLOSE else Holds.TIGHT

@@ -131,9 +131,9 @@ def _by_stratum(run: Run, first: int) -> tuple[StratumCells, IntArray, IntArray]
     cells, ids = run.cells()
     loose = ", ".join(run.hold[first:])
     query = f"select rowid as id, dense_rank() over (order by {loose}) - 1 as kind from cell"
-    found = run.database.execute(query).fetchnumpy()
+    ranks = run.database.execute(query).fetchnumpy()
     kind = np.empty(len(ids), dtype=np.int64)
-    kind[np.asarray(found["id"], dtype=np.int64)] = found["kind"]
+    kind[np.asarray(ranks["id"], dtype=np.int64)] = ranks["kind"]
     stratum = cells.stratum * (int(kind.max()) + 1) + kind[ids]
     order = np.argsort(stratum, kind="stable")
     return StratumCells(stratum[order], cells.swapped[order], cells.counts[order]), cells.stratum[order], ids[order]

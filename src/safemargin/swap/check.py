@@ -148,6 +148,7 @@ def check(
     data = ordered(data) if variant == ORDERED else data
     check_work(data)
     laws = _laws(variant, data, rates)
+    # Imputed records are never selected, so the theorem is about the others (appendix C.2).
     factor, claimed = _theorem_1(given[0], [record for record in start if record[0] not in imputed])
     distance = frozen_hamming(lambda record: isinstance(record, tuple) and record[0] in imputed) if imputed else hamming
     checked = check_laws(laws, {"stratum": data}, distance, lambda _: factor if same else None)

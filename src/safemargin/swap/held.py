@@ -44,6 +44,7 @@ class HeldTable:
 
     def error(self, cells: StratumCells, exchange: Exchange) -> tuple[float, int]:
         """What an exchange changes: the mean relative error of cells with somebody, and how many empty it fills."""
+        # Only selected records are counted again: a run costs as much as it moves.
         change = self._places(exchange.cell, exchange.swapped) - self._places(
             exchange.cell, cells.swapped[exchange.cell]
         )
@@ -55,28 +56,28 @@ class HeldTable:
         """The table of records of these cells if they had these swapped values."""
         starts, lengths = self.starts[cell], np.diff(self.starts)[cell]
         entry = np.arange(int(lengths.sum())) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-        place = np.repeat(swapped, lengths) * self.width + self.values[entry]
-        return np.bincount(place, self.weights[entry], len(self.counts)).astype(np.int64)
+        cell_index = np.repeat(swapped, lengths) * self.width + self.values[entry]
+        return np.bincount(cell_index, self.weights[entry], len(self.counts)).astype(np.int64)
 
 
 def held_tables(run: Run, cells: StratumCells, rows: IntArray) -> tuple[list[HeldTable], list[str]]:
     """The tables of all held columns, and the columns whose table would be too large."""
-    found, too_large = [], []
+    tables, too_large = [], []
     places = int(cells.swapped.max()) + 1
     for name in run.held_columns():
         width, ids, values, weights = run.held_values(name)
         if places * width > MOST_CELLS:
             too_large.append(name)
             continue
-        place = np.empty(len(rows), dtype=np.int64)
-        place[rows] = np.arange(len(rows))
-        of = place[ids]
+        position = np.empty(len(rows), dtype=np.int64)
+        position[rows] = np.arange(len(rows))
+        of = position[ids]
         order = np.argsort(of, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=len(rows)))])
         values, weights, of = values[order], weights[order], of[order]
         counts = np.bincount(cells.swapped[of] * width + values, weights * cells.counts[of], places * width)
-        found.append(HeldTable(name, width, starts, values, weights, counts.astype(np.int64)))
-    return found, too_large
+        tables.append(HeldTable(name, width, starts, values, weights, counts.astype(np.int64)))
+    return tables, too_large
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def run_trial(data: Counted, rate: Fraction, tables: Sequence[HeldTable], runs: 
         errors.append([table.error(data.cells, exchange) for table in tables])
         done()
     tried = [
-        Tried(table.column, tuple(run[place][0] for run in errors), tuple(run[place][1] for run in errors))
-        for place, table in enumerate(tables)
+        Tried(table.column, tuple(run[number][0] for run in errors), tuple(run[number][1] for run in errors))
+        for number, table in enumerate(tables)
     ]
     return Trial(rate, swap_epsilon(rate, data.strata.largest), tuple(changed), tuple(tried))

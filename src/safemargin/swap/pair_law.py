@@ -49,16 +49,19 @@ def targeted_law(
         raise InputError("areas: every block needs as many wider areas as any other")
     levels = [[area[n] for area in areas] for n in range(len(areas[0]))] if areas else []
     places = tuple((*(level[home] for level in levels), home) for home in blocks)
-    found: Law = {}
-    ends = _ends(places, tuple(float(each) for each in chance))
+    law: Law = {}
+    # The pairs depend on the selection and on a uniform order only: both are listed, with whole numbers of ways.
+    ends = _ends(places, tuple(float(probability) for probability in chance))
     for chosen, ways in ends.items():
-        weight = prod((p if mine else 1 - p for p, mine in zip(chance, chosen, strict=True)), start=Fraction(1))
+        weight = prod(
+            (p if is_chosen else 1 - p for p, is_chosen in zip(chance, chosen, strict=True)), start=Fraction(1)
+        )
         if not weight:
             continue
         for partner, number in ways.items():
             end = table([(kind, blocks[to]) for (kind, _), to in zip(records, partner, strict=True)])
-            found[end] = found.get(end, Fraction(0)) + weight * Fraction(number, factorial(len(records)))
-    return found
+            law[end] = law.get(end, Fraction(0)) + weight * Fraction(number, factorial(len(records)))
+    return law
 
 
 @cache
@@ -80,13 +83,13 @@ def _ends(places: tuple[Area, ...], at_risk: tuple[float, ...]) -> dict[tuple[bo
     )
     start = strata * size
     to = np.where(pairs.partner < 0, np.arange(len(strata)), pairs.partner) - start
-    found: dict[tuple[bool, ...], dict[tuple[int, ...], int]] = {}
-    for mine, ends in zip(chosen, to.reshape(len(chosen), len(orders), size), strict=True):
+    ends_by_selection: dict[tuple[bool, ...], dict[tuple[int, ...], int]] = {}
+    for selection, ends in zip(chosen, to.reshape(len(chosen), len(orders), size), strict=True):
         moves, ways = np.unique(ends, axis=0, return_counts=True)
-        found[tuple(mine.tolist())] = {
+        ends_by_selection[tuple(selection.tolist())] = {
             tuple(move): int(n) for move, n in zip(moves.tolist(), ways.tolist(), strict=True)
         }
-    return found
+    return ends_by_selection
 
 
 def _check_size(records: Stratum) -> None:

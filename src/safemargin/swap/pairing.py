@@ -63,6 +63,7 @@ class Risk:
             return Fraction(1)
         left = Fraction(WHOLE - own, WHOLE) * Fraction(WHOLE - min(around, WHOLE - 1), WHOLE)
         crowd = Fraction(self.small, size) if 0 < size < self.small else 1
+        # Directions as in appendix C; the factors themselves are ours.
         return min(Fraction(1), self.rate * crowd * (self.rare if rare else 1) * left)
 
 
@@ -114,7 +115,7 @@ def select(traits: Traits, risk: Risk) -> Selection:
     selected = np.zeros(len(which), dtype=np.bool_)
     for start, end, chance in zip(ends - numbers, ends, chances, strict=True):
         selected[members[start:end]] = system_choices(chance, int(end - start))
-    return Selection(selected, np.array([float(each) for each in chances])[which])
+    return Selection(selected, np.array([float(probability) for probability in chances])[which])
 
 
 def capped(found: Selection, area: IntArray, most: Fraction, order: Order) -> Selection:
@@ -126,12 +127,12 @@ def capped(found: Selection, area: IntArray, most: Fraction, order: Order) -> Se
     """
     if most >= 1:
         return found
-    mine = np.flatnonzero(found.selected)
-    mine = mine[np.lexsort((order[mine], -found.chance[mine], area[mine]))]
-    rank, _ = _ranks(area[mine])
+    chosen = np.flatnonzero(found.selected)
+    chosen = chosen[np.lexsort((order[chosen], -found.chance[chosen], area[chosen]))]
+    rank, _ = _ranks(area[chosen])
     room = np.bincount(area) * most.numerator // most.denominator
     selected = np.zeros(len(area), dtype=np.bool_)
-    selected[mine[rank < room[area[mine]]]] = True
+    selected[chosen[rank < room[area[chosen]]]] = True
     return Selection(selected, found.chance)
 
 
@@ -161,22 +162,23 @@ def pair_up(
         partner[one], partner[other] = other, one
 
     seeking = selected & ~fixed
+    # Two selected households first, near before far; then a selected one with one most at risk, near before far.
     for area in areas:
-        mine = np.flatnonzero(seeking & (partner < 0))
-        one, other = pair_apart(_grouped(strata[mine], area[mine]), block[mine], order[mine])
-        join(mine[one], mine[other])
+        seekers = np.flatnonzero(seeking & (partner < 0))
+        first, second = pair_apart(_grouped(strata[seekers], area[seekers]), block[seekers], order[seekers])
+        join(seekers[first], seekers[second])
     for area in areas:
-        mine, theirs = np.flatnonzero(seeking & (partner < 0)), np.flatnonzero(~selected & ~fixed & (partner < 0))
+        seekers, theirs = np.flatnonzero(seeking & (partner < 0)), np.flatnonzero(~selected & ~fixed & (partner < 0))
         groups = _grouped(strata, area)
-        theirs = theirs[np.isin(groups[theirs], groups[mine])]
+        theirs = theirs[np.isin(groups[theirs], groups[seekers])]
         for turn in range(TURNS):
-            join(*_offered(groups, block, at_risk, order, mine, theirs, turn))
-            mine, theirs = mine[partner[mine] < 0], theirs[partner[theirs] < 0]
-    join(*_whoever(strata, block, at_risk, order, mine, theirs))
+            join(*_offered(groups, block, at_risk, order, seekers, theirs, turn))
+            seekers, theirs = seekers[partner[seekers] < 0], theirs[partner[theirs] < 0]
+    join(*_whoever(strata, block, at_risk, order, seekers, theirs))
     level = np.full(len(strata), -1, dtype=np.int64)
     moved = np.flatnonzero(partner >= 0)
-    for at in reversed(range(len(areas))):
-        level[moved[areas[at][moved] == areas[at][partner[moved]]]] = at
+    for number in reversed(range(len(areas))):
+        level[moved[areas[number][moved] == areas[number][partner[moved]]]] = number
     return HouseholdPairs(partner, level)
 
 
@@ -187,17 +189,18 @@ def pair_apart(group: IntArray, colour: IntArray, order: Order) -> tuple[IntArra
     >>> one.tolist(), other.tolist()
     ([0], [2])
     """
-    found = np.lexsort((order, group))
-    rank, _ = _ranks(group[found])
-    left = np.flatnonzero(rank[:-1] % 2 == 0) if len(found) else np.empty(0, dtype=np.int64)
-    left = left[group[found[left]] == group[found[left + 1]]]
-    one, other = found[left], found[left + 1]
-    good = colour[one] != colour[other]
-    one, other = one[good], other[good]
-    rest = _without(len(group), one, other)
-    first, second = _half_a_turn(group[rest], colour[rest], order[rest])
-    one, other = np.concatenate([one, rest[first]]), np.concatenate([other, rest[second]])
-    return _broken_up(group, colour, order, one, other)
+    ordered = np.lexsort((order, group))
+    rank, _ = _ranks(group[ordered])
+    left = np.flatnonzero(rank[:-1] % 2 == 0) if len(ordered) else np.empty(0, dtype=np.int64)
+    left = left[group[ordered[left]] == group[ordered[left + 1]]]
+    first, second = ordered[left], ordered[left + 1]
+    good = colour[first] != colour[second]
+    first, second = first[good], second[good]
+    # Random neighbours first, as most of them differ; only the rest needs the sorted second round.
+    rest = _without(len(group), first, second)
+    more, partners = _half_a_turn(group[rest], colour[rest], order[rest])
+    first, second = np.concatenate([first, rest[more]]), np.concatenate([second, rest[partners]])
+    return _broken_up(group, colour, order, first, second)
 
 
 def _half_a_turn(group: IntArray, colour: IntArray, order: Order) -> tuple[IntArray, IntArray]:
@@ -207,20 +210,21 @@ def _half_a_turn(group: IntArray, colour: IntArray, order: Order) -> tuple[IntAr
     """
     if not len(group):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    found = np.lexsort((order, colour, group))
-    new = np.ones(len(found), dtype=np.bool_)
-    new[1:] = (np.diff(group[found]) != 0) | (np.diff(colour[found]) != 0)
+    ordered = np.lexsort((order, colour, group))
+    new = np.ones(len(ordered), dtype=np.bool_)
+    new[1:] = (np.diff(group[ordered]) != 0) | (np.diff(colour[ordered]) != 0)
     starts = np.flatnonzero(new)
-    lengths = np.diff(starts, append=len(found))
-    foremost = np.repeat(order[found[starts]], lengths)
+    lengths = np.diff(starts, append=len(ordered))
+    foremost = np.repeat(order[ordered[starts]], lengths)
     longest = np.repeat(lengths, lengths)
-    again = np.lexsort((order[found], foremost, group[found]))
-    found, longest = found[again], longest[again]
-    rank, size = _ranks(group[found])
+    again = np.lexsort((order[ordered], foremost, group[ordered]))
+    ordered, longest = ordered[again], longest[again]
+    rank, size = _ranks(group[ordered])
     heads = np.flatnonzero(rank == 0)
     step = np.repeat(np.maximum(np.maximum.reduceat(longest, heads), (size[heads] + 1) // 2), size[heads])
+    # Shifted by the longest run of a colour, no member meets its own colour.
     left = np.flatnonzero(rank + step < size)
-    return found[left], found[left + step[left]]
+    return ordered[left], ordered[left + step[left]]
 
 
 def _broken_up(
@@ -233,8 +237,8 @@ def _broken_up(
     left = left[np.lexsort((order[left], group[left]))]
     rank, size = _ranks(group[left])
     heads = left[rank == 0]
-    place = np.searchsorted(group[heads], group[one])
-    inside = np.minimum(place, len(heads) - 1)
+    position = np.searchsorted(group[heads], group[one])
+    inside = np.minimum(position, len(heads) - 1)
     met = group[heads[inside]] == group[one]
     tone = colour[heads[inside]]
     open_ = np.flatnonzero(met & (colour[one] != tone) & (colour[other] != tone))
@@ -287,30 +291,30 @@ def _whoever(
     theirs = theirs[np.isin(strata[theirs], strata[mine])]
     theirs = theirs[np.lexsort((order[theirs], -at_risk[theirs]))]
     left: dict[int, dict[int, deque[int]]] = {}
-    for each, stratum, home in zip(theirs.tolist(), strata[theirs].tolist(), block[theirs].tolist(), strict=True):
-        left.setdefault(stratum, {}).setdefault(home, deque()).append(each)
-    one, other = [], []
-    for each in mine[np.argsort(order[mine], kind="stable")].tolist():
-        homes = left.get(int(strata[each]), {})
-        home = next((home for home in homes if home != block[each]), None)
+    for member, stratum, home in zip(theirs.tolist(), strata[theirs].tolist(), block[theirs].tolist(), strict=True):
+        left.setdefault(stratum, {}).setdefault(home, deque()).append(member)
+    first, second = [], []
+    for member in mine[np.argsort(order[mine], kind="stable")].tolist():
+        homes = left.get(int(strata[member]), {})
+        home = next((home for home in homes if home != block[member]), None)
         if home is not None:
-            one.append(each)
-            other.append(homes[home].popleft())
+            first.append(member)
+            second.append(homes[home].popleft())
             if not homes[home]:
                 del homes[home]
-    return np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
+    return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
 
 
 def _grouped(strata: IntArray, area: IntArray) -> IntArray:
     """One number for each stratum in each area."""
-    found: IntArray = strata * (int(area.max(initial=0)) + 1) + area
-    return found
+    numbers: IntArray = strata * (int(area.max(initial=0)) + 1) + area
+    return numbers
 
 
 def _without(count: int, *taken: IntArray) -> IntArray:
     left = np.ones(count, dtype=np.bool_)
-    for each in taken:
-        left[each] = False
+    for members in taken:
+        left[members] = False
     return np.flatnonzero(left)
 
 

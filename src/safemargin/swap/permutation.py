@@ -79,11 +79,11 @@ def strata(cells: StratumCells, varies: Callable[[IntArray], bool] | None = None
     largest = int(sizes[kinds > 1].max(initial=0))
     if varies is not None:
         largest = exchanging  # two swapped values are two records; only larger strata have to be looked at
-        for place in np.argsort(-sizes, kind="stable"):
-            if sizes[place] <= largest or sizes[place] < 2:
+        for stratum in np.argsort(-sizes, kind="stable"):
+            if sizes[stratum] <= largest or sizes[stratum] < 2:
                 break
-            if varies(np.arange(first[place], first[place] + kinds[place])):
-                largest = int(sizes[place])
+            if varies(np.arange(first[stratum], first[stratum] + kinds[stratum])):
+                largest = int(sizes[stratum])
     return Strata(int(sizes.sum()), len(first), int((sizes == 1).sum()), largest, exchanging)
 
 
@@ -95,7 +95,7 @@ def swap(cells: StratumCells, rate: Fraction) -> Exchange:
     ends = np.cumsum(sizes)
     picked, redrawn = _select(sizes, ends, rate)
     bounds = np.searchsorted(picked, ends)
-    order = derange(np.diff(bounds, prepend=0))
+    order = derange(np.diff(bounds, prepend=0))  # step 4 of Algorithm 1: every selected record moves, no other does
     alone = len(cells.counts) == (int(ends[-1]) if len(ends) else 0)  # one record per cell
     cell = picked if alone else np.searchsorted(np.cumsum(cells.counts), picked, side="right")
     return Exchange(cell, cells.swapped[cell[order]], redrawn)
@@ -119,7 +119,7 @@ def crossing_rates(rate: Fraction, alpha: Fraction) -> tuple[Fraction, Fraction]
         raise InputError(f"rate = {rate}: must lie between 0 and 1")
     if not 0 < alpha <= 1:
         raise InputError(f"alpha = {alpha}: must be above 0 and at most 1; without it, use swap")
-    across = rate * alpha
+    across = rate * alpha  # those who leave; the rest of the rate is conditional on not leaving
     return across, (rate - across) / (1 - across)
 
 
@@ -164,7 +164,7 @@ def _derange_one(size: int) -> IntArray:
     while True:
         keys = system_words(size)
         order = np.argsort(keys)
-        if (order == here).any():
+        if (order == here).any():  # a random permutation is a derangement with probability 1/e: 2.7 draws on average
             continue
         ordered = keys[order]
         if (ordered[1:] != ordered[:-1]).all():  # equal keys would leave the order to the sorting
@@ -177,6 +177,7 @@ def _derange_many(source: IntArray, starts: IntArray, sizes: IntArray, waiting: 
         block = np.repeat(np.arange(len(waiting), dtype=np.uint64), lengths)
         first = np.cumsum(lengths) - lengths
         places = _ranges(starts[waiting], lengths)
+        # Block number in front of random bits: one sort shuffles all blocks, each within itself.
         keys = (block << np.uint64(42)) | (system_words(len(places)) >> np.uint64(22))
         order = np.argsort(keys)
         ordered = keys[order]
@@ -191,13 +192,13 @@ def _derange_many(source: IntArray, starts: IntArray, sizes: IntArray, waiting: 
 def _select(sizes: IntArray, ends: IntArray, rate: Fraction) -> tuple[IntArray, int]:
     """Numbers of the selected records, ascending, and how many selections were drawn again."""
     total = int(ends[-1]) if len(ends) else 0
-    found = []
+    parts_drawn = []
     for start in range(0, total, CHUNK):
         chosen = system_choices(rate, min(CHUNK, total - start))
-        found.append(np.flatnonzero(chosen).astype(np.int64) + start)
-    picked = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+        parts_drawn.append(np.flatnonzero(chosen).astype(np.int64) + start)
+    picked = np.concatenate(parts_drawn) if parts_drawn else np.empty(0, dtype=np.int64)
     per = np.diff(np.searchsorted(picked, ends), prepend=0)
-    lonely = np.flatnonzero(per == 1)
+    lonely = np.flatnonzero(per == 1)  # step 3 of Algorithm 1: a selection of one is drawn again
     if not len(lonely):
         return picked, 0
     keep = np.repeat(per != 1, per)
@@ -218,8 +219,8 @@ def _select(sizes: IntArray, ends: IntArray, rate: Fraction) -> tuple[IntArray, 
 def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """The numbers of all ranges, one after the other."""
     shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    found: IntArray = np.arange(len(shift), dtype=np.int64) + shift
-    return found
+    numbers: IntArray = np.arange(len(shift), dtype=np.int64) + shift
+    return numbers
 
 
 def _sizes(cells: StratumCells) -> tuple[IntArray, IntArray]:

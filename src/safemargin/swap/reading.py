@@ -42,8 +42,8 @@ class Counted:
         """One exchange at this rate."""
         if self.free is None:
             return swap(self.cells, rate)
-        found = swap(_some(self.cells, self.free), rate)
-        return Exchange(self.free[found.cell], found.swapped, found.redrawn)
+        exchange = swap(_some(self.cells, self.free), rate)
+        return Exchange(self.free[exchange.cell], exchange.swapped, exchange.redrawn)
 
 
 @contextmanager
@@ -72,6 +72,7 @@ def opened(
         added = more(source, database)
         strict, scan = _roles_of(path, source, tuple(swapped), tuple(match), hold, household, database, added)
         kept = tuple(name for name in strict.match if name not in loose)
+        # A loose column is held, not matched: it may differ between two records that exchange.
         run = Run(database, replace(strict, match=kept, hold=(*strict.hold, *dict.fromkeys(loose))))
         run.count(scan, [name for name in added if name not in strict.match])
         if not database.execute("select count(*) from cell").fetchall()[0][0]:
@@ -101,8 +102,8 @@ def counted(
         progress("numbering strata")
         cells, rows = run.cells()
         free = None if imputed is None else np.flatnonzero(~run.marked(path, imputed)[rows])
-        found = run.strata(cells, rows) if free is None else run.strata(_some(cells, free), rows[free])
-        yield Counted(run, cells, rows, found, free)
+        strata = run.strata(cells, rows) if free is None else run.strata(_some(cells, free), rows[free])
+        yield Counted(run, cells, rows, strata, free)
 
 
 def _some(cells: StratumCells, places: IntArray) -> StratumCells:
@@ -138,13 +139,13 @@ def _roles_of(
     roles = Roles(swapped, match, held)
     extra = [f"{sql} as {quoted(name)}" for name, sql in added.items()]
     if household is None:
-        each = [f"{fields[name]} as {quoted(name)}" for name in (*swapped, *match, *held) if name not in added]
-        return roles, f"(select {', '.join([*each, *extra])} from {source.scan})"
+        selected = [f"{fields[name]} as {quoted(name)}" for name in (*swapped, *match, *held) if name not in added]
+        return roles, f"(select {', '.join([*selected, *extra])} from {source.scan})"
     _check_households(path, source, roles, household, wanted, database)
-    each = [f"any_value({fields[name]}) as {quoted(name)}" for name in wanted]
+    selected = [f"any_value({fields[name]}) as {quoted(name)}" for name in wanted]
     packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
     people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}"
-    query = f"(select {', '.join([*each, people, *extra])} from {source.scan} group by {fields[household]})"
+    query = f"(select {', '.join([*selected, people, *extra])} from {source.scan} group by {fields[household]})"
     return Roles(swapped, match, (PEOPLE,), held), query
 
 
@@ -183,7 +184,7 @@ def _check_households(
     for name in each:
         value = f"count(distinct {fields[name]}) + (count({fields[name]}) < count(*))::int"
         query = f"select {fields[household]}::varchar from {source.scan} group by 1 having {value} > 1 limit 1"
-        if found := database.execute(query).fetchone():
+        if differing := database.execute(query).fetchone():
             raise InputError(
-                f"{path}: column {name!r} differs within household {found[0]!r}; it must be one per household"
+                f"{path}: column {name!r} differs within household {differing[0]!r}; it must be one per household"
             )

@@ -270,6 +270,7 @@ def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, strata: St
         return rate
     asked = float(epsilon or 0)
     low, _ = rates_for(asked, strata.largest)
+    # Rounded up, the smaller part gives an epsilon of at most the one asked for: Eq. E.8 is monotone on either side.
     part = 1 / (1 + math.exp(min(asked, 700.0))) if higher else low  # who stays, or who is selected
     for digits in DIGITS:
         whole = Fraction(max(math.ceil(Fraction(part) * 10**digits), 1), 10**digits)

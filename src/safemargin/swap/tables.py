@@ -138,9 +138,9 @@ class Run:
         self.database.register("picked", {"id": rows})
         inside = "cell where rowid in (select id from picked)"
         query = f"select count(*) from (select distinct {columns} from {inside} limit 2)"
-        found = int(self.database.execute(query).fetchall()[0][0])
+        different = int(self.database.execute(query).fetchall()[0][0])
         self.database.unregister("picked")
-        return found > 1
+        return different > 1
 
     def marked(self, path: Path, name: str) -> BoolArray:
         """For every row of `cell`, whether a held or matched column marks it; marked records are never moved."""
@@ -149,9 +149,9 @@ class Run:
             raise InputError(f"{path}: column {name!r} marks imputed records, so it must be held or matched")
         share = imputed_share(f"cell.{named[name]}", parts=False)
         odd = f"select coalesce(cell.{named[name]}::varchar, '') from cell where ({share}) is null limit 1"
-        if found := self.database.execute(odd).fetchone():
+        if unclear := self.database.execute(odd).fetchone():
             raise InputError(
-                f"{path}: column {name!r}: {found[0]!r} does not say whether a record was imputed (0 or 1)"
+                f"{path}: column {name!r}: {unclear[0]!r} does not say whether a record was imputed (0 or 1)"
             )
         rows = self.database.execute(f"select rowid as id, ({share}) = 1 as marked from cell").fetchnumpy()
         marked = np.zeros(len(rows["id"]), dtype=np.bool_)
@@ -176,9 +176,9 @@ class Run:
         joins = f"join strata on {self._same('strata', self.match)} join places on {self._same('places', self.swap)}"
         counted = "" if self.listed else ", cell.n as n"
         query = f"select strata.m as m, places.s as s, cell.rowid as id{counted} from cell {joins} order by strata.m"
-        found = self.database.execute(query).fetchnumpy()
-        m, s, ids = (np.asarray(found[name], dtype=np.int64) for name in ("m", "s", "id"))
-        n = np.ones(len(m), dtype=np.int64) if self.listed else np.asarray(found["n"], dtype=np.int64)
+        rows = self.database.execute(query).fetchnumpy()
+        m, s, ids = (np.asarray(rows[name], dtype=np.int64) for name in ("m", "s", "id"))
+        n = np.ones(len(m), dtype=np.int64) if self.listed else np.asarray(rows["n"], dtype=np.int64)
         return StratumCells(m, s, n), ids
 
     def _same(self, table: str, columns: list[str]) -> str:
@@ -252,29 +252,33 @@ class Run:
 
     def held_values(self, name: str) -> tuple[int, IntArray, IntArray, IntArray]:
         """How many values a held column has, and for rows of `cell` which of them a record has, and how often."""
-        each = f"select rowid as id, {self._held(name)} as value from cell"
-        weighted = f"(select id, value, count(*) as w from ({each}) group by all)" if self.roles.people else f"({each})"
+        values_by_row = f"select rowid as id, {self._held(name)} as value from cell"
+        weighted = (
+            f"(select id, value, count(*) as w from ({values_by_row}) group by all)"
+            if self.roles.people
+            else f"({values_by_row})"
+        )
         number = "(select value, row_number() over () - 1 as v from (select distinct value from rows))"
         query = f"with rows as {weighted}, number as {number} select rows.*, v from rows join number on "
-        found = self.database.execute(f"{query} rows.value is not distinct from number.value").fetchnumpy()
-        ids, values = (np.asarray(found[key], dtype=np.int64) for key in ("id", "v"))
-        weights = np.asarray(found["w"], dtype=np.int64) if self.roles.people else np.ones(len(ids), dtype=np.int64)
+        rows = self.database.execute(f"{query} rows.value is not distinct from number.value").fetchnumpy()
+        ids, values = (np.asarray(rows[key], dtype=np.int64) for key in ("id", "v"))
+        weights = np.asarray(rows["w"], dtype=np.int64) if self.roles.people else np.ones(len(ids), dtype=np.int64)
         return int(values.max(initial=-1)) + 1, ids, values, weights
 
     def naming(self) -> tuple[str, ...]:
         """Held columns whose values, `MANY` or more, each stand in one record alone, as keys do."""
-        found = []
+        names = []
         for name in self.held_columns() if self.listed else ():  # counted records are alike in all of them
             values = f"(select distinct rowid as id, {self._held(name)} as value from cell)"
             guess = f"select count(value) >= {MANY} and approx_count_distinct(value) * 2 > count(value) from {values}"
             exact = f"select count(distinct value) = count(value) from {values}"
             if all(self.database.execute(query).fetchall()[0][0] for query in (guess, exact)):
-                found.append(name)
-        return tuple(found)
+                names.append(name)
+        return tuple(names)
 
     def errors(self, depth: int | None = None) -> tuple[TableError, ...]:
         """The tables of what is swapped (of its first columns up to `depth`) by each held column, before and after."""
-        found = []
+        errors = []
         swapped = ", ".join(self.swap[:depth])
         for name in self.held_columns():
             value = f"{swapped}, {self._held(name)} as value"
@@ -285,27 +289,28 @@ class Run:
                 f"select count(*), avg(abs(new - old)), avg(abs(new - old) / old) filter (where old > 0) from ({cell})"
             )
             ((number, mean, relative),) = self.database.execute(query).fetchall()
-            found.append(TableError(name, number, float(mean), float(relative)))
-        return tuple(found)
+            errors.append(TableError(name, number, float(mean), float(relative)))
+        return tuple(errors)
 
     def errors_by_area(self) -> dict[str, tuple[TableError, ...]]:
         """These errors for every area, where the swapped columns go from wide to narrow."""
-        return {name: self.errors(place + 1) for place, name in enumerate(self.roles.swap)}
+        return {name: self.errors(depth + 1) for depth, name in enumerate(self.roles.swap)}
 
     def write(self, out: Path, form: str, file_format: str, household: str | None) -> None:
         """The result as a table or as records, ordered by their values."""
         names = [*self.roles.match, *self.roles.hold, *self.roles.swap]
         keys = [*self.match, *self.hold, *self.swap]
         shown = ", ".join(f"{key} as {quoted(name)}" for key, name in zip(keys, names, strict=True))
+        # In the order of values: the order of the input would disclose who is who.
         query = f"select {shown}, n as count from result order by all"
         if self.listed:
             query = f"select {shown}, sum(n)::bigint as count from result group by all order by all"
         if form == "records":
-            each = "result" if self.listed else "(select *, unnest(range(n)) as copy from result)"
-            query = f"select {shown} from {each} order by all"
+            records = "result" if self.listed else "(select *, unnest(range(n)) as copy from result)"
+            query = f"select {shown} from {records} order by all"
             if household is not None:
                 listed = ", ".join(keys)
-                numbered = f"(select row_number() over (order by {listed}) as number, {listed} from {each})"
+                numbered = f"(select row_number() over (order by {listed}) as number, {listed} from {records})"
                 others = [(key, name) for key, name in zip(keys, names, strict=True) if name != PEOPLE]
                 shown = ", ".join(f"{key} as {quoted(name)}" for key, name in others)
                 people = f"unnest({self.hold[self.roles.hold.index(PEOPLE)]}, recursive := true)"
@@ -319,13 +324,14 @@ class Run:
 def imputed_share(field: str, *, parts: bool) -> str:
     """SQL: which share of a record was imputed: 1 or 0 by what `field` says, with `parts` a number, or null."""
     text = f"coalesce(lower(trim({field}::varchar)), '')"
-    yes, no = (", ".join(map(literal, words)) for words in (YES, NO))
+    yes, no = (", ".join(map(literal, texts)) for texts in (YES, NO))
     other = f"try_cast({text} as double)" if parts else "null"
     return f"case when {text} in ({yes}) then 1 when {text} in ({no}) then 0 else {other} end"
 
 
 def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None:
     """Every stratum gets as many of each value as it gives."""
+    # Proposition 4: within a stratum the multiset of swapped values is unchanged.
     span = int(max(before.max(initial=0), after.max(initial=0))) + 1
     if not np.array_equal(np.sort(strata * span + before), np.sort(strata * span + after)):
         raise AssertionError("swapping moved a value between strata; nothing was written")
@@ -337,6 +343,7 @@ def swap_guarantee(roles: Roles, unit: str, rate: Fraction, strata: Strata, impu
     If some records are `imputed` and never moved, it is about the others: `strata` is how these divide.
     """
     kind = f"{unit}s"
+    # Theorem 1; `largest` is a function of the two invariants, so epsilon may be published (Remark 1).
     epsilon = swap_epsilon(rate, strata.largest)
     agree = ", ".join(roles.match)
     change = Change(Distance.HAMMING if imputed is None else Distance.FROZEN, unit)

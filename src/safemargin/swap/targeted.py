@@ -112,7 +112,7 @@ def swap_targeted(
         cells, ids = run.cells()
         traits = _traits(run, wish, ids)
         progress("drawing the exchange")
-        order = draw_order(len(ids))
+        order = draw_order(len(ids))  # settles all ties, so the pairs are a function of selection and order
         selection = capped(select(traits, wish.risk), _first_area(run)[cells.stratum], wish.most, order)
         places = [level[cells.swapped] for level in _levels(run)]
         pairs = pair_up(cells.stratum, places, selection.selected, traits.imputed, selection.chance, order)
@@ -145,22 +145,23 @@ def swap_targeted(
 def guarantee(roles: Roles, wish: Targeting) -> Guarantee:
     """That nothing is guaranteed, why, and a witness: two small data sets that one output distinguishes."""
     unit, rate, unique = wish.counted, wish.risk.rate, bool(wish.unique)
-    kind, place = f"{unit}s", roles.swap[-1]
-    first = "always selected" if wish.most == 1 else "selected first"
+    kind, area = f"{unit}s", roles.swap[-1]
+    when = "always selected" if wish.most == 1 else "selected first"
+    # Three different households: the smallest universe in which disjoint pairs leave a table out of reach.
     small = universe(stratum((1, 1, 1), (1, 1, 1)))
-    pair = universe_loss({each: targeted_law(each, rate, unique) for each in small}, hamming).pair
+    pair = universe_loss({data_set: targeted_law(data_set, rate, unique) for data_set in small}, hamming).pair
     remarks = [
         "This is a simulation for comparison, not a protection with a guarantee: do not publish the result.",
-        f"Pairs do not overlap{f', and unique {kind} are {first}' if unique else ''}: data with the same "
+        f"Pairs do not overlap{f', and unique {kind} are {when}' if unique else ''}: data with the same "
         "invariants do not all lead to the same outputs.",
     ]
     if pair is not None and pair.ratio is None:
-        one, other, output = (
-            ", ".join(str(block + 1) for _, block in each) for each in (pair.one, pair.other, pair.output)
+        first, second, output = (
+            ", ".join(str(block + 1) for _, block in data_set) for data_set in (pair.one, pair.other, pair.output)
         )
         remarks.append(
-            f"Witness: {kind} A, B and C that agree on {', '.join(roles.match)}. If their {place} is {one}, it may be "
-            f"published as {output}; if it is {other}, never."
+            f"Witness: {kind} A, B and C that agree on {', '.join(roles.match)}. If their {area} is {first}, it may be "
+            f"published as {output}; if it is {second}, never."
         )
     if wish.imputed is not None:
         remarks.append(f"{kind.capitalize()} imputed as a whole stay where they are.")
@@ -183,28 +184,28 @@ def _more(path: Path, wish: Targeting, source: DuckSource, database: duckdb.Duck
     asked = [*wish.unique, *wish.rare, *(name for name in (wish.imputed, wish.age) if name is not None)]
     check_columns(path, source.columns, asked)
     fields, people = source.fields, wish.household is not None
-    found = {}
+    added = {}
     packed = ", ".join(f"u{n} := {fields[name]}" for n, name in enumerate(wish.unique))
     if packed:
-        found[UNIQUE] = f"list_sort(list(struct_pack({packed})))" if people else f"struct_pack({packed})"
+        added[UNIQUE] = f"list_sort(list(struct_pack({packed})))" if people else f"struct_pack({packed})"
     for name in wish.rare:
         text = f"coalesce({fields[name]}::varchar, '')"
-        found[f"{RARE} {name}"] = f"list_distinct(list({text}))" if people else f"[{text}]"
+        added[f"{RARE} {name}"] = f"list_distinct(list({text}))" if people else f"[{text}]"
     share = "0"
     if wish.imputed is not None:
         share = imputed_share(fields[wish.imputed], parts=True)
-        words = "must be true, false or a share from 0 to 1"
-        _refuse(database, source, wish.imputed, f"({share}) between 0 and 1", words)
-    found[IMPUTED] = f"avg({share})" if people else f"({share})::double"
+        reason = "must be true, false or a share from 0 to 1"
+        _refuse(database, source, wish.imputed, f"({share}) between 0 and 1", reason)
+    added[IMPUTED] = f"avg({share})" if people else f"({share})::double"
     if wish.age is not None:
         age = f"try_cast({fields[wish.age]}::varchar as double)"
         _refuse(database, source, wish.age, f"{age} >= 0", "must be an age in years")
-        found[ADULTS] = f"count(*) filter (where {age} >= {ADULT})"
-        found[MINORS] = f"count(*) filter (where {age} < {ADULT})"
-    for name in found:
+        added[ADULTS] = f"count(*) filter (where {age} >= {ADULT})"
+        added[MINORS] = f"count(*) filter (where {age} < {ADULT})"
+    for name in added:
         if name in source.columns:
             raise InputError(f"{path}: has a column {name!r} already, which is counted here; rename it")
-    return found
+    return added
 
 
 def _refuse(database: duckdb.DuckDBPyConnection, source: DuckSource, name: str, good: str, words: str) -> None:
@@ -220,45 +221,45 @@ def _traits(run: Run, wish: Targeting, ids: IntArray) -> Traits:
     block, area = ", ".join(home), ", ".join(home[:depth])
     unique = f"count(*) over (partition by {area}, {quoted(UNIQUE)}) = 1" if wish.unique else "false"
     share = quoted(IMPUTED)
-    found = run.database.execute(
+    rows_found = run.database.execute(
         f"select rowid as id, count(*) over block as size, {unique} as single, "
         f"floor(1000 * avg({share}) over block)::bigint as around, floor(1000 * {share})::bigint as own "
         f"from cell window block as (partition by {block})"
     ).fetchnumpy()
-    place = np.empty(len(ids), dtype=np.int64)
-    place[np.asarray(found["id"], dtype=np.int64)] = np.arange(len(ids))
-    rows = place[ids]
+    position = np.empty(len(ids), dtype=np.int64)
+    position[np.asarray(rows_found["id"], dtype=np.int64)] = np.arange(len(ids))
+    rows = position[ids]
     rare = np.zeros(len(ids), dtype=np.bool_)
     for name in wish.rare:
-        each = f"select rowid as id, {block}, unnest({quoted(f'{RARE} {name}')}) as value from cell"
-        alone = f"select any_value(id) as id from ({each}) group by {block}, value having count(*) = 1"
+        values = f"select rowid as id, {block}, unnest({quoted(f'{RARE} {name}')}) as value from cell"
+        alone = f"select any_value(id) as id from ({values}) group by {block}, value having count(*) = 1"
         rare[np.asarray(run.database.execute(alone).fetchnumpy()["id"], dtype=np.int64)] = True
-    size, around, own = (np.asarray(found[name], dtype=np.int64)[rows] for name in ("size", "around", "own"))
-    return Traits(size, np.asarray(found["single"], dtype=np.bool_)[rows], rare[ids], around, own)
+    size, around, own = (np.asarray(rows_found[name], dtype=np.int64)[rows] for name in ("size", "around", "own"))
+    return Traits(size, np.asarray(rows_found["single"], dtype=np.bool_)[rows], rare[ids], around, own)
 
 
 def _levels(run: Run) -> list[IntArray]:
     """For every place, the numbers of its areas from wide to narrow."""
     ranks = [f"dense_rank() over (order by {', '.join(run.swap[: n + 1])}) - 1 as l{n}" for n in range(len(run.swap))]
-    found = run.database.execute(f"select {', '.join(ranks)} from places order by s").fetchnumpy()
-    return [np.asarray(found[f"l{n}"], dtype=np.int64) for n in range(len(run.swap))]
+    levels = run.database.execute(f"select {', '.join(ranks)} from places order by s").fetchnumpy()
+    return [np.asarray(levels[f"l{n}"], dtype=np.int64) for n in range(len(run.swap))]
 
 
 def _first_area(run: Run) -> IntArray:
     """For every stratum, the number of the area that is never left."""
-    found = run.database.execute("select dense_rank() over (order by m0) - 1 as a from strata order by m").fetchnumpy()
-    return np.asarray(found["a"], dtype=np.int64)
+    ranks = run.database.execute("select dense_rank() over (order by m0) - 1 as a from strata order by m").fetchnumpy()
+    return np.asarray(ranks["a"], dtype=np.int64)
 
 
 def _check_pairs(cells: StratumCells, block: IntArray, traits: Traits, pairs: HouseholdPairs) -> None:
     """Every pair agrees on what is matched, is of two blocks, has no household twice and none that was imputed."""
-    mine = np.flatnonzero(pairs.partner >= 0)
-    theirs = pairs.partner[mine]
+    movers = np.flatnonzero(pairs.partner >= 0)
+    theirs = pairs.partner[movers]
     fine = (
-        np.array_equal(pairs.partner[theirs], mine)
-        and np.array_equal(cells.stratum[mine], cells.stratum[theirs])
-        and bool((block[mine] != block[theirs]).all())
-        and not traits.imputed[mine].any()
+        np.array_equal(pairs.partner[theirs], movers)
+        and np.array_equal(cells.stratum[movers], cells.stratum[theirs])
+        and bool((block[movers] != block[theirs]).all())
+        and not traits.imputed[movers].any()
     )
     if not fine:
         raise AssertionError("a pair of households does not match; nothing was written")
@@ -271,14 +272,14 @@ def _counted(
     chosen, paired = selection.selected, pairs.partner >= 0
     reasons: dict[str, int] = {}
     left = chosen.copy()
-    for words, why, asked in (
+    for reason, why, asked in (
         ("unique", traits.unique, wish.unique),
         ("rare value", traits.rare, wish.rare),
         ("small block", traits.size < wish.risk.small, wish.risk.small),
         ("nothing special", np.ones(len(left), dtype=np.bool_), True),
     ):
         if asked:
-            reasons[words] = int((left & why).sum())
+            reasons[reason] = int((left & why).sum())
             left &= ~why
     both = paired & chosen & chosen[pairs.partner]
     partners = {
