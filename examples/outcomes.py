@@ -9,42 +9,38 @@ and, in brackets, delta at epsilon 0 of publishing it.
 """
 
 import sys
+import tempfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 
 import safemargin
 
 RULES = "plurality veto approval-3 borda stv maximin copeland bucklin bucklin-simple ranked-pairs schulze".split()
-DRAWS = 4_000
 
 
-def write_elections(path: str, folder: Path) -> dict[str, Path]:
-    """Every election as a PrefLib file, by its name."""
-    query = f"""select election, "order", sum("count")::bigint from '{path}' group by all order by all"""
-    votes: dict[str, list[tuple[int, str]]] = {}
+def elections(path: str) -> dict[str, dict[tuple[str, ...], int]]:
+    """Counts of rankings by election, each ranking up to where several are on one place."""
+    query = f"""select election, "order", sum("count") from '{path}' group by all order by all"""
+    rankings: dict[str, dict[tuple[str, ...], int]] = {}
     for election, order, count in duckdb.sql(query).fetchall():
-        ranked = order.split("{")[0].strip(",")
-        if ranked:
-            votes.setdefault(election, []).append((count, ranked))
-    files = {}
-    for number, (election, rankings) in enumerate(votes.items()):
-        size = max(int(candidate) for _, ranked in rankings for candidate in ranked.split(","))
-        names = [f"# ALTERNATIVE NAME {candidate}: {candidate}" for candidate in range(1, size + 1)]
-        lines = [f"{count}: {ranked}" for count, ranked in rankings]
-        files[election] = folder / f"{number}.soi"
-        files[election].write_text("\n".join([*names, *lines, ""]), encoding="utf-8")
-    return files
+        vote = tuple(order.split("{")[0].strip(",").split(","))
+        if vote != ("",):
+            counts = rankings.setdefault(election, {})
+            counts[vote] = counts.get(vote, 0) + int(count)
+    return rankings
 
 
-def shown(privacy: safemargin.Result) -> str:
+def write_votes(path: Path, counts: dict[tuple[str, ...], int]) -> None:
+    """The votes as `safemargin outcome --votes` reads them."""
+    path.write_text("ranking,count\n" + "".join(f"{'>'.join(vote)},{count}\n" for vote, count in counts.items()))
+
+
+def interval(privacy: safemargin.Result) -> str:
     """Delta, and how sure it is."""
     document = privacy.to_json()
-    if document["exact"]:
-        return f"{document['delta']:.2g}"
     low, high = document["interval"]
-    return f"{low:.1g} to {high:.1g}"
+    return f"{document['delta']:.2g}" if document["exact"] else f"{low:.1g} to {high:.1g}"
 
 
 def main() -> None:
@@ -52,15 +48,20 @@ def main() -> None:
     columns = ["election", "voters", "cands", *RULES, "δ tops", "δ histogram"]
     print("| " + " | ".join(columns) + " |")
     print("|---" * len(columns) + "|")
-    with TemporaryDirectory() as folder:
-        for name, file in list(write_elections(path, Path(folder)).items())[:most]:
-            results = [safemargin.outcome(rule, votes=file, draws=DRAWS) for rule in RULES]
-            cells = [f"{result.winner} ({shown(result)})" for result in results]
-            counted = [safemargin.outcome("plurality", votes=file, publish=what) for what in ("tops", "histogram")]
-            short = name.replace("2007 Scotland ", "").replace(" Mayoral Election", "")
-            size = str(len(results[0].names))
-            row = [short, f"{results[0].voters:,}", size, *cells, *map(shown, counted)]
-            print("| " + " | ".join(row) + " |", flush=True)
+    for name, counts in list(elections(path).items())[:most]:
+        named = sorted({candidate for vote in counts for candidate in vote}, key=int)  # ties go to the lower number
+        cells = []
+        with tempfile.TemporaryDirectory() as folder:
+            votes = Path(folder) / "votes.csv"
+            write_votes(votes, counts)
+            for rule in RULES:
+                privacy = safemargin.outcome(rule, votes=votes, ties=named, draws=4_000)
+                cells.append(f"{privacy.winner} ({interval(privacy)})")
+            for published in ("tops", "histogram"):
+                cells.append(interval(safemargin.outcome(votes=votes, ties=named, publish=published)))
+        short = name.replace("2007 Scotland ", "").replace(" Mayoral Election", "")
+        row = [short, f"{sum(counts.values()):,}", str(len(named)), *cells]
+        print("| " + " | ".join(row) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a te
     from safemargin.swap.swap_rates import swap_rates as swap_rates
     from safemargin.topdown.topdown import topdown as topdown
     from safemargin.ui import Result as Result
+    from safemargin.verify.verify import verify as verify
     from safemargin.voting.outcome import outcome as outcome
 
 __version__ = "0.1.0"
@@ -73,6 +74,7 @@ _HOME = {
     "swap": "swap.swap",
     "swap_rates": "swap.swap_rates",
     "topdown": "topdown.topdown",
+    "verify": "verify.verify",
 }
 """Where every public name is defined."""
 _NAMESPACES = {"guarantee": "guarantees", "noise": "noise"}

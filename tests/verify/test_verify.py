@@ -17,7 +17,7 @@ import pytest
 from cases import margin, rolls, town
 from commands import Run, in_process
 from safemargin.bounds.bound import bound
-from safemargin.bounds.certificate import SourceFile, Verification, digest, source_of
+from safemargin.bounds.certificate import Verification, digest, source_of
 from safemargin.bounds.proof import certificate
 from safemargin.core import UNBOUNDED, InputError, Onlooker, Publication, PublishedTable, Target
 from safemargin.io import read_tidy, write_folder
@@ -69,10 +69,6 @@ def write(table: PublishedTable, path: Path) -> Path:
     return path
 
 
-def read(path: Path, source: SourceFile) -> PublishedTable:
-    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Tables, a joint roll, and the certificate of their intervals."""
@@ -93,7 +89,7 @@ def folder(tmp_path: Path) -> Path:
 
 def verified(folder: Path, *names: str) -> Verification:
     files = [folder / name for name in names or (".",)]
-    return verify(folder / "proofs" / "c.json", files, read=read)
+    return verify(folder / "proofs" / "c.json", files)
 
 
 def refused(folder: Path, *names: str) -> bool:
@@ -107,13 +103,9 @@ def test_verifying_loads_no_solver(folder: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from safemargin.io import read_tidy
 from safemargin.verify.verify import verify
 
-def read(path, source):
-    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)
-
-found = verify(Path(sys.argv[1]), [Path(sys.argv[2])], read=read)
+found = verify(Path(sys.argv[1]), [Path(sys.argv[2])])
 print(found.holds, found.proved, [name for name in ("highspy", "scipy.optimize") if name in sys.modules])
 """
     run = subprocess.run(
@@ -140,10 +132,10 @@ def test_files_are_found_in_a_folder_or_by_name(folder: Path) -> None:
     found = verified(folder)
     assert found.holds and found.files == 4 and found.proved == 2 * found.cells
     certificate_, tables = folder / "proofs" / "c.json", [folder / f"{name}.csv" for name in ("q", "total", "p")]
-    assert verify(certificate_, tables, [folder / "roll.csv"], read=read) == found
-    with pytest.raises(InputError, match="roll.csv: the certificate speaks about this file; give it with --roll"):
-        verify(certificate_, tables, read=read)
-    assert not verify(certificate_, [*tables, folder / "roll.csv"], [folder / "roll.csv"], read=read).holds
+    assert verify(certificate_, tables, [folder / "roll.csv"]) == found
+    with pytest.raises(InputError, match="roll.csv: the certificate speaks about this file; give it as `roll`"):
+        verify(certificate_, tables)
+    assert not verify(certificate_, [*tables, folder / "roll.csv"], [folder / "roll.csv"]).holds
 
 
 def test_changed_swapped_lost_and_added_files(folder: Path) -> None:
@@ -228,7 +220,7 @@ def test_bad_certificates_are_named(tmp_path: Path, text: str, words: str) -> No
         text = json.dumps({**document, "sha256": digest(document)})
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(InputError, match=words):
-        verify(tmp_path / "c.json", [tmp_path], read=read)
+        verify(tmp_path / "c.json", [tmp_path])
 
 
 def test_certificate_of_a_release(tmp_path: Path) -> None:
@@ -238,7 +230,7 @@ def test_certificate_of_a_release(tmp_path: Path) -> None:
     files = release_files(Publication(tables, Target()), stated, formats=["csv", "parquet"], orders={})
     out = tmp_path / "published"
     write_folder(out, files)
-    found = verify(out / "certificate.json", [out], read=read)
+    found = verify(out / "certificate.json", [out])
     assert found.holds and found.files == 4 and "Nobody is exposed." in found.unchecked[0]
     changes = [
         ("p.csv", b"\n", b"\n\n"),
@@ -249,11 +241,11 @@ def test_certificate_of_a_release(tmp_path: Path) -> None:
         kept = (out / name).read_bytes()
         assert old in kept
         (out / name).write_bytes(kept.replace(old, new, 1))
-        assert not verify(out / "certificate.json", [out], read=read).holds
+        assert not verify(out / "certificate.json", [out]).holds
         (out / name).write_bytes(kept)
     (out / "p.csv").unlink()
     with pytest.raises(InputError, match="p.csv"):
-        verify(out / "certificate.json", [out], read=read)
+        verify(out / "certificate.json", [out])
 
 
 def test_command(run: Run, folder: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from safemargin.bounds.certificate import SourceFile, source_of
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.report import cells_csv
-from safemargin.core import PublishedTable, Target
-from safemargin.io import axes, read_tidy, skip_rules
+from safemargin.core import Target
+from safemargin.io import axes, skip_rules
 from safemargin.ui import write_text
 
 
@@ -36,8 +36,3 @@ def sources_of(
     """How `files` are read, for a certificate."""
     reading = {"count": count, "option": option, "by": axes(by), "skip": skip_rules(skip)}
     return [source_of(file, role, **reading) for file in files or []]
-
-
-def read_source(path: Path, source: SourceFile) -> PublishedTable:
-    """A file that a certificate speaks about, as it says."""
-    return read_tidy(path, count=source.count, option=source.option, axes=source.by, skip=source.skip)

@@ -18,7 +18,8 @@ from scipy import sparse
 from safemargin.bounds.solver import Form, is_optimal, solver_of
 from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.suppress.moves import MoveFinder
-from safemargin.suppress.problem import PUBLIC, Problem, View
+from safemargin.suppress.problem import Problem
+from safemargin.suppress.views import PUBLIC, View
 
 MAX_DENOMINATOR = 200
 MAX_SCALE = 10**6

@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.core import BoolArray, IntArray, RefusedError, numpy_generator
-from safemargin.suppress.moves import MoveFinder, MoveStore, PatternMoves
-from safemargin.suppress.problem import PUBLIC, Problem, View
+from safemargin.suppress.moves import MoveFinder
+from safemargin.suppress.problem import Problem
+from safemargin.suppress.views import PUBLIC, MoveStore, PatternMoves, View
 
 SEED = 40_000
 LARGE = 1_500  # cells from which on moves inside a small pattern get a model of their own

@@ -14,8 +14,9 @@ import numpy as np
 from safemargin.core import BoolArray, IntArray, Progress, RefusedError
 from safemargin.suppress.cuts import Cut, CutFinder, MasterProblem, single_gap_cuts
 from safemargin.suppress.feasibility import PatternBuilder, Unprotected
-from safemargin.suppress.moves import MoveFinder, MoveStore
-from safemargin.suppress.problem import PUBLIC, Problem, View
+from safemargin.suppress.moves import MoveFinder
+from safemargin.suppress.problem import Problem
+from safemargin.suppress.views import PUBLIC, MoveStore, View
 
 SMALL = 1_500  # cells up to which every round considers every suppressed cell
 ROUNDS = 400

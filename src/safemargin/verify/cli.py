@@ -1,11 +1,10 @@
-"""The command that checks certificates."""
+"""The command `verify`: arguments and one call."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from safemargin.bounds.cli import read_source
 from safemargin.ui import Facts, Json, Rolls, out, print_json
 from safemargin.verify.verify import verify as run_verify
 
@@ -17,15 +16,14 @@ def verify(
     fact: Facts = None,
     as_json: Json = False,
 ) -> None:
-    """Check a certificate by addition: no solver, no search, whole numbers only.
+    """Verify a certificate with integer addition alone: no solver, no search.
 
     Example: safemargin verify certificate.json published --roll roll.csv
     """
-    found = run_verify(certificate, files, roll or [], fact or [], read=read_source)
+    checked = run_verify(certificate, files, roll or (), fact or ())
     if as_json:
-        print_json(found.document())
+        print_json(checked.to_json())
     else:
-        for line in found.lines():
-            out.print(line, soft_wrap=True, markup=False)
-    if not found.holds:
+        checked.show(out)
+    if not checked.holds:
         raise typer.Exit(1)

@@ -1,10 +1,16 @@
-"""Checking a certificate: hashes, additions and comparisons of whole numbers. Nothing here searches or solves."""
+"""Verify a certificate by hashes, additions and comparisons of integers. Nothing here searches or solves.
+
+The part that wrote a certificate knows how to check it: intervals by `bounds`, suppression by `suppress`; that of a
+release states hashes only.
+"""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
 
 from safemargin.bounds.certificate import (
     KIND,
@@ -14,16 +20,14 @@ from safemargin.bounds.certificate import (
     Verification,
     digest,
     parse,
-    source_of,
 )
 from safemargin.bounds.check import check
-from safemargin.core import InputError, PublishedTable
-from safemargin.io import hash_file
+from safemargin.core import InputError
+from safemargin.io import hash_file, read_tidy
 from safemargin.suppress.check import check_pattern
+from safemargin.ui import Document, Result, header, joined, paragraphs, points, render_page, section
 
-__all__ = ["Reader", "Verification", "source_of", "verify"]
-Reader = Callable[[Path, SourceFile], PublishedTable]
-"""Reads a tidy file in the way that a certificate says."""
+Files = str | Path | Sequence[str | Path]
 TIDY = {".csv", ".tsv", ".parquet", ".gz"}
 UNSPOKEN = "the certificate does not speak about this file"
 
@@ -39,24 +43,53 @@ class Given:
         """The file of this name, in this role."""
         path = self.named[role].get(name) or self.lying.get(name)
         if path is None:
-            how = {"roll": " with --roll", "fact": " with --fact"}.get(role, "")
+            how = {"roll": " as `roll`", "fact": " as `facts`"}.get(role, "")
             raise InputError(f"{name}: the certificate speaks about this file; give it{how}, or a folder that holds it")
         return path
 
 
-def verify(
-    certificate: Path, files: Sequence[Path], rolls: Sequence[Path] = (), facts: Sequence[Path] = (), *, read: Reader
-) -> Verification:
-    """Check a certificate of intervals, or of a release, against tables, rolls and facts, or folders with them."""
-    document = _load(certificate)
-    given = _given(certificate, {"table": files, "roll": rolls, "fact": facts})
+@dataclass(frozen=True)
+class CertificateCheck(Verification, Result):
+    """What was verified, and what fails."""
+
+    def to_json(self) -> Document:
+        """The document of `verify --json`."""
+        return self.document()
+
+    def show(self, console: Console) -> None:
+        """Print what was verified; a line per kind of claim."""
+        for line in self.lines():
+            console.print(line, soft_wrap=True, markup=False)
+
+    def to_html(self) -> str:
+        """The same lines as a page."""
+        banner = ("The certificate holds." if self.holds else "The certificate does not hold.", "")
+        body = [section("What was checked", paragraphs(*self.lines()))]
+        body += [section("Claims that fail", points(self.failures))] if self.failures else []
+        return render_page("Verify", header("Verify", banner=banner), joined(body))
+
+
+def verify(certificate: str | Path, files: Files, roll: Files = (), facts: Files = ()) -> CertificateCheck:
+    """Verify a certificate of intervals, of suppression or of a release with integer addition alone.
+
+    `files` are the tables that it speaks about, or folders with them; `roll` and `facts` those of the onlooker.
+    """
+    path = Path(certificate)
+    document = _load(path)
+    given = _given(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
     if document.get("kind") == KIND:
-        return _verify_intervals(certificate, document, given, read)
-    if document.get("kind") == SUPPRESSION:
-        return _verify_pattern(certificate, document, given)
-    if isinstance(document.get("files"), dict) and "statement" in document:
-        return _verify_release(certificate, document, given)
-    raise InputError(f"{certificate}: is not a certificate of safemargin")
+        found = _verify_intervals(path, document, given)
+    elif document.get("kind") == SUPPRESSION:
+        found = _verify_pattern(path, document, given)
+    elif isinstance(document.get("files"), dict) and "statement" in document:
+        found = _verify_release(path, document, given)
+    else:
+        raise InputError(f"{path}: is not a certificate of safemargin")
+    return CertificateCheck(**vars(found))
+
+
+def _paths(files: Files) -> list[Path]:
+    return [Path(files)] if isinstance(files, str | Path) else [Path(file) for file in files]
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -105,7 +138,7 @@ def _verify_release(path: Path, document: dict[str, Any], given: Given) -> Verif
             failures.append("manifest.json: names other files or hashes")
     unchecked = (
         f"the statement {document['statement']!r}. It rests on integer tables made from the joint roll, which "
-        "are not in this file. `safemargin audit` with --roll and --certificate writes proofs that can be checked.",
+        "are not in this file. An audit with the roll and a certificate writes proofs that can be verified.",
         *_not_covered(given, hashes),
     )
     return Verification("release", len(hashes), failures=tuple(failures), unchecked=unchecked)
@@ -123,22 +156,22 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
     return check_pattern(path, document, found)
 
 
-def _verify_intervals(path: Path, document: dict[str, Any], given: Given, read: Reader) -> Verification:
+def _verify_intervals(path: Path, document: dict[str, Any], given: Given) -> Verification:
     if document.get("sha256") != digest(document):
         return Verification(KIND, 0, failures=("it was changed after it was written: its seal does not match",))
     try:
         stated = parse(document)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    found = [(source, given.find(source.name, source.role)) for source in stated.sources]
-    failures = [_changed(source.name) for source, file in found if hash_file(file) != source.sha256]
+    listed = [(source, given.find(source.name, source.role)) for source in stated.sources]
+    failures = [_changed(source.name) for source, file in listed if hash_file(file) != source.sha256]
     spoken = {(source.role, source.name) for source in stated.sources}
     failures += [
         f"{name}: {UNSPOKEN}" for role, named in given.named.items() for name in named if (role, name) not in spoken
     ]
     if failures:
-        return Verification(KIND, len(found), failures=tuple(failures))
-    tables = [(source.role, read(file, source)) for source, file in found]
+        return Verification(KIND, len(listed), failures=tuple(failures))
+    tables = [(s.role, read_tidy(file, count=s.count, option=s.option, axes=s.by, skip=s.skip)) for s, file in listed]
     unchecked = _left_out(stated.sources) + _not_covered(given, {source.name for source in stated.sources})
     return check(stated, tables, tuple(unchecked))
 

@@ -10,7 +10,6 @@ from math import exp, expm1, inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
 from safemargin.core import BoolArray, FloatArray, IntArray
 
@@ -73,6 +72,8 @@ class Chances:
         sum of (Q_x - e q)+ <= delta and sum of (q - e Q_x)+ <= delta. Definition 2 gives it with the same numbers; the
         way back costs a factor (Lemma 2).
         """
+        from scipy.optimize import linprog  # slow to import, and only this needs it
+
         likely = np.exp(self.log_likely)
         votes, results = likely.shape
         excess = votes * results  # variables: q, the excesses of Q_x over e q, those of q over e Q_x, delta

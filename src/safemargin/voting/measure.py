@@ -6,8 +6,6 @@ from fractions import Fraction
 from functools import partial
 from math import inf, log
 
-from scipy.optimize import brentq
-
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
 from safemargin.voting import plurality, transfers, two_candidates
 from safemargin.voting.chances import Chances, Worst
@@ -210,6 +208,8 @@ def least_epsilon(election: Election, publish: str, target: float) -> float:
     """The least epsilon with delta at most `target`, to six digits and rounded up; infinite if there is none."""
     if not 0 < target < 1:
         raise InputError(f"delta = {target:g}: must lie between 0 and 1")
+    from scipy.optimize import brentq  # slow to import, and only this needs it
+
     chances = chances_of(election) if publish == "winner" else None
 
     def excess(epsilon: float) -> float:
