@@ -21,9 +21,7 @@ from safemargin.bounds.bound import bound
 from safemargin.bounds.build import build_system
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.system import System
-from safemargin.core.arrays import frozen
-from safemargin.core.onlooker import Onlooker
-from safemargin.core.published import PublishedTable
+from safemargin.core import Onlooker, PublishedTable, frozen
 
 SAMPLE = 12
 

@@ -16,10 +16,7 @@ from safemargin.bounds.build import build_system
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.system import System
 from safemargin.bounds.witness import Family, largest_beta
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import Axis, Schema
-from safemargin.core.margins import exact_margins, knowing
-from safemargin.core.table import Table, Tally
+from safemargin.core import Axis, Schema, Table, Tally, exact_margins, frozen, onlooker_with_roll
 
 CASES = (((10, 8, 6, 5), 20_000), ((10, 8, 6, 5, 4), 60_000), ((20, 12, 8, 6, 4, 2), 500_000))
 
@@ -67,7 +64,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for sizes, people in CASES:
         table = population(sizes, people)
-        known = build_system(exact_margins(table), knowing(table, "joint"))
+        known = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
         family = Family(known, *propagate(known))
         start = time.perf_counter()
         found = largest_beta(family)

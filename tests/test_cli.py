@@ -14,7 +14,11 @@ from safemargin.bounds.exposure import METHODS
 from safemargin.core import UNBOUNDED, OutputError
 from safemargin.release import release as gate
 from safemargin.release.demo import write_city
-from truth import FAKE_SAFE, GAP, VLACH
+
+MARGINS = json.loads((Path(__file__).parent / "vectors" / "margins.json").read_text())
+FAKE_SAFE = MARGINS["fake_safe"]
+GAP = MARGINS["gap"]
+VLACH = MARGINS["vlach"]
 
 PROJECT = """\
 title = "Works council"

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from math import floor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,12 @@ from safemargin.bounds.duals import Facts, Goal
 from safemargin.bounds.proof import certificate
 from safemargin.bounds.system import System
 from safemargin.core import UNBOUNDED, InputError, Onlooker, PublishedTable, Target
-from truth import CZECH, CZECH_BOUNDS, FAKE_SAFE, GAP
+
+MARGINS = json.loads((Path(__file__).parent.parent / "vectors" / "margins.json").read_text())
+CZECH = MARGINS["czech"]
+CZECH_BOUNDS = MARGINS["czech_bounds"]
+FAKE_SAFE = MARGINS["fake_safe"]
+GAP = MARGINS["gap"]
 
 COMPOSITIONS = ("joint", "sizes", "none")
 Files = list[tuple[str, PublishedTable]]

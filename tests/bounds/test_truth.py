@@ -1,7 +1,9 @@
 """Bounds against ground truth made outside this project."""
 
+import json
 import re
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,13 @@ from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import joint_rows
 from safemargin.core import ContradictionError, Onlooker, PublishedTable
-from truth import CZECH, CZECH_BOUNDS, FAKE_SAFE, GAP, VLACH
+
+MARGINS = json.loads((Path(__file__).parent.parent / "vectors" / "margins.json").read_text())
+CZECH = MARGINS["czech"]
+CZECH_BOUNDS = MARGINS["czech_bounds"]
+FAKE_SAFE = MARGINS["fake_safe"]
+GAP = MARGINS["gap"]
+VLACH = MARGINS["vlach"]
 
 
 def margin(table: np.ndarray, axes: tuple[int, ...], names: str) -> PublishedTable:

@@ -2,7 +2,7 @@
 
 A handful of integer tables that all satisfy the public facts show, for almost every cell at once, that it is neither
 forced outside the limits nor known to within tau. Only cells that no table clears get a program of their own. Checked
-are the cells of the joint table and of smaller sets of axes: a pair of axes can be given away although each profile in
+are the cells of the joint table and of smaller sets of axes: a pair of axes can be disclosed although each profile in
 it, taken alone, is open.
 """
 

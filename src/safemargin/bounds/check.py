@@ -67,7 +67,7 @@ def _limits(known: System, target: Target, facts: Sequence[PublishedTable], roll
 def _people(
     known: System, rolls: Sequence[PublishedTable], axes: tuple[str, ...], cells: Sequence[Mapping[str, str]]
 ) -> IntArray | None:
-    """How many people each cell has, where a roll tells."""
+    """How many people each cell has, where a roll states it."""
     seen = dict(zip(known.axes, known.categories, strict=True))
     sizes: dict[tuple[str, ...], int] = {}
     if known.people is not None:

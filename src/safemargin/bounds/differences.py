@@ -98,7 +98,7 @@ def disclosed_by_differences(
 def _by_totals(
     total: IntArray | None, past: Past, options: Sequence[str], limits: Limits, slack: int
 ) -> tuple[list[Exposed], int]:
-    """Totals are published whatever happens; held against a release is only what they tell outside the limits."""
+    """Totals are published whatever happens; only what they disclose outside the limits counts against a release."""
     exposed, looked = [], 0
     for cycle, side in sides_of_totals(total, past, options, slack):
         looked += 1
@@ -111,7 +111,7 @@ def _by_totals(
 def sides_of_totals(
     total: IntArray | None, past: Past, options: Sequence[str], slack: int = 0
 ) -> Iterator[tuple[str, Side]]:
-    """Per earlier cycle those who joined and those who left in all, with what the totals alone tell about them."""
+    """Per earlier cycle those who joined and those who left in all, with what the totals alone disclose about them."""
     for cycle, release in enumerate(past.earlier):
         before = totals_of(release.tables, options)
         if total is not None and before is not None:
@@ -137,8 +137,8 @@ def differences(
 ) -> tuple[list[Exposed], int]:
     """The same for the groups of one axis (or cells of several, joined), against every earlier release of it.
 
-    For somebody who believes it of everybody at once, a group that holds all who came or went tells what the totals
-    tell, and one refuted group refutes it all.
+    For somebody who believes it of everybody at once, a group that holds all who came or went discloses what the
+    totals disclose, and one refuted group refutes it all.
     """
     exposed: list[Exposed] = []
     looked = 0

@@ -217,7 +217,7 @@ def finest(blocks: IntArray) -> tuple[int, ...]:
 
 
 def _follows(coarse: IntArray, fine: IntArray, slices: int) -> bool:
-    """Whether the slice in `fine`, which has so many, tells the one in `coarse`."""
+    """Whether the slice in `fine`, which has so many, determines the one in `coarse`."""
     both = row_keys(
         np.stack([fine, coarse], axis=1) + 1, [int(fine.max(initial=-1)) + 2, int(coarse.max(initial=-1)) + 2]
     )

@@ -73,7 +73,7 @@ class Exposure:
 
     `sharp` is false where the interval is a valid outer bound that may be wider than the truth. `integer` is true where
     both ends are attained by integer tables; else only the linear statement is proved. `fiber` is what a first look
-    tells about all possible tables, if it was asked for.
+    shows about all possible tables, if it was asked for.
     """
 
     cells: TargetCells
@@ -136,7 +136,7 @@ class Possible:
 
 @dataclass(frozen=True)
 class Exposed:
-    """A cell that the facts give away: its labels, option, people and interval."""
+    """A cell that the facts disclose: its labels, option, people and interval."""
 
     cell: dict[str, str] = field(hash=False)
     option: int
@@ -144,7 +144,7 @@ class Exposed:
     lower: int
     upper: int
     earlier: str = ""
-    """The cycles of the earlier releases without which it would not be given away."""
+    """The cycles of the earlier releases without which it would not be disclosed."""
 
 
 @dataclass(frozen=True)

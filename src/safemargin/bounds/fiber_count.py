@@ -288,7 +288,7 @@ def _solutions(piece: Equations, limit: int) -> Iterator[IntArray]:
 
 
 def glance(known: System, targets: Targets) -> Fiber:
-    """What a fraction of a second tells about a fiber: nothing if it is large."""
+    """What a fraction of a second shows about a fiber: nothing if it is large."""
     if known.size > EFFORT.quick_counts:
         return Fiber(None, None)
     count = count_tables(known, quick=True)

@@ -31,7 +31,6 @@ from safemargin.core import (
 )
 
 SEED = 30_000
-"""Variables up to which moves from one table tell how many there are at least."""
 
 STOPPED = "stopped"
 

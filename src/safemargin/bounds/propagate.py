@@ -203,7 +203,7 @@ def standard_form(known: System) -> Equations:
 
 
 def _unlimited(known: System, high: IntArray) -> IntArray:
-    """People without a listed option of whom no roll tells anything: they are left out."""
+    """People without a listed option whom no roll counts: they are omitted."""
     hidden = np.arange(known.size) % known.free >= len(known.options)
     limiting = np.bincount(known.rows.indices, minlength=known.size)
     return np.flatnonzero(hidden & (high >= UNBOUNDED) & (limiting == 0))

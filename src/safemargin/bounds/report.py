@@ -244,7 +244,7 @@ def fiber_words(fiber: Fiber) -> str:
 
 
 def gap_words(exposure: Exposure) -> str:
-    """What the possible tables tell beyond the intervals: that there is but one, or gaps in them."""
+    """What the possible tables show beyond the intervals: that there is but one, or gaps in them."""
     fiber = exposure.fiber
     if fiber is None:
         return ""
@@ -287,7 +287,7 @@ def show_exposure(console: Console, exposure: Exposure, target: Target, limit: i
 
 
 def say_gaps(console: Console, exposure: Exposure) -> None:
-    """One line where the possible tables tell more than the intervals."""
+    """One line where the possible tables show more than the intervals."""
     if sentence := gap_words(exposure):
         say(console, sentence, "yellow")
 

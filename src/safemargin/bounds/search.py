@@ -262,7 +262,7 @@ class Level:
         self._needs = self._contained = None
 
     def exposed(self) -> BoolArray:
-        """Cells and options that are given away whatever the sharp interval within the outer one is.
+        """Cells and options that are disclosed whatever the sharp interval within the outer one is.
 
         A narrow interval of a large cell is contained, not disclosed, if it lies within the limits; so a table has to
         show that it does not.
