@@ -212,7 +212,7 @@ def attain_by_exchanges(checked: list[Level], known: System, reach: Reach, table
 def _exchange_ends(
     level: Level, reach: Reach, around: Surroundings, asked: BoolArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Ends of cells, block by block; where every cell is a profile that a table distinguishes from all others, by pairs."""
+    """Ends of cells, block by block; by pairs where every cell is a profile distinguished from all others."""
     if reach.are_profiles and len(level.first) == len(level.cell_of):
         for least, most in reach.exchanges.reach(around.counts, asked[level.cell_of]):
             yield least[level.first], most[level.first]

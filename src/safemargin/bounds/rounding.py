@@ -62,7 +62,7 @@ class Scaling:
 
 
 MatchStep = tuple[int, Links, list[IntArray]]
-"""A block to match, the pairs of profiles between its slices that no earlier block distinguishes, and the sets of slices
+"""A block to match, pairs of profiles between its slices that no earlier block distinguishes, and the sets of slices
 that such pairs connect.
 """
 

@@ -15,7 +15,7 @@ from safemargin.core import Group, IntArray, Limits
 def suspects(group: Group, sizes: Mapping[str, int], kappa: int) -> list[tuple[Group, int]]:
     """The parts of a merged group, with their people, of which one must have voted outside the limits.
 
-    Categories below `kappa` are merged for their size, which discloses nothing: they count as one part. Nothing is returned
+    Categories below `kappa` are merged for their size, which discloses nothing: they are one part. Nothing is returned
     where size alone explains the merge.
 
     >>> suspects(frozenset("ab"), {"a": 5, "b": 90}, 10)
