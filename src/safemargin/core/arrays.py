@@ -28,6 +28,7 @@ def row_keys(codes: IntArray, sizes: Sequence[int]) -> IntArray:
     keys = np.zeros(len(codes), dtype=np.int64)
     span = 1
     for column, size in enumerate(sizes):
+        # Keys of many axes would overflow 64 bits: number the distinct ones first.
         if span * max(size, 1) >= 2**62:
             keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
             span = int(keys.max(initial=0)) + 1

@@ -60,6 +60,7 @@ class Hierarchy:
                 path = [category]
                 while path[-1] in tree:
                     path.append(tree[path[-1]])
+                    # A file may say that an area lies in itself, also over several steps.
                     if path[-1] in path[:-1]:
                         raise InputError(f"axis {name!r}: the hierarchy goes round in a circle at {path[-1]!r}")
                 for child, parent in zip(path, [*path[1:], flat.labels[0]], strict=True):

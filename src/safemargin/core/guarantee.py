@@ -274,6 +274,7 @@ def epsilon_of(rho: float, delta: float) -> float:
 
     from scipy.optimize import minimize_scalar  # loaded here: it takes longer than most commands
 
+    # Renyi order `order` gives this epsilon at delta; the best order is searched.
     def epsilon(order: float) -> float:
         return rho * order + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
 

@@ -51,6 +51,7 @@ class Lattice:
 
 def lattice(trees: Sequence[Hierarchy], base: IntArray) -> Lattice:
     """All sums of `base`, which has one entry per combination of leaves."""
+    # As floats: the product of many sizes overflows integers silently.
     size = int(np.prod([float(len(tree.labels)) for tree in trees]))
     if size > MOST_CELLS:
         raise TooLargeError(f"{size:,} cells with all margins: at most {MOST_CELLS:,}; give fewer axes or categories")

@@ -106,6 +106,7 @@ def net_histories(rolls: Sequence[Mapping[Profile, int]]) -> dict[History, int]:
             change = roll.get(profile, 0) - sum(people for _, people in cohorts)
             if change > 0:
                 cohorts.append((cycle, change))
+            # Who came last leaves first: this explains the rolls with the fewest changes.
             while change < 0:
                 since, people = cohorts.pop()
                 gone = min(people, -change)
@@ -331,6 +332,7 @@ def recall(
             raise InputError(
                 f"the earlier roll lacks the axis {min(missing)!r}; give the rolls of both by the same axes"
             )
+    # Joint rolls in both cycles fix every flow; else only flows by single axes are known.
     is_joint = all(any(set(axes) <= set(key) for key in names) for names in rolls)
     wanted = [axes] if is_joint else [(axis,) for axis in axes]
     histories = {key: net_histories([roll_margin(names, key) for names in rolls]) for key in wanted}

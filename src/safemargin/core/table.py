@@ -99,6 +99,7 @@ def _narrowest(tallies: tuple[Tally, ...], axes: tuple[str, ...], what: str) -> 
     holders = [tally for tally in tallies if set(tally.axes) >= set(axes)]
     if not holders:
         raise InputError(f"{what} are not known by {' x '.join(axes)}: no tally has these axes together")
+    # The smallest holder is the cheapest to sum.
     return min(holders, key=lambda tally: (len(tally.axes), len(tally.counts)))
 
 
@@ -175,6 +176,7 @@ def protected_margin(
 ) -> PublishedTable:
     """One axis with its groups merged as `partition` says and the counts of `hidden` groups unknown."""
     exact = merged_margin(table, axis, partition)
+    # A hidden count may be any number: its range is the widest there is.
     hide = np.array([group in hidden for group in exact.groups[0]])[exact.codes[:, 0]]
     return replace(
         exact,

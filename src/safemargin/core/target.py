@@ -47,6 +47,7 @@ class Target:
         With one option or two these are `beta` and `1 - beta`. With more, an option that few chose overall would put
         everybody below `beta` by the exact total alone; there the limit is half of what the total leaves.
         """
+        # Exact limits: a rounded float could call a count at the limit disclosed.
         beta = Fraction(self.beta).limit_denominator(10**9)
         floors, ceilings = [], []
         for total in totals:
@@ -71,6 +72,7 @@ class Limits:
 
     def least(self, people: IntArray) -> IntArray:
         """Smallest count per option (columns) at or above the floor."""
+        # Ceiling division of integers: no rounding at the limit.
         columns = [-((-people * f.numerator) // f.denominator) for f in self.floors]
         return np.stack(columns, axis=-1).astype(np.int64)
 

@@ -66,6 +66,7 @@ class Combined:
         """One table per set of axes, as the public sees them."""
         groups = [_groups(each) for each in self.trees]
         shown = self.nodes > 0
+        # Node 0 is the total: cells with the same axes at the total form one margin.
         kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)
         tables = []
         for kind, used in enumerate(kinds.tolist()):
@@ -162,6 +163,7 @@ def _suppressed(sheet: Sheet, flag: str) -> BoolArray:
 def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) -> Hierarchy:
     seen = tuple(dict.fromkeys(texts))
     total = total_among(seen)
+    # Some tools leave the field of a total empty.
     if total is None and "" in seen:
         total = ""
     if total is None:

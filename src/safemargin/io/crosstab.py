@@ -20,6 +20,7 @@ ACROSS = "columns"
 def is_crosstab(sheet: Sheet) -> bool:
     """Whether all but the first columns hold numbers or nothing, and none has a name that tidy tables use."""
     names = tuple(sheet.columns)
+    # Names of tidy tables and of tau-ARGUS say that the file is not wide.
     if {*RESERVED, "freq"} & set(names) or len(names) < 2:
         return False
     first = _first_number(sheet)

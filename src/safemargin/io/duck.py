@@ -93,6 +93,7 @@ class DuckSource:
         """A first look at every column."""
         shown = ", ".join(_as_text(field) for field in self.fields.values())
         with self.connected() as database:
+            # The whole file, not the first rows, so that `distinct` is exact.
             ((rows,),) = database.execute(f"select count(*) from {self.scan}").fetchall()
             numbers = dict(database.execute(self._distinct_query()).fetchall())
             first = database.execute(f"select {shown} from {self.scan} limit {EXAMPLES}").fetchall()
@@ -166,6 +167,7 @@ def _counted_by_place(
     if any(kind != "VARCHAR" for _, kind, *_ in types):
         return None
     labels = []
+    # The first rows usually hold every label; a later label shows up as an absent code below.
     for text in texts:
         start = f"(select {text} as label from {scan} limit {FIRST_ROWS})"
         rows = database.execute(f"select distinct label from {start} order by label limit {FEW_LABELS + 1}").fetchall()

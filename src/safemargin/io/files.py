@@ -46,6 +46,7 @@ def open_bytes(path: Path) -> gzip.GzipFile | BufferedReader:
     """The bytes of a file, unpacked if it is a `.gz`."""
     require_file(path)
     try:
+        # By the name, as everybody names packed files; the content is checked when it is read.
         return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
     except OSError as error:
         raise cannot_read(path, error) from None
@@ -136,6 +137,7 @@ def delimiter_of(path: Path, header: str) -> str:
     """What separates columns: a tab in `.tsv`, else whichever of comma, semicolon and tab the header has most."""
     if suffix(path) == ".tsv":
         return "\t"
+    # Delimiters inside quotes do not separate columns.
     outside = "".join(header.split('"')[::2])
     return max(DELIMITERS, key=outside.count)
 

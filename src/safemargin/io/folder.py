@@ -43,11 +43,13 @@ def new_folder(folder: Path) -> Iterator[Path]:
     check_folder(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        # In the same folder, so that renaming it is atomic: one file system.
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
         raise cannot_write(folder, error) from error
     try:
         yield draft
+        # `mkdtemp` makes folders that only their owner can read.
         draft.chmod(0o755)
         os.replace(draft, folder)
     except OSError as error:

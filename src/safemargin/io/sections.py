@@ -36,6 +36,7 @@ def shown_value(value: object) -> str:
     """A wrong value as a message repeats it; whole sections are not repeated."""
     if isinstance(value, Mapping):
         return ""
+    # TOML writes true and false in small letters.
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     text = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
     return f" = {text}"

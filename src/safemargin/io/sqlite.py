@@ -85,6 +85,7 @@ def connected(path: Path) -> Iterator[sqlite3.Connection]:
     require_file(path)
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            # Temporary tables on disk would leave confidential rows behind.
             database.execute("pragma temp_store = memory")
             yield database
     except sqlite3.Error as error:

@@ -187,6 +187,7 @@ def with_earlier_tables(
         return onlooker
     if not rolls or not onlooker.roll:
         raise InputError("--earlier: give --roll and --earlier-roll, so that those who came and went are known")
+    # A folder of an earlier release stands for all of its tables.
     files = [file for path in earlier for file in (_tables_in(path) if path.is_dir() else [path])]
     folder = earlier[0].resolve()
     folder = folder.parent if folder.name == "published" else folder

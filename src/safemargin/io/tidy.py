@@ -125,6 +125,7 @@ def _answer(text: str) -> str:
 
 def _check_repeated(sheet: Sheet, codes: IntArray) -> None:
     keys = row_keys(codes, [int(codes[:, place].max()) + 1 for place in range(codes.shape[1])])
+    # The first row of each cell is compared with all others of it.
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse] != np.arange(len(keys)))
     if len(again):
@@ -183,6 +184,7 @@ def _ranges(sheet: Sheet, measure: str | None, merged: BoolArray) -> tuple[IntAr
     upper = np.where(count.absent, most.filled(UNBOUNDED), count.values)
     suppressed = count.absent & least.absent & most.absent & ~noised
     _check_ranges(sheet, measure, lower, upper, (least.filled(0), most.filled(UNBOUNDED)))
+    # A status that the file states wins; otherwise it follows from what the row holds.
     derived = np.where(suppressed, "suppressed", np.where(merged, "merged", np.where(lower != upper, "range", "exact")))
     for row in np.flatnonzero(lower != upper):
         if said[int(row)] == "exact":
