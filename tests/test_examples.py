@@ -28,9 +28,9 @@ def example(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_workforce(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workforce, figures = example("workforce", monkeypatch), example("figures", monkeypatch)
     found = figures.figures(workforce.build(data_sets, tmp_path), tmp_path / "release")
-    plan = found.outcome.plan
-    assert found.outcome.is_safe and plan.certificate.proved == "integer"
-    assert found.outcome.table.totals.tolist() == [59_230, 213_456, 103_391]
+    plan = found.release.plan
+    assert plan.certificate.certified and plan.certificate.proved == "integer"
+    assert list(found.totals.values()) == [59_230, 213_456, 103_391]
     assert (found.unanimous, found.groups, found.readable) == (21, 343, 51)
     assert [(d.axis, d.group) for d in plan.irregular] == [("company", {"Nvidia"})]
     assert plan.exposed_people == 5_348 and plan.refusals == ()
@@ -58,9 +58,9 @@ def test_gaps_of_one_company(data_sets: Path, tmp_path: Path, monkeypatch: pytes
 def test_election(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     election, figures = example("election", monkeypatch), example("figures", monkeypatch)
     found = figures.figures(election.build(data_sets, tmp_path), tmp_path / "release")
-    plan = found.outcome.plan
-    assert found.outcome.is_safe and plan.certificate.proved == "integer" and plan.refusals == ()
-    assert found.outcome.table.totals.tolist() == [216_420, 102_142, 47_728]
+    plan = found.release.plan
+    assert plan.certificate.certified and plan.certificate.proved == "integer" and plan.refusals == ()
+    assert list(found.totals.values()) == [216_420, 102_142, 47_728]
     assert (found.unanimous, found.groups, found.readable) == (45, 607, 110)
     assert found.actions == {"precinct": {"exact": 212}, "race": {"exact": 3}}
     assert figures.sum_of(plan.certificate.checked) == 1_429
@@ -71,8 +71,8 @@ def test_election_with_a_stricter_target(data_sets: Path, tmp_path: Path, monkey
     election, figures = example("election", monkeypatch), example("figures", monkeypatch)
     project = election.build(data_sets, tmp_path, beta=0.05, kappa=30, tau=3)
     found = figures.figures(project, tmp_path / "release")
-    plan = found.outcome.plan
-    assert found.outcome.is_safe and plan.certificate.proved == "integer"
+    plan = found.release.plan
+    assert plan.certificate.certified and plan.certificate.proved == "integer"
     assert (len(plan.irregular), plan.exposed_people) == (15, 94_880)
     assert found.actions == {"precinct": {"exact": 175, "merged": 12}, "race": {"suppressed": 1}}
     for group in found.merged:
@@ -84,9 +84,9 @@ def test_election_with_a_stricter_target(data_sets: Path, tmp_path: Path, monkey
 def test_survey(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     survey, figures = example("survey", monkeypatch), example("figures", monkeypatch)
     found = figures.figures(survey.build(data_sets, tmp_path), tmp_path / "release")
-    plan = found.outcome.plan
-    assert found.outcome.is_safe and plan.certificate.linear < 100
-    assert found.outcome.table.totals.tolist() == [37_155, 11_687]
+    plan = found.release.plan
+    assert plan.certificate.certified and plan.certificate.linear < 100
+    assert list(found.totals.values()) == [37_155, 11_687]
     assert (found.unanimous, found.groups, found.readable) == (1_434, 2_079, 5_832)
     assert (len(plan.irregular), plan.exposed_people) == (2, 93)
     first = plan.refusals[0]
