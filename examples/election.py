@@ -19,7 +19,7 @@ PROJECT = """title = "Party registration"
 file = "counts.csv"
 answer = "party"
 options = ["Democratic", "Republican", "none"]
-count = "people"
+count = "number"
 
 [axes.precinct]
 levels = ["county"]
@@ -37,12 +37,12 @@ def build(data: Path, folder: Path, beta: float = 0.02, kappa: int = 20, tau: in
     folder.mkdir(parents=True, exist_ok=True)
     parts = [
         f"select county, county || ': ' || precinct as precinct, '{race}' as race, '{party}' as party, "
-        f"{short}{kind} as people from '{data / FILE}'"
+        f"{short}{kind} as number from '{data / FILE}'"
         for short, race in RACES.items()
         for kind, party in PARTIES.items()
     ]
     tidy = " union all ".join(parts)
-    duckdb.sql(f"copy (from ({tidy}) where people > 0 order by all) to '{folder / 'counts.csv'}' (header)")
+    duckdb.sql(f"copy (from ({tidy}) where number > 0 order by all) to '{folder / 'counts.csv'}' (header)")
     project = folder / "project.toml"
     project.write_text(PROJECT.format(beta=beta, kappa=kappa, tau=tau), encoding="utf-8")
     return project

@@ -17,7 +17,7 @@ PROJECT = """title = "Income"
 [data]
 file = "counts.csv"
 answer = "income"
-count = "people"
+count = "number"
 
 [axes.education]
 categories = {levels}
@@ -40,7 +40,7 @@ def build(data: Path, folder: Path, beta: float = 0.02, kappa: int = 20, tau: in
     source = f"'{data / FILE}'"
     duckdb.sql(
         f"""copy (
-            select education, workclass, marital_status, race, sex, income, count(*) as people
+            select education, workclass, marital_status, race, sex, income, count(*) as number
             from {source} group by all order by all
         ) to '{folder / "counts.csv"}' (header)"""
     )

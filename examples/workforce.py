@@ -25,7 +25,7 @@ PROJECT = """title = "Workforce 2016"
 file = "counts.csv"
 answer = "job"
 options = ["management", "professionals", "other"]
-count = "people"
+count = "number"
 
 [axes.company]
 [axes.race]
@@ -54,7 +54,7 @@ def build(data: Path, folder: Path) -> Path:
             select company, race, gender, case
                 when job_category in ('Executives', 'Managers') then 'management'
                 when job_category = 'Professionals' then 'professionals'
-                else 'other' end as job, sum(people)::bigint as people
+                else 'other' end as job, sum(people)::bigint as number
             from ({people(data)}) group by all having sum(people) > 0 order by all
         ) to '{folder / "counts.csv"}' (header)"""
     )
