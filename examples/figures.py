@@ -45,15 +45,28 @@ def figures(file: Path, folder: Path) -> Figures:
     result = release(file)
     result.write(folder)
     seconds = time.perf_counter() - start
-    project = Project.load(file)
-    assert project.data is not None and project.data.count is not None
-    source = project.data
-    attempts = audit(source.file, count=source.count, option=source.answer, by=list(project.axes)).attempts
-    unanimous = next(attempt for attempt in attempts if attempt.attack == "homogeneity")
-    cells = {tuple(finding.cell.values()) for finding in unanimous.findings}
     with (folder / "published" / "total.csv").open(encoding="utf-8", newline="") as opened:
         totals = {row["option"]: int(row["count"]) for row in csv.DictReader(opened)}
+    attempts = audit(cross_table(Project.load(file), list(totals))).attempts
+    unanimous = next(attempt for attempt in attempts if attempt.attack == "homogeneity")
+    cells = {tuple(finding.cell.values()) for finding in unanimous.findings}
     return Figures(result, totals, seconds, len(cells), unanimous.looked_at, unanimous.people_exposed)
+
+
+def cross_table(project: Project, options: list[str]) -> list[dict[str, object]]:
+    """The whole table of a project as tidy rows, empty cells of occupied groups included."""
+    source, axes = project.data, list(project.axes)
+    assert source is not None and source.count is not None
+    groups: dict[tuple[str, ...], Counter[str]] = {}
+    with source.file.open(encoding="utf-8", newline="") as opened:
+        for row in csv.DictReader(opened):
+            counts = groups.setdefault(tuple(row[axis] for axis in axes), Counter())
+            counts[row[source.answer]] += int(row[source.count])
+    return [
+        {**dict(zip(axes, group, strict=True)), "option": option, "count": counts[option]}
+        for group, counts in groups.items()
+        for option in options
+    ]
 
 
 def show(found: Figures) -> None:
