@@ -22,11 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.audit.attack import attack
-from safemargin.core.lattice import Lattice, flat, lattice
-from safemargin.core.publication import Publication
-from safemargin.core.randomness import numpy_generator
-from safemargin.core.target import Target
-from safemargin.io.tables import read_published
+from safemargin.core import Hierarchy, Lattice, Publication, Target, lattice, numpy_generator
+from safemargin.io import read_published
 from safemargin.suppress.linked import link
 from safemargin.suppress.report import pattern_csv
 from safemargin.suppress.suppress import find_pattern
@@ -62,7 +59,9 @@ def random_table(shape: tuple[int, ...], people: int) -> Lattice:
     for size in shape:
         share = np.multiply.outer(share, generator.gamma(1.0, size=size) + 0.05)
     base = generator.multinomial(people, (share / share.sum()).ravel()).reshape(shape)
-    return lattice([flat(f"v{a}", [f"{'abc'[a]}{c:02d}" for c in range(size)]) for a, size in enumerate(shape)], base)
+    return lattice(
+        [Hierarchy.flat(f"v{a}", [f"{'abc'[a]}{c:02d}" for c in range(size)]) for a, size in enumerate(shape)], base
+    )
 
 
 def recovered(path: Path) -> tuple[int, int]:
@@ -117,7 +116,7 @@ def linked(limit: float) -> None:
         people = generator.poisson(generator.gamma(0.6, mean, size=shape))
         tables = {}
         for scope in scopes:
-            trees = [flat(f"v{a}", [f"{'abc'[a]}{c:02d}" for c in range(shape[a])]) for a in scope]
+            trees = [Hierarchy.flat(f"v{a}", [f"{'abc'[a]}{c:02d}" for c in range(shape[a])]) for a in scope]
             others = tuple(a for a in range(len(shape)) if a not in scope)
             tables["x".join(str(shape[a]) for a in scope)] = lattice(trees, people.sum(axis=others))
         start = time.perf_counter()
