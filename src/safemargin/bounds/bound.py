@@ -42,16 +42,17 @@ def bound(
     enough: int | None = None,
     fiber: bool = False,
     whole: bool = True,
+    known: System | None = None,
     progress: Progress = no_progress,
 ) -> Exposure:
-    """What `onlooker` can infer about every cell once `public` is out.
+    """What `onlooker` can infer about every cell once `public` is published.
 
     A `Table` stands for its total and the exact margin of every axis. `target` asks for the cells of some axes only.
     Without `sharp`, cells that would need a program of their own keep a valid interval that may be too wide; None
     leaves it to the number of cells. Integer tables that are `given` are checked and used. Once integer tables show an
-    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. Without
-    `whole`, the ends of linear programs are not sought in integer tables. `fiber` asks for a first look at the
-    possible tables.
+    interval to be wider than `enough`, it is not worked out further: deciding is much cheaper than bounding. If `whole`
+    is false, LP optima are not rounded to integer tables. `fiber` asks for a first look at the possible tables. `known`
+    is the system of the same tables, onlooker and slack, if the caller has built it.
     """
     if isinstance(public, Table):
         onlooker = onlooker or onlooker_with_roll(public, "joint")
@@ -62,7 +63,8 @@ def bound(
         check_totals(public, slack, seen_in(public))
         return _in_closed_form(tuple(public), onlooker, target, fiber)
     try:
-        return _bound(public, onlooker, target, slack, sharp, given, enough, fiber, whole, progress)
+        known = known or build_system(public, onlooker, slack)
+        return _bound(public, onlooker, known, target, sharp, given, enough, fiber, whole, progress)
     except ContradictionError as error:
         raise explained(error, public, onlooker, slack) from None
 
@@ -70,8 +72,8 @@ def bound(
 def _bound(
     public: Sequence[PublishedTable],
     onlooker: Onlooker,
+    known: System,
     target: tuple[str, ...] | None,
-    slack: int,
     sharp: bool | None,
     given: Sequence[IntArray],
     enough: int | None,
@@ -79,7 +81,6 @@ def _bound(
     whole: bool,
     progress: Progress,
 ) -> Exposure:
-    known = build_system(public, onlooker, slack)
     sharp = known.size <= EFFORT.sharp_counts if sharp is None else sharp
     cells, cell_of = cells_asked(known, target)
     targets = targets_of(known, cell_of, len(cells))

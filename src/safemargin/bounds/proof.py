@@ -293,13 +293,15 @@ def certificate(
     *,
     slack: int = 0,
     target: Target | None = None,
+    known: System | None = None,
     progress: Progress = no_progress,
 ) -> IntervalCertificate:
     """The intervals of `exposure`, as they follow from `tables` and what `onlooker` holds, with all proofs.
 
-    `sources` are the files of the tables, rolls and facts, in this order.
+    `sources` are the files of the tables, rolls and facts, in this order. `known` is the system of these facts, if the
+    caller has built it.
     """
-    known = build_system(tables, onlooker, slack)
+    known = known or build_system(tables, onlooker, slack)
     targets = targets_of(known, places_in(known, exposure.cells), len(exposure.cells))
     proofs = prove(
         known,
