@@ -77,8 +77,8 @@ class Findings(Result):
         body: list[Html] = [section("Attacks", table(("attack", *numbers, "summary"), rows, numbers))]
         for attempt in self.attempts:
             if attempt.findings:
-                words = [finding_words(finding) for finding in attempt.findings]
-                body.append(section(f"Disclosed by {attempt.attack}", points(words)))
+                lines = [finding_words(finding) for finding in attempt.findings]
+                body.append(section(f"Disclosed by {attempt.attack}", points(lines)))
         intro = paragraphs(who, intervals, gap_words(self.exposure))
         return render_page("Audit", header("Audit", intro, banner=(attack_words(self), "")), joined(body))
 

@@ -59,6 +59,6 @@ def _findings(
     for row in np.flatnonzero((everybody | nobody) & alike).tolist():
         option = table.options[table.option[row]] if table.option[row] >= 0 else None
         count, group = int(table.lower[row]), int(size[row])
-        words = f"{count} of {group} gave {repr(option) if option else 'the counted answer'}"
-        findings.append(Finding("homogeneity", table.cell(row), option, group, count, count, words))
+        text = f"{count} of {group} gave {repr(option) if option else 'the counted answer'}"
+        findings.append(Finding("homogeneity", table.cell(row), option, group, count, count, text))
     return findings

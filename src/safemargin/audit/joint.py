@@ -24,8 +24,8 @@ def joint(situation: Situation) -> Attempt:
             looked = sum(proof.checked.get(name, 0) for name in ("joint cells", "cells of fewer axes"))
             for cell in proof.exposed:
                 option = known.options[cell.option] or None
-                words = f"only {cell.lower} to {cell.upper} of {cell.people} people are possible"
-                finding = Finding("joint", cell.cell, option, cell.people, cell.lower, cell.upper, words)
+                text = f"only {cell.lower} to {cell.upper} of {cell.people} people are possible"
+                finding = Finding("joint", cell.cell, option, cell.people, cell.lower, cell.upper, text)
                 findings.setdefault((str(cell.cell), option), finding)
     disclosed = tuple(findings.values())
     people = max((f.people or 0 for f in disclosed), default=0) if known is None else _people_inside(disclosed, known)
@@ -65,11 +65,11 @@ def _listed(situation: Situation) -> list[Finding]:
         lower, upper = int(exposure.lower[row, option]), int(exposure.upper[row, option])
         people = None if exposure.people is None else int(exposure.people[row])
         of = f" of {people} people" if people is not None else ""
-        words = f"exactly {lower}{of}" if lower == upper else f"{lower} to {upper}{of}"
+        text = f"exactly {lower}{of}" if lower == upper else f"{lower} to {upper}{of}"
         if exposure.fiber is not None and (values := exposure.fiber.gap(row * exposure.lower.shape[1] + option)):
-            words = f"{' or '.join(map(str, values))}{of}, nothing in between"
+            text = f"{' or '.join(map(str, values))}{of}, nothing in between"
         name = exposure.options[option] if exposure.options else None
-        findings.append(Finding("joint", exposure.cells.cell(row), name, people, lower, upper, words))
+        findings.append(Finding("joint", exposure.cells.cell(row), name, people, lower, upper, text))
     return findings
 
 

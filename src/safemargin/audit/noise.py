@@ -39,9 +39,9 @@ def noise(situation: Situation) -> Attempt:
                 disclosed = (situation.limits.verdicts(low, high, people) == 2) & ~alone
                 for row, option in np.argwhere(disclosed).tolist():
                     least, most, size = int(low[row, option]), int(high[row, option]), int(people[row])
-                    words = f"that it is noised, beside the noisy count, leaves {least} to {most} of {size} people"
+                    text = f"that it is noised, beside the noisy count, leaves {least} to {most} of {size} people"
                     cell = {table.axes[0]: names[row]}
-                    findings.append(Finding("noise", cell, table.options[option], size, least, most, words))
+                    findings.append(Finding("noise", cell, table.options[option], size, least, most, text))
     how = f"drawn with epsilon {guarantee.choice:g}" if drawn else "no matter of chance"
     summary = f"which of {looked} groups are noised is {how}; noisy counts alone put {beyond} outside the limits"
     return Attempt("noise", summary, looked, tuple(findings), people_in(findings))

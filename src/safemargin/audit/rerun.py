@@ -42,8 +42,8 @@ def rerun(situation: Situation, rule: Rerun) -> Attempt:
     left = [counts for counts in every if _as_seen(rule(counts[order])) == published]
     findings, looked = _disclosed(situation, known, every, left)
     people = max((finding.people or 0 for finding in findings), default=0)
-    words = f"{len(findings)} counts follow" if findings else f"nothing follows about {looked} cells"
-    summary = f"{len(left):,} of {len(every):,} possible tables lead to this release: {words}"
+    text = f"{len(findings)} counts follow" if findings else f"nothing follows about {looked} cells"
+    summary = f"{len(left):,} of {len(every):,} possible tables lead to this release: {text}"
     return Attempt("rerun", summary, looked, tuple(findings), people)
 
 
@@ -132,9 +132,9 @@ def _disclosed(
             values = sorted(set(after[:, row, option].tolist()))
             shown = " or ".join(map(str, values)) if len(values) < 4 else f"{values[0]} to {values[-1]}"
             cell = {axis: known.categories[a][code] for axis, a, code in zip(names, columns, cells[row], strict=True)}
-            words = f"the rule would have decided otherwise, were it not {shown} of {size[row]} people"
+            text = f"the rule would have decided otherwise, were it not {shown} of {size[row]} people"
             name = known.options[option] or None
-            findings.append(Finding("rerun", cell, name, int(size[row]), values[0], values[-1], words))
+            findings.append(Finding("rerun", cell, name, int(size[row]), values[0], values[-1], text))
     return findings, looked
 
 

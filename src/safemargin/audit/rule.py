@@ -77,9 +77,9 @@ def _attack(situation: Situation, table: PublishedTable, suspected: Suspects) ->
     findings = []
     for row, option in np.argwhere(verdicts == 2).tolist():
         low, high, size = int(lower[row, option]), int(upper[row, option]), int(people[row])
-        words = f"that the rule protected it leaves {low} to {high} of {size} people"
+        text = f"that the rule protected it leaves {low} to {high} of {size} people"
         cell = {table.axes[0]: names[row]}
-        findings.append(Finding("rule", cell, table.options[option], size, low, high, words))
+        findings.append(Finding("rule", cell, table.options[option], size, low, high, text))
     return findings
 
 

@@ -69,8 +69,8 @@ def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding],
         looked += len(rows)
         for number in np.flatnonzero(disclosed).tolist():
             low, high = int(lower[number]), int(upper[number])
-            words = f"the rest of {table.name} leaves {low} to {high}"
+            text = f"the rest of {table.name} leaves {low} to {high}"
             size = None if sizes is None else int(people[number])
             cell = table.cell(int(rows[number]))
-            findings.append(Finding("subtraction", cell, name or None, size, low, high, words))
+            findings.append(Finding("subtraction", cell, name or None, size, low, high, text))
     return findings, looked

@@ -26,8 +26,8 @@ def suppressed(situation: Situation) -> Attempt:
         lower, upper = int(settled.lower[number]), int(settled.upper[number])
         if upper - lower <= situation.release.target.tau:
             table, line = known.sources[row]
-            words = f"the suppressed count is {lower}" + (f" to {upper}" if upper > lower else "")
-            findings.append(Finding("suppressed", table.cell(line), None, upper, lower, upper, words))
+            text = f"the suppressed count is {lower}" + (f" to {upper}" if upper > lower else "")
+            findings.append(Finding("suppressed", table.cell(line), None, upper, lower, upper, text))
             inside.append((lower, _cells(matrix, number)))
     summary = (
         f"{len(findings):,} of {len(rows):,} suppressed counts follow from what is printed"

@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from safemargin.core import FloatArray, InputError
 
@@ -227,6 +226,8 @@ def renyi_metric(one: FloatArray, other: FloatArray) -> float:
         return best
     for top in np.argsort(values)[-2:]:  # the supremum may lie beside either of the two best
         between = ORDERS[max(top - 1, 0)], ORDERS[min(top + 1, len(ORDERS) - 1)]
+        from scipy.optimize import minimize_scalar  # slow to import, and few calls need it
+
         refined = minimize_scalar(lambda order: -squared(order), bounds=between, method="bounded")
         best = max(best, -float(refined.fun))
     return math.sqrt(best)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from scipy.optimize import brentq
 
 from safemargin.core import InputError
 from safemargin.samplers.checks import at_least, inside, positive, share
@@ -179,6 +178,8 @@ def truncated_bound(epsilon: float, delta: float, change: int = 1, laplace: bool
     # With Laplace noise delta = (e^(eps change) - 1) / (2 (e^(eps E) - 1)) for E above the change, solved for E.
     bound = math.log1p(math.expm1(loss) / (2 * delta)) / epsilon
     if laplace and bound < change:  # more than half of the mass is at the edge
+        from scipy.optimize import brentq  # slow to import, and few calls need it
+
         bound = float(brentq(lambda e: truncated_delta(epsilon, e, change, True) - delta, change / 2, change))
     if laplace:
         return bound

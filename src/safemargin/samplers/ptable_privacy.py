@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import brentq
 
 from safemargin.core import ONE_PERSON, Guarantee, InputError, Measure, about_a_person
 from safemargin.samplers.checks import at_least
@@ -64,6 +63,8 @@ def epsilon_at(table: PTable, delta: float) -> float | None:
         return None
     if _excess(pairs, 0.0) <= allowed:
         return 0.0
+    from scipy.optimize import brentq  # slow to import, and few calls need it
+
     root = float(brentq(lambda epsilon: _excess(pairs, epsilon) - allowed, 0.0, high, xtol=1e-12))
     # The excess falls in epsilon, so rounding up keeps the guarantee whichever side of the root brentq ends on.
     return (math.floor(root * 1e9) + 1) / 1e9

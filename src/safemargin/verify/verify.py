@@ -78,14 +78,14 @@ def verify(certificate: str | Path, files: Files, roll: Files = (), facts: Files
     document = _load(path)
     given = _given(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
     if document.get("kind") == KIND:
-        found = _verify_intervals(path, document, given)
+        checked = _verify_intervals(path, document, given)
     elif document.get("kind") == SUPPRESSION:
-        found = _verify_pattern(path, document, given)
+        checked = _verify_pattern(path, document, given)
     elif isinstance(document.get("files"), dict) and "statement" in document:
-        found = _verify_release(path, document, given)
+        checked = _verify_release(path, document, given)
     else:
         raise InputError(f"{path}: is not a certificate of safemargin")
-    return CertificateCheck(**vars(found))
+    return CertificateCheck(**vars(checked))
 
 
 def _paths(files: Files) -> list[Path]:
@@ -103,10 +103,10 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    checked = dict(pairs)
+    if len(checked) < len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return checked
 
 
 def _given(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given:
@@ -149,11 +149,11 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
     files = document.get("files")
     if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
-    found = {str(name): given.find(str(name), "table") for name in files}
-    failures = tuple(_changed(name) for name, file in found.items() if hash_file(file) != files[name])
+    checked = {str(name): given.find(str(name), "table") for name in files}
+    failures = tuple(_changed(name) for name, file in checked.items() if hash_file(file) != files[name])
     if failures:
         return Verification(SUPPRESSION, len(files), failures=failures)
-    return check_pattern(path, document, found)
+    return check_pattern(path, document, checked)
 
 
 def _verify_intervals(path: Path, document: dict[str, Any], given: Given) -> Verification:

@@ -120,8 +120,8 @@ def _classify(elections: Sequence[Election], publish: str, epsilon: float) -> St
     if publish == "winner":
         return slowest([classify(election) for election in elections])
     if publish == "scores":
-        words = "it is proved only that delta falls at least like 1/sqrt(voters), as that of all counts does"
-        return Stability("uncovered", 0.0, words)
+        text = "it is proved only that delta falls at least like 1/sqrt(voters), as that of all counts does"
+        return Stability("uncovered", 0.0, text)
     return slowest([classify_counts(counted_kinds(election, publish)[1], epsilon) for election in elections])
 
 

@@ -72,12 +72,12 @@ def read_belief(path: Path, names: tuple[str, ...] | None = None) -> Belief | Sh
     if "probability" in columns:
         return _stated(path, tuple(votes), numbers("probability"), [where for where, _ in rows])
     if {"low", "high"} <= columns:
-        words = f"the probabilities lie within the intervals of {path.name}"
-        return ShareBox(tuple(votes), tuple(numbers("low")), tuple(numbers("high")), words)
+        text = f"the probabilities lie within the intervals of {path.name}"
+        return ShareBox(tuple(votes), tuple(numbers("low")), tuple(numbers("high")), text)
     if "count" in columns:
         counts = dict(zip(votes, [_count(row["count"] or "", where) for where, row in rows], strict=True))
-        words = f"votes fall as in {path.name}, fitted with half a vote more for each"
-        return from_counts(counts, tuple(votes), words)
+        text = f"votes fall as in {path.name}, fitted with half a vote more for each"
+        return from_counts(counts, tuple(votes), text)
     raise InputError(f"{path}: needs a column 'probability', or 'low' and 'high', or 'count'")
 
 
@@ -89,8 +89,8 @@ def _stated(path: Path, votes: tuple[Ranking, ...], shares: list[Fraction], line
     if abs(total - 1) > CLOSE:
         raise InputError(f"{path}: the probabilities sum to {float(total):.12g}, not to 1")
     kept = [(vote, share / total) for vote, share in zip(votes, shares, strict=True) if share]
-    words = f"votes fall with the probabilities of {path.name}"
-    return Belief(tuple(vote for vote, _ in kept), tuple(share for _, share in kept), words)
+    text = f"votes fall with the probabilities of {path.name}"
+    return Belief(tuple(vote for vote, _ in kept), tuple(share for _, share in kept), text)
 
 
 def read_ballots(path: Path, names: tuple[str, ...] | None = None) -> Ballots:

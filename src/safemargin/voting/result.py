@@ -42,10 +42,10 @@ def result_privacy(options: Sequence[str], counts: Sequence[int], belief: str = 
         return None
     if belief == "result":
         shares = tuple((count + Fraction(1, 2)) / (voters + Fraction(len(options), 2)) for count in counts)
-        words = "everybody else chose independently, each option as often as the result says"
+        held = "everybody else chose independently, each option as often as the result says"
     else:
         shares = (Fraction(1, len(options)),) * len(options)
-        words = "everybody else chose independently, every option being equally likely"
+        held = "everybody else chose independently, every option being equally likely"
     numbers = [float(share) for share in shares]
     start = counts_worst(voters, numbers)
     curve = [(0.0, start.delta)]
@@ -54,7 +54,7 @@ def result_privacy(options: Sequence[str], counts: Sequence[int], belief: str = 
     epsilon, delta = min(small) if small else curve[0]
     x, y = start.pair
     return ResultPrivacy(
-        voters, tuple(options), words, shares, tuple(curve), epsilon, delta, (str(options[x]), str(options[y]))
+        voters, tuple(options), held, shares, tuple(curve), epsilon, delta, (str(options[x]), str(options[y]))
     )
 
 

@@ -23,15 +23,15 @@ def classify(election: Election) -> Stability:
     if not ties:
         return Stability("uncovered", 0.0, "no tie was found at which the result changes; nothing is said")
     if ties[0].rate > 0:
-        words = f"delta falls about {np.exp(-ties[0].rate):.4g}-fold with each voter"
-        return Stability("stable", ties[0].rate, words, lemma_exponent=lemma_exponent(election))
+        text = f"delta falls about {np.exp(-ties[0].rate):.4g}-fold with each voter"
+        return Stability("stable", ties[0].rate, text, lemma_exponent=lemma_exponent(election))
     # Theorem 3 is about all rankings equally likely; Theorem 2 about a majority at its bar, wherever that is
     is_uniform = len(set(belief.shares)) == 1 and len(belief.votes) * belief.behind == factorial(rule.candidates)
     if isinstance(rule, Majority) or (is_uniform and rule.is_proved):
         slope = limiting_slope(rule) if isinstance(rule, Positional) else None
         return Stability("unstable", 0.0, "the race is open: delta falls like 1/sqrt(voters)", slope=slope)
-    words = "the race is open, and it is proved only that delta falls at least like 1/sqrt(voters)"
-    return Stability("uncovered", 0.0, words)
+    text = "the race is open, and it is proved only that delta falls at least like 1/sqrt(voters)"
+    return Stability("uncovered", 0.0, text)
 
 
 def classify_counts(shares: Sequence[Fraction], epsilon: float) -> Stability:
