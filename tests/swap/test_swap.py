@@ -661,6 +661,7 @@ def test_swapping_and_topdown_on_one_country(run: Run, tmp_path: Path) -> None:
     assert standings == ["equal", "weaker", "equal", "stronger", "incomparable"]
 
 
+@pytest.mark.slow
 def test_pictures_are_valid() -> None:
     curves = [
         Curves(by_size([2, 1_000]), (Fraction(1, 20), Fraction(1))),

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -197,6 +198,7 @@ class CensusCertificate:
         return lines
 
 
+@cache
 def certificate(product: Product, delta: float = 1e-10) -> CensusCertificate:
     """All epsilons of one product at a delta."""
 
