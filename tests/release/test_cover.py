@@ -52,6 +52,7 @@ def disclosed(one: Split, limits: Limits, votes: np.ndarray, merged: bool) -> li
     return [one.groups[hidden[row]] for row in np.flatnonzero((verdicts == 2).any(axis=1)).tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("merged", [True, False], ids=["merged", "suppressed"])
 def test_nobody_sees_through_the_rule(merged: bool) -> None:
     covered = 0

@@ -242,6 +242,7 @@ def test_a_single_axis_is_kept_unless_it_may_be_given_up() -> None:
     assert not dear.margins[0].is_published and dear.axis("p") == plan.axis("p")
 
 
+@pytest.mark.slow
 def test_every_certified_choice_passes_the_audit_of_every_onlooker() -> None:
     published = 0
     for seed, towns in product(range(30), (lively_town, entwined_town)):

@@ -37,7 +37,7 @@ from safemargin.core import (
 )
 from safemargin.io import check_folder, rows_of, write_folder
 from safemargin.release.decide.decide import decide
-from safemargin.release.decide.maximise import maximise, withdrawn
+from safemargin.release.decide.maximise import maximise, withdraw_margins
 from safemargin.release.demo import write_city
 from safemargin.release.draft import PUBLISHED, Draft, confidential_files, draft_document, show_draft
 from safemargin.release.explain import Evidence, explain
@@ -244,7 +244,7 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
     rerun = rule_of(table, project.target, onlookers, project.protect, project.wanted)
     findings = _attack(publication, inputs, rerun)
     if plan.maximum is not None and not all(each.is_safe for each in findings):
-        plan = withdrawn(single, plan, "an attack on the release with it succeeded")
+        plan = withdraw_margins(single, plan, "an attack on the release with it succeeded")
         publication = publish(plan, table)
         findings = _attack(publication, inputs, rerun)
     facts = [fact for onlooker in onlookers for fact in onlooker.facts]

@@ -15,7 +15,7 @@ from safemargin.release.decide.statements import certificate_of
 from safemargin.release.decide.versions import versions
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
 
-__all__ = ["maximise", "withdrawn"]
+__all__ = ["maximise", "withdraw_margins"]
 
 MOST_TESTS = 400
 WORK = 400_000
@@ -96,7 +96,7 @@ def maximise(
     return _changed(plan, table, watching, proof, decisions, maximum, rejected, lost)
 
 
-def withdrawn(plan: Plan, chosen: Plan, reason: str) -> Plan:
+def withdraw_margins(plan: Plan, chosen: Plan, reason: str) -> Plan:
     """The plan without the tables of several axes that were chosen on top of it, for a reason found later."""
     nothing = [replace(each, groups=(), cells=0, value=0.0, reason=reason) for each in chosen.margins]
     maximum = chosen.maximum and replace(chosen.maximum, value=0.0)
