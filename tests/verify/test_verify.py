@@ -17,10 +17,10 @@ import pytest
 from cases import margin, rolls, town
 from commands import Run, in_process
 from safemargin.bounds.bound import bound
-from safemargin.bounds.certificate import Verification, digest, source_of
+from safemargin.bounds.certificate import SourceFile, Verification, digest
 from safemargin.bounds.proof import certificate
 from safemargin.core import UNBOUNDED, InputError, Onlooker, Publication, PublishedTable, Target
-from safemargin.io import read_tidy, write_folder
+from safemargin.io import hash_file, read_tidy, write_folder
 from safemargin.release.plan import Certificate as ReleaseCertificate
 from safemargin.release.publish import release_files
 from safemargin.verify.verify import verify
@@ -79,8 +79,8 @@ def folder(tmp_path: Path) -> Path:
     paths = {name: tmp_path / f"{name}.csv" for name in ("total", "p", "q", "roll")}
     tables = [read_tidy(paths[name]) for name in ("total", "p", "q")]
     onlooker = Onlooker(roll=(read_tidy(paths["roll"], count="people"),))
-    sources = [source_of(paths[name], "table") for name in ("total", "p", "q")]
-    sources.append(source_of(paths["roll"], "roll", count="people"))
+    sources = [SourceFile(paths[name].name, "table", hash_file(paths[name])) for name in ("total", "p", "q")]
+    sources.append(SourceFile(paths["roll"].name, "roll", hash_file(paths["roll"]), count="people"))
     proofs = certificate(tables, onlooker, bound(tables, onlooker), sources, target=Target())
     (tmp_path / "proofs").mkdir()
     (tmp_path / "proofs" / "c.json").write_text(json.dumps(proofs.document()))

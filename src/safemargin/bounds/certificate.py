@@ -4,13 +4,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from safemargin.core import InputError
-from safemargin.io import hash_file
 
 SCHEMA = 1
 KIND = "bounds"
@@ -240,11 +238,6 @@ def _fault(error: ValidationError) -> str:
     phrase = _PHRASES.get(fault["type"])
     said = f"{fault['input']!r:.60} {phrase}" if phrase else str(fault["msg"]).removeprefix("Value error, ")
     return ": ".join([*keys, said])
-
-
-def source_of(path: Path, role: str, **reading: Any) -> SourceFile:
-    """How a certificate names a file; `reading` are the fields of `SourceFile` that say how it is read."""
-    return SourceFile(path.name, role, hash_file(path), **reading)
 
 
 @dataclass(frozen=True)

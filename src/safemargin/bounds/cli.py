@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from safemargin.bounds.certificate import SourceFile, source_of
-from safemargin.io import axes, skip_rules
+from safemargin.bounds.certificate import SourceFile
+from safemargin.io import axes, hash_file, skip_rules
 
 
 def sources_of(
@@ -11,4 +11,4 @@ def sources_of(
 ) -> list[SourceFile]:
     """How `files` are read, for a certificate."""
     reading = {"count": count, "option": option, "by": axes(by), "skip": skip_rules(skip)}
-    return [source_of(file, role, **reading) for file in files or []]
+    return [SourceFile(file.name, role, hash_file(file), **reading) for file in files or []]

@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from safemargin.bounds.bound import bound
-from safemargin.bounds.certificate import SourceFile, source_of
+from safemargin.bounds.certificate import SourceFile
 from safemargin.bounds.proof import certificate
 from safemargin.core import Onlooker, Publication, PublishedTable, Table, as_published, printed
-from safemargin.io import WRITERS, file_name, read_tidy, rows_of
+from safemargin.io import WRITERS, file_name, hash_file, read_tidy, rows_of
 from safemargin.release.plan import Plan, Rejected
 
 MOST_COUNTS = 2_000
@@ -73,7 +73,7 @@ class EvidenceWriter:
         self.files[name] = WRITERS["csv"](rows_of(table, self.orders))
         path = self.folder / name
         path.write_bytes(self.files[name])
-        return source_of(path, role, count="people" if role == "roll" else "count")
+        return SourceFile(path.name, role, hash_file(path), count="people" if role == "roll" else "count")
 
     def prove(self, sources: Sequence[SourceFile], target: tuple[str, ...], plan: Plan) -> dict[str, object]:
         """The intervals of all cells over `target`, with their proofs."""
