@@ -10,5 +10,5 @@ def sources_of(
     files: list[Path] | None, role: str, count: str, option: str, by: str | None = None, skip: list[str] | None = None
 ) -> list[SourceFile]:
     """How `files` are read, for a certificate."""
-    reading = {"count": count, "option": option, "by": axes(by), "skip": skip_rules(skip)}
-    return [SourceFile(file.name, role, hash_file(file), **reading) for file in files or []]
+    names, rules = axes(by), skip_rules(skip)
+    return [SourceFile(file.name, role, hash_file(file), count, option, names, rules) for file in files or []]
