@@ -233,7 +233,7 @@ class Fiber:
         return sum(self.people[self.profiles[p]] for p in profiles)
 
     def disclosed(self, profiles: Sequence[int], limits: Limits) -> list[int]:
-        """The options (by place) that these profiles together give away under `limits`."""
+        """The options (by place) that these profiles together disclose under `limits`."""
         size = self.size(profiles)
         ends = [self.values(profiles, option) for option in self.options]
         lower, upper = np.array([[e[0] for e in ends]]), np.array([[e[-1] for e in ends]])

@@ -79,7 +79,7 @@ def distinguished_pair(
 
 
 def is_trivial(universes: Mapping[Hashable, Iterable[Data]]) -> bool:
-    """Whether every universe holds one data set: the invariants tell everything, and nothing is protected."""
+    """Whether every universe holds one data set: the invariants disclose everything, and nothing is protected."""
     return all(len(set(members)) <= 1 for members in universes.values())
 
 
@@ -150,7 +150,7 @@ def varying_pair(
 ) -> tuple[Data, Data] | None:
     """Two data sets of one universe, finitely far apart, whose outputs follow different laws.
 
-    With any, no budget of nothing holds there (Proposition 2). None if the output tells nothing within universes.
+    With any, no budget of nothing holds there (Proposition 2). None if the output discloses nothing within universes.
     """
     for members in universes.values():
         listed = list(members)

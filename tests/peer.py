@@ -21,7 +21,7 @@ def margin_of(
     options: Sequence[str] = (),
     people: bool = False,
 ) -> PublishedTable:
-    """The exact margin over some axes; a joint roll of people leaves out empty combinations."""
+    """The exact margin over some axes; a joint roll of people omits empty combinations."""
     sums = counts.sum(axis=tuple(a for a in range(counts.ndim - 1) if a not in axes))
     codes = np.indices(sums.shape).reshape(len(axes) + 1, -1).T
     codes, values = (codes[sums.ravel() > 0], sums[sums > 0]) if people else (codes, sums.ravel())

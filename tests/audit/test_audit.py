@@ -143,7 +143,7 @@ def test_a_roll_with_areas_and_their_parts_counts_nobody_twice() -> None:
 
 
 def test_joint_collapse_is_found() -> None:
-    """All four published shares are between .25 and .5; together they tell how 100 people answered."""
+    """All four published shares are between .25 and .5; together they disclose how 100 people answered."""
     people = {("p0", "q0"): 100, ("p0", "q1"): 100, ("p1", "q0"): 100}
     votes = {("p0", "q0"): (0,), ("p0", "q1"): (50,), ("p1", "q0"): (50,)}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1")), ("A",), people, votes)
@@ -181,7 +181,7 @@ def test_whatever_the_joint_attack_claims_is_true(composition: str) -> None:
 
 
 def naive_merge(kappa: int, *, groups: list[tuple[str, ...]], votes: dict[str, tuple[int, int]]) -> Findings:
-    """Groups merged because one of them voted alike, and nothing done about what the rule itself tells."""
+    """Groups merged because one of them voted alike, and nothing done about what the rule itself discloses."""
     people = {(name,): sum(counts) for name, counts in votes.items()}
     place = Town(("q",), (tuple(votes),), ("A", "B"), people, {(name,): counts for name, counts in votes.items()})
     table = margin(place, ("q",), groups=[groups])
@@ -211,7 +211,7 @@ def test_an_onlooker_who_does_not_know_the_rule_cannot_use_it() -> None:
     assert by(attack(release, Onlooker(roll=rolls(place, "sizes"))), "rule").findings == ()
 
 
-def test_a_merge_for_size_tells_nothing() -> None:
+def test_a_merge_for_size_discloses_nothing() -> None:
     findings = naive_merge(50, groups=[("q0",), ("q1", "q2")], votes={"q0": (40, 40), "q1": (45, 0), "q2": (10, 30)})
     assert by(findings, "rule").findings == ()
 
@@ -273,7 +273,7 @@ def test_precincts_of_north_carolina_2018(data_sets: Path) -> None:
 
 
 @pytest.mark.parametrize("protect", ["merge", "suppress"])
-def test_running_the_rule_backwards_tells_nothing(protect: str) -> None:
+def test_running_the_rule_backwards_discloses_nothing(protect: str) -> None:
     """Everybody in q1 chose A. What else is decided and published in the same way leaves open who it was.
 
     A rule that looks for the cheapest cover would be seen through: had another been odd, another would cover it.
@@ -312,8 +312,8 @@ def noised(place: Town, counts: dict[str, int], choice: float | None) -> Publica
     ]
     status = tuple("noised" if (q,)[0] in counts else "exact" for (q,), _, _ in rows)
     table = replace(table, noisy=frozen(printed), status=status)
-    promise = Guarantee("two-sided geometric", "", 1.0, (), count=0.5, choice=choice)
-    return Publication((margin(place, ()), table), Target(beta=0.05, kappa=5), (promise,), rule=RULE)
+    guarantee = Guarantee("two-sided geometric", "", 1.0, (), count=0.5, choice=choice)
+    return Publication((margin(place, ()), table), Target(beta=0.05, kappa=5), (guarantee,), rule=RULE)
 
 
 def sites() -> Town:

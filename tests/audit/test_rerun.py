@@ -1,4 +1,4 @@
-"""The whole rule, run backwards over everything it could have seen: what is left out tells nobody's answer."""
+"""The whole rule, run backwards over everything it could have seen: what is omitted discloses nobody's answer."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from safemargin.release.release import rule_of
 
 
 def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[Wanted, ...] = ()) -> Attempt | None:
-    """What running the rule backwards tells; none if the release is not certified, or too much is possible."""
+    """What running the rule backwards discloses; none if the release is not certified, or too much is possible."""
     table = place.table()
     onlooker = onlooker_with_roll(table, "joint")
     plan = decide(table, target, [onlooker], protect=protect)
@@ -41,7 +41,7 @@ def opposite() -> Town:
 
 
 @pytest.mark.parametrize("protect", ["merge", "suppress"])
-def test_an_axis_left_out_does_not_tell_two_unanimous_groups(protect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_axis_left_out_does_not_disclose_two_unanimous_groups(protect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody in a said no, everybody in b yes, and nothing is said about q. Naive: only that leads to it."""
     shipped = attacked(opposite(), Target(beta=0.05, kappa=5), protect)
     assert shipped is not None and shipped.findings == ()
@@ -54,7 +54,7 @@ def test_an_axis_left_out_does_not_tell_two_unanimous_groups(protect: str, monke
     }
 
 
-def test_a_table_that_is_missing_does_not_tell_who_made_it_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_is_missing_does_not_disclose_who_made_it_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """p x q was asked for. Were it missing only for a unanimous cell, the two people of p1 and q0 agree."""
     rng = np.random.default_rng([15, 91])
     place = town(
@@ -96,14 +96,14 @@ def leaks(seeds: range, axes: int, protect: str, crossed: bool = False) -> tuple
 
 
 @pytest.mark.parametrize("protect", ["merge", "suppress"])
-def test_what_is_decided_in_small_towns_tells_nothing_backwards(protect: str) -> None:
+def test_what_is_decided_in_small_towns_discloses_nothing_backwards(protect: str) -> None:
     found, looked = leaks(range(6), 1, protect)
     assert found == [] and looked > 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("axes", "crossed"), [(1, False), (2, False), (2, True)])
-def test_what_is_decided_in_more_small_towns_tells_nothing_backwards(axes: int, crossed: bool) -> None:
+def test_what_is_decided_in_more_small_towns_discloses_nothing_backwards(axes: int, crossed: bool) -> None:
     found, looked = leaks(range(10, 20), axes, "merge", crossed)
     assert found == [] and looked > 3
 

@@ -1,4 +1,4 @@
-"""A certificate is believed only where exhaustion agrees, and so is every claim that a cell is given away."""
+"""A certificate is believed only where exhaustion agrees, and so is every claim that a cell is disclosed."""
 
 import numpy as np
 import pytest
@@ -161,7 +161,7 @@ def test_tables_that_come_with_a_certificate_are_checked() -> None:
 def test_a_bridge_between_two_blocks_is_never_certified(side: int) -> None:
     """Two blocks of groups share one small cell: rows of the first less its columns give its count exactly.
 
-    No single row shows it, and a real-valued table well inside the limits exists: only the width of the cell tells.
+    No single row shows it, and a real-valued table well inside the limits exists: only the width of the cell shows it.
     """
     rng = np.random.default_rng(side)
     people, votes = {}, {}

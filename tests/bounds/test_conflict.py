@@ -1,4 +1,4 @@
-"""Contradictions are told by facts that contradict each other, none of them needless."""
+"""Contradictions are stated by facts that contradict each other, none of them needless."""
 
 from itertools import product
 
@@ -14,7 +14,7 @@ from safemargin.bounds.system import System
 from safemargin.core import ContradictionError, Onlooker, PublishedTable
 
 
-def told(tables: list[PublishedTable], roll: PublishedTable) -> list[str]:
+def conflict_of(tables: list[PublishedTable], roll: PublishedTable) -> list[str]:
     with pytest.raises(ContradictionError) as caught:
         bound(tables, Onlooker(roll=(roll,)))
     start, _, facts = str(caught.value).partition(": ")
@@ -26,7 +26,7 @@ def test_answers_beyond_the_roll_name_its_entry() -> None:
     rows = [(("a",), "yes", 5), (("a",), "no", 6), (("b",), "yes", 7), (("b",), "no", 1)]
     table = published("ry.csv", ["r"], rows, ["yes", "no"])
     roll = published("roll.csv", ["r"], [(("a",), None, 10), (("b",), None, 10)], measure="people")
-    assert told([table], roll) == ["ry.csv (r a, yes) = 5", "ry.csv (r a, no) = 6", "roll.csv (r a) = 10 people"]
+    assert conflict_of([table], roll) == ["ry.csv (r a, yes) = 5", "ry.csv (r a, no) = 6", "roll.csv (r a) = 10 people"]
 
 
 def by_one_axis() -> list[PublishedTable]:
@@ -38,19 +38,19 @@ def test_one_row_against_a_joint_roll_suffices() -> None:
     people = [(("a", "x"), None, 1), (("a", "y"), None, 2), (("b", "x"), None, 9), (("b", "y"), None, 9)]
     roll = published("roll.csv", ["r", "s"], people, measure="people")
     entries = ["roll.csv (r a, s x) = 1 people", "roll.csv (r a, s y) = 2 people"]
-    assert told(by_one_axis(), roll) == ["r.csv (r a, yes) = 5", *entries]
+    assert conflict_of(by_one_axis(), roll) == ["r.csv (r a, yes) = 5", *entries]
 
 
 def test_roll_of_one_axis_is_named() -> None:
     roll = published("roll.csv", ["r"], [(("a",), None, 4), (("b",), None, 20)], measure="people")
-    assert told(by_one_axis(), roll) == ["r.csv (r a, yes) = 5", "roll.csv (r a) = 4 people"]
+    assert conflict_of(by_one_axis(), roll) == ["r.csv (r a, yes) = 5", "roll.csv (r a) = 4 people"]
 
 
-def test_many_entries_of_a_roll_are_told_by_their_sum() -> None:
+def test_many_entries_of_a_roll_are_stated_by_their_sum() -> None:
     table = published("r.csv", ["r"], [(("a",), "yes", 50), (("b",), "yes", 7)], ["yes"])
     people = [((r, f"s{s}"), None, 2) for r, s in product("ab", range(20))]
     roll = published("roll.csv", ["r", "s"], people, measure="people")
-    assert told([table], roll) == ["r.csv (r a, yes) = 50", "roll.csv (r a) = 40 people"]
+    assert conflict_of([table], roll) == ["r.csv (r a, yes) = 50", "roll.csv (r a) = 40 people"]
 
 
 def possible(known: System, facts: Conflict) -> bool:

@@ -163,7 +163,7 @@ def test_one_interior_count_gives_a_two_by_two_table_away() -> None:
         published("q", ("q",), [(("q0",), None, 50), (("q1",), None, 50)]),
     ]
     assert bound(tables).width.tolist() == [[50]] * 4
-    fact = published("told by a friend", ("p", "q"), [(("p0", "q0"), None, 20)])
+    fact = published("heard from a friend", ("p", "q"), [(("p0", "q0"), None, 20)])
     assert bound(tables, Onlooker(facts=(fact,))).lower.ravel().tolist() == [20, 30, 30, 20]
     assert bound(tables, Onlooker(facts=(fact,))).width.sum() == 0
 
@@ -186,7 +186,7 @@ def test_a_lower_end_alone_limits_nothing_from_above() -> None:
 
 
 def test_an_answer_that_a_table_does_not_list_was_given_by_nobody() -> None:
-    """The last option is what the others leave of the people: leaving it out says as much as leaving out another."""
+    """The last option is what the others leave of the people: omitting it says as much as omitting another."""
     people = {("p0", "q0"): 3, ("p0", "q1"): 3, ("p1", "q0"): 3, ("p1", "q1"): 3}
     votes = {("p0", "q0"): (1, 2), ("p0", "q1"): (3, 0), ("p1", "q0"): (2, 1), ("p1", "q1"): (1, 2)}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1")), ("A", "B"), people, votes)
@@ -199,7 +199,7 @@ def test_an_answer_that_a_table_does_not_list_was_given_by_nobody() -> None:
     hidden = [(("p1", "q1"), option, (0, 3)) for option in "AB"]
     two_way = published("nonzero", place.axes, [*listed, *hidden], "AB")
     onlooker = Onlooker(roll=rolls(place, "joint"))
-    compare([margin(place, ()), two_way], onlooker, "reference left out")
+    compare([margin(place, ()), two_way], onlooker, "reference omitted")
     no_total = [margin(place, ("p",)), published("b", ("q",), [(("q0",), "B", 3), (("q1",), "B", (0, 4))], "AB")]
     compare(no_total, onlooker, "without the first option")
 

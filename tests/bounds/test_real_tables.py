@@ -1,4 +1,4 @@
-"""What the two-way margins of published tables give away, against one program of scipy per end."""
+"""What the two-way margins of published tables disclose, against one program of scipy per end."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whole people near a table with fractions: what the certificate of a release rests on."""
+"""Integer tables near a fractional one: what the certificate of a release rests on."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the rule gives away, compared with every way in which the protected groups can have voted."""
+"""What the rule discloses, compared with every way in which the protected groups can have voted."""
 
 from collections.abc import Iterator
 from itertools import product

@@ -102,7 +102,7 @@ def test_facts_that_only_halves_satisfy_are_refused() -> None:
         bound(three(VLACH))
 
 
-def test_contradiction_is_told_by_a_smallest_set_of_facts() -> None:
+def test_contradiction_is_stated_by_a_smallest_set_of_facts() -> None:
     religion = published("religion.csv", ["religion"], [(("Muslim",), None, 310), (("Christian",), None, 10)])
     age = published("age.csv", ["age"], [(("young",), None, 290), (("old",), None, 30)])
     fact = published("fact.csv", ["religion", "age"], [(("Muslim", "young"), None, 5)])

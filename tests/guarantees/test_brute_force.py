@@ -256,7 +256,7 @@ def test_verdicts_over_all_events() -> None:
     assert min(seen.values()) > 10 and len(seen) == 3, seen
 
 
-def test_pairs_that_only_fractions_tell_apart() -> None:
+def test_pairs_that_only_fractions_distinguish() -> None:
     """Losses nearer to each other, or to the limit, than floating point can see."""
     tiny = Fraction(1, 10**16)
     laws = {

@@ -261,7 +261,7 @@ def test_dropping_an_invariant_costs_everything() -> None:
 
 
 def test_order_of_records_gives_all_away() -> None:
-    """Two orders of the same data are at distance nothing, so anything that tells them apart loses everything."""
+    """Two orders of the same data are at distance nothing, so anything that distinguishes them loses everything."""
     laws = {("a", "b"): {"ab": Fraction(1)}, ("b", "a"): {"ba": Fraction(1)}}
     assert universe_loss(laws, hamming).value == math.inf
 

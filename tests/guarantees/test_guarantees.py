@@ -108,8 +108,8 @@ def test_files(tmp_path: Path) -> None:
     path.write_text(json.dumps({"guarantees": []}))
     with pytest.raises(InputError, match="holds 0 guarantees"):
         read_guarantee(path)
-    path.write_text(json.dumps({"guarantees": [{"mechanism": "noise", "epsilon": 0.5, "invariants": ["tier 0"]}]}))
-    assert read_guarantee(path) == Guarantee("noise", "", 0.5, (named("tier 0"),))
+    path.write_text(json.dumps({"guarantees": [{"mechanism": "noise", "epsilon": 0.5, "invariants": ["the total"]}]}))
+    assert read_guarantee(path) == Guarantee("noise", "", 0.5, (named("the total"),))
     infinite = Guarantee("swap", "", math.inf)
     assert guarantee_from(document(infinite), "x") == infinite
 
@@ -340,7 +340,7 @@ def test_units_of_changes() -> None:
 
 
 def test_guarantees_of_nothing() -> None:
-    """An infinite budget, none at all, and invariants that tell everything are implied by whatever there is."""
+    """An infinite budget, none at all, and invariants that disclose everything are implied by whatever there is."""
     empty = [
         replace(PLAIN, budget=math.inf),
         replace(PLAIN, budget=None, measure=Measure.NONE),
@@ -369,7 +369,7 @@ def test_measures_are_not_ranked_by_loose_bounds() -> None:
 @pytest.mark.parametrize("delta", [0.0, 0.05, 0.3])
 @pytest.mark.parametrize("wanted", [0.05, 0.3, 0.6])
 def test_least_epsilon(epsilon: float, delta: float, wanted: float) -> None:
-    """Of randomised response that gives the answer away with probability delta, by its largest excess over an event."""
+    """Of randomised response that discloses the answer with probability delta, by its largest excess over an event."""
     odds = math.exp(epsilon)
     truth = [delta, (1 - delta) * odds / (1 + odds), (1 - delta) / (1 + odds), 0.0]
     lie = truth[::-1]

@@ -196,13 +196,13 @@ def test_propositions_on_random_mechanisms() -> None:
         seen["varies"] += pair is not None
         statistic = generator.integers(0, 2, size=size)
         exact = {n: {int(statistic[n]): Fraction(1)} for n in range(size)}
-        told = distinguished_pair(coarse, apart, lambda n, s=statistic: int(s[n]))
+        stated = distinguished_pair(coarse, apart, lambda n, s=statistic: int(s[n]))
         worst = max(universe_loss({n: exact[n] for n in members}, apart).value for members in coarse.values())
-        assert worst == (0 if told is None else math.inf)  # Proposition 1, both halves
-        seen["told"] += told is not None
+        assert worst == (0 if stated is None else math.inf)  # Proposition 1, both halves
+        seen["stated"] += stated is not None
         own = classes(range(size), lambda n, s=statistic: int(s[n]))
         assert distinguished_pair(own, apart, lambda n, s=statistic: int(s[n])) is None
-    assert 200 < seen["told"] < 1_900 and 1_000 < seen["varies"] < 2_000, seen
+    assert 200 < seen["stated"] < 1_900 and 1_000 < seen["varies"] < 2_000, seen
     with pytest.raises(InputError, match="no universe with a budget holds all of it"):
         carried({"a": [1]}, lambda _: 1.0, {"b": [1, 2]})
 

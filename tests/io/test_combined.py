@@ -100,7 +100,7 @@ def test_a_hierarchy_may_start_with_the_total(tmp_path: Path) -> None:
     assert tree("region", (), [with_root]) == tree("region", (), [without])
 
 
-def test_margins_of_what_is_shown_tell_nothing(tmp_path: Path) -> None:
+def test_margins_of_what_is_shown_discloses_nothing(tmp_path: Path) -> None:
     shown = written(tmp_path / "shown.csv", "x,p,q,All\na,5,,5\nb,6,7,13\nAll,11,7,18\n")
     true = written(tmp_path / "true.csv", "x,p,q,All\na,5,,9\nb,6,7,13\nAll,11,11,22\n")
     assert [table.axes for table in read_published([shown])] == [("x", "columns")]

@@ -287,7 +287,7 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["swap", "targeted", "across"])
 def test_columns_joined_after_swapping_households_are_refused(way: str, tmp_path: Path) -> None:
-    """The guarantee tells what is held of the people in a household, and noise takes nothing else for it."""
+    """The guarantee states what is held of the people in a household, and noise takes nothing else for it."""
     keyed = [(*row, n / 1000) for n, row in enumerate(people())]
     path, out = written(tmp_path / "p.csv", (*PEOPLE, "key"), keyed), tmp_path / "o.csv"
     if way == "swap":

@@ -108,7 +108,7 @@ def test_the_guarantee(people: Path, tmp_path: Path) -> None:
     assert low.rate < high.rate and all(3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high))
 
 
-def test_columns_that_name_records_are_told(tmp_path: Path, run: Run) -> None:
+def test_columns_that_name_records_are_stated(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "keyed.csv"
     lines = [f"{n},c{n % 5},{n * 7 % 10},{n % 2}" for n in range(60)]
     path.write_text("\n".join(["key,county,age,sex", *lines]) + "\n")
@@ -227,8 +227,10 @@ def test_imputed_records_are_never_moved(run: Run, tmp_path: Path, listed: bool)
     assert (
         guarantee["change"]["distance"] == "frozen" and "62 imputed records were not moved" in guarantee["remarks"][0]
     )
-    told = run("swap-rates", path, *options[:4], "--imputed", "flag", "--rates", "0.5", "--runs", 2, "--json").document
-    assert told["largest_stratum"] == 180
+    stated = run(
+        "swap-rates", path, *options[:4], "--imputed", "flag", "--rates", "0.5", "--runs", 2, "--json"
+    ).document
+    assert stated["largest_stratum"] == 180
 
 
 def test_marks_are_the_same_words_everywhere(run: Run, tmp_path: Path) -> None:
@@ -367,7 +369,7 @@ def test_bad_input_is_one_line(run: Run, people: Path, tmp_path: Path, options: 
     ],
 )
 def test_names_that_would_be_mixed_up(run: Run, tmp_path: Path, header: str, options: list[str], message: str) -> None:
-    """The database does not tell upper from lower case; one column would be written in place of another."""
+    """The database does not distinguish upper from lower case; one column would be written in place of another."""
     path = tmp_path / "p.csv"
     path.write_text(header + "\n" + "".join(f"{n},{n % 5},{n % 4}\n" for n in range(60)))
     ran = run("swap", path, "--swap", "county", *options, "--rate", "0.1", "--out", tmp_path / "out")
@@ -429,11 +431,11 @@ def test_one_release_has_one_budget_and_a_second_run_adds_its_own(run: Run, peop
         query = f"select {', '.join(f'{name}::varchar' for name in wanted)}, sum(count) from '{file}' group by all"
         sums[wanted] = Counter({row[:-1]: row[-1] for row in duckdb.sql(query).fetchall()})
     for wanted, table in sums.items():
-        for left_out in range(len(wanted) if len(wanted) > 1 else 0):
+        for omitted in range(len(wanted) if len(wanted) > 1 else 0):
             margin: Counter[tuple[object, ...]] = Counter()
             for key, count in table.items():
-                margin[key[:left_out] + key[left_out + 1 :]] += count
-            assert margin == sums[wanted[:left_out] + wanted[left_out + 1 :]]
+                margin[key[:omitted] + key[omitted + 1 :]] += count
+            assert margin == sums[wanted[:omitted] + wanted[omitted + 1 :]]
         if "county" not in wanted or not {"tenure", "age"} & set(wanted):
             assert table == rows(people, ", ".join(wanted))
     one = read_guarantee(guarantees[0])
@@ -507,7 +509,7 @@ def test_documents_of_rates_have_the_same_keys(run: Run) -> None:
     assert found[5]["epsilon"] == 1000 and found[5]["moved"] == 0
 
 
-def test_guarantee_swap_tells_what_is_moved_and_how_tight_it_is(run: Run) -> None:
+def test_guarantee_swap_states_what_is_moved_and_how_tight_it_is(run: Run) -> None:
     two = run("guarantee", "swap", "--rate", "1/2", "--largest-stratum", "2", "--json").document
     assert two["moved"] == 0.5 and two["gap_bound"] == pytest.approx(1.75023, abs=5e-6)
     ten = run("guarantee", "swap", "--rate", "0.1", "--largest-stratum", "10", "--json").document
@@ -526,8 +528,8 @@ def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
     text = page.read_text()
     assert "lines at 5 % and 50 %" in text and text.count('class="marks"') == 1
     census = run("guarantee", "rates", "--census", "--json", "--out", page).document["strata"]
-    told = {each["records"]: tuple(round(value, 2) for value in each["epsilon"]) for each in census}  # type: ignore[attr-defined]
-    assert told == TABLE_5 and "Los Angeles County" in page.read_text()
+    stated = {each["records"]: tuple(round(value, 2) for value in each["epsilon"]) for each in census}  # type: ignore[attr-defined]
+    assert stated == TABLE_5 and "Los Angeles County" in page.read_text()
     printed = run("guarantee", "rates", "--census").out
     assert all(f"{value:.2f}" in printed for pair in TABLE_5.values() for value in pair)
 
@@ -579,8 +581,8 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     assert persons["rho_squared_exact"] == "293764/114921" and round(persons["rho_squared"], 6) == 2.556226
     assert (printed["rho_squared_printed"], printed["epsilon_printed"]) == (2.56, 17.9)
     assert [round(end, 5) for end in printed["rho_squared_between"]] == [2.55493, 2.55743]
-    told = run("guarantee", "census").out
-    assert "17.14" in told and "17.44" in told and "126.78" in told
+    stated = run("guarantee", "census").out
+    assert "17.14" in stated and "17.44" in stated and "126.78" in stated
     assert [row["guarantee"] for row in found["side_by_side"]] == [  # type: ignore[attr-defined]
         "TopDown (Redistricting Data, DHC)",
         "Detailed DHC-A (SafeTab-P)",
@@ -594,7 +596,7 @@ def test_guarantee_census_compare_and_check(run: Run, tmp_path: Path) -> None:
     assert budgets[5] == "epsilon = 8.42 to 19.36 over 12 choices"
     page = tmp_path / "census.html"
     assert run("guarantee", "census", "--out", page).code == 0
-    for text in (" ".join(told.split()), page.read_text(encoding="utf-8")):
+    for text in (" ".join(stated.split()), page.read_text(encoding="utf-8")):
         for words in ("8.42 to 19.36", "records after imputation", "lower bounds", "file of surnames", "15.29368"):
             assert words in text
     compared = run("guarantee", "compare", tmp_path / "swap.json", tmp_path / "das.json", "--json").document
@@ -620,7 +622,7 @@ def test_our_own_release_states_its_guarantee_in_the_same_form(run: Run, tmp_pat
     guarantee = {
         "mechanism": "two-sided geometric",
         "epsilon": 1.0,
-        "invariants": ["tier 0", "every exact and merged count"],
+        "invariants": ["the total", "every exact and merged count"],
         "change": {"distance": "exchange", "unit": "answer"},
     }
     manifest.write_text(json.dumps({"schema": 1, "guarantees": [guarantee]}))

@@ -74,7 +74,7 @@ def people(tmp_path: Path) -> Path:
 
 
 def test_errors_by_hand(people: Path) -> None:
-    """The table after an exchange, counted record by record; empty cells are left out and counted."""
+    """The table after an exchange, counted record by record; empty cells are omitted and counted."""
     with counted(people, ["county"], ["state"]) as data:
         tables, too_large = held.held_tables(data.run, data.cells, data.rows)
         exchange = swap(data.cells, Fraction(1, 2))
@@ -119,8 +119,8 @@ def test_tables_that_are_too_large_are_named(people: Path, monkeypatch: pytest.M
 def test_command(run: Run, people: Path, tmp_path: Path) -> None:
     page = tmp_path / "rates.html"
     options = ("--swap", "county", "--match", "state", "--rates", "0.5,1/10,0.1", "--runs", 3)
-    told = run("swap-rates", people, *options, "--out", page)
-    assert told.code == 0 and "county x kind: 13 cells, 7 empty cells excluded" in told.out
+    stated = run("swap-rates", people, *options, "--out", page)
+    assert stated.code == 0 and "county x kind: 13 cells, 7 empty cells excluded" in stated.out
     text = page.read_text()
     assert text.count('class="marks"') == 2 and "Confidential: do not publish" in text and "cells filled" in text
     found = run("swap-rates", people, *options, "--json").document

@@ -92,8 +92,8 @@ def test_the_least_epsilon_is_not_refused_however_it_is_rounded(largest: int) ->
     least = best_rate(largest)[1]
     with pytest.raises(InputError, match="no rate has less than") as refused:
         rates_for(least * (1 - 1e-10), largest)
-    asked, told = re.findall(r"epsilon = (\S+): .* less than (\S+)$", str(refused.value))[0]
-    assert float(asked) < float(told)
+    asked, stated = re.findall(r"epsilon = (\S+): .* less than (\S+)$", str(refused.value))[0]
+    assert float(asked) < float(stated)
 
 
 def test_numbers_beyond_floats() -> None:
@@ -126,7 +126,7 @@ def test_lower_bounds() -> None:
 
 
 def test_chance_of_being_moved() -> None:
-    """With the redrawn selections, which the printed formula leaves out."""
+    """With the redrawn selections, which the printed formula omits."""
     for size in (2, 3, 4, 5):
         for rate in map(Fraction, ("0.1", "0.5", "0.9")):
             found = outcomes(stratum((1,) * size, (1,) * size))

@@ -74,7 +74,7 @@ def test_known_votes() -> None:
         Election(rule, 4, belief, {(0, 1): 4})
 
 
-def test_publishing_less_tells_less() -> None:
+def test_publishing_less_discloses_less() -> None:
     for rule in ("plurality", "borda", "stv"):
         for epsilon in (0.0, 0.2, 1.0):
             election = Election(rule_named(rule, 3), 9, BIASED)

@@ -80,7 +80,7 @@ def test_histogram(kind: str) -> None:
             )
 
 
-def test_histogram_of_one_voter_tells_all() -> None:
+def test_histogram_of_one_voter_discloses_all() -> None:
     for kinds in (2, 3, 6, 24):
         assert counts_fraction(1, [Fraction(1, kinds)] * kinds) == 1
     assert float(counts_fraction(10, [Fraction(1, 3)] * 3)) == pytest.approx(0.307169, abs=1e-6)

@@ -142,6 +142,6 @@ def _confined(situation: Situation, values: IntArray, people: IntArray) -> BoolA
     """Per cell and option, whether no possible value is within the limits, or they are as good as one."""
     limits = situation.limits
     within = (values >= limits.least(people)) & (values <= limits.most(people))
-    told = np.array(limits.told or (False,) * values.shape[2])
+    unchosen = np.array(limits.unchosen or (False,) * values.shape[2])
     disclosed = limits.verdicts(values.min(axis=0), values.max(axis=0), people) == 2
-    return np.asarray((disclosed | ~within.any(axis=0)) & ~told)
+    return np.asarray((disclosed | ~within.any(axis=0)) & ~unchosen)

@@ -63,7 +63,7 @@ class Situation:
         """Codes into `VERDICTS` for intervals of one option."""
         o = self.exposure.options.index(option) if option else 0
         limits = self.limits
-        alone = Limits((limits.floors[o],), (limits.ceilings[o],), limits.kappa, limits.tau, limits.told[o : o + 1])
+        alone = Limits((limits.floors[o],), (limits.ceilings[o],), limits.kappa, limits.tau, limits.unchosen[o : o + 1])
         return alone.verdicts(lower[:, None], upper[:, None], people)[:, 0]
 
     def sizes(self, table: PublishedTable) -> dict[tuple[int, ...], int] | None:

@@ -52,7 +52,7 @@ def occupied(
 def combinations(
     tables: Sequence[PublishedTable], axes: tuple[str, ...], categories: tuple[tuple[str, ...], ...]
 ) -> IntArray:
-    """Every combination of categories; where that is too many, those that no single table leaves out."""
+    """Every combination of categories; where that is too many, those that no single table omits."""
     if not axes:
         return np.zeros((1, 0), dtype=np.int64)
     if math.prod(len(names) for names in categories) <= EFFORT.profiles:

@@ -51,7 +51,7 @@ def _paired(value: object) -> object:
 
 
 def _completed(value: object) -> object:
-    """An end with what its kind leaves out: the outer value is the value, unless a search closed a gap."""
+    """An end with what its kind omits: the outer value is the value, unless a search closed a gap."""
     if not isinstance(value, dict) or "shown_by" not in value:
         return value
     end, shown_by = value.get("value"), value["shown_by"]

@@ -1,6 +1,6 @@
 """Is anybody exposed? Deciding is far cheaper than computing every interval.
 
-A handful of integer tables that all satisfy the public facts show, for almost every cell at once, that it is neither
+A few integer tables that all satisfy the public facts show, for almost every cell at once, that it is neither
 forced outside the limits nor known to within tau. Only cells that no table clears get a program of their own. Checked
 are the cells of the joint table and of smaller sets of axes: a pair of axes can be disclosed although each profile in
 it, taken alone, is open.
@@ -121,7 +121,7 @@ def certify_with_earlier(
     quick: bool = False,
     progress: Progress = no_progress,
 ) -> Proof:
-    """Decide whether `tables` and the earlier releases together give anybody away."""
+    """Decide whether `tables` and the earlier releases together disclose anybody's answer."""
     slack = max(slack, past.slack)
     exposed, looked = disclosed_by_differences(tables, past, limits, slack)
     checked = {DIFFERENCES: looked}

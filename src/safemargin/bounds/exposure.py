@@ -25,7 +25,7 @@ class Fiber:
     attained: tuple[tuple[int, ...], ...] | None = None
 
     def gap(self, index: int) -> tuple[int, ...] | None:
-        """The values of a cell and option, if they leave out some between the smallest and the largest."""
+        """The values of a cell and option, if they omit some between the smallest and the largest."""
         values = () if self.attained is None else self.attained[index]
         return values if values and values[-1] - values[0] >= len(values) else None
 

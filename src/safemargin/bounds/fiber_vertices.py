@@ -43,7 +43,7 @@ class Vertex:
 
 @dataclass(frozen=True)
 class Box:
-    """Floors and ceilings of all unknowns, moved outwards, in units; ceilings that follow from a row are left out."""
+    """Floors and ceilings of all unknowns, moved outwards, in units; ceilings that follow from a row are omitted."""
 
     low: IntArray
     high: IntArray

@@ -77,7 +77,7 @@ def draw(
 ) -> Drawn:
     """Means and quantiles of every cell over `count` random tables; Ctrl-C ends with those drawn so far.
 
-    A tenth as many are drawn before and left out: by then the chain has forgotten where it began.
+    A tenth as many are drawn before and omitted: by then the chain has forgotten where it began.
     """
     known, targets, _ = _asked(tables, onlooker or Onlooker(), target, slack)
     size = len(targets.sign)

@@ -223,7 +223,7 @@ def _exchange_ends(
 def random_walk(
     checked: list[Level], known: System, reach: Reach, tables: list[IntArray], generator: Generator
 ) -> None:
-    """Add tables that exchanges lead to, as long as they clear some of a handful of cells: cheaper than a fit each."""
+    """Add tables that exchanges lead to, as long as they clear some of a few cells: cheaper than a fit each."""
     counts, idle = tables[-1] if tables else None, 0
     while (
         counts is not None

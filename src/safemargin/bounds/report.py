@@ -269,11 +269,11 @@ VERDICT_STYLES = {"contained": "green", "open": "yellow", "disclosed": "bold red
 
 
 ROOMY = 110
-"""Narrower terminals leave out the columns that repeat others: the width and the method."""
+"""Narrower terminals omit the columns that repeat others: the width and the method."""
 
 
 def show_exposure(console: Console, exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> None:
-    """The cells that give most away, with the intervals that an onlooker can confine them to."""
+    """The cells that disclose most, with the intervals that an onlooker can confine them to."""
     say(console, f"{exposure.onlooker.name}: {describe_onlooker(exposure.onlooker, exposure.cells.axes)}.")
     say(console, f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.")
     if not exposure.complete:

@@ -244,7 +244,7 @@ class Level:
         return self._pieces
 
     def excuse(self, members: BoolArray, options: BoolArray) -> None:
-        """Leave out the cell of exactly these profiles, if there is one: what it holds is public anyway."""
+        """Omit the cell of exactly these profiles, if there is one: what it holds is public anyway."""
         cell = int(self.cell_of[members.argmax()])
         if ((self.cell_of == cell) == members).all():
             self.excused[cell] |= options

@@ -176,7 +176,7 @@ class Program:
         return Optimum(limit if solver is not self.solver else np.inf, values, False)
 
     def _check_implied(self, solution: FloatArray, proved: bool) -> None:
-        """Equations that were left out have the same left side in every solution; one look shows if they hold."""
+        """Equations that were omitted have the same left side in every solution; one look shows if they hold."""
         matrix, wanted = self.implied
         if proved and len(wanted):
             # Integers on both sides: a real disagreement is at least 1, anything near 1e-3 is rounding of the solver.

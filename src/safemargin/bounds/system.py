@@ -65,7 +65,7 @@ def has_gaps(table: PublishedTable) -> bool:
 
 
 def complete(onlooker: Onlooker) -> tuple[PublishedTable, ...]:
-    """The facts of an onlooker that speak about everybody: of what the others leave out, nothing is known."""
+    """The facts of an onlooker that speak about everybody: of what the others omit, nothing is known."""
     return tuple(fact for fact in onlooker.facts if not has_gaps(fact))
 
 

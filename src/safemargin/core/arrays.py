@@ -1,4 +1,4 @@
-"""Array types that the model shares, and the one way to tell rows of codes apart."""
+"""Array types that the model shares, and the one way to distinguish rows of codes."""
 
 from collections.abc import Sequence
 

@@ -25,7 +25,7 @@ class ContradictionError(InputError):
 
 
 class MismatchError(ContradictionError):
-    """A table counts people in a category that the roll does not have, and leaves out one that it has."""
+    """A table counts people in a category that the roll does not have, and omits one that it has."""
 
 
 class TooLargeError(InputError):

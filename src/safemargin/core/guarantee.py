@@ -1,6 +1,6 @@
-"""What a protection promises, as a value that reports can print and software can compose, compare and check.
+"""What a protection guarantees, as a value that reports can print and software can compose, compare and check.
 
-A promise has five blocks: the data sets it is about (`population`), what they must agree on to be compared
+A guarantee has five blocks: the data sets it is about (`population`), what they must agree on to be compared
 (`invariants`), the change it is about (`change`), how a change of the odds is measured (`measure`), and how much of it
 (`budget`). The first four are its flavour. Budgets of different flavours are not on one scale.
 """
@@ -40,7 +40,7 @@ class Nested:
 
 @dataclass(frozen=True)
 class Population:
-    """The data sets that a promise is about (its domain).
+    """The data sets that a guarantee is about (its domain).
 
     `part_of` are larger domains that hold all of it. `determines` are functional dependencies, such as block -> county.
     """
@@ -152,7 +152,7 @@ class Measure(StrEnum):
     APPROXIMATE = "approximate"
     """Epsilon at a delta: a way to display the others, about data sets that are one apart; it does not scale."""
     NONE = "none"
-    """No promise of this kind."""
+    """No guarantee of this kind."""
 
 
 @dataclass(frozen=True)
@@ -177,11 +177,11 @@ ONE_PERSON = Change(Distance.ADD_REMOVE, "person")
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A promise about what is published, and why it holds.
+    """A guarantee about what is published, and why it holds.
 
     Between any two data sets of `population` that agree on every one of `invariants` and are `d` apart by `change`, the
     laws of the output are at most `d` times the budget apart by `measure`. `budget` is epsilon (`PURE`, `APPROXIMATE`)
-    or rho squared (`ZCDP`); None means that it is not known, or with the measure `NONE` that there is no such promise.
+    or rho squared (`ZCDP`); None means that it is not known, or with the measure `NONE` that there is none.
     Where it depends on the universe, `varies` says on what, and `budget` is that of the universe at hand. `rule` is why
     it holds, from the `premises`.
 
@@ -208,7 +208,7 @@ class Guarantee:
 
     @property
     def epsilon(self) -> float | None:
-        """The budget of pure differential privacy, or the epsilon at `delta`; None for any other promise."""
+        """The budget of pure differential privacy, or the epsilon at `delta`; None for any other guarantee."""
         shown = self.measure in (Measure.PURE, Measure.APPROXIMATE)
         return None if self.budget is None or not shown else float(self.budget)
 
@@ -225,7 +225,7 @@ class Guarantee:
 
     @property
     def flavour(self) -> tuple[object, ...]:
-        """Everything but the budget: promises are on one scale where this is equal.
+        """Everything but the budget: guarantees are on one scale where this is equal.
 
         >>> from dataclasses import replace
         >>> one = Guarantee("a", "", 1.0)
@@ -256,7 +256,7 @@ class Guarantee:
 
 
 def about_a_person(mechanism: str, statement: str, epsilon: float, delta: float = 0.0) -> Guarantee:
-    """A promise about one person more or less, except for results of probability `delta`."""
+    """A guarantee about one person more or less, except for results of probability `delta`."""
     measure = Measure.APPROXIMATE if delta else Measure.PURE
     return Guarantee(mechanism, statement, epsilon, change=ONE_PERSON, measure=measure, delta=delta)
 

@@ -27,7 +27,7 @@ class Lattice:
         return tuple(len(tree.labels) for tree in self.trees)
 
     def cell(self, place: int) -> dict[str, str]:
-        """Labels of a cell by axis; an axis that is summed over is left out."""
+        """Labels of a cell by axis; an axis that is summed over is omitted."""
         nodes = np.unravel_index(place, self.shape)
         return {tree.name: tree.labels[int(node)] for tree, node in zip(self.trees, nodes, strict=True) if node}
 

@@ -90,7 +90,7 @@ Flow = dict[tuple[str | None, str | None], int]
 CROSS = "\x1f"
 """Between the names of several axes, or of their categories, where they stand for one axis."""
 HISTORY = "history"
-"""The axis of the larger system that tells in which cycles somebody was there."""
+"""The axis of the larger system that states in which cycles somebody was there."""
 
 
 def net_histories(rolls: Sequence[Mapping[Profile, int]]) -> dict[History, int]:
@@ -360,7 +360,7 @@ def roll_margin(rolls: Mapping[tuple[str, ...], Mapping[Profile, int]], axes: tu
 
 @dataclass(frozen=True)
 class Onlooker:
-    """An adversary: the rolls and facts they hold, whether they know the rule by which cells were protected, and what
+    """An onlooker: the rolls and facts they hold, whether they know the rule by which cells were protected, and what
     they remember of earlier releases.
     """
 

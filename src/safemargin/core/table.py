@@ -91,7 +91,7 @@ class Table:
 
     @property
     def totals(self) -> IntArray:
-        """Tier 0: votes per option over everybody."""
+        """The total: votes per option over everybody."""
         return self.margin(()).counts[0] if self.margin(()).counts.size else self.votes[0].totals
 
 
@@ -143,7 +143,7 @@ def as_published(
 def merged_margin(table: Table, axis: str, partition: Partition) -> PublishedTable:
     """One axis exactly, with its groups merged as `partition` says.
 
-    Every group is listed, also one that nobody voted in: to leave it out would tell that.
+    Every group is listed, also one that nobody voted in: to omit it would disclose that.
     """
     listed = table.margin((axis,))
     every = np.zeros((len(table.schema.axis(axis).categories), listed.counts.shape[1]), dtype=np.int64)
@@ -187,7 +187,7 @@ def protected_margin(
 
 
 def exact_margins(table: Table) -> tuple[PublishedTable, ...]:
-    """Tier 0 and every axis, exactly: what a careless office would publish."""
+    """The total and every axis, exactly: what a careless office would publish."""
     names: list[tuple[str, ...]] = [(), *((axis,) for axis in table.schema.names)]
     return tuple(as_published(table.margin(axes), table.schema, " x ".join(axes) or "total") for axes in names)
 

@@ -55,8 +55,8 @@ class Target:
             many = len(totals) > 2
             floors.append(min(beta, share / 2) if many else beta)
             ceilings.append(1 - (min(beta, (1 - share) / 2) if many else beta))
-        told = tuple(len(totals) > 2 and total == 0 for total in totals)
-        return Limits(tuple(floors), tuple(ceilings), self.kappa, self.tau, told)
+        unchosen = tuple(len(totals) > 2 and total == 0 for total in totals)
+        return Limits(tuple(floors), tuple(ceilings), self.kappa, self.tau, unchosen)
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Limits:
     ceilings: tuple[Fraction, ...]
     kappa: int
     tau: int
-    told: tuple[bool, ...] = ()
-    """Options that nobody chose, as the exact total says: that tells nothing more about any cell."""
+    unchosen: tuple[bool, ...] = ()
+    """Options that nobody chose, as the exact total says: that discloses nothing more about any cell."""
 
     def least(self, people: IntArray) -> IntArray:
         """Smallest count per option (columns) at or above the floor."""
@@ -87,9 +87,9 @@ class Limits:
         In cells so small that no count lies between the limits this is so for every count within them.
         """
         least, most = self.least(people), self.most(people)
-        told = np.array(self.told or (False,) * counts.shape[1])
+        unchosen = np.array(self.unchosen or (False,) * counts.shape[1])
         at_limit = ((counts == least) & (least > 0)) | ((counts == most) & (most < people[:, None]))
-        return np.asarray(at_limit & ~told)
+        return np.asarray(at_limit & ~unchosen)
 
     def tolerance(self, people: IntArray) -> IntArray:
         """Widths up to this count as known: `tau`, but never more than a quarter of a small cell."""
@@ -100,7 +100,7 @@ class Limits:
 
         A cell is contained if its whole interval lies within the limits and it has `kappa` people. Otherwise it is
         disclosed if the interval lies wholly outside, or is no wider than `tau`; in small cells, than a quarter of
-        their people: of two people, every count is within two, and that tells nothing.
+        their people: of two people, every count is within two, and that discloses nothing.
         """
         width = upper - lower
         if people is None:
@@ -110,7 +110,7 @@ class Limits:
         inside = (lower >= least) & (upper <= most) & (size >= self.kappa)
         outside = (upper < least) | (lower > most)
         narrow = width <= self.tolerance(people)[:, None]
-        inside |= np.array(self.told or (False,) * width.shape[1])
+        inside |= np.array(self.unchosen or (False,) * width.shape[1])
         return np.where(inside, 0, np.where(outside | narrow, 2, 1)).astype(np.int64)
 
 

@@ -112,7 +112,7 @@ def compare(
 
 @guarantee.command()
 def beside(files: Files, delta: Delta = str(DELTA), page: Page = None, as_json: Json = False) -> None:
-    """Show several guarantees side by side: what each covers, which implies which, and what they leave out.
+    """Show several guarantees side by side: what each covers, which implies which, and what they omit.
 
     Example: safemargin guarantee beside swapped/published/guarantee.json release/published/manifest.json
     """

@@ -311,7 +311,7 @@ def explain(way: Determined, first: str, second: str, example: bool = False) -> 
 
 @dataclass(frozen=True)
 class SideBySide(Result):
-    """Several guarantees side by side: what each is about, how each stands to each, and what they leave out."""
+    """Several guarantees side by side: what each is about, how each stands to each, and what they omit."""
 
     guarantees: tuple[Guarantee, ...]
     delta: float

@@ -177,7 +177,7 @@ def _outside(
 def _smallest(
     losses: FloatArray, chances: FloatArray, tilt: float, scale: float, outside: float, delta: float
 ) -> float:
-    """The least epsilon on the grid whose delta, with all that was left out, is at most the one that is asked for."""
+    """The least epsilon on the grid whose delta, with all that was omitted, is at most the one that is asked for."""
 
     def suffices(index: int) -> bool:
         epsilon, above = float(losses[index]), losses[index + 1 :]

@@ -58,7 +58,7 @@ def plain(guarantee: Guarantee) -> Guarantee:
 
 
 def _vary_alike(one: Guarantee, other: Guarantee) -> bool:
-    """Whether budgets that are equal for the data at hand are for all others: words do not tell how they vary."""
+    """Whether budgets that are equal for the data at hand are for all others: words do not state how they vary."""
     if not one.varies and not other.varies:
         return True
     return (

@@ -90,7 +90,7 @@ class Product:
         return [(level, query) for level in self.levels for query in level.queries if level.share * query.share]
 
     def attribute_budget(self, attribute: str) -> Fraction:
-        """The budget for changing one attribute of a record: the queries that tell it apart, at every level."""
+        """The budget for changing one attribute of a record: the queries that distinguish it, at every level."""
         touched = [
             level.share * query.share
             for level in self.levels

@@ -3,7 +3,7 @@
 Margins of one kind of record: a margin is fixed if its variables are determined by those of one fixed margin. If not,
 take two values of each of its variables and the records with an even, or an odd, number of second values: all other
 margins agree and this one differs. That needs two values per variable and records that can be combined freely; the
-population says whether they can. Sums of cells: by rank, or by two tables whose difference all fixed sums leave out.
+population says whether they can. Sums of cells: by rank, or by two tables whose difference all fixed sums omit.
 """
 
 import math
@@ -86,7 +86,7 @@ def determined(wanted: Invariant, given: Sequence[Invariant], population: Popula
         return Determined(None, f"not known whether {wanted.of} can differ while all else stays")
     if not wanted.by:
         return Determined(None, f"{wanted} is the same wherever changes keep the number of records")
-    return _told_apart(wanted, alike, population)
+    return _distinguish(wanted, alike, population)
 
 
 def invariants_fixed(wanted: Iterable[Invariant], given: Sequence[Invariant], population: Population) -> Determined:
@@ -139,7 +139,7 @@ def _reaches(given: Invariant, wanted: Invariant, population: Population) -> boo
     return False
 
 
-def _told_apart(wanted: Invariant, given: Sequence[Invariant], population: Population) -> Determined:
+def _distinguish(wanted: Invariant, given: Sequence[Invariant], population: Population) -> Determined:
     """The two data sets of even and odd records, on a base that keeps every indicator up."""
     covering = [
         item.least for item in given if item.fixes is Fixes.AT_LEAST and set(wanted.by) <= population.closure(item.by)

@@ -98,7 +98,7 @@ COUNTERFACTUAL = (
 
 @dataclass(frozen=True)
 class Stratum:
-    """A largest stratum of `size` records, how its line is called, and what else is told about it."""
+    """A largest stratum of `size` records, how its line is called, and what else is stated about it."""
 
     size: int
     name: str

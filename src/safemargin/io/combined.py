@@ -48,7 +48,7 @@ class NoTotalWarning(UserWarning):
 class Combined:
     """Cells of one table and its margins: a node of every tree per row, a count, and whether it is suppressed.
 
-    `counts` are what the file holds, also of suppressed cells if it tells them (-1 if not).
+    `counts` are what the file holds, also of suppressed cells if it has them (-1 if not).
     """
 
     path: Path
@@ -125,7 +125,7 @@ def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = No
 
 
 def _layout(sheet: Sheet, count: str | None) -> tuple[str, tuple[str, ...], str]:
-    """Which column tells what is suppressed, which are axes, which holds the counts."""
+    """Which column states what is suppressed, which are axes, which holds the counts."""
     names = tuple(sheet.columns)
     if {"freq", "cost", "status"} <= set(names):
         at = names.index("freq")
@@ -201,7 +201,7 @@ def _check_repeated(sheet: Sheet, combined: Combined) -> None:
 
 
 def read_hrc(path: Path) -> list[tuple[int, str]]:
-    """Codes with their depth, the root left out.
+    """Codes with their depth, the root omitted.
 
     The depth is the number of leading `@` or, where no line starts with one, of leading dots. If every line has a lead,
     the first one is the root.
@@ -261,7 +261,7 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
 def cut(tree: Hierarchy, listed: Iterable[str]) -> Hierarchy:
     """The tree of a table that lists some wider areas and nothing inside them: these are its leaves.
 
-    Hierarchies of which it lists nothing else are left out; a tree without such areas stays as it is.
+    Hierarchies of which it lists nothing else are omitted; a tree without such areas stays as it is.
     """
     names = set(listed)
     is_listed = np.array([label in names for label in tree.labels])

@@ -84,7 +84,7 @@ def read_crosstab(sheet: Sheet, others: Mapping[str, Sequence[str]] | None = Non
 
 
 def _only_shown(inner: Mapping[tuple[str, ...], int | None], margins: Mapping[tuple[str, ...], int | None]) -> bool:
-    """Whether every margin is the sum of the counts shown in it: it tells nothing more then."""
+    """Whether every margin is the sum of the counts shown in it: it adds nothing then."""
     for cell, count in margins.items():
         mine = [
             value

@@ -219,7 +219,7 @@ def _explained(path: Path, message: str, is_file: bool) -> str:
 def open_csv(path: Path, table: str | None = None) -> DuckSource:
     """A CSV file, also packed as `.csv.gz`; `table` is not used."""
     names, delimiter = csv_header(path)
-    # Columns go by number: DuckDB does not tell `A` from `a`.
+    # Columns go by number: DuckDB does not distinguish `A` from `a`.
     types = ", ".join(f"c{place}: 'VARCHAR'" for place in range(len(names)))
     scan = (
         f"read_csv({literal(glob.escape(str(path)))}, columns={{{types}}}, auto_detect=false, header=true, "

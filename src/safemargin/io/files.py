@@ -234,11 +234,11 @@ def check_columns(path: Path, present: Iterable[str], wanted: Iterable[str]) -> 
 
 
 def check_labels(path: Path, column: str, distinct: int) -> None:
-    """Refuse to count by a column that tells people apart one by one."""
+    """Refuse to count by a column that identifies single people."""
     if distinct > MOST_LABELS:
         raise InputError(
             f"{path}: column {column!r} has {distinct} different values, more than {MOST_LABELS}: "
-            "it looks like an identifier; leave it out or band it"
+            "it looks like an identifier; omit it or band it"
         )
 
 

@@ -62,7 +62,7 @@ class SqliteSource:
 
 
 def open_sqlite(path: Path, table: str | None = None) -> SqliteSource:
-    """A table of an SQLite file; `table` may be left out if there is only one."""
+    """A table of an SQLite file; `table` may be omitted if there is only one."""
     names = table_names(path)
     if table is None and len(names) == 1:
         return SqliteSource(path, names[0])

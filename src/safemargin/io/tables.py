@@ -1,4 +1,4 @@
-"""Published files of any kind that can be told by their header, and the onlookers who hold them."""
+"""Published files of any kind that their header identifies, and the onlookers who hold them."""
 
 import csv
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -113,7 +113,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class MeasuredTable:
-    """A table of what is swapped by a held column: cells that hold somebody, and empty ones, which errors leave out."""
+    """A table of what is swapped by a held column: cells that hold somebody, and empty ones, which errors omit."""
 
     column: str
     cells: int

@@ -68,7 +68,7 @@ class Exchange:
 def strata(cells: StratumCells, varies: Callable[[IntArray], bool] | None = None) -> Strata:
     """The sizes that decide what swapping guarantees. They follow from the invariants, so they may be published.
 
-    `varies` tells whether two of some cells, which make a stratum, differ; without it, different cells do.
+    `varies` states whether two of some cells, which make a stratum, differ; without it, different cells do.
     """
     first, sizes = _sizes(cells)
     if not len(first):

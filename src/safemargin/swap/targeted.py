@@ -147,7 +147,7 @@ def guarantee(roles: Roles, wish: Targeting) -> Guarantee:
     unit, rate, unique = wish.counted, wish.risk.rate, bool(wish.unique)
     kind, area = f"{unit}s", roles.swap[-1]
     when = "always selected" if wish.most == 1 else "selected first"
-    # Three different households: the smallest universe in which disjoint pairs leave a table out of reach.
+    # Three different households: the smallest universe in which disjoint pairs cannot reach a table.
     small = universe(stratum((1, 1, 1), (1, 1, 1)))
     pair = universe_loss({data_set: targeted_law(data_set, rate, unique) for data_set in small}, hamming).pair
     remarks = [
@@ -174,13 +174,13 @@ def guarantee(roles: Roles, wish: Targeting) -> Guarantee:
         (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
         roles.population(unit),
         Change(Distance.HAMMING if wish.imputed is None else Distance.FROZEN, unit),
-        rule="none: disjoint pairs leave some tables out of reach (Bailie, Gong and Meng, appendix C)",
+        rule="none: disjoint pairs cannot reach some tables (Bailie, Gong and Meng, appendix C)",
         remarks=tuple(remarks),
     )
 
 
 def _more(path: Path, wish: Targeting, source: DuckSource, database: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
-    """The SQL of columns that tell who is at risk, and of those that count people."""
+    """The SQL of columns that state who is at risk, and of those that count people."""
     asked = [*wish.unique, *wish.rare, *(name for name in (wish.imputed, wish.age) if name is not None)]
     check_columns(path, source.columns, asked)
     fields, people = source.fields, wish.household is not None

@@ -121,7 +121,7 @@ def _given(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given:
                 continue
             other = (lying if folder else named[role]).setdefault(file.name, file)
             if other != file:
-                raise InputError(f"{other} and {file}: files of the same name; a certificate tells files by name")
+                raise InputError(f"{other} and {file}: files of the same name; a certificate identifies files by name")
     return Given(named, lying)
 
 
@@ -182,7 +182,7 @@ def _changed(name: str) -> str:
 
 def _left_out(sources: Sequence[SourceFile]) -> list[str]:
     return [
-        f"{source.name}: rows with {column} = {value!r}, which the certificate leaves out (skip {column}={value})."
+        f"{source.name}: rows with {column} = {value!r}, which the certificate omits (skip {column}={value})."
         for source in sources
         for column, value in source.skip
     ]

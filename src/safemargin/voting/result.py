@@ -59,7 +59,7 @@ def result_privacy(options: Sequence[str], counts: Sequence[int], belief: str = 
 
 
 def _curve_to_small(voters: int, shares: Sequence[float], step: float) -> list[tuple[float, float]]:
-    """Points of the curve on the way to one in a million: delta falls like a normal tail, so few are enough."""
+    """Points of the curve down to one in a million: delta falls like a normal tail, so few are enough."""
     points: list[tuple[float, float]] = []
     epsilon = step
     while len(points) < MAX_POINTS and (not points or points[-1][1] > SMALL) and epsilon < LARGE:

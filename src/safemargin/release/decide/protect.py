@@ -219,7 +219,7 @@ def room(one: Split, group: Group, limits: Limits) -> int:
         return 0
     counts, people = one.counts(group)[None, :], np.array([one.size(group)])
     spare = np.minimum(counts - limits.least(people), limits.most(people) - counts)[0]
-    judged = ~np.array(limits.told or (False,) * len(spare))
+    judged = ~np.array(limits.unchosen or (False,) * len(spare))
     return int(spare[judged].min(initial=int(people[0]))) + 1
 
 
