@@ -24,7 +24,7 @@ DATA = ROOT.parent / "shared" / "data"
 
 DURATIONS = Path(__file__).parent / "durations.json"
 """CPU seconds of the tests that take long: they belong to the second tier, the full suite."""
-LONG = 0.5
+LONG = 0.25
 """CPU seconds from which on a test is in the second tier."""
 MEASURED = "cpu seconds"
 
@@ -78,14 +78,13 @@ class _Durations:
         self.seconds: dict[str, float] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "teardown":
+        if report.when == "teardown" and report.nodeid.startswith("tests/"):  # doctests are short, and not measured
             self.seconds[report.nodeid] = dict(report.user_properties)[MEASURED]
 
     def pytest_sessionfinish(self) -> None:
-        """Replace what the file says about the test files of this run; keep the others that still exist."""
-        run = {name.partition("::")[0] for name in self.seconds}
+        """Replace what the file says about the tests of this run; keep the others whose file still exists."""
         known = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
-        kept = {name: seconds for name, seconds in known.items() if name.partition("::")[0] not in run}
+        kept = {name: seconds for name, seconds in known.items() if name not in self.seconds}
         kept = {name: seconds for name, seconds in kept.items() if (ROOT / name.partition("::")[0]).exists()}
         long = {name: round(seconds, 1) for name, seconds in self.seconds.items() if seconds >= LONG}
         content = json.dumps(dict(sorted((kept | long).items())), indent=0, ensure_ascii=False)
