@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from safemargin.core import Axis, Group, Limits, Target
+from safemargin.core import Axis, Group, Hierarchy, Limits, Target
 from safemargin.release.decide.protect import Cover, blocks
 from safemargin.release.decide.split import Split
 
@@ -16,7 +16,8 @@ def case(seed: int) -> tuple[Split, Limits, np.ndarray]:
     rng = np.random.default_rng([seed, 77])
     names = tuple(f"q{place}" for place in range(int(rng.integers(2, 6))))
     kind = seed % 3
-    axis = Axis("q", names, ordered=kind == 1, parents={n: AREAS[n] for n in names if n in AREAS} if kind == 2 else {})
+    areas = Hierarchy.from_parents("q", names, {n: AREAS[n] for n in names if n in AREAS})
+    axis = Axis("q", names, ordered=kind == 1, hierarchy=areas if kind == 2 else None)
     people = rng.integers(2, 7, len(names))
     chose = rng.binomial(people, rng.choice([0.02, 0.5, 0.5, 0.98], len(names)))
     votes = np.stack([chose, people - chose], axis=1)
