@@ -9,7 +9,7 @@ from rich.console import Console
 
 from safemargin.core import OutputError
 from safemargin.io import json_bytes, write_folder
-from safemargin.release.explain import Evidence
+from safemargin.release.plan import Evidence
 from safemargin.release.report.context import ReportContext
 from safemargin.release.report.document import release_document
 from safemargin.release.report.page import release_page

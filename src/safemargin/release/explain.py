@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,18 +10,10 @@ from safemargin.bounds.certificate import SourceFile
 from safemargin.bounds.proof import certificate
 from safemargin.core import Onlooker, Publication, PublishedTable, Table, as_published, printed
 from safemargin.io import WRITERS, file_name, hash_file, read_tidy, rows_of
-from safemargin.release.plan import Plan, Rejected
+from safemargin.release.plan import Evidence, Plan, Rejected
 
 MOST_COUNTS = 2_000
 """Counts to be bounded up to which a certificate takes seconds at most."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Files by name, and for each margin that was refused the one that proves why."""
-
-    files: Mapping[str, bytes] = field(default_factory=dict, hash=False)
-    certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def explain(plan: Plan, publication: Publication, table: Table, facts: Iterable[PublishedTable] = ()) -> Evidence:

@@ -171,6 +171,14 @@ class Rejected:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """Files by name, and for each margin that was refused the one that proves why."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict, hash=False)
+    certificates: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
 class Certificate:
     """What was proved about the release as a whole, against which onlooker, and how.
 

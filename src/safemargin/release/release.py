@@ -40,11 +40,11 @@ from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdraw_margins
 from safemargin.release.demo import write_city
 from safemargin.release.draft import PUBLISHED, Draft, confidential_files, draft_document, show_draft
-from safemargin.release.explain import Evidence, explain
+from safemargin.release.explain import explain
 from safemargin.release.inputs import Book, Inputs, project_of, read_inputs
 from safemargin.release.ledger.entries import Entry, budget, recommended_kappa, roll_of
 from safemargin.release.ledger.file import recording
-from safemargin.release.plan import Certificate, Plan, Wanted
+from safemargin.release.plan import Certificate, Evidence, Plan, Wanted
 from safemargin.release.publish import publish, release_files
 from safemargin.ui import Document, Result
 from safemargin.voting.result import result_privacy
