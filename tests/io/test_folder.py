@@ -1,5 +1,6 @@
 """Folders are written whole with a manifest; every failure to read or write has one wording."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,49 @@ def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     (tmp_path / "full/other").write_text("")
     with pytest.raises(OutputError, match="the output folder is not empty"):
         write_folder(tmp_path / "full", {"a": b""})
+
+
+def test_everything_is_on_the_disk_before_and_after_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that keeps only what was synced holds every file and name of a folder that was written."""
+    steps: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def name_of(handle: int) -> str:
+        path = Path(os.readlink(f"/proc/self/fd/{handle}")).relative_to(tmp_path)
+        return str(Path(*("DRAFT" if part.startswith(".out-") else part for part in path.parts)))
+
+    def synced(handle: int) -> None:
+        steps.append(name_of(handle))
+        fsync(handle)
+
+    def replaced(source: Path, to: Path) -> None:
+        steps.append("rename")
+        replace(source, to)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    write_folder(tmp_path / "new/below/out", {"a": b"1", "parts/b": b"2"})
+    before, after = steps[: steps.index("rename")], steps[steps.index("rename") + 1 :]
+    draft = "new/below/DRAFT"
+    assert set(before) == {".", "new", "new/below", draft, f"{draft}/a", f"{draft}/parts", f"{draft}/parts/b"}
+    assert before.index(f"{draft}/parts/b") < before.index(f"{draft}/parts") < before.index(draft)
+    assert after == ["new/below"]
+
+
+def test_a_rename_that_does_not_reach_the_disk_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsync, replace, renamed = os.fsync, os.replace, []
+
+    def failing(handle: int) -> None:
+        if len(renamed) == 1:
+            raise OSError(5, "Input/output error")
+        fsync(handle)
+
+    def replaced(source: Path, to: Path) -> None:
+        renamed.append(to)
+        replace(source, to)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    monkeypatch.setattr(os, "replace", replaced)
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_folder(tmp_path / "out", {"a": b"1"})
+    assert list(tmp_path.iterdir()) == []

@@ -46,6 +46,8 @@ def write_secret(path: Path) -> None:
         raise cannot_write(path, error) from error
     with os.fdopen(handle, "w") as file:
         file.write(secrets.token_hex(32) + "\n")
+        file.flush()
+        os.fsync(file.fileno())  # tables made with a secret that is lost cannot be made again
 
 
 def system_words(count: int) -> Words:

@@ -40,31 +40,74 @@ def check_folder(folder: Path) -> None:
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """A draft that becomes a new or empty folder when all went well, and else leaves nothing behind."""
-    check_folder(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        # In the same folder, so that renaming it is atomic: one file system.
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise cannot_write(folder, error) from error
+    draft = make_draft(folder)
     try:
         yield draft
-        # `mkdtemp` makes folders that only their owner can read.
-        draft.chmod(0o755)
-        os.replace(draft, folder)
+        finish_draft(draft)
+        move_draft(draft, folder)
     except OSError as error:
         raise cannot_write(folder, error) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+def make_draft(folder: Path) -> Path:
+    """An empty folder beside `folder` that only its owner can read, to be filled, finished and moved."""
+    check_folder(folder)
+    try:
+        missing = [place for place in (folder.parent, *folder.parent.parents) if not place.exists()]
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for place in missing:
+            sync(place.parent)
+        # In the same folder, so that renaming it is atomic: one file system.
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def finish_draft(draft: Path) -> None:
+    """Bring all of a draft to the disk: a rename that outlives a power loss must not show files that did not."""
+    for path in sorted(draft.rglob("*"), reverse=True):  # what is in a folder before the folder
+        sync(path)
+    # `mkdtemp` makes folders that only their owner can read.
+    draft.chmod(0o755)
+    sync(draft)
+    sync(draft.parent)
+
+
+def move_draft(draft: Path, folder: Path) -> None:
+    """Give a finished draft its name; if that cannot be brought to the disk, take it back."""
+    os.replace(draft, folder)
+    try:
+        sync(folder.parent)
+    except OSError:
+        os.replace(folder, draft)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no folders, and writes their names itself
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write all files into a new or empty folder, or nothing at all."""
     with new_folder(folder) as draft:
-        for name, content in files.items():
-            path = draft / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        fill_draft(draft, files)
+
+
+def fill_draft(draft: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by name into a draft."""
+    for name, content in files.items():
+        path = draft / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def json_bytes(document: object) -> bytes:
