@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safemargin import Onlooker, Target, bound
+from safemargin import Onlooker, Target
 from safemargin.audit.attack import attack
+from safemargin.bounds.bound import bound
 from safemargin.core import Axis, Schema, Table, Tally, frozen, onlooker_with_roll
-from safemargin.release import publish
-from safemargin.release.decide import decide
+from safemargin.release.decide.decide import decide
+from safemargin.release.publish import publish
 
 COUNTER_EXAMPLES = {
     "structural zero": ([[100, 100], [100, 0]], [[0, 50], [50, 0]], (0, 0), 100),
