@@ -40,7 +40,7 @@ def limits_of(place: Town, target: Target) -> Limits:
     return target.limits(totals, sum(place.people.values()))
 
 
-def told_by_the_total(place: Town, limits: Limits, people: int, option: int) -> bool:
+def known_from_the_total(place: Town, limits: Limits, people: int, option: int) -> bool:
     """Whether the total alone, which is always exact, gives a cell of this size away."""
     totals = np.array([[place.count((), (), name) for name in place.options]])
     others = sum(place.people.values()) - people
@@ -75,7 +75,7 @@ def attack(place: Town, release: Publication, limits: Limits, every_axis: bool =
     found = []
     for what, profiles in sets.items():
         for option in fiber.disclosed(profiles, limits) if profiles else ():
-            if not told_by_the_total(place, limits, fiber.size(profiles), option):
+            if not known_from_the_total(place, limits, fiber.size(profiles), option):
                 found.append((what, option, fiber.values(profiles, fiber.options[option]), fiber.size(profiles)))
     return found
 

@@ -148,7 +148,7 @@ def test_noise_that_nobody_could_exchange_answers_under_is_refused(monkeypatch: 
     assert not plan.guarantees
     groups = {"q": [frozenset([name]) for name in names[0]], "grade": [frozenset([name]) for name in names[1]]}
     noised = {"q": [frozenset(["q2"]), frozenset(["q3"])]}
-    assert partnered(table, groups, noised) == 60  # with others of the same group, which tells nothing at all
+    assert partnered(table, groups, noised) == 60  # with others of the same group, which discloses nothing at all
 
 
 def test_noise_too_small_to_guarantee_anything_is_refused_in_one_line() -> None:

@@ -66,7 +66,7 @@ def limits_of(table: Table, target: Target) -> Limits:
 
 
 def is_safe(tables: Sequence[PublishedTable], table: Table, limits: Limits) -> bool:
-    """By exhaustion: no cell of any set of axes, no printed cell, no two printed cells together are given away."""
+    """By exhaustion: no cell of any set of axes, no printed cell, no two printed cells together are disclosed."""
     fiber = Fiber(tables, onlooker_with_roll(table, "joint"))
     sets = [p for axes in subsets(fiber.axes, range(1, len(fiber.axes) + 1)) for p in fiber.cells(axes).values()]
     shown: list[tuple[set[str], set[int]]] = []
@@ -215,7 +215,7 @@ def test_no_choice_is_better_in_hundreds_of_cases() -> None:
 
 
 def nested_town() -> Town:
-    """Everybody in q0 and r0 is in p0, with five people more: p beside q x r tells how those five answered."""
+    """Everybody in q0 and r0 is in p0, with five people more: p beside q x r discloses how those five answered."""
     people = {("p0", "q0", "r0"): 40, ("p0", "q1", "r1"): 5}
     people |= {("p1", q, r): 40 for q in ("q0", "q1") for r in ("r0", "r1") if (q, r) != ("q0", "r0")}
     votes = {cell: (size // 2, size - size // 2) for cell, size in people.items()}

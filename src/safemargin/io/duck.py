@@ -7,7 +7,7 @@ import glob
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,10 @@ def connected(path: Path, held: object = None) -> Iterator[duckdb.DuckDBPyConnec
         require_file(path)
     try:
         with duckdb.connect(":memory:", config=SETTINGS) as database:
-            database.execute("set enable_progress_bar = false")  # it would write between the lines of a document
+            # A bar would write between the lines of a document. In a notebook without ipywidgets there is none, and
+            # DuckDB refuses to turn it off.
+            with suppress(duckdb.InvalidInputException):
+                database.execute("set enable_progress_bar = false")
             if isinstance(held, Mapping):
                 lists = ", ".join(f"unnest(${key}::varchar[]) as {key}" for key in held)
                 database.execute(f"create temp table {HELD} as select {lists}", dict(held))
