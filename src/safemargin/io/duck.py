@@ -15,7 +15,8 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.core import InputError, IntArray, TooLargeError
+from safemargin.core.arrays import IntArray
+from safemargin.core.errors import InputError, TooLargeError
 from safemargin.io.files import (
     EXAMPLES,
     Profiles,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core import FloatArray, Generator, IntArray
+from safemargin.core.arrays import FloatArray, IntArray
+from safemargin.core.randomness import Generator
 from safemargin.samplers.checks import positive, variance_within
 from safemargin.samplers.max_entropy import bounded_law
 

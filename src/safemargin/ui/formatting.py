@@ -6,7 +6,7 @@ is printed as it was given.
 
 from collections.abc import Mapping, Sequence
 
-from safemargin.core import UNBOUNDED, Onlooker
+from safemargin.core.published import UNBOUNDED, Onlooker
 
 IRREGULAR = {"person": "people", "category": "categories", "index": "indices"}
 COMPOSITIONS = {

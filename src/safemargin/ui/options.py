@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core import InputError, Target
+from safemargin.core.errors import InputError
+from safemargin.core.target import Target
 
 Beta = Annotated[
     float | None,

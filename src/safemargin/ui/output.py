@@ -19,7 +19,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.core import OutputError, Progress
+from safemargin.core.errors import OutputError
+from safemargin.core.progress import Progress
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
