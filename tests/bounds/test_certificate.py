@@ -1,5 +1,7 @@
 """A certificate is believed only where exhaustion agrees, and so is every claim that a cell is disclosed."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,7 @@ def case(seed: int, small: bool) -> tuple[Town, list[PublishedTable], Onlooker, 
     else:
         tables, aside = facts_about(rng, place, two_way=0.0, hide=0.0, widen=0.0, merge=merge)[0], []
     tau = int(rng.choice([0, 0, 0, 1, 2]))
-    target = Target(beta=float(rng.choice([0, 0.05, 0.1, 0.2, 0.3])), kappa=int(rng.integers(1, 8)), tau=tau)
+    target = Target(beta=float(rng.choice([0.01, 0.05, 0.1, 0.2, 0.3])), kappa=int(rng.integers(1, 8)), tau=tau)
     totals = [place.count((), (), option) for option in place.options]
     onlooker = Onlooker(roll=rolls(place, "joint", rng), facts=tuple(aside))
     return place, tables, onlooker, target.limits(totals, sum(place.people.values()))
@@ -149,7 +151,7 @@ def test_tables_that_come_with_a_certificate_are_checked() -> None:
     place = town(np.random.default_rng(3), axes=2, options=1, people=60, fill=1.0, most_per_profile=20)
     table = place.table()
     known = build_system(exact_margins(table), onlooker_with_roll(table, "joint"))
-    limits = Target(beta=0.0, kappa=1).limits(table.totals.tolist(), 60)
+    limits = Limits((Fraction(0),), (Fraction(1),), kappa=1, tau=0)
     wrong = np.zeros_like(known.low)
     assert not known.admits(wrong)
     proof = certify(known, limits, given=[wrong, known.high + 1, np.zeros(1, dtype=np.int64)])
@@ -213,7 +215,7 @@ def of_several_axes(seed: int) -> tuple[Town, list[PublishedTable], Onlooker, Li
         if rng.random() < 0.5:
             groups = [partition(rng, place.categories[place.axes.index(axis)], 0.2) for axis in chosen]
             tables.append(margin(place, chosen, groups=groups))
-    target = Target(beta=float(rng.choice([0, 0.05, 0.1])), kappa=int(rng.integers(1, 6)), tau=int(rng.integers(2)))
+    target = Target(beta=float(rng.choice([0.01, 0.05, 0.1])), kappa=int(rng.integers(1, 6)), tau=int(rng.integers(2)))
     totals = [place.count((), (), option) for option in place.options]
     onlooker = Onlooker(roll=rolls(place, "joint"))
     return place, tables, onlooker, target.limits(totals, sum(place.people.values()))

@@ -97,8 +97,9 @@ def test_sealed_elections_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (LEAST + "[target]\nbeta = 0.7\n", "target.beta = 0.7: must be at least 0 and below 0.5"),
-        (LEAST + "[target]\nbeta = nan\n", "target.beta = nan: must be at least 0 and below 0.5"),
+        (LEAST + "[target]\nbeta = 0.7\n", "target.beta = 0.7: must be above 0 and below 0.5"),
+        (LEAST + "[target]\nbeta = nan\n", "target.beta = nan: must be above 0 and below 0.5"),
+        (LEAST + "[target]\nbeta = 0\n", "target.beta = 0.0: must be above 0 and below 0.5"),
         (LEAST + "[target]\nkappa = 0\n", "target.kappa = 0: must be at least 1"),
         (LEAST + "[target]\nkappa = 1.5\n", "target.kappa = 1.5: must be a whole number"),
         (LEAST + "[target]\ntau = -1\n", "target.tau = -1: must not be negative"),

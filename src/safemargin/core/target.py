@@ -32,8 +32,9 @@ class Target:
     epsilon_max: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.beta < 0.5:
-            raise InputError(f"target.beta = {self.beta}: must be at least 0 and below 0.5")
+        # With a limit of 0 a share of 0 is within it, and the statement of a release would say nothing.
+        if not 0 < self.beta < 0.5:
+            raise InputError(f"target.beta = {self.beta}: must be above 0 and below 0.5")
         if self.kappa < 1:
             raise InputError(f"target.kappa = {self.kappa}: must be at least 1")
         if self.tau < 0:

@@ -136,7 +136,7 @@ class AxisSection(Section):
 class TargetSection(Section):
     """What must not be learnt, and how near-unanimous groups are protected."""
 
-    beta: float = Field(default=Target.beta, json_schema_extra={"minimum": 0, "exclusiveMaximum": 0.5})
+    beta: float = Field(default=Target.beta, json_schema_extra={"exclusiveMinimum": 0, "exclusiveMaximum": 0.5})
     kappa: int = Field(default=Target.kappa, json_schema_extra={"minimum": 1})
     tau: int = Field(default=Target.tau, json_schema_extra={"minimum": 0})
     epsilon_max: float = Field(default=Target.epsilon_max, json_schema_extra={"exclusiveMinimum": 0})
