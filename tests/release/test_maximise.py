@@ -46,9 +46,11 @@ def lively_town(seed: int) -> tuple[Town, Target]:
             share /= share.sum()
         votes[cell] = tuple(rng.multinomial(size, share)[:options].tolist())
     lively = Town(place.axes, place.categories, place.options, place.people, votes)
-    return lively, Target(
-        beta=float(rng.choice([0.01, 0.02, 0.1])), kappa=int(rng.integers(1, 4)), tau=int(rng.integers(3))
-    )
+    beta = float(rng.choice([0.0, 0.02, 0.1]))
+    target = Target(beta=beta or 0.01, kappa=int(rng.integers(1, 4)), tau=int(rng.integers(3)))
+    # A project may not have a limit of 0. The engine can, and then small towns have more choices to compare.
+    object.__setattr__(target, "beta", beta)
+    return lively, target
 
 
 def entwined_town(seed: int) -> tuple[Town, Target]:
@@ -201,7 +203,7 @@ def run(seeds: range, towns: Callable[[int], tuple[Town, Target]] = lively_town)
 
 
 def test_no_choice_is_better_than_the_one_that_is_made() -> None:
-    seen = run(range(44))
+    seen = run(range(24))
     assert seen["compared"] > 8 and seen["conflicts"] > 0 and seen["merged"] > 1
     assert seen["gap"] == 0
 
