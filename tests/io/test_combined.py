@@ -8,7 +8,7 @@ import pytest
 from safemargin.core import InputError
 from safemargin.io import NoTotalWarning, read_any_sheet, read_combined, read_hrc, read_published, tree
 from safemargin.release.axes import read_hierarchy
-from safemargin.suppress.read import read_linked
+from safemargin.suppress.read import read_earlier, read_linked
 
 
 def written(path: Path, text: str) -> Path:
@@ -162,12 +162,23 @@ def test_wrong_tables(text: str, words: str, tmp_path: Path) -> None:
         ("a,Freq,sdcStatus\nTotal,3,s\nx,3,q\n", r"t.csv: line 3: sdcStatus = 'q'"),
         ("a,one,freq,cost,status\nTotal,3,3,3,S\nx,3,3,3,99\n", r"t.csv: line 3: status = '99'"),
         ("a,n,primary,suppressed\nTotal,3,FALSE,MAYBE\nx,3,FALSE,FALSE\n", r"t.csv: line 2: suppressed = 'MAYBE'"),
-        ("a,count,status\nTotal,3,exact\nx,3,noised\n", r"t.csv: line 3: status = 'noised'"),
+        ("a,count,status\nTotal,3,exact\nx,3,blurred\n", r"t.csv: line 3: status = 'blurred'"),
     ],
 )
 def test_a_status_that_is_not_known_is_refused(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=words):
         read_published([written(tmp_path / "t.csv", text)])
+
+
+def test_noised_counts_beside_their_total_are_no_counts(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "a,count,weighted,status\nTotal,3,4.5,exact\nx,-1,0,noised\ny,4,6,noised\n")
+    total, parts = read_published([path])
+    assert (total.axes, total.status, total.lower.tolist(), total.noisy) == ((), ("exact",), [3], None)
+    assert parts.axes == ("a",) and parts.status == ("noised", "noised")
+    assert parts.noisy is not None and parts.noisy.tolist() == [-1, 4]
+    assert parts.lower.tolist() == [0, 0] and (parts.upper > 10**9).all()
+    with pytest.raises(InputError, match="line 3: status = 'noised': only exact counts can be suppressed"):
+        read_earlier(path, {})
 
 
 def test_a_hierarchy_needs_its_axis(tmp_path: Path) -> None:

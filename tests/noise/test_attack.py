@@ -19,6 +19,7 @@ from safemargin.noise.differencing import changes, nested
 from safemargin.noise.laws import keyed_gap_law
 from safemargin.noise.layout import Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaged, averaging, fitting
+from safemargin.noise.perturb import perturb
 from safemargin.noise.reveal import reveal_chance, reveal_risk
 from safemargin.samplers.cell_key import SIMULATED, noise_of
 from safemargin.samplers.max_entropy import bounded_law
@@ -372,3 +373,165 @@ def test_keys_that_add_up_are_recognised_and_disclose_no_wrong_bound() -> None:
     assert found.keyed > 0.99 and found.least < 5 and found.confidence < 0.5
     fresh, _ = release(rng, joint, "ab", 5, 2.0, ["a", "ab"])
     assert revealing(lay_out(fresh), 2.0).keyed < 0.01
+
+
+def counted_by(names: Sequence[str], groups: Sequence[str], values: Sequence[int]) -> PublishedTable:
+    """A table with one axis whose categories may be merged, all counts noised."""
+    table = noisy_table(" ".join(names), [names[0]], np.array(values), np.array(values))
+    return merged(table, groups)
+
+
+def test_groups_of_different_width_on_one_axis_are_fitted_as_they_nest() -> None:
+    """Least squares by hand: a + b is 101 both ways, c + d is 100 against 99, so that c and d are a third less."""
+    narrow = counted_by(["x"], ["a", "b", "c", "d"], [30, 71, 48, 52])
+    wide = counted_by(["x"], ["a | b", "c | d"], [101, 99])
+    together = counted_by(["x"], ["a", "b", "c", "d", "a | b", "c | d"], [30, 71, 48, 52, 101, 99])
+    truth = {"a": 30, "b": 71, "c": 48, "d": 52, "a | b": 101, "c | d": 99}
+    for tables in ([narrow, wide], [wide, narrow], [together]):
+        layout = lay_out(tables)
+        assert {guess.labels["x"]: guess.value for guess in fitting(layout, 1.0)} == truth
+        means = {guess.labels["x"]: guess for guess in averaging(layout, 1.0, [("x",)])}
+        assert {name: guess.value for name, guess in means.items()} == truth
+        # c | d: 99 with variance 1 and 100 with variance 2
+        (total,) = averaging(layout, 1.0, [()])
+        assert total.value == 200, "200 with variance 2, 201 with variance 4: nobody is counted twice"
+
+
+def test_nested_tables_of_any_form_are_fitted_by_least_squares() -> None:
+    """Against least squares over single categories, written out; gaps, exact counts and missing margins among them."""
+    rng = numpy_generator(99)
+    atoms = {"x": "abcd", "y": "uvw"}
+    groups = {"x": ["a", "b", "c", "d", "a | b", "c | d", "b | c | d"], "y": ["u", "v", "w", "u | v"]}
+    compared = 0
+    for attempt in range(60):
+        joint = rng.integers(20, 90, size=(4, 3))
+        cells = [("x",), ("y",), ("x", "y"), ()]
+        tables, rows, printed, keys, noisy = [], [], [], [], []
+        for number, axes in enumerate(cells):
+            if attempt % 4 == number:
+                continue
+            used = [
+                sorted(rng.choice(groups[a], size=int(rng.integers(2, len(groups[a]) + 1)), replace=False))
+                for a in axes
+            ]
+            lines = list(itertools.product(*used))
+            exact = attempt % 3 == 0 and number == 1
+            true = []
+            for line in lines:
+                row = np.ones((4, 3))
+                for axis, name in zip(axes, line, strict=True):
+                    inside = np.array([float(atom in name.split(" | ")) for atom in atoms[axis]])
+                    row *= inside[:, None] if axis == "x" else inside[None, :]
+                true.append(int((row * joint).sum()))
+                rows.append(row.ravel())
+                keys.append(tuple(zip(axes, line, strict=True)))
+            shown = np.array(true) + (0 if exact else drawn(rng, (len(true),), 5, 2.0))
+            printed += shown.tolist()
+            noisy += [not exact] * len(true)
+            table = noisy_table(f"{number}", [], np.zeros(()), np.zeros(()))
+            codes = np.array(list(itertools.product(*(range(len(u)) for u in used)))).reshape(len(lines), len(axes))
+            tables.append(
+                PublishedTable(
+                    table.name,
+                    axes,
+                    tuple(tuple(frozenset(name.split(" | ")) for name in names) for names in used),
+                    frozen(codes, len(axes)),
+                    (),
+                    frozen(np.full(len(lines), -1)),
+                    frozen(shown if exact else np.zeros(len(lines))),
+                    frozen(shown if exact else np.full(len(lines), 2**53)),
+                    ("exact" if exact else "noised",) * len(lines),
+                    noisy=None if exact else frozen(shown),
+                )
+            )
+        # Only what the tables list is unknown. Exact rows have so much weight that they hold.
+        listed = [
+            sorted({atom for key in keys for axis, name in key if axis == a for atom in name.split(" | ")})
+            for a in "xy"
+        ]
+        kept = [x in listed[0] and y in listed[1] or not (listed[0] and listed[1]) for x in "abcd" for y in "uvw"]
+        if not all(kept):
+            continue
+        layout = lay_out(tables)
+        if layout.is_flat(layout.categories):
+            continue
+        weights = np.where(noisy, 1.0, 1e4)
+        matrix, target = np.array(rows) * weights[:, None], np.array(printed) * weights
+        solved = np.array(rows) @ np.linalg.lstsq(matrix, target, rcond=None)[0]
+        spread = np.einsum(
+            "ij,jk,ik->i", np.array(rows), np.linalg.pinv(matrix.T @ matrix, rcond=1e-12), np.array(rows)
+        )
+        guesses = {tuple(sorted(guess.cell)): guess for guess in fitting(layout, 2.0)}
+        for key, estimate, ratio, free in zip(keys, solved, spread, noisy, strict=True):
+            if not free or abs(estimate % 1 - 0.5) < 1e-3:
+                continue
+            guess = guesses[tuple(sorted(key))]
+            assert guess.value == max(0, round(estimate))
+            steps = np.arange(-40, 41) - (estimate - round(estimate))
+            law = np.exp(-(steps**2) / (2 * max(2.0 * ratio, 1e-12)) + (steps[40] ** 2) / (2 * max(2.0 * ratio, 1e-12)))
+            assert guess.confidence == pytest.approx(1 / law.sum(), rel=1e-3)
+            compared += 1
+    assert compared > 300
+
+
+def test_a_table_that_lacks_a_category_says_nothing_about_the_total() -> None:
+    narrow = counted_by(["x"], ["a", "c"], [30, 48])
+    wide = counted_by(["x"], ["a | b", "c | d"], [101, 99])
+    (total,) = averaging(lay_out([narrow, wide]), 1.0, [()])
+    assert total.value == 200
+    assert exploiting(lay_out([narrow, wide]), 1) == []
+
+
+def test_exploiting_uses_nested_groups() -> None:
+    """a + b is at least 101 - 2 and at most 30 + 2 + 65 + 2: with a bound of 2 all of them are certain."""
+    narrow = counted_by(["x"], ["a", "b", "c"], [30, 65, 50])
+    wide = counted_by(["x"], ["a | b"], [101])
+    assert {guess.labels["x"]: guess.value for guess in exploiting(lay_out([narrow, wide]), 2)} == {
+        "a": 32,
+        "b": 67,
+        "a | b": 99,
+    }
+
+
+def test_our_own_noised_tables_are_attacked_as_they_are(tmp_path: Path) -> None:
+    """`perturb` marks its rows as noised; margins and hierarchies are read as such, and the variance is inferred."""
+    rng = numpy_generator(5)
+    ages = ["00s", "10s", "20s", "30s", "40s"]
+    rows = [f"p{n},{'fm'[rng.integers(2)]},{ages[rng.integers(5)]},{'abcdef'[rng.integers(6)]},2" for n in range(6000)]
+    (tmp_path / "people.csv").write_text("\n".join(["person,sex,age,area,weight", *rows]) + "\n")
+    (tmp_path / "secret.key").write_bytes(bytes(range(32)))
+    (tmp_path / "age.hrc").write_text("young\n@00s\n@10s\nold\n@20s\n@30s\n@40s\n")
+    noised = perturb(
+        tmp_path / "people.csv",
+        ["sex", "age", "area"],
+        id="person",
+        secret=tmp_path / "secret.key",
+        variance=2,
+        bound=5,
+        weight="weight",
+        hierarchies={"age": [tmp_path / "age.hrc"]},
+    )
+    noised.write(tmp_path / "out")
+    table = tmp_path / "out/published/table.csv"
+    found = attack([table], hierarchy=[f"age={tmp_path / 'age.hrc'}"])
+    cells = 3 * 8 * 7
+    assert len(found.attacks["fitting"]) == cells == noised.counts.size
+    assert 1 < found.variance < 4 and found.revealed.least <= 5
+    # True counts by who lies in the cell, from the records.
+    people = [row.split(",")[1:4] for row in rows]
+    errors = []
+    for guess in found.attacks["fitting"]:
+        wanted = {axis: set(name.split(" | ")) for axis, name in guess.cell}
+        true = sum(
+            all(value in wanted.get(axis, {value}) for axis, value in zip(("sex", "age", "area"), person, strict=True))
+            for person in people
+        )
+        assert guess.printed is not None and abs(guess.printed - true) <= 5
+        errors.append(guess.value - true)
+    assert np.mean(np.square(errors)) < 2, "it is nearer to the truth than what is printed"
+
+
+def test_an_axis_of_perturb_is_not_called_as_a_column_of_its_table(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("status,key\na,0.5\nb,0.25\n")
+    with pytest.raises(InputError, match="cannot be called 'status'"):
+        perturb(tmp_path / "people.csv", ["status"], record_key="key", variance=2, bound=5)

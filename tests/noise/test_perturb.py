@@ -136,7 +136,7 @@ def test_counts_of_the_reference_cell_for_cell(
     assert ran.code == 0 and "21 cells" in ran.out
     published = {(row["sex"], row["age"]): row for row in rows_of((tmp_path / "out/published/table.csv").read_text())}
     inside = {(row["sex"], row["age"]): row for row in rows_of((tmp_path / "out/inside/table.csv").read_text())}
-    assert len(published) == 21 and set(next(iter(published.values()))) == {"sex", "age", "count", "weighted"}
+    assert len(published) == 21 and set(next(iter(published.values()))) == {"sex", "age", "count", "weighted", "status"}
     for sex, age, true, perturbed in PERTURBED[setting]:
         assert int(published[sex, age]["count"]) == perturbed and int(inside[sex, age]["true"]) == true
     if setting == (5, "2", 0):
@@ -303,7 +303,7 @@ def test_keys_and_ids_are_written_nowhere(run: Run, tmp_path: Path) -> None:
         *("noise", "perturb", file, "--by", "sex", "--id", "person", "--secret", secret),
         *("--variance", 2, "--bound", 5, "--out", tmp_path / "out"),
     )
-    assert (tmp_path / "out/published/table.csv").read_text().splitlines()[0] == "sex,count"
+    assert (tmp_path / "out/published/table.csv").read_text().splitlines()[0] == "sex,count,status"
     for path in (tmp_path / "out").rglob("*.csv"):
         assert secret.read_text().strip() not in path.read_text() and "p17" not in path.read_text()
         assert "key" not in path.read_text()

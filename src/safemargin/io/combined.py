@@ -5,7 +5,7 @@
 | tau-ARGUS (CSV, `.tab`) | columns `freq`, `cost`, `status` | `status` is U or M, or 3 to 9, 11, 12 |
 | sdcTable | column `sdcStatus` | it is u or x |
 | GaussSuppression | column `suppressed` | it is TRUE |
-| safemargin | column `status`, and a category `Total` | it is `suppressed` |
+| safemargin | column `status`, and a category `Total` | it is `suppressed`; a count that is `noised` is not exact |
 
 A status that the tool does not have is refused.
 """
@@ -34,7 +34,7 @@ SAFE = frozenset(["S", "P", "E", *(str(code) for code in (1, 2, 10, 13, 14))])
 WORDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "sdcStatus": (frozenset("ux"), frozenset("szw")),
     "suppressed": (frozenset(["TRUE", "True", "true", "1"]), frozenset(["FALSE", "False", "false", "0"])),
-    "status": (UNSAFE | {"suppressed"}, SAFE | {"exact", "merged", ""}),
+    "status": (UNSAFE | {"suppressed"}, SAFE | {"exact", "merged", "noised", ""}),
 }
 """What a column may say of a count that is suppressed, and of one that is published."""
 NO_COUNT = ("", "NA", "NaN", "nan")
@@ -51,7 +51,8 @@ class NoTotalWarning(UserWarning):
 class Combined:
     """Cells of one table and its margins: a node of every tree per row, a count, and whether it is suppressed.
 
-    `counts` are what the file holds, also of suppressed cells if it has them (-1 if not).
+    `counts` are what the file holds, also of suppressed cells if it has them (-1 if not); `noised` are those that are
+    not the true ones.
     """
 
     path: Path
@@ -59,6 +60,7 @@ class Combined:
     nodes: IntArray
     counts: IntArray
     suppressed: BoolArray
+    noised: BoolArray
 
     @property
     def least(self) -> int:
@@ -76,7 +78,8 @@ class Combined:
             rows = np.flatnonzero(kind_of.ravel() == kind)
             axes = [a for a, is_used in enumerate(used) if is_used]
             names = tuple(self.trees[a].name for a in axes)
-            hidden = self.suppressed[rows]
+            hidden, noised = self.suppressed[rows], self.noised[rows]
+            unknown = hidden | noised
             tables.append(
                 PublishedTable(
                     name=f"{self.path.name} ({' x '.join(names) or 'total'})",
@@ -85,9 +88,10 @@ class Combined:
                     codes=frozen(self.nodes[rows][:, axes] - 1, len(axes)),
                     options=(),
                     option=frozen(np.full(len(rows), -1)),
-                    lower=frozen(np.where(hidden, self.least, self.counts[rows])),
-                    upper=frozen(np.where(hidden, UNBOUNDED, self.counts[rows])),
-                    status=tuple(np.where(hidden, "suppressed", "exact").tolist()),
+                    lower=frozen(np.where(noised, 0, np.where(hidden, self.least, self.counts[rows]))),
+                    upper=frozen(np.where(unknown, UNBOUNDED, self.counts[rows])),
+                    status=tuple(np.where(hidden, "suppressed", np.where(noised, "noised", "exact")).tolist()),
+                    noisy=frozen(np.where(noised, self.counts[rows], 0)) if noised.any() else None,
                 )
             )
         return tuple(tables)
@@ -121,8 +125,9 @@ def read_combined(sheet: Sheet, hierarchies: Hierarchies, count: str | None = No
                 raise sheet.fault(row, name, "is not in the hierarchy")
         trees.append(hierarchy)
         nodes.append([node_of[text] for text in texts])
-    counts = _counts(sheet, counted, suppressed)
-    combined = Combined(sheet.path, tuple(trees), np.array(nodes, dtype=np.int64).T, counts, suppressed)
+    noised = np.array([text.strip() == "noised" for text in sheet.columns[flag]])
+    counts = _counts(sheet, counted, suppressed, noised)
+    combined = Combined(sheet.path, tuple(trees), np.array(nodes, dtype=np.int64).T, counts, suppressed, noised)
     _check_repeated(sheet, combined)
     return combined
 
@@ -139,7 +144,8 @@ def _layout(sheet: Sheet, count: str | None) -> tuple[str, tuple[str, ...], str]
         raise InputError(
             f"{sheet.path}: which column holds the counts? Say it with --count; there are {', '.join(names)}"
         )
-    others = {flag, counted, "primary", "strID", "lower", "upper"}
+    # `noise perturb` prints weighted counts beside counts.
+    others = {flag, counted, "primary", "strID", "lower", "upper", "weighted"}
     return flag, tuple(name for name in names if name not in others), counted
 
 
@@ -181,13 +187,15 @@ def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) 
     return tree(name, categories, (), total)
 
 
-def _counts(sheet: Sheet, column: str, suppressed: BoolArray) -> IntArray:
+def _counts(sheet: Sheet, column: str, suppressed: BoolArray, noised: BoolArray) -> IntArray:
     counts = np.full(len(sheet.rows), -1, dtype=np.int64)
     for row, text in enumerate(sheet.columns[column]):
         if suppressed[row] and text.strip() in NO_COUNT:
             continue
         try:
-            counts[row] = whole_number(text)
+            # Noise may make a count negative.
+            minus = noised[row] and text.strip().startswith("-")
+            counts[row] = -whole_number(text.strip()[1:]) if minus else whole_number(text)
         except BadText as error:
             raise sheet.fault(row, column, str(error)) from None
     return counts

@@ -5,7 +5,7 @@ They see only what is published, and may know the variance or the bound of the n
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -15,7 +15,7 @@ from safemargin.core import InputError, PublishedTable
 from safemargin.io import read_tables
 from safemargin.noise.bounded import Revealed, exploiting, revealing
 from safemargin.noise.differencing import changes, nested
-from safemargin.noise.layout import OPTION, Layout, Recovered, estimated_variance, lay_out
+from safemargin.noise.layout import OPTION, Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaging, fitting
 from safemargin.noise.records import Data, data_file
 from safemargin.samplers.checks import positive
@@ -140,13 +140,16 @@ def attack(
     option: str = "option",
     by: str | None = None,
     skip: list[str] | None = None,
+    hierarchy: list[str] | None = None,
     limit: int = LISTED,
 ) -> Denoised:
     """Attack noisy tables as somebody who sees them, and may know the variance or the bound of the noise.
 
     Tables are files, DataFrames or values. What is not known is estimated from them. `before` are tables published
     earlier about almost the same people, `targets` the axes of the counts to average instead of every table's, `truth`
-    the true tables, to count right guesses. `confidence` is how sure an attack must be for a count to be disclosed.
+    the true tables, to count right guesses. `hierarchy` are files with the hierarchies of axes, as `age=age.hrc`, for
+    tables with wider areas beside their parts, such as those of `perturb`. `confidence` is how sure an attack must be
+    for a count to be disclosed.
     """
     if not 0 < confidence <= 1:
         raise InputError(f"confidence = {confidence:g}: must be above 0 and at most 1, e.g. {SURE:g}")
@@ -155,7 +158,7 @@ def attack(
         known = tuple(item for item in given if isinstance(item, PublishedTable))
         with ExitStack() as files:
             paths = [files.enter_context(data_file(item)) for item in given if not isinstance(item, PublishedTable)]
-            return (*known, *(read_tables(paths, count, option, by, skip) if paths else ()))
+            return (*known, *(read_tables(paths, count, option, by, skip, hierarchy) if paths else ()))
 
     shown, earlier = read(tables), read(before)
     layout = lay_out(shown)
@@ -174,8 +177,8 @@ def attack(
     }
     if earlier:
         both = lay_out([*shown, *earlier])  # one list of categories for both releases
-        now = Layout(both.categories, both.blocks[: len(layout.blocks)])
-        then = Layout(both.categories, both.blocks[len(layout.blocks) :])
+        now = replace(both, blocks=both.blocks[: len(layout.blocks)])
+        then = replace(both, blocks=both.blocks[len(layout.blocks) :])
         attacks["changes"] = tuple(changes(now, then, spread))
     names = [str(item) if isinstance(item, str | Path) else getattr(item, "name", "data") for item in tables]
     inputs = {"files": names, "variance": variance, "bound": bound, "confidence": confidence}

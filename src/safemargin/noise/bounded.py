@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from safemargin.core import FloatArray, InputError, IntArray, row_keys
+from safemargin.core import UNBOUNDED, BoolArray, FloatArray, InputError, IntArray, row_keys
 from safemargin.noise.laws import keyed_gap_law, sum_law
 from safemargin.noise.layout import ENOUGH, LARGE, Layout, Recovered, tuples_in
 from safemargin.samplers.max_entropy import bounded_law
@@ -85,16 +85,20 @@ def exploiting(layout: Layout, bound: int) -> list[Recovered]:
     blocks = layout.blocks
     lower = [np.maximum(0, block.values - bound * block.noised) for block in blocks]
     upper = [block.values + bound * block.noised for block in blocks]
+    sums_and_parts = _sums_and_parts(layout)
     for _ in range(ROUNDS):
         changed = False
         # Bound propagation: a sum is between the sums of its parts' ends, a part is what the others leave of the sum.
-        for whole, parts, rows in _sums_and_parts(layout):
+        for whole, parts, rows, cells, complete in sums_and_parts:
             low, high = (np.zeros(len(lower[whole]), dtype=np.int64) for _ in range(2))
-            np.add.at(low, rows, lower[parts])
-            np.add.at(high, rows, upper[parts])
+            np.add.at(low, cells, lower[parts][rows])
+            np.add.at(high, cells, upper[parts][rows])
+            high[~complete] = UNBOUNDED
             changed |= _raise(lower[whole], low) | _cut(upper[whole], high)
-            changed |= _raise(lower[parts], lower[whole][rows] - (high[rows] - upper[parts]))
-            changed |= _cut(upper[parts], upper[whole][rows] - (low[rows] - lower[parts]))
+            least, most = lower[parts].copy(), upper[parts].copy()
+            least[rows] = lower[whole][cells] - (high[cells] - upper[parts][rows])
+            most[rows] = upper[whole][cells] - (low[cells] - lower[parts][rows])
+            changed |= _raise(lower[parts], least) | _cut(upper[parts], most)
         if any((low > high).any() for low, high in zip(lower, upper, strict=True)):
             raise InputError(f"bound = {bound}: does not explain the tables; the nearest bound is larger")
         if not changed:
@@ -107,19 +111,31 @@ def exploiting(layout: Layout, bound: int) -> list[Recovered]:
     return list(recovered.values())
 
 
-def _sums_and_parts(layout: Layout) -> list[tuple[int, int, IntArray]]:
-    """Tables (by number) of which one adds up the other, or prints the same, with the row of the sum for every part."""
+def _sums_and_parts(layout: Layout) -> list[tuple[int, int, IntArray, IntArray, BoolArray]]:
+    """Tables (by number) of which one adds up the other, or prints the same.
+
+    With each pair: the rows of parts, the row of the sum that each is in, and which sums have all their parts. A sum
+    without any row among its parts is empty, if the table of parts lists all of its categories.
+    """
     pairs = []
     for number, whole in enumerate(layout.blocks):
         sizes = layout.sizes(whole.axes)
         sums = row_keys(whole.codes, sizes)
         order = np.argsort(sums)
-        for other, parts in enumerate(layout.blocks):
-            if other != number and set(whole.axes) <= set(parts.axes):
-                keys = row_keys(parts.codes[:, [parts.axes.index(axis) for axis in whole.axes]], sizes)
-                rows = np.minimum(np.searchsorted(sums[order], keys), len(sums) - 1)
-                if (sums[order][rows] == keys).all():
-                    pairs.append((number, other, order[rows]))
+        wanted = [whole.listed(axis) for axis in whole.axes]
+        for other, block in enumerate(layout.blocks):
+            if other == number or not set(whole.axes) <= set(block.axes):
+                continue
+            parts = layout.parts(block, whole.axes, wanted)
+            if parts is None:
+                continue
+            keys = row_keys(parts.cells, sizes)
+            cells = np.minimum(np.searchsorted(sums[order], keys), len(sums) - 1)
+            kept = sums[order][cells] == keys
+            complete = np.ones(len(sums), dtype=bool)
+            for axis, codes in enumerate(parts.complete):
+                complete &= np.isin(whole.codes[:, axis], codes)
+            pairs.append((number, other, parts.rows[kept], order[cells[kept]], complete))
     return pairs
 
 

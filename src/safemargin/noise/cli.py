@@ -100,6 +100,7 @@ def attack(
     option: ui.Option = "option",
     by: ui.By = None,
     skip: ui.Skip = None,
+    hierarchy: ui.Hierarchy = None,
     limit: Annotated[int, typer.Option(help="Number of counts to print per attack.")] = 10,
     as_json: ui.Json = False,
 ) -> None:
@@ -122,6 +123,7 @@ def attack(
             option=option,
             by=by,
             skip=skip,
+            hierarchy=hierarchy,
             limit=limit,
         )
     ui.print_result(result, as_json)

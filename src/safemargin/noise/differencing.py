@@ -27,7 +27,7 @@ def nested(layout: Layout, variance: float) -> list[Recovered]:
 def _subtracted(layout: Layout, wide: NoisyTable, narrow: NoisyTable, axis: int, variance: float) -> list[Recovered]:
     """What the categories of an axis in one table leave of wider ones in another with the same axes."""
     axes = wide.axes
-    members = [frozenset(name.split(JOINER)) for name in layout.categories[axes[axis]]]
+    members = layout.members[axes[axis]]
     # Only merged categories can hold more than a narrower one.
     merged = np.flatnonzero(np.array([len(names) > 1 for names in members])[wide.codes[:, axis]])
     if not len(merged):
@@ -64,7 +64,7 @@ def changes(now: Layout, before: Layout, variance: float) -> list[Recovered]:
     blocks = [gain for block in now.blocks if (gain := _difference(block, before)) is not None]
     if not blocks:
         raise InputError("the releases share no table with the same cells")
-    layout = Layout(now.categories, tuple(blocks))
+    layout = replace(now, blocks=tuple(blocks))
     return [recovered for block in blocks for recovered in _gains(layout, block, variance)]
 
 
@@ -84,16 +84,20 @@ def _gains(layout: Layout, block: NoisyTable, variance: float) -> list[Recovered
     keys = row_keys(block.codes, sizes)
     order = np.argsort(keys)
     means, precision = np.zeros(len(keys)), np.zeros(len(keys))
-    sums = [other.summed(block.axes, sizes) for other in layout.blocks if set(block.axes) <= set(other.axes)]
+    wanted = [block.listed(axis) for axis in block.axes]
+    finer = [other for other in layout.blocks if set(block.axes) <= set(other.axes)]
+    sums = [part for other in finer if (part := layout.summed(other, block.axes, wanted)) is not None]
     # First which cells changed at all, by any representation; then their gains, by all.
     changed = np.zeros(len(keys), dtype=bool)
     for part in sums:
         changed |= np.isin(keys, part.keys[part.noisy > 0])
     for part in sums:
-        rows = order[np.searchsorted(keys[order], part.keys)]
+        places = np.minimum(np.searchsorted(keys[order], part.keys), len(keys) - 1)
+        shown = keys[order][places] == part.keys
+        rows = order[places[shown]]
         # A sum that prints the same may hide a change by its noise: it counts as one noisy difference.
-        worth = 1 / np.maximum(part.noisy, BOTH)
-        means[rows] += part.values * worth
+        worth = 1 / np.maximum(part.noisy[shown], BOTH)
+        means[rows] += part.values[shown] * worth
         precision[rows] += worth
     rows = np.flatnonzero(changed)
     gains = means[rows] / precision[rows]

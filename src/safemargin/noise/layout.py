@@ -1,6 +1,6 @@
 """Noisy tables as an onlooker lays them out: cells by axes, and every sum of finer cells beside them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,35 +42,46 @@ class NoisyTable:
     values: IntArray
     noised: IntArray
 
-    def summed(self, axes: Sequence[str], sizes: Sequence[int]) -> "Sums":
-        """The cells over fewer `axes`."""
-        keys = row_keys(self.codes[:, [self.axes.index(axis) for axis in axes]], sizes)
-        first, cell = grouped(keys)
-        values, noisy = np.zeros(len(first), dtype=np.int64), np.zeros(len(first), dtype=np.int64)
-        np.add.at(values, cell, self.values)
-        np.add.at(noisy, cell, self.noised)
-        least = np.full(len(first), np.iinfo(np.int64).max)
-        np.minimum.at(least, cell, self.values)
-        return Sums(keys[first], first, values, noisy, least)
+    def listed(self, axis: str) -> tuple[int, ...]:
+        """The categories of an axis that the table has; no two of them share people."""
+        return tuple(np.unique(self.codes[:, self.axes.index(axis)]).tolist())
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Cells over fewer axes: keys, first rows, sums, how many noisy counts are in them, and the least one."""
+    """Cells and their parts in a finer table: keys, codes, sums, how many noisy counts are in them, the least one."""
 
     keys: IntArray
-    first: IntArray
+    codes: IntArray
     values: IntArray
     noisy: IntArray
     least: IntArray
 
 
 @dataclass(frozen=True)
+class CellParts:
+    """Rows of a table, the wider cell that each is a part of, and per axis the wider categories that it adds up to."""
+
+    rows: IntArray
+    cells: IntArray
+    complete: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Layout:
-    """All tables with one list of categories per axis."""
+    """All tables with one list of categories per axis, and what each of these merges."""
 
     categories: dict[str, tuple[str, ...]]
+    members: dict[str, tuple[Group, ...]]
     blocks: tuple[NoisyTable, ...]
+
+    def everybody(self, axis: str) -> Group:
+        """All categories of an axis that any table has, alone or merged."""
+        return frozenset().union(*self.members[axis])
+
+    def is_flat(self, axes: Iterable[str]) -> bool:
+        """Whether no two categories of any of these axes share people."""
+        return all(sum(map(len, self.members[axis])) == len(self.everybody(axis)) for axis in axes)
 
     def sizes(self, axes: Sequence[str]) -> list[int]:
         """How many categories each axis has."""
@@ -79,6 +90,56 @@ class Layout:
     def cell(self, axes: Sequence[str], codes: Sequence[int]) -> tuple[tuple[str, str], ...]:
         """A cell by its labels."""
         return tuple((axis, self.categories[axis][code]) for axis, code in zip(axes, codes, strict=True))
+
+    def parts(self, block: NoisyTable, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> CellParts | None:
+        """What the rows of a table add up to: cells over `axes` with the `wanted` categories of each.
+
+        None if the table does not have everybody on an axis that is summed over. A wider category counts only if the
+        table has all of it: a category that a table does not list is not known to be empty.
+        """
+        for axis in set(block.axes) - set(axes):
+            if sum(len(self.members[axis][code]) for code in block.listed(axis)) < len(self.everybody(axis)):
+                return None
+        rows, complete = np.arange(len(block.codes)), []
+        columns: list[IntArray] = []
+        for axis, targets in zip(axes, wanted, strict=True):
+            narrow, wide = self._contained(axis, block.listed(axis), targets)
+            complete.append(tuple(np.unique(wide).tolist()))
+            own = block.codes[rows, block.axes.index(axis)]
+            # Categories that are wanted may be nested, so that a row is a part of several cells.
+            first, often = np.searchsorted(narrow, own), np.searchsorted(narrow, own, side="right")
+            often = often - first
+            kept = np.repeat(np.arange(len(rows)), often)
+            match = np.arange(len(kept)) - np.repeat(np.cumsum(often) - often, often) + np.repeat(first, often)
+            rows, columns = rows[kept], [*(column[kept] for column in columns), wide[match]]
+        cells = np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0), dtype=np.int64)
+        return CellParts(rows, cells, tuple(complete))
+
+    def _contained(self, axis: str, listed: Sequence[int], targets: Sequence[int]) -> tuple[IntArray, IntArray]:
+        """Listed categories and the targets that they are parts of, sorted by the former."""
+        members = self.members[axis]
+        owner = {name: code for code in listed for name in members[code]}
+        pairs = []
+        for target in targets:
+            parts = {owner.get(name, -1) for name in members[target]}
+            if -1 not in parts and sum(len(members[part]) for part in parts) == len(members[target]):
+                pairs += [(part, target) for part in parts]
+        sorted_pairs = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+        return sorted_pairs[:, 0], sorted_pairs[:, 1]
+
+    def summed(self, block: NoisyTable, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> Sums | None:
+        """The wanted cells over `axes` as sums of the counts of a table."""
+        parts = self.parts(block, axes, wanted)
+        if parts is None or not len(parts.rows):
+            return None
+        keys = row_keys(parts.cells, self.sizes(axes))
+        first, cell = grouped(keys)
+        values, noisy = np.zeros(len(first), dtype=np.int64), np.zeros(len(first), dtype=np.int64)
+        np.add.at(values, cell, block.values[parts.rows])
+        np.add.at(noisy, cell, block.noised[parts.rows])
+        least = np.full(len(first), np.iinfo(np.int64).max)
+        np.minimum.at(least, cell, block.values[parts.rows])
+        return Sums(keys[first], parts.cells[first], values, noisy, least)
 
     def above(self, axes: Sequence[str]) -> tuple[NoisyTable, ...]:
         """Tables that are at least as fine; one printed twice with the same noise is one."""
@@ -98,30 +159,57 @@ def _same(block: NoisyTable, other: NoisyTable) -> bool:
 
 
 def lay_out(tables: Sequence[PublishedTable]) -> Layout:
-    """The tables that have counts; options are an axis like others. Rows are sorted by cell."""
+    """The tables that have counts; options are an axis like others. Rows are sorted by cell.
+
+    A table with nested categories on an axis is several tables, one per level, none of which counts anybody twice.
+    """
     names: dict[str, dict[str, int]] = {}
-    blocks = []
+    members: dict[str, dict[int, Group]] = {}
+    blocks: list[NoisyTable] = []
     for table in tables:
         if not _has_counts(table):
             continue
         columns: dict[str, IntArray] = {}
-        listed = [(axis, [*map(label, groups)], codes) for axis, groups, codes in _columns(table)]
+        listed = [(axis, [(label(group), group) for group in groups], codes) for axis, groups, codes in _columns(table)]
         if table.options:
-            listed.append((OPTION, list(table.options), table.option))
+            listed.append((OPTION, [(name, frozenset([name])) for name in table.options], table.option))
         for axis, labels, codes in listed:
             known = names.setdefault(axis, {})
-            columns[axis] = np.array([known.setdefault(name, len(known)) for name in labels], dtype=np.int64)[codes]
+            own = [known.setdefault(name, len(known)) for name, _ in labels]
+            members.setdefault(axis, {}).update(zip(own, (group for _, group in labels), strict=True))
+            columns[axis] = np.array(own, dtype=np.int64)[codes]
         axes = tuple(sorted(columns))
         codes = np.stack([columns[axis] for axis in axes], axis=1) if axes else np.zeros((len(table.lower), 0), int)
         noised = np.array([status == "noised" for status in table.status]).astype(np.int64)
         # A noised row has no certain interval; what it prints is kept beside it.
         values = table.lower if table.noisy is None else np.where(noised == 1, table.noisy, table.lower)
-        # Rows in the order of their cells, so that two tables can be compared as arrays.
-        order = np.lexsort(codes.T[::-1]) if axes else np.arange(len(codes))
-        blocks.append(NoisyTable(table.name, axes, codes[order], np.asarray(values)[order], noised[order]))
+        levels = [_levels(members[axis], codes[:, a]) for a, axis in enumerate(axes)]
+        depth = np.stack(levels, axis=1) if levels else np.zeros((len(codes), 0), dtype=np.int64)
+        for level in np.unique(depth, axis=0):
+            rows = np.flatnonzero((depth == level).all(axis=1))
+            # Rows in the order of their cells, so that two tables can be compared as arrays.
+            rows = rows[np.lexsort(codes[rows].T[::-1])] if axes else rows
+            blocks.append(NoisyTable(table.name, axes, codes[rows], np.asarray(values)[rows], noised[rows]))
     if not any(block.noised.any() for block in blocks):
         raise InputError("no table has noisy counts: their rows have the status 'noised' and print integers")
-    return Layout({axis: tuple(known) for axis, known in names.items()}, tuple(blocks))
+    return Layout(
+        {axis: tuple(known) for axis, known in names.items()},
+        {axis: tuple(groups[code] for code in range(len(groups))) for axis, groups in members.items()},
+        tuple(blocks),
+    )
+
+
+def _levels(members: Mapping[int, Group], codes: IntArray) -> IntArray:
+    """The level of every row's category: the widest first, and no two categories of a level share people."""
+    taken: list[set[str]] = []
+    level_of = np.zeros(len(members), dtype=np.int64)
+    for code in sorted(np.unique(codes).tolist(), key=lambda number: (-len(members[number]), number)):
+        level = next((level for level, names in enumerate(taken) if not names & members[code]), len(taken))
+        if level == len(taken):
+            taken.append(set())
+        taken[level] |= members[code]
+        level_of[code] = level
+    return level_of[codes]
 
 
 def _columns(table: PublishedTable) -> list[tuple[str, tuple[Group, ...], IntArray]]:
@@ -156,22 +244,29 @@ class Tuples:
 
 
 def tuples_in(layout: Layout) -> Iterator[Tuples]:
-    """Every table beside every other with exactly one axis more."""
+    """Every table beside every other with exactly one axis more, or with narrower categories on one axis."""
     for block in layout.blocks:
-        sizes = layout.sizes(block.axes)
-        keys = row_keys(block.codes, sizes)
+        keys = row_keys(block.codes, layout.sizes(block.axes))
+        own = [set(block.listed(axis)) for axis in block.axes]
         for other in layout.above(block.axes):
-            if len(other.axes) == len(block.axes) + 1:
-                sums = other.summed(block.axes, sizes)
+            shared = [listed & set(other.listed(axis)) for axis, listed in zip(block.axes, own, strict=True)]
+            steps = [shared] if len(other.axes) == len(block.axes) + 1 else []
+            if other.axes == block.axes:
+                steps = [[*shared[:a], own[a] - shared[a], *shared[a + 1 :]] for a in range(len(own))]
+            for step in steps:
+                sums = layout.summed(other, block.axes, [sorted(codes) for codes in step])
+                if sums is None:
+                    continue
                 nearest = np.minimum(np.searchsorted(sums.keys, keys), len(sums.keys) - 1)
                 rows = np.flatnonzero(sums.keys[nearest] == keys)
                 cells = nearest[rows]
-                yield Tuples(
-                    block.values[rows] - sums.values[cells],
-                    block.noised[rows],
-                    sums.noisy[cells],
-                    sums.least[cells],
-                )
+                if len(rows):
+                    yield Tuples(
+                        block.values[rows] - sums.values[cells],
+                        block.noised[rows],
+                        sums.noisy[cells],
+                        sums.least[cells],
+                    )
 
 
 def estimated_variance(layout: Layout) -> float:

@@ -34,6 +34,9 @@ from safemargin.samplers.ptable_design import Missed
 from safemargin.samplers.ptable_privacy import guarantee
 from safemargin.ui import SCHEMA, Document, Result, header, paragraphs, render_page, section, table
 
+TAKEN = ("count", "weighted", "true", "noise", "true_weighted", "status")
+"""Columns of the tables that are written."""
+
 
 @dataclass(frozen=True, eq=False)
 class Perturbed(Result):
@@ -87,6 +90,8 @@ class Perturbed(Result):
             columns += [("true", self.counts.ravel().tolist()), ("noise", self.noise.ravel().tolist())]
             if self.weighted is not None:
                 columns.append(("true_weighted", [_number(x) for x in self.weighted.ravel().tolist()]))
+        # All rows, empty cells too: a cell that is marked as exact would be known to be empty.
+        columns.append(("status", ["noised"] * self.counts.size))
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*(axis.name for axis in self.trees), *(name for name, _ in columns)])
@@ -216,6 +221,9 @@ def _check_call(columns: Columns, secret: Path | str | None) -> None:
         raise InputError("give record_key, or id with secret: record keys come from one of them")
     if (columns.id is None) != (secret is None):
         raise InputError("id and secret go together: record keys are hashes of ids with the secret")
+    reserved = next((name for name in columns.axes if name in TAKEN), None)
+    if reserved is not None:
+        raise InputError(f"by: an axis cannot be called {reserved!r}: the table has a column of that name")
     if columns.id is not None and columns.count is not None:
         raise InputError("count: rows with an id are one record each; remove it, or give record_key")
 

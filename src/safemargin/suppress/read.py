@@ -70,6 +70,8 @@ def read_earlier(
         listed = np.ones(table.counts.size, dtype=bool)
         return EarlierTable(table.trees, table.counts.ravel(), listed, ~listed)
     combined = read_combined(sheet, hierarchies, count)
+    if combined.noised.any():
+        raise sheet.fault(int(combined.noised.argmax()), "status", "only exact counts can be suppressed")
     labels = [
         [axis.labels[node] for node in nodes] for axis, nodes in zip(combined.trees, combined.nodes.T, strict=True)
     ]
