@@ -1,6 +1,7 @@
 """Folders are written whole with a manifest; every failure to read or write has one wording."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from safemargin.io import (
     MANIFEST,
     hash_bytes,
     hash_file,
+    hold_signals,
     manifest_bytes,
     new_folder,
     read_json,
@@ -123,3 +125,14 @@ def test_a_rename_that_does_not_reach_the_disk_is_taken_back(tmp_path: Path, mon
     with pytest.raises(OutputError, match="cannot be written"):
         write_folder(tmp_path / "out", {"a": b"1"})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_waits_until_the_work_is_done() -> None:
+    steps, before = [], signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        with hold_signals():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            steps.append("done")
+        steps.append("too late")
+    assert steps == ["done"] and signal.getsignal(signal.SIGINT) is before

@@ -15,10 +15,9 @@ import pytest
 from commands import Run, in_process, listing, release_into
 from safemargin import Draft, Release
 from safemargin.core import UNBOUNDED, InputError, OutputError, PublishedTable, Target, frozen
-from safemargin.release import release as pipeline
 from safemargin.release.ledger import file as ledger_file
 from safemargin.release.ledger.entries import Entry, budget, recommended_kappa
-from safemargin.release.ledger.file import read_ledger, recording
+from safemargin.release.ledger.file import Chain, open_ledger, read_ledger, record
 
 SITES, GRADES = ("North", "South", "West"), ("junior", "senior")
 Row = tuple[str, str, str, str]
@@ -104,8 +103,7 @@ def test_an_entry_comes_back_as_it_was(tmp_path: Path) -> None:
         "p", "c", "Ü", Target(kappa=7), {"site": ("a", "b", "c", "d")}, ("yes",), 20, 9, "hash", (total, noisy),
         {("site",): {("a",): 20}}, {"somebody": ("a",)}, 2, 0.5,
     )  # fmt: skip
-    with recording(tmp_path / "l.sqlite", entry, 0):
-        pass
+    record(tmp_path / "l.sqlite", entry, Chain("k"), 0, tmp_path / "out", {"a": b""})
     (found,) = read_ledger(tmp_path / "l.sqlite")
     assert replace(found, tables=()) == replace(entry, tables=())
     for one, other in zip(found.tables, (total, noisy), strict=True):
@@ -285,7 +283,7 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(file) as database:
         database.execute("update published set content = '{'")
     database.close()
-    refuse(path, "cannot be read as a ledger")
+    refuse(path, "entries were changed or removed")
     with sqlite3.connect(file) as database:
         database.execute("pragma user_version = 9")
     database.close()
@@ -313,7 +311,7 @@ def test_nothing_is_recorded_if_the_folder_cannot_be_written(tmp_path: Path, mon
     def fail(*_: object) -> None:
         raise OutputError("the disk is full")
 
-    monkeypatch.setattr(pipeline, "write_folder", fail)
+    monkeypatch.setattr(ledger_file, "fill_draft", fail)
     with pytest.raises(OutputError, match="disk is full"):
         release(project(tmp_path, staff(), "2025"))
     assert not (tmp_path / "ledger.sqlite").exists()
@@ -337,10 +335,12 @@ def test_nothing_is_published_if_it_cannot_be_recorded(tmp_path: Path, monkeypat
 
 def test_two_runs_at_once_do_not_miss_each_other(tmp_path: Path) -> None:
     release(project(tmp_path, staff(), "2025"))
-    (entry,) = read_ledger(tmp_path / "ledger.sqlite")
-    with pytest.raises(OutputError, match="recorded meanwhile; run again"):
-        with recording(tmp_path / "ledger.sqlite", replace(entry, cycle="2026"), 0):
-            pytest.fail("it was decided without knowing 2025")
+    ledger = open_ledger(tmp_path / "ledger.sqlite")
+    entry = replace(ledger.entries[0], cycle="2026")
+    for chain, seen in ((ledger.chain, 0), (Chain("of another first release"), 1)):
+        with pytest.raises(OutputError, match="recorded meanwhile; run again"):
+            record(tmp_path / "ledger.sqlite", entry, chain, seen, tmp_path / "out", {"a": b""})
+        assert not list(tmp_path.glob("*out")), "it was decided without knowing 2025"
     assert len(read_ledger(tmp_path / "ledger.sqlite")) == 1
 
 

@@ -55,7 +55,14 @@ from safemargin.core.published import (
     recall,
     roll_margin,
 )
-from safemargin.core.randomness import Generator, numpy_generator, system_choices, system_words, write_secret
+from safemargin.core.randomness import (
+    Generator,
+    new_secret,
+    numpy_generator,
+    system_choices,
+    system_words,
+    write_secret,
+)
 from safemargin.core.table import (
     COMPOSITIONS,
     Inconsistency,
@@ -140,6 +147,7 @@ __all__ = [
     "merged_margin",
     "named",
     "net_histories",
+    "new_secret",
     "no_progress",
     "numpy_generator",
     "onlooker_with_roll",

@@ -36,6 +36,11 @@ def numpy_generator(seed: int | None) -> Generator:
     return np.random.default_rng(seed)
 
 
+def new_secret() -> str:
+    """64 random hexadecimal digits from the system."""
+    return secrets.token_hex(32)
+
+
 def write_secret(path: Path) -> None:
     """A new file with 64 random hexadecimal digits from the system, readable by its owner alone."""
     try:
@@ -45,7 +50,7 @@ def write_secret(path: Path) -> None:
     except OSError as error:
         raise cannot_write(path, error) from error
     with os.fdopen(handle, "w") as file:
-        file.write(secrets.token_hex(32) + "\n")
+        file.write(new_secret() + "\n")
         file.flush()
         os.fsync(file.fileno())  # tables made with a secret that is lost cannot be made again
 

@@ -6,7 +6,9 @@ import io
 import json
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,6 +96,26 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def hold_signals() -> Iterator[None]:
+    """Deliver Ctrl-C and SIGTERM afterwards: what is done inside is neither torn apart nor undone half-way."""
+    held: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python runs handlers in the main thread only
+        return
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if callable(signal.getsignal(number)) or signal.getsignal(number) is signal.SIG_DFL:
+            before[number] = signal.signal(number, lambda number, _: held.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for received in dict.fromkeys(held):
+            signal.raise_signal(received)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from safemargin.core import OutputError
 from safemargin.io import json_bytes, write_folder
+from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.plan import Evidence
 from safemargin.release.report.context import ReportContext
 from safemargin.release.report.document import release_document
@@ -17,7 +18,6 @@ from safemargin.release.report.text import show_release
 from safemargin.release.report.words import headline
 from safemargin.ui import Document, Result
 
-PUBLISHED = "published"
 EVIDENCE = "inside/refused"
 """Where it is proved what tables that were rejected would disclose."""
 

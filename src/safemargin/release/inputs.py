@@ -53,7 +53,7 @@ from safemargin.release.axes import (
     tally,
 )
 from safemargin.release.ledger.entries import Entry, Person, check_same, person, remember, roll_of
-from safemargin.release.ledger.file import read_ledger
+from safemargin.release.ledger.file import Chain, open_ledger
 from safemargin.release.project import DataSection, LedgerSection, Project, TalliesSection
 
 
@@ -292,6 +292,7 @@ class Book:
     """The ledger before a release: earlier releases about its population, and its people under their own names."""
 
     section: LedgerSection
+    chain: Chain
     entries: tuple[Entry, ...] = ()
     members: Mapping[Person, Profile] | None = None
 
@@ -319,13 +320,14 @@ def read_inputs(project: Project, source: Source | None = None) -> Inputs:
 
 
 def _open_book(project: Project, section: LedgerSection, table: Table, source: Source | None) -> Book:
-    entries = read_ledger(section.file, section.population)
+    contents = open_ledger(section.file)
+    entries = tuple(entry for entry in contents.entries if entry.population == section.population)
     check_same(section.file, entries, section.population, section.cycle, table.schema)
     members = None
     if section.id is not None:
         people = tabulate_people(project, section.id, source)
         members = {person(section.population, name): profile for name, profile in people.items()}
-    return Book(section, entries, members)
+    return Book(section, contents.chain, entries, members)
 
 
 def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onlooker, ...]:

@@ -104,8 +104,12 @@ def release_files(
     orders: Mapping[str, tuple[str, ...]],
     onlookers: Sequence[str] = (),
     title: str = "",
+    ledger: Mapping[str, str] | None = None,
 ) -> dict[str, bytes]:
-    """Every file of a release by name: tables in each format, the certificate, and the manifest with their hashes."""
+    """Every file of a release by name: tables in each format, the certificate, and the manifest with their hashes.
+
+    `ledger` is what the manifest says about the ledger that the release is recorded in.
+    """
     files: dict[str, bytes] = {}
     taken = {"certificate", "manifest"}
     for table in publication.tables:
@@ -127,6 +131,8 @@ def release_files(
     files["certificate.json"] = json_bytes({**public, **asdict(certificate), "files": hashes})
     hashes["certificate.json"] = hash_bytes(files["certificate.json"])
     guarantees = [document(guarantee) for guarantee in publication.guarantees]
-    stated = {**public, "statement": certificate.statement, "guarantees": guarantees}
+    stated: dict[str, object] = {**public, "statement": certificate.statement, "guarantees": guarantees}
+    if ledger is not None:
+        stated["ledger"] = dict(ledger)
     files[MANIFEST] = manifest_bytes(stated, hashes)
     return files

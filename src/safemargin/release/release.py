@@ -4,8 +4,6 @@ Nobody can build a `Release` by hand: the gate issues it from data, never from a
 somebody passes in, and keeps a list of those it issued.
 """
 
-import hashlib
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -35,15 +33,15 @@ from safemargin.core import (
     no_progress,
     onlooker_with_roll,
 )
-from safemargin.io import check_folder, rows_of, write_folder
+from safemargin.io import MANIFEST, check_folder, hash_bytes, rows_of, write_folder
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdraw_margins
 from safemargin.release.demo import write_city
-from safemargin.release.draft import PUBLISHED, Draft, confidential_files, draft_document, show_draft
+from safemargin.release.draft import Draft, confidential_files, draft_document, show_draft
 from safemargin.release.explain import explain
 from safemargin.release.inputs import Book, Inputs, project_of, read_inputs
 from safemargin.release.ledger.entries import Entry, budget, recommended_kappa, roll_of
-from safemargin.release.ledger.file import recording
+from safemargin.release.ledger.file import PUBLISHED, record
 from safemargin.release.plan import Certificate, Evidence, Plan, Wanted
 from safemargin.release.publish import publish, release_files
 from safemargin.ui import Document, Result
@@ -133,16 +131,8 @@ class Release(Result):
         if self._record is None:
             write_folder(folder, files)
             return folder
-        written = False
         book, entry = self._record
-        try:
-            with recording(book.section.file, entry, len(book.entries)):
-                write_folder(folder, files)
-                written = True
-        except BaseException:
-            if written:  # what is not recorded must not look published
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
+        record(book.section.file, entry, book.chain, len(book.entries), folder, files)
         return folder
 
 
@@ -215,14 +205,15 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress) -> Release:
         orders=draft.orders,
         onlookers=draft.onlookers,
         title=project.title,
+        ledger=None if inputs.book is None else inputs.book.chain.document(),
     )
-    record = None
+    recorded = None
     if inputs.book is not None:
-        entry = _entry(inputs, inputs.book, draft.publication, hashlib.sha256(files["manifest.json"]).hexdigest())
-        record = inputs.book, entry
+        entry = _entry(inputs, inputs.book, draft.publication, hash_bytes(files[MANIFEST]))
+        recorded = inputs.book, entry
         draft = replace(draft, ledger=_ledger_document(inputs.book, entry))
     issued: Release = object.__new__(Release)
-    for name, value in (("_draft", draft), ("_files", MappingProxyType(files)), ("_record", record)):
+    for name, value in (("_draft", draft), ("_files", MappingProxyType(files)), ("_record", recorded)):
         object.__setattr__(issued, name, value)
     _ISSUED.add(issued)
     return issued

@@ -1,225 +1,391 @@
-"""The SQLite file of a ledger: opened for reading alone, or written in one transaction together with the release."""
+"""The SQLite file of a ledger: a release and its folder are recorded together, and every change by others is noticed.
 
-import json
+A release is inserted with a row in `pending`, which names its draft and its folder; then the draft gets its name; then
+the row in `pending` goes. Whoever opens the ledger after an interruption looks at draft and folder, and completes the
+entry or withdraws it. Every entry has a hash that is chained to the one before; the last is sealed in `head`.
+"""
+
+import errno
+import hashlib
+import hmac
+import os
+import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import asdict
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from safemargin.core import UNBOUNDED, InputError, OutputError, PublishedTable, Target, frozen
+from safemargin.core import InputError, OutputError, SafemarginError, cannot_write, new_secret
+from safemargin.io import (
+    MANIFEST,
+    fill_draft,
+    finish_draft,
+    hash_file,
+    hold_signals,
+    make_draft,
+    move_draft,
+    read_manifest,
+    sync,
+)
 from safemargin.release.ledger.entries import Entry
+from safemargin.release.ledger.rows import (
+    COLUMNS,
+    TABLES,
+    delete_entry,
+    entry_of,
+    insert_entry,
+    select_parts,
+    to_text,
+)
 
 APPLICATION = 0x736D6C67
 """What SQLite's header says in a ledger: `smlg`."""
 
-VERSION = 1
+VERSION = 2
+UNCHAINED = 1
+"""The version without hashes; it is upgraded when the next release is recorded."""
 PATIENCE = 5.0
 """Seconds to wait for another release that is being recorded."""
+PUBLISHED = "published"
+"""The part of a release's folder that holds the manifest."""
 
-TABLES = """
-create table release (
-    id integer primary key,
-    population text not null,
-    cycle text not null,
-    title text not null,
-    target text not null,
-    axes text not null,
-    options text not null,
-    people integer not null,
-    answered integer not null,
-    manifest text not null,
-    slack integer not null,
-    epsilon real not null,
-    unique (population, cycle)
-);
-create table published (release integer not null references release, name text not null, content text not null);
-create table roll (release integer not null references release, axes text not null, content text not null);
-create table member (release integer not null references release, person text not null, profile text not null);
+CHAIN_TABLES = """
+create table chain (release integer primary key references release, hash text not null);
+create table pending (release integer not null references release, folder text not null, draft text not null);
+create table head (key text not null, releases integer not null, seal text not null);
 """
 
-COLUMNS = "population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon"
+
+@dataclass(frozen=True)
+class Chain:
+    """The hash of the last entry, which depends on all entries.
+
+    The head is published in manifests. So that nobody can test guesses about what the ledger keeps against it, hashes
+    are keyed with random bits that only the ledger holds.
+    """
+
+    key: str
+    hashes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What manifests call the ledger."""
+        return hashlib.sha256(f"safemargin ledger {self.key}".encode()).hexdigest()
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry; of an empty ledger, its name."""
+        return self.hashes[-1] if self.hashes else self.name
+
+    def extended(self, row: Sequence[Any], parts: Any) -> "Chain":
+        """The chain with one more entry."""
+        return replace(self, hashes=(*self.hashes, self._hash([self.head, row, parts])))
+
+    def seal(self, pending: Sequence[Any]) -> str:
+        """What the ledger keeps of its own state, so that the last entry cannot vanish either."""
+        return self._hash(["head", len(self.hashes), self.head, pending])
+
+    def document(self) -> dict[str, str]:
+        """What a manifest says about the ledger before its release."""
+        return {"name": self.name, "head": self.head}
+
+    def _hash(self, value: object) -> str:
+        return hmac.new(self.key.encode(), to_text(value).encode(), "sha256").hexdigest()
+
+
+class Contents(NamedTuple):
+    """All that a ledger holds; `pending` is the last release if it was interrupted: its number, folder and draft."""
+
+    version: int
+    chain: Chain
+    entries: tuple[Entry, ...] = ()
+    pending: tuple[int, str, str] | None = None
 
 
 def read_ledger(path: Path, population: str | None = None) -> tuple[Entry, ...]:
     """All releases in the order they were made, or those about one population; none if there is no file yet."""
+    return tuple(entry for entry in open_ledger(path).entries if population is None or entry.population == population)
+
+
+def open_ledger(path: Path) -> Contents:
+    """What a ledger holds, after an interrupted release was settled; a new chain if there is no file yet."""
     if not path.exists():
-        return ()
+        return Contents(VERSION, Chain(new_secret()))
     if not path.is_file():
         raise InputError(f"{path}: is not a file")
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as database:
-            if _is_blank(database):
-                return ()
-            _check(path, database)
-            chosen = "" if population is None else " where population = ?"
-            rows = database.execute(
-                f"select id, {COLUMNS} from release{chosen} order by id",
-                () if population is None else (population,),
-            ).fetchall()
-            return tuple(_entry(database, *row) for row in rows)
-    except (sqlite3.Error, json.JSONDecodeError, KeyError, TypeError, ValueError, IndexError) as error:
+        # Before the ledger: a folder that another run publishes meanwhile may be too new, never too old.
+        folders = _manifests(path.parent)
+        with _connected(path) as database:
+            contents = _settled(path, database)
+        _check_folders(path, contents, folders)
+        return contents
+    except (sqlite3.Error, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise InputError(f"{path}: cannot be read as a ledger: {' '.join(str(error).split())}") from None
 
 
-@contextmanager
-def recording(path: Path, entry: Entry, seen: int) -> Iterator[None]:
-    """Record a release if what is done inside succeeds, and nothing otherwise.
+def record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, content: dict[str, bytes]) -> None:
+    """Publish a release and record it: both happen, or neither does, at the latest when the ledger is opened again.
 
-    `seen` is how many releases about the population were known when it was decided.
+    `chain` and `seen`, the number of releases about the population, are what was known when it was decided.
     """
-    is_new = not path.exists()
+    draft = make_draft(folder)
     try:
-        with closing(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)) as database:
-            # EXTRA also syncs the folder after the journal is gone: what was committed outlives a power loss.
-            database.execute("pragma synchronous = extra")
-            database.execute("begin immediate")
-            try:
-                _insert(path, database, entry, seen)
-                yield
-                database.execute("commit")
-            except BaseException:
-                if database.in_transaction:
-                    database.execute("rollback")
-                if is_new:
-                    path.unlink(missing_ok=True)
-                raise
-    except sqlite3.Error as error:
-        raise OutputError(f"{path}: nothing was recorded: {' '.join(str(error).split())}") from None
+        fill_draft(draft, content)
+        finish_draft(draft)
+    except BaseException as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise cannot_write(folder, error) from error
+        raise
+    with hold_signals():
+        try:
+            _record(path, entry, chain, seen, folder.resolve(), draft.resolve())
+        except BaseException as error:
+            is_settled = _settle_quietly(path)
+            if _is_published(folder, entry.manifest):
+                if not isinstance(error, Exception):
+                    raise
+                said = "published and recorded" if is_settled else "published; the ledger counts it"
+                warnings.warn(f"{folder}: {said}, but: {' '.join(str(error).split())}", stacklevel=3)
+                return
+            if is_settled:  # else the draft is the only evidence that nothing was published
+                shutil.rmtree(draft, ignore_errors=True)
+            if isinstance(error, sqlite3.Error):
+                raise OutputError(f"{path}: nothing was recorded: {' '.join(str(error).split())}") from None
+            if isinstance(error, OSError):
+                raise cannot_write(folder, error) from error
+            raise
 
 
-def _insert(path: Path, database: sqlite3.Connection, entry: Entry, seen: int) -> None:
-    if _is_blank(database):
-        for statement in TABLES.split(";\n"):
+def _record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, draft: Path) -> None:
+    if not path.exists():
+        _create(path, chain.key)
+    folders = _manifests(folder.parent)
+    with _connected(path) as database:
+        contents = _settled(path, database)
+        _check_folders(path, contents, folders)
+        with _transaction(database, "immediate"):
+            contents = _load(path, database)
+            if contents.version == UNCHAINED:
+                contents = _upgrade(path, database, chain.key)
+            known = sum(earlier.population == entry.population for earlier in contents.entries)
+            if known != seen or contents.chain.key != chain.key or contents.pending:
+                raise OutputError(
+                    f"{path}: another release about {entry.population!r} was recorded meanwhile; run again"
+                )
+            key = insert_entry(database, entry)
+            pending = (key, str(folder), str(draft))
+            database.execute("insert into pending values (?, ?, ?)", pending)
+            _chain(database, contents.chain, key, pending)
+        # Nobody else can settle the entry while this transaction is open, and if we die the lock goes with us.
+        with _transaction(database, "immediate"):
+            contents = _load(path, database)
+            if contents.pending != pending:
+                raise OutputError(f"{path}: another run withdrew this release; run again")
+            move_draft(draft, folder)
+            _complete(database, contents.chain)
+
+
+def _create(path: Path, key: str) -> None:
+    """An empty ledger that only its owner can read, whole from the first moment; another's is never replaced."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        for statement in (TABLES + CHAIN_TABLES).split(";\n"):
             database.execute(statement)
         database.execute(f"pragma application_id = {APPLICATION}")
         database.execute(f"pragma user_version = {VERSION}")
-    _check(path, database)
-    (count,) = database.execute("select count(*) from release where population = ?", (entry.population,)).fetchone()
-    if count != seen:
-        raise OutputError(f"{path}: another release about {entry.population!r} was recorded meanwhile; run again")
-    cursor = database.execute(
-        f"insert into release ({COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            entry.population,
-            entry.cycle,
-            entry.title,
-            _text(asdict(entry.target)),
-            _text(entry.axes),
-            _text(entry.options),
-            entry.people,
-            entry.answered,
-            entry.manifest,
-            entry.slack,
-            entry.epsilon,
-        ),
-    )
-    key = cursor.lastrowid
-    tables = [(key, table.name, _text(_content(table))) for table in entry.tables]
-    database.executemany("insert into published values (?, ?, ?)", tables)
-    rolls = [
-        (key, _text(axes), _text([[*profile, people] for profile, people in roll.items()]))
-        for axes, roll in entry.rolls.items()
-    ]
-    database.executemany("insert into roll values (?, ?, ?)", rolls)
-    members = [(key, name, _text(profile)) for name, profile in sorted(entry.members.items())]
-    database.executemany("insert into member values (?, ?, ?)", members)
+        _complete(database, Chain(key))
+        content = database.serialize()
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            _link(Path(name), path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+        sync(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
-def _is_blank(database: sqlite3.Connection) -> bool:
-    """Whether nothing at all is in the file."""
-    (count,) = database.execute("select count(*) from sqlite_master").fetchone()
-    (application,) = database.execute("pragma application_id").fetchone()
-    return bool(count == 0 and application == 0)
+def _link(source: Path, path: Path) -> None:
+    """Give a file another name unless that name is taken: two first releases must not replace each other's ledger."""
+    try:
+        os.link(source, path)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+            raise
+        os.replace(source, path)  # a file system without hard links
 
 
-def _check(path: Path, database: sqlite3.Connection) -> None:
+@contextmanager
+def _connected(path: Path) -> Iterator[sqlite3.Connection]:
+    # Not `mode=ro`: the journal of a run that was killed must be rolled back, which writes.
+    address = f"{path.resolve().as_uri()}?mode=rw"
+    with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as database:
+        # EXTRA also syncs the folder after the journal is gone: what was committed outlives a power loss.
+        database.execute("pragma synchronous = extra")
+        yield database
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
+    database.execute(f"begin {kind}")
+    try:
+        yield
+        database.execute("commit")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("rollback")
+        raise
+
+
+def _settled(path: Path, database: sqlite3.Connection) -> Contents:
+    """What the ledger holds, with an interrupted release completed or withdrawn."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: is empty, which no ledger ever is; restore it from a backup")
+    with _transaction(database, "deferred"):
+        contents = _load(path, database)
+    if contents.pending is None:
+        return contents
+    with _transaction(database, "immediate"):
+        contents = _load(path, database)
+        if contents.pending is None:
+            return contents
+        key, folder, draft = contents.pending
+        is_published = _is_published(Path(folder), contents.entries[-1].manifest)
+        # A rename is atomic: the draft is there if and only if it has not become the folder. Where somebody moved
+        # either of them, the release counts: it may be out.
+        is_withdrawn = not is_published and Path(draft).is_dir()
+        chain = contents.chain
+        if is_withdrawn:
+            delete_entry(database, key)
+            database.execute("delete from chain where release = ?", (key,))
+            chain = replace(chain, hashes=chain.hashes[:-1])
+        elif is_published:
+            sync(Path(folder).parent)
+        _complete(database, chain)
+    if is_withdrawn:
+        shutil.rmtree(draft, ignore_errors=True)
+    return contents._replace(chain=chain, entries=contents.entries[: -1 if is_withdrawn else None], pending=None)
+
+
+def _settle_quietly(path: Path) -> bool:
+    """Whether an interrupted release could be settled at once; if not, the next run does it."""
+    if not path.exists():
+        return True
+    with suppress(sqlite3.Error, OSError, SafemarginError), _connected(path) as database:
+        _settled(path, database)
+        return True
+    return False
+
+
+def _is_published(folder: Path, manifest: str) -> bool:
+    path = folder / PUBLISHED / MANIFEST
+    return path.is_file() and hash_file(path) == manifest
+
+
+def _load(path: Path, database: sqlite3.Connection) -> Contents:
+    """Everything in the file, inside a transaction; an error where anything does not fit its hash."""
+    version = _version(path, database)
+    if database.execute("pragma integrity_check").fetchall() != [("ok",)]:
+        raise _damaged(path)
+    rows = database.execute(f"select id, {COLUMNS} from release order by id").fetchall()
+    parts = select_parts(database)
+    if {row[0] for row in rows} != set(parts):  # every release has a table, the total
+        raise _damaged(path)
+    if version == UNCHAINED:
+        chain, pending = Chain(new_secret()), []
+    else:
+        heads = database.execute("select key, releases, seal from head").fetchall()
+        if len(heads) != 1:
+            raise _damaged(path)
+        chain, pending = Chain(heads[0][0]), database.execute("select * from pending").fetchall()
+    for key, *row in rows:
+        chain = chain.extended(row, parts[key])
+    if version != UNCHAINED:
+        hashes = database.execute("select release, hash from chain order by release").fetchall()
+        expected = list(zip((row[0] for row in rows), chain.hashes, strict=True))
+        if hashes != expected or heads[0][1:] != (len(rows), chain.seal(pending)):
+            raise _damaged(path)
+    entries = tuple(entry_of(row, parts[key]) for key, *row in rows)
+    return Contents(version, chain, entries, pending[0] if pending else None)
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{path}: entries were changed or removed; restore the ledger from a backup")
+
+
+def _version(path: Path, database: sqlite3.Connection) -> int:
     (application,) = database.execute("pragma application_id").fetchone()
     (version,) = database.execute("pragma user_version").fetchone()
     if application != APPLICATION:
         raise InputError(f"{path}: is an SQLite file, but not a ledger of safemargin; name another file")
-    if version != VERSION:
+    if version not in (UNCHAINED, VERSION):
         raise InputError(f"{path}: is a ledger of version {version}; this program reads version {VERSION}")
+    return int(version)
 
 
-def _entry(
-    database: sqlite3.Connection,
-    key: int,
-    population: str,
-    cycle: str,
-    title: str,
-    target: str,
-    axes: str,
-    options: str,
-    people: int,
-    answered: int,
-    manifest: str,
-    slack: int,
-    epsilon: float,
-) -> Entry:
-    tables, rolls, members = (
-        database.execute(f"select * from {name} where release = ? order by rowid", (key,)).fetchall()
-        for name in ("published", "roll", "member")
+def _upgrade(path: Path, database: sqlite3.Connection, key: str) -> Contents:
+    """Give a ledger of the first version its chain."""
+    contents = _load(path, database)
+    for statement in CHAIN_TABLES.split(";\n"):
+        database.execute(statement)
+    database.execute(f"pragma user_version = {VERSION}")
+    chain, parts = Chain(key), select_parts(database)
+    for number, *row in database.execute(f"select id, {COLUMNS} from release order by id").fetchall():
+        chain = chain.extended(row, parts[number])
+        database.execute("insert into chain values (?, ?)", (number, chain.head))
+    _complete(database, chain)
+    return contents._replace(version=VERSION, chain=chain)
+
+
+def _chain(database: sqlite3.Connection, chain: Chain, key: int, pending: Sequence[Any]) -> None:
+    """Chain the entry that was inserted, and seal it with its row in `pending`."""
+    row = database.execute(f"select {COLUMNS} from release where id = ?", (key,)).fetchone()
+    extended = chain.extended(row, select_parts(database)[key])
+    database.execute("insert into chain values (?, ?)", (key, extended.head))
+    _write_head(database, extended, [pending])
+
+
+def _complete(database: sqlite3.Connection, chain: Chain) -> None:
+    """Nothing is pending any more."""
+    database.execute("delete from pending")
+    _write_head(database, chain, [])
+
+
+def _write_head(database: sqlite3.Connection, chain: Chain, pending: Sequence[Any]) -> None:
+    database.execute("delete from head")
+    database.execute("insert into head values (?, ?, ?)", (chain.key, len(chain.hashes), chain.seal(pending)))
+
+
+def _manifests(parent: Path) -> list[Path]:
+    """The manifests of releases in the folders of `parent`; drafts have hidden names."""
+    return [path for path in sorted(parent.glob(f"*/{PUBLISHED}/{MANIFEST}")) if path.parts[-3][0] != "."]
+
+
+def _check_folders(path: Path, contents: Contents, manifests: Sequence[Path]) -> None:
+    """Raise if a release at hand was recorded in this ledger and is not in it: then the ledger is an old copy."""
+    known = {entry.manifest for entry in contents.entries}
+    for manifest in manifests:
+        with suppress(InputError):
+            stated = (read_manifest(manifest).model_extra or {}).get("ledger")
+            if not isinstance(stated, dict) or stated.get("name") != contents.chain.name:
+                continue
+            if hash_file(manifest) not in known:
+                break
+    else:
+        return
+    raise InputError(
+        f"{path}: does not hold the release in {manifest.parent.parent}, which was recorded in it: "
+        "the ledger is an old copy, or the manifest was changed; restore the latest copy"
     )
-    return Entry(
-        population=population,
-        cycle=cycle,
-        title=title,
-        target=Target(**json.loads(target)),
-        axes={name: tuple(categories) for name, categories in json.loads(axes).items()},
-        options=tuple(json.loads(options)),
-        people=people,
-        answered=answered,
-        manifest=manifest,
-        tables=tuple(_table(name, json.loads(text)) for _, name, text in tables),
-        rolls={
-            tuple(json.loads(names)): {tuple(profile): people for *profile, people in json.loads(text)}
-            for _, names, text in rolls
-        },
-        members={name: tuple(json.loads(profile)) for _, name, profile in members},
-        slack=slack,
-        epsilon=epsilon,
-    )
-
-
-def _content(table: PublishedTable) -> Mapping[str, Any]:
-    """A published table as it is printed: a suppressed count is null, a noised one is what was printed."""
-    counts = [
-        int(table.noisy[row]) if table.noisy is not None and status == "noised" else int(table.lower[row])
-        for row, status in enumerate(table.status)
-    ]
-    return {
-        "axes": table.axes,
-        "groups": [[sorted(group) for group in groups] for groups in table.groups],
-        "options": table.options,
-        "rows": [
-            [*codes, int(table.option[row]), None if status == "suppressed" else counts[row], status]
-            for row, (codes, status) in enumerate(zip(table.codes.tolist(), table.status, strict=True))
-        ],
-    }
-
-
-def _table(name: str, content: Mapping[str, Any]) -> PublishedTable:
-    axes = tuple(content["axes"])
-    rows = content["rows"]
-    hidden = [row[-1] in ("suppressed", "noised") for row in rows]
-    lower = [0 if is_hidden else row[-2] for row, is_hidden in zip(rows, hidden, strict=True)]
-    upper = [UNBOUNDED if is_hidden else row[-2] for row, is_hidden in zip(rows, hidden, strict=True)]
-    return PublishedTable(
-        name=name,
-        axes=axes,
-        groups=tuple(tuple(frozenset(group) for group in groups) for groups in content["groups"]),
-        codes=frozen(np.array([row[:-3] for row in rows], dtype=np.int64).reshape(len(rows), len(axes)), len(axes)),
-        options=tuple(content["options"]),
-        option=frozen([row[-3] for row in rows]),
-        lower=frozen(lower),
-        upper=frozen(upper),
-        status=tuple(row[-1] for row in rows),
-    )
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
