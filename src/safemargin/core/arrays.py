@@ -47,13 +47,13 @@ def grouped(keys: IntArray) -> tuple[IntArray, IntArray]:
     count = len(keys)
     most = int(keys.max(initial=0)) + 1
     if most > 4 * count:  # too few rows for a list of all keys
-        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        return first.astype(np.int64), place.astype(np.int64)
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        return first.astype(np.int64), group.astype(np.int64)
     first = np.full(most, count, dtype=np.int64)
     first[keys[::-1]] = np.arange(count - 1, -1, -1)
     present = first < count
-    place = np.cumsum(present) - 1
-    return first[present], place[keys]
+    group = np.cumsum(present) - 1
+    return first[present], group[keys]
 
 
 def distinct(codes: IntArray) -> IntArray:

@@ -64,7 +64,7 @@ class Population:
 
     def of_kind(self, kind: str) -> Records:
         """What is known about one kind of record."""
-        return next((each for each in self.records if each.kind == kind), Records(kind))
+        return next((known for known in self.records if known.kind == kind), Records(kind))
 
 
 class Fixes(StrEnum):
@@ -163,13 +163,13 @@ class Change:
     unit: str = "answer"
 
     def __str__(self) -> str:
-        words = {
+        descriptions = {
             Distance.HAMMING: f"one {self.unit} record changed",
             Distance.EXCHANGE: f"one exchange of two {self.unit}s",
             Distance.ADD_REMOVE: f"one {self.unit} record more or less",
             Distance.FROZEN: f"one {self.unit} record changed that was not imputed",
         }
-        return words[self.distance]
+        return descriptions[self.distance]
 
 
 ONE_PERSON = Change(Distance.ADD_REMOVE, "person")
@@ -251,8 +251,8 @@ class Guarantee:
             return "no finite budget"
         if self.measure is Measure.ZCDP:
             return f"rho² = {float(self.budget):.6g}"
-        at = f" at delta = {self.delta:g}" if self.measure is Measure.APPROXIMATE else ""
-        return f"epsilon = {float(self.budget):.6g}{at}"
+        suffix = f" at delta = {self.delta:g}" if self.measure is Measure.APPROXIMATE else ""
+        return f"epsilon = {float(self.budget):.6g}{suffix}"
 
 
 def about_a_person(mechanism: str, statement: str, epsilon: float, delta: float = 0.0) -> Guarantee:

@@ -24,7 +24,7 @@ def label(group: Group, order: tuple[str, ...] = ()) -> str:
     >>> label(frozenset({"young", "old"}), ("young", "old"))
     'young | old'
     """
-    rank = {category: place for place, category in enumerate(order)}
+    rank = {category: position for position, category in enumerate(order)}
     return JOINER.join(sorted(group, key=lambda member: (rank.get(member, len(rank)), member)))
 
 
@@ -188,7 +188,7 @@ class Past:
     @property
     def cycles(self) -> tuple[str, ...]:
         """All cycles, the present one last."""
-        return (*(each.cycle for each in self.earlier), self.now)
+        return (*(release.cycle for release in self.earlier), self.now)
 
     def flow(self, axis: str, cycle: int) -> Flow:
         """People by their category of an axis in an earlier cycle and now; of several axes, joined by `CROSS`."""
@@ -201,12 +201,14 @@ class Past:
         return any(set(axes) <= set(known) for known in self.histories)
 
     def _crossed(self, axes: Sequence[str], cycle: int) -> Flow:
-        known, histories = next((known, each) for known, each in self.histories.items() if set(axes) <= set(known))
+        known, histories = next(
+            (known, histories) for known, histories in self.histories.items() if set(axes) <= set(known)
+        )
         places = [known.index(axis) for axis in axes]
         flow: Flow = {}
         for history, people in histories.items():
             then, now = (
-                None if profile is None else CROSS.join(profile[at] for at in places)
+                None if profile is None else CROSS.join(profile[position] for position in places)
                 for profile in (history[cycle], history[-1])
             )
             if (then, now) != (None, None):
@@ -242,8 +244,8 @@ class Past:
         for a, axis in enumerate(self.axes):
             kept = [{profile[a] for profile in row if profile is not None} for row in rows]
             if all(len(seen) == 1 for seen in kept):  # nobody moved: one column serves every cycle
-                for each in columns:
-                    each[axis] = axis
+                for column in columns:
+                    column[axis] = axis
                 names.append(axis)
                 values.append([next(iter(seen)) for seen in kept])
                 continue
@@ -252,22 +254,22 @@ class Past:
                 names.append(columns[cycle][axis])
                 values.append([_near(row, cycle)[a] for row in rows])
         patterns = [tuple(profile is not None for profile in row) for row in rows]
-        words = {pattern: self.words(pattern) for pattern in dict.fromkeys(patterns)}
-        values.append([words[pattern] for pattern in patterns])
+        labels = {pattern: self.words(pattern) for pattern in dict.fromkeys(patterns)}
+        values.append([labels[pattern] for pattern in patterns])
         groups, codes = _coded(values)
         larger = Larger(
             _roll((*names, self.axis), groups, codes, np.array(list(histories.values()), dtype=np.int64)),
             (),
             tuple(columns),
             tuple(
-                frozenset(text for pattern, text in words.items() if pattern[cycle]) or frozenset({"nobody"})
+                frozenset(text for pattern, text in labels.items() if pattern[cycle]) or frozenset({"nobody"})
                 for cycle in range(count)
             ),
         )
         facts = tuple(
-            replace(larger.placed(table, cycle), name=f"{table.name} of {each.cycle}")
-            for cycle, each in enumerate(self.earlier)
-            for table in each.tables
+            replace(larger.placed(table, cycle), name=f"{table.name} of {release.cycle}")
+            for cycle, release in enumerate(self.earlier)
+            for table in release.tables
         )
         return replace(larger, facts=facts)
 
@@ -285,7 +287,7 @@ class Past:
 
 def _near(row: History, cycle: int) -> Profile:
     """The profile in the cycle, or in the nearest one that has any."""
-    there = [(abs(place - cycle), place) for place, profile in enumerate(row) if profile is not None]
+    there = [(abs(position - cycle), position) for position, profile in enumerate(row) if profile is not None]
     profile = row[min(there)[1]]
     assert profile is not None
     return profile
@@ -326,7 +328,7 @@ def recall(
 ) -> Past:
     """Earlier tables as somebody remembers them who holds the rolls of then and now."""
     axes = tuple(dict.fromkeys(axis for roll in after for axis in roll.axes))
-    rolls = [{roll.axes: roll_people(roll) for roll in each} for each in (before, after)]
+    rolls = [{roll.axes: roll_people(roll) for roll in cycle_rolls} for cycle_rolls in (before, after)]
     for names in rolls:
         if missing := set(axes) - {axis for key in names for axis in key}:
             raise InputError(
@@ -352,7 +354,7 @@ def roll_margin(rolls: Mapping[tuple[str, ...], Mapping[Profile, int]], axes: tu
         if set(axes) <= set(names):
             places = [names.index(axis) for axis in axes]
             for profile, people in roll.items():
-                key = tuple(profile[place] for place in places)
+                key = tuple(profile[position] for position in places)
                 sums[key] = sums.get(key, 0) + people
             return sums
     return sums
@@ -383,5 +385,5 @@ class Onlooker:
             "composition": self.composition(axes),
             "facts": [table.name for table in self.facts],
             "knows_rule": self.knows_rule,
-            **({} if self.past is None else {"earlier": [each.cycle for each in self.past.earlier]}),
+            **({} if self.past is None else {"earlier": [release.cycle for release in self.past.earlier]}),
         }

@@ -72,11 +72,11 @@ def system_choices(rate: Fraction, count: int) -> Bools:
     whole = int(scaled)
     if whole == 2**32:
         return np.ones(count, dtype=np.bool_)
-    words: Half = np.frombuffer(os.urandom(4 * count), dtype=np.uint32)
-    chosen: Bools = words < np.uint32(whole)
+    draws: Half = np.frombuffer(os.urandom(4 * count), dtype=np.uint32)
+    chosen: Bools = draws < np.uint32(whole)
     rest = scaled - whole
     if rest:
-        undecided = np.flatnonzero(words == np.uint32(whole))
+        undecided = np.flatnonzero(draws == np.uint32(whole))
         if len(undecided):
             chosen[undecided] = system_choices(rest, len(undecided))
     return chosen

@@ -239,15 +239,15 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     def block(standing: Standing, why: str) -> Block:
         return Block("budget", one.amount, other.amount, standing, why)
 
-    for each in (one, other):
-        if each.measure is Measure.NONE:
+    for guarantee in (one, other):
+        if guarantee.measure is Measure.NONE:
             return block(Standing.UNKNOWN, "one of them guarantees no budget")
-        if each.budget is None:
-            return block(Standing.UNKNOWN, f"the budget of {each.mechanism} is not known")
-    standings = [each.standing for each in blocks]
-    if all(each in ATLEAST for each in standings):
+        if guarantee.budget is None:
+            return block(Standing.UNKNOWN, f"the budget of {guarantee.mechanism} is not known")
+    standings = [part.standing for part in blocks]
+    if all(standing in ATLEAST for standing in standings):
         strong, weak, turned = one, other, False
-    elif all(each in ATMOST for each in standings):
+    elif all(standing in ATMOST for standing in standings):
         strong, weak, turned = other, one, True
     elif Standing.UNKNOWN in standings and Standing.INCOMPARABLE not in standings:
         return block(Standing.UNKNOWN, "not known whether the budgets are on one scale")
@@ -283,14 +283,14 @@ def _overall(down: Determined, up: Determined) -> Standing:
 
 def _warnings(one: Guarantee, other: Guarantee, blocks: list[Block]) -> list[str]:
     warnings = []
-    differing = [each.name for each in blocks[:4] if each.standing is not Standing.EQUAL]
+    differing = [block.name for block in blocks[:4] if block.standing is not Standing.EQUAL]
     if differing and one.budget is not None and other.budget is not None:
         warnings.append(
             f"{one.amount} and {other.amount} are not on one scale: the guarantees differ in {', '.join(differing)}. "
             "Do not rank them by these numbers."
         )
-    for each in (one, other) if one != other else (one,):
-        warnings += reasons_empty(each)
+    for guarantee in (one, other) if one != other else (one,):
+        warnings += reasons_empty(guarantee)
     return warnings
 
 

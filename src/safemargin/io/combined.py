@@ -69,7 +69,7 @@ class Combined:
 
     def tables(self) -> tuple[PublishedTable, ...]:
         """One table per set of axes, as the public sees them."""
-        groups = [_groups(each) for each in self.trees]
+        groups = [_groups(hierarchy) for hierarchy in self.trees]
         shown = self.nodes > 0
         # Node 0 is the total: cells with the same axes at the total form one margin.
         kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)
@@ -97,9 +97,9 @@ class Combined:
         return tuple(tables)
 
 
-def _groups(each: Hierarchy) -> tuple[Group, ...]:
-    names = np.array([each.labels[leaf] for leaf in each.leaves], dtype=object)
-    return tuple(frozenset(names[row].tolist()) for row in each.members)
+def _groups(hierarchy: Hierarchy) -> tuple[Group, ...]:
+    names = np.array([hierarchy.labels[leaf] for leaf in hierarchy.leaves], dtype=object)
+    return tuple(frozenset(names[row].tolist()) for row in hierarchy.members)
 
 
 def is_combined(sheet: Sheet) -> bool:
@@ -136,8 +136,8 @@ def _layout(sheet: Sheet, count: str | None) -> tuple[str, tuple[str, ...], str]
     """Which column states what is suppressed, which are axes, which holds the counts."""
     names = tuple(sheet.columns)
     if {"freq", "cost", "status"} <= set(names):
-        at = names.index("freq")
-        return "status", names[: at - 1], "freq"
+        column = names.index("freq")
+        return "status", names[: column - 1], "freq"
     flag = next(name for name in ("sdcStatus", "suppressed", "status") if name in names)
     counted = count if count in names else count_column(names)
     if counted is None:
@@ -176,8 +176,8 @@ def _tree(sheet: Sheet, name: str, texts: Sequence[str], files: Sequence[Path]) 
     if total is None and "" in seen:
         total = ""
     if total is None:
-        words = f"{sheet.path}: axis {name!r} has no total (Total, Tot, All, _T or an empty field): none is used"
-        warnings.warn(words, NoTotalWarning, stacklevel=2)
+        message = f"{sheet.path}: axis {name!r} has no total (Total, Tot, All, _T or an empty field): none is used"
+        warnings.warn(message, NoTotalWarning, stacklevel=2)
         total = TOTAL
     if files:
         return tree(name, (), files, total)
@@ -260,7 +260,7 @@ def tree(name: str, categories: Sequence[str], files: Iterable[Path] = (), total
         missing = next((category for category in categories if category not in known), None)
         if missing is not None:
             raise InputError(f"{path}: {name} = {missing!r} is not in the hierarchy")
-        twice = next((code for at, (_, code) in enumerate(codes) if code in {c for _, c in codes[:at]}), None)
+        twice = next((code for line, (_, code) in enumerate(codes) if code in {c for _, c in codes[:line]}), None)
         if twice is not None or total in known:
             raise InputError(f"{path}: code {twice or total!r} occurs twice or is the total")
         for parent, children in _children(codes).items():
@@ -283,7 +283,7 @@ def cut(tree: Hierarchy, listed: Iterable[str]) -> Hierarchy:
         return tree
     kept = [(p, c) for p, c in tree.splits if any(is_listed[child] or has_parts[child] for child in c)]
     nodes = sorted({0, *(node for parent, children in kept for node in (parent, *children))})
-    new_node = {node: at for at, node in enumerate(nodes)}
+    new_node = {node: number for number, node in enumerate(nodes)}
     splits = tuple((new_node[p], tuple(new_node[child] for child in c)) for p, c in kept)
     return Hierarchy(tree.name, tuple(tree.labels[node] for node in nodes), splits)
 

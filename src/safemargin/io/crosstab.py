@@ -34,7 +34,7 @@ def _first_number(sheet: Sheet) -> int:
     """Where the columns with counts start: after the last one that holds a text."""
     names = tuple(sheet.columns)
     texts = [
-        place for place, name in enumerate(names) if any(text and not is_finite(text) for text in sheet.columns[name])
+        column for column, name in enumerate(names) if any(text and not is_finite(text) for text in sheet.columns[name])
     ]
     return max(texts, default=-1) + 1
 
@@ -89,12 +89,12 @@ def read_crosstab(sheet: Sheet, others: Mapping[str, Sequence[str]] | None = Non
 def _only_shown(inner: Mapping[tuple[str, ...], int | None], margins: Mapping[tuple[str, ...], int | None]) -> bool:
     """Whether every margin is the sum of the counts shown in it: it adds nothing then."""
     for cell, count in margins.items():
-        mine = [
+        shown = [
             value
             for other, value in inner.items()
             if all(wanted in (MARGIN, label) for wanted, label in zip(cell, other, strict=True))
         ]
-        if count is not None and count != sum(value or 0 for value in mine):
+        if count is not None and count != sum(value or 0 for value in shown):
             return False
     return True
 

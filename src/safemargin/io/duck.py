@@ -71,7 +71,7 @@ class DuckSource:
     def profiles(self, columns: tuple[str, ...]) -> Profiles:
         """Distinct rows of `columns`."""
         check_columns(self.path, self.fields, columns)
-        keys = [f"k{place}" for place in range(len(columns))]
+        keys = [f"k{column}" for column in range(len(columns))]
         wanted = ", ".join(f"{self.fields[name]} as {key}" for name, key in zip(columns, keys, strict=True))
         with self.connected() as database:
             if self.numbered:
@@ -86,8 +86,8 @@ class DuckSource:
             counted_rows = database.execute(f"select {codes}, n from profile").fetchnumpy()
         counts: IntArray = np.asarray(counted_rows["n"], dtype=np.int64)
         table = np.empty((len(counts), len(keys)), dtype=np.int64)
-        for place, key in enumerate(keys):
-            table[:, place] = counted_rows[key]
+        for column, key in enumerate(keys):
+            table[:, column] = counted_rows[key]
         return Profiles(columns, labels, table, counts)
 
     def survey(self) -> Survey:
@@ -100,15 +100,15 @@ class DuckSource:
             first = database.execute(f"select {shown} from {self.scan} limit {EXAMPLES}").fetchall()
         return Survey(
             rows,
-            {name: numbers.get(place, 0) for place, name in enumerate(self.fields)},
-            {name: tuple(row[place] for row in first) for place, name in enumerate(self.fields)},
+            {name: numbers.get(column, 0) for column, name in enumerate(self.fields)},
+            {name: tuple(row[column] for row in first) for column, name in enumerate(self.fields)},
         )
 
     def _distinct_query(self) -> str:
         """Distinct values by the place of the column, in one scan and without a set of strings for each column."""
-        keys = [f"k{place}" for place in range(len(self.fields))]
+        keys = [f"k{column}" for column in range(len(self.fields))]
         fields = ", ".join(f"{field} as {key}" for key, field in zip(keys, self.fields.values(), strict=True))
-        which = " ".join(f"when grouping({key}) = 0 then {place}" for place, key in enumerate(keys))
+        which = " ".join(f"when grouping({key}) = 0 then {column}" for column, key in enumerate(keys))
         value = ", ".join(f"{key}::varchar" for key in keys)
         sets = ", ".join(f"({key})" for key in keys)
         return (
@@ -179,16 +179,16 @@ def _counted_by_place(
         if not rows or len(rows) > FEW_LABELS or rows[-1][0] is None:
             return None
     places = [
-        f"list_position([{', '.join(map(literal, known))}], {text})::utinyint as k{place}"
-        for place, (text, known) in enumerate(zip(texts, labels, strict=True))
+        f"list_position([{', '.join(map(literal, known))}], {text})::utinyint as k{number}"
+        for number, (text, known) in enumerate(zip(texts, labels, strict=True))
     ]
     counted_rows = database.execute(f"select {', '.join(places)}, count(*) as n from {scan} group by all").fetchnumpy()
     codes = np.empty((len(counted_rows["n"]), len(texts)), dtype=np.int64)
-    for place in range(len(texts)):
-        column = counted_rows[f"k{place}"]
+    for number in range(len(texts)):
+        column = counted_rows[f"k{number}"]
         if np.ma.is_masked(column):
             return None
-        codes[:, place] = column
+        codes[:, number] = column
     return tuple(labels), codes - 1, np.asarray(counted_rows["n"], dtype=np.int64)
 
 
@@ -224,13 +224,13 @@ def open_csv(path: Path, table: str | None = None) -> DuckSource:
     """A CSV file, also packed as `.csv.gz`; `table` is not used."""
     names, delimiter = csv_header(path)
     # Columns go by number: DuckDB does not distinguish `A` from `a`.
-    types = ", ".join(f"c{place}: 'VARCHAR'" for place in range(len(names)))
+    types = ", ".join(f"c{column}: 'VARCHAR'" for column in range(len(names)))
     scan = (
         f"read_csv({literal(glob.escape(str(path)))}, columns={{{types}}}, auto_detect=false, header=true, "
         f"delim={literal(delimiter)}, quote='\"', escape='\"', strict_mode=true, null_padding=false, "
         "hive_partitioning=false)"
     )
-    return DuckSource(path, scan, {name: f"c{place}" for place, name in enumerate(names)})
+    return DuckSource(path, scan, {name: f"c{column}" for column, name in enumerate(names)})
 
 
 def open_json(path: Path, table: str | None = None) -> DuckSource:
@@ -260,7 +260,7 @@ def open_memory(data: object, name: str = "data") -> DuckSource:
     if not _is_frame(data):
         names, columns = _rows_as_columns(data, path)
         check_names(path, names)
-        held = {f"c{place}": column for place, column in enumerate(columns)}
+        held = {f"c{number}": column for number, column in enumerate(columns)}
         return DuckSource(path, HELD, dict(zip(names, held, strict=True)), held=held)
     listed = getattr(data, "column_names", getattr(data, "columns", None))
     held_frame = data if _is_pandas(data) else _ArrowStream(data)

@@ -128,9 +128,9 @@ def csv_header(path: Path) -> tuple[tuple[str, ...], str]:
 
 def check_names(path: Path, names: list[str]) -> None:
     """Refuse columns without a name and names that occur twice."""
-    for place, name in enumerate(names, 1):
+    for column, name in enumerate(names, 1):
         if not name.strip():
-            raise InputError(f"{path}: column {place} has no name; the first line must name every column")
+            raise InputError(f"{path}: column {column} has no name; the first line must name every column")
         if names.count(name) > 1:
             raise InputError(f"{path}: column {name!r} occurs twice")
 
@@ -197,8 +197,8 @@ class Profiles:
 
     def column(self, name: str) -> tuple[tuple[str, ...], IntArray]:
         """The labels and the codes of one column."""
-        place = self.columns.index(name)
-        return self.labels[place], self.codes[:, place]
+        position = self.columns.index(name)
+        return self.labels[position], self.codes[:, position]
 
 
 @dataclass(frozen=True)

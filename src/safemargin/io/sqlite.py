@@ -31,7 +31,7 @@ class SqliteSource:
         # SQLite takes an unknown name in double quotes for a text, so the names are checked first.
         check_columns(self.path, self.columns, columns)
         fields = ", ".join(_as_text(name) for name in columns)
-        places = ", ".join(str(place) for place in range(1, len(columns) + 1))
+        places = ", ".join(str(column) for column in range(1, len(columns) + 1))
         numbers: list[dict[str, int]] = [{} for _ in columns]
         codes: list[list[int]] = []
         counts: list[int] = []
@@ -57,7 +57,7 @@ class SqliteSource:
         return Survey(
             rows,
             dict(zip(self.columns, numbers, strict=True)),
-            {name: tuple(row[place] for row in first) for place, name in enumerate(self.columns)},
+            {name: tuple(row[column] for row in first) for column, name in enumerate(self.columns)},
         )
 
 

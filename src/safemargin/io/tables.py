@@ -79,9 +79,9 @@ def read_any_sheet(data: object, name: str = "table") -> Sheet:
         raise InputError(f"{path}: a .tab file has codes;value;freq;cost;status;lower;upper in every line")
     head = [text.strip() for text in records[0]]
     has_head = head[-3].lower() == TAB[-3]
-    names = [*(head[:width] if has_head else (f"axis{place}" for place in range(1, width + 1))), *TAB]
+    names = [*(head[:width] if has_head else (f"axis{number}" for number in range(1, width + 1))), *TAB]
     rows = records[1:] if has_head else records
-    columns = {name: [record[at].strip() for record in rows] for at, name in enumerate(names)}
+    columns = {name: [record[column].strip() for record in rows] for column, name in enumerate(names)}
     return Sheet(path, columns, range(1 + has_head, len(records) + 1))
 
 
@@ -201,8 +201,8 @@ def with_earlier_tables(
 
 def _tables_in(folder: Path) -> list[Path]:
     for ending in ("csv", "parquet"):
-        if found := sorted(folder.glob(f"*.{ending}")):
-            return found
+        if paths := sorted(folder.glob(f"*.{ending}")):
+            return paths
     raise InputError(f"{folder}: holds no table (CSV or Parquet)")
 
 

@@ -76,14 +76,16 @@ def tidy_table(
 
 def _measure(sheet: Sheet, count: str) -> str | None:
     """The column with counts, if there is one; else there is a range."""
-    found = [name for name in dict.fromkeys((count, "people")) if name in sheet.columns]
-    if len(found) > 1:
-        raise InputError(f"{sheet.path}: has both {found[0]!r} and {found[1]!r}; a table counts answers or people")
-    if not found and not {"lower", "upper"} & set(sheet.columns):
+    measures = [name for name in dict.fromkeys((count, "people")) if name in sheet.columns]
+    if len(measures) > 1:
+        raise InputError(
+            f"{sheet.path}: has both {measures[0]!r} and {measures[1]!r}; a table counts answers or people"
+        )
+    if not measures and not {"lower", "upper"} & set(sheet.columns):
         wanted = ", ".join(repr(name) for name in dict.fromkeys((count, "people", "lower")))
         names = ", ".join(sheet.columns)
         raise InputError(f"{sheet.path}: there is no column {wanted} or 'upper'; there are {names}")
-    return found[0] if found else None
+    return measures[0] if measures else None
 
 
 def _coded(sheet: Sheet, column: str, parse: Callable[[str], T]) -> tuple[tuple[T, ...], IntArray]:
@@ -115,7 +117,7 @@ def _answer(text: str) -> str:
 
 
 def _check_repeated(sheet: Sheet, codes: IntArray) -> None:
-    keys = row_keys(codes, [int(codes[:, place].max()) + 1 for place in range(codes.shape[1])])
+    keys = row_keys(codes, [int(codes[:, column].max()) + 1 for column in range(codes.shape[1])])
     # The first row of each cell is compared with all others of it.
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse] != np.arange(len(keys)))
@@ -166,9 +168,9 @@ def _noisy(sheet: Sheet, column: str | None, status: Sequence[str]) -> IntArray 
 def _ranges(sheet: Sheet, measure: str | None, merged: BoolArray) -> tuple[IntArray, IntArray, tuple[str, ...]]:
     """Least and most people of every row, and how it was published."""
     said = sheet.columns.get("status", [""] * len(sheet.rows))
-    for place, status in enumerate(said):
+    for line, status in enumerate(said):
         if status and status not in STATUSES:
-            raise sheet.fault(place, "status", f"must be one of {', '.join(STATUSES)}, or empty")
+            raise sheet.fault(line, "status", f"must be one of {', '.join(STATUSES)}, or empty")
     noised = np.array([status == "noised" for status in said])
     count, least, most = (_numbers(sheet, column, noised) for column in (measure, "lower", "upper"))
     lower = np.where(count.absent, least.filled(0), count.values)

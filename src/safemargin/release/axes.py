@@ -77,7 +77,10 @@ def build_axis(
     if section.hierarchy is not None:
         parents = read_hierarchy(section.hierarchy)
     others = [read_hierarchy(path) for path in section.hierarchies or ()]
-    for key, listed in (("apart", [one for pair in section.apart for one in pair]), ("weights", section.weights)):
+    for key, listed in (
+        ("apart", [category for pair in section.apart for category in pair]),
+        ("weights", section.weights),
+    ):
         for category in listed:
             if category not in categories:
                 raise InputError(f"{where}axes.{name}.{key}: there is no category {category!r}")
@@ -214,15 +217,15 @@ def read_rolls(project: AxesOptions, paths: Sequence[Path]) -> tuple[TidyFile, .
 
 def tally(file: TidyFile, axes: tuple[Axis, ...], options: tuple[str, ...] = ()) -> Tally:
     """The counts of a file by those of `axes` that it has, and by `options` or else in one column."""
-    found = tuple(axis for axis in axes if axis.name in file.columns)
-    codes = np.zeros((len(file.table.lower), len(found)), dtype=np.int64)
-    for place, axis in enumerate(found):
+    counted = tuple(axis for axis in axes if axis.name in file.columns)
+    codes = np.zeros((len(file.table.lower), len(counted)), dtype=np.int64)
+    for position, axis in enumerate(counted):
         column = file.table.axes.index(file.columns[axis.name])
-        codes[:, place] = np.array([axis.index[name] for name in file.seen(axis.name)])[file.table.codes[:, column]]
+        codes[:, position] = np.array([axis.index[name] for name in file.seen(axis.name)])[file.table.codes[:, column]]
     counts = np.zeros((len(codes), max(len(options), 1)), dtype=np.int64)
     chosen = np.array([options.index(option) for option in file.table.options], dtype=np.int64)
     counts[np.arange(len(codes)), chosen[file.table.option] if options else 0] = file.table.lower
-    return occupied(tuple(axis.name for axis in found), codes, counts, [len(axis.categories) for axis in found])
+    return occupied(tuple(axis.name for axis in counted), codes, counts, [len(axis.categories) for axis in counted])
 
 
 def occupied(axes: tuple[str, ...], codes: IntArray, counts: IntArray, sizes: list[int]) -> Tally:
@@ -253,9 +256,11 @@ def build_rolls(files: tuple[TidyFile, ...], schema: Schema, votes: tuple[Tally,
 
 def _without_votes(file: TidyFile, roll: Tally, votes: tuple[Tally, ...], schema: Schema) -> str | None:
     """The column and the category of the first on the roll that no vote has."""
-    for place, name in enumerate(roll.axes):
-        voted = {int(code) for each in votes if name in each.axes for code in each.codes[:, each.axes.index(name)]}
-        if unknown := sorted(set(roll.codes[:, place].tolist()) - voted):
+    for position, name in enumerate(roll.axes):
+        voted = {
+            int(code) for margin in votes if name in margin.axes for code in margin.codes[:, margin.axes.index(name)]
+        }
+        if unknown := sorted(set(roll.codes[:, position].tolist()) - voted):
             return f"column {file.columns[name]!r}: unknown category {schema.axis(name).categories[unknown[0]]!r}"
     return None
 

@@ -64,11 +64,11 @@ def bound(
         if given is not None:
             project = Project.load(given)
             inputs, aim = read_inputs(project), override_target(project.target, beta, kappa, tau)
-            found = run_bound(
+            exposure = run_bound(
                 inputs.table, inputs.onlookers[0], target=target, aim=aim, decide=decide, progress=progress
             )
         else:
-            found = run_bound(
+            exposure = run_bound(
                 files,
                 roll=roll or (),
                 facts=fact or (),
@@ -83,10 +83,10 @@ def bound(
                 progress=progress,
             )
     if export is not None:
-        write_text(export, found.to_csv())
+        write_text(export, exposure.to_csv())
     if as_json:
-        print_json(found.to_json())
+        print_json(exposure.to_json())
     else:
-        found.show(out, limit, sort)
-    if found.disclosed:
+        exposure.show(out, limit, sort)
+    if exposure.disclosed:
         raise typer.Exit(1)

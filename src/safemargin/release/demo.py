@@ -122,8 +122,8 @@ def write_city(folder: Path, people: int = 500_000, seed: int = 2026) -> Path:
 def simulate(people: int, generator: Generator) -> dict[str, IntArray]:
     """One code per person for every column: where they live, who they are, how they vote."""
     district = _districts(people, generator)
-    place = generator.normal(size=(len(DISTRICTS), 9))
-    youth, wealth, leaning, faith = 0.12 * place[:, 0], 0.4 * place[:, 1], 0.25 * place[:, 2], 0.5 * place[:, 3:]
+    traits = generator.normal(size=(len(DISTRICTS), 9))
+    youth, wealth, leaning, faith = 0.12 * traits[:, 0], 0.4 * traits[:, 1], 0.25 * traits[:, 2], 0.5 * traits[:, 3:]
 
     age = _draw(_softmax(np.log(_AGE_SHARES) + np.outer(youth, _YOUTH)), (district,), generator)
     gender = _draw(_GENDER_BY_AGE, (age,), generator)

@@ -24,23 +24,25 @@ def explain(plan: Plan, publication: Publication, table: Table, facts: Iterable[
     """
     profiles = len(table.people(table.schema.names).codes)
     small = profiles * len(table.schema.options) <= MOST_COUNTS
-    rejected = {name: each for name, each in plan.rejected.items() if small and _can_be_shown(table, each)}
+    rejected = {
+        name: alternative for name, alternative in plan.rejected.items() if small and _can_be_shown(table, alternative)
+    }
     if not rejected:
         return Evidence()
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     roll = as_published(table.people(table.schema.names), table.schema, "roll", roll=True)
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     with TemporaryDirectory() as folder:
         desk = EvidenceWriter(Path(folder), orders)
-        tables = [desk.write("table", each) for each in publication.tables]
-        beside = [desk.write("roll", roll), *(desk.write("fact", each) for each in facts)]
-        for name, each in rejected.items():
-            margin = printed(table, each.axes, dict(zip(each.axes, each.groups, strict=True)))
-            mine = desk.write("table", margin)
-            found[name] = f"{Path(mine.name).stem}.json"
-            document = desk.prove([*tables, mine, *beside], tuple(each.refusal.cell), plan)
-            desk.files[found[name]] = (json.dumps(document, ensure_ascii=False) + "\n").encode()
-    return Evidence(desk.files, found)
+        tables = [desk.write("table", published) for published in publication.tables]
+        beside = [desk.write("roll", roll), *(desk.write("fact", published) for published in facts)]
+        for name, alternative in rejected.items():
+            margin = printed(table, alternative.axes, dict(zip(alternative.axes, alternative.groups, strict=True)))
+            written = desk.write("table", margin)
+            names[name] = f"{Path(written.name).stem}.json"
+            document = desk.prove([*tables, written, *beside], tuple(alternative.refusal.cell), plan)
+            desk.files[names[name]] = (json.dumps(document, ensure_ascii=False) + "\n").encode()
+    return Evidence(desk.files, names)
 
 
 def _can_be_shown(table: Table, rejected: Rejected) -> bool:
@@ -68,9 +70,9 @@ class EvidenceWriter:
 
     def prove(self, sources: Sequence[SourceFile], target: tuple[str, ...], plan: Plan) -> dict[str, object]:
         """The intervals of all cells over `target`, with their proofs."""
-        read = [(each.role, read_tidy(self.folder / each.name, count=each.count)) for each in sources]
+        read = [(source.role, read_tidy(self.folder / source.name, count=source.count)) for source in sources]
         tables = tuple(table for role, table in read if role == "table")
-        rolls, facts = (tuple(table for mine, table in read if mine == role) for role in ("roll", "fact"))
+        rolls, facts = (tuple(table for kind, table in read if kind == role) for role in ("roll", "fact"))
         onlooker = Onlooker("public", rolls, facts)
         exposure = bound(tables, onlooker, target=target)
         return certificate(tables, onlooker, exposure, sources, target=plan.target).document()

@@ -95,12 +95,12 @@ def band_place(label: str) -> tuple[int, int] | None:
     ['under 18', '18-29', '65+']
     """
     text = label.strip()
-    if (found := _BETWEEN.fullmatch(text)) and int(found[1]) <= int(found[2]):
-        return 1, int(found[1])
-    if found := _BELOW.fullmatch(text):
-        return 0, int(found[1] or found[2])
-    if found := _ABOVE.fullmatch(text):
-        return 2, int(found[1] or found[2])
+    if (band := _BETWEEN.fullmatch(text)) and int(band[1]) <= int(band[2]):
+        return 1, int(band[1])
+    if band := _BELOW.fullmatch(text):
+        return 0, int(band[1] or band[2])
+    if band := _ABOVE.fullmatch(text):
+        return 2, int(band[1] or band[2])
     return None
 
 
@@ -243,13 +243,13 @@ def _empty(labels: tuple[str, ...], codes: IntArray, counts: IntArray) -> int:
 def _axis(profiles: Profiles, name: str, levels: tuple[str, ...]) -> AxisGuess:
     labels, codes = profiles.column(name)
     empty = _empty(labels, codes, profiles.counts)
-    found = sorted(filter(None, labels), key=natural_order)
-    places = {label: place for label in found if (place := band_place(label))}
-    if 3 * len(places) >= 2 * len(found) and len(places) > 1:
-        found.sort(key=lambda label: places.get(label, (3, 0)))
-        return AxisGuess(name, tuple(found), True, levels, empty)
-    scaled = bool(words(name) & SCALE_WORDS) and _is_numeric(found)
-    return AxisGuess(name, tuple(found), scaled, levels, empty)
+    categories = sorted(filter(None, labels), key=natural_order)
+    places = {label: band for label in categories if (band := band_place(label))}
+    if 3 * len(places) >= 2 * len(categories) and len(places) > 1:
+        categories.sort(key=lambda label: places.get(label, (3, 0)))
+        return AxisGuess(name, tuple(categories), True, levels, empty)
+    scaled = bool(words(name) & SCALE_WORDS) and _is_numeric(categories)
+    return AxisGuess(name, tuple(categories), scaled, levels, empty)
 
 
 SHOWN = 6
@@ -322,21 +322,21 @@ def propose_project(path: Path) -> str:
     survey = source.survey()
     if survey.rows == 0:
         raise InputError(f"{path}: the table is empty")
-    found = guess(source, survey)
-    if found is None:
+    guessed = guess(source, survey)
+    if guessed is None:
         raise InputError(
             f"{path}: no columns fit: one with the answer (2 to 12 different values) and one to count by are needed; "
             f"the columns are {', '.join(source.columns)}"
         )
-    lines = [*_data_lines(path, tables, survey, found), "", *_skipped_lines(found)]
-    for axis in found.axes:
+    lines = [*_data_lines(path, tables, survey, guessed), "", *_skipped_lines(guessed)]
+    for axis in guessed.axes:
         lines += _axis_lines(axis)
-    for name, distinct in found.numbers.items():
+    for name, distinct in guessed.numbers.items():
         lines += _number_lines(name, distinct)
     return "\n".join(lines) + "\n" + CLOSING
 
 
-def _data_lines(path: Path, tables: tuple[str, ...], survey: Survey, found: Guess) -> Iterator[str]:
+def _data_lines(path: Path, tables: tuple[str, ...], survey: Survey, guessed: Guess) -> Iterator[str]:
     yield f"# Proposed from {_comment(path.name)} ({survey.rows} rows). Every line is a guess: check it."
     yield f"title = {_text(path.name.split('.')[0])}"
     yield ""
@@ -345,17 +345,17 @@ def _data_lines(path: Path, tables: tuple[str, ...], survey: Survey, found: Gues
     if tables:
         others = f"    # other tables: {_comment(', '.join(tables[1:]))}" if len(tables) > 1 else ""
         yield f"table = {_text(tables[0])}{others}"
-    yield f"answer = {_text(found.answer)}    # {len(found.answers)} answers: {_listed(found.answers)}"
-    if found.unanswered:
-        yield f'blank = "no answer"    # {found.unanswered} rows have no answer and count as this option'
-    if found.count is not None:
-        yield f"count = {_text(found.count)}    # how many people a row stands for"
+    yield f"answer = {_text(guessed.answer)}    # {len(guessed.answers)} answers: {_listed(guessed.answers)}"
+    if guessed.unanswered:
+        yield f'blank = "no answer"    # {guessed.unanswered} rows have no answer and count as this option'
+    if guessed.count is not None:
+        yield f"count = {_text(guessed.count)}    # how many people a row stands for"
 
 
-def _skipped_lines(found: Guess) -> Iterator[str]:
-    for name, reason in found.skipped.items():
+def _skipped_lines(guessed: Guess) -> Iterator[str]:
+    for name, reason in guessed.skipped.items():
         yield f"# Skipped: column {_comment(repr(name))} {_comment(reason)}."
-    if found.skipped:
+    if guessed.skipped:
         yield ""
 
 

@@ -66,9 +66,9 @@ def tabulate_microdata(project: Project, data: DataSection, source: Source | Non
     axes = tuple(_axis(project, data.file, profiles, name, rolls) for name in project.axes)
     schema = Schema(axes, options)
     codes = np.empty((len(people), len(axes)), dtype=np.int64)
-    for place, axis in enumerate(axes):
+    for position, axis in enumerate(axes):
         labels, column = profiles.column(project.column(axis.name))
-        codes[:, place] = recode(labels, column, axis.index)
+        codes[:, position] = recode(labels, column, axis.index)
     votes = _pivoted(schema, codes, chosen, people)
     if not len(votes.counts):
         raise InputError(f"{data.file}: column {data.count!r} counts nobody; the table is empty")
@@ -91,9 +91,9 @@ def _people(data: DataSection, profiles: Profiles) -> IntArray:
         return profiles.counts
     labels, codes = profiles.column(data.count)
     values = np.zeros(len(labels), dtype=np.int64)
-    for place, text in enumerate(labels):
+    for row, text in enumerate(labels):
         try:
-            values[place] = whole_number(text)
+            values[row] = whole_number(text)
         except BadText as error:
             reason = error if text else "is empty"
             raise InputError(f"{data.file}: column {data.count!r}: count {text!r}: {reason}") from None
@@ -148,15 +148,15 @@ def tabulate_people(project: Project, column: str, source: Source | None = None)
     assert project.data is not None
     wanted = tuple(project.column(name) for name in project.axes)
     opened = source or open_source(project.data.file, project.data.table)
-    found = opened.profiles(tuple(dict.fromkeys((column, *wanted))))
-    names, codes = found.column(column)
+    counted_people = opened.profiles(tuple(dict.fromkeys((column, *wanted))))
+    names, codes = counted_people.column(column)
     if "" in names:
         raise InputError(f"{project.data.file}: column {column!r} is empty for somebody; ledger.id must name everybody")
-    rows = np.bincount(codes, found.counts, minlength=len(names))
+    rows = np.bincount(codes, counted_people.counts, minlength=len(names))
     if (rows > 1).any():
         twice = names[int(np.flatnonzero(rows > 1)[0])]
         raise InputError(f"{project.data.file}: column {column!r}: {twice!r} stands for two people")
-    columns = [found.column(name) for name in wanted]
+    columns = [counted_people.column(name) for name in wanted]
     profiles = zip(*([labels[code] for code in codes.tolist()] for labels, codes in columns), strict=True)
     return dict(zip((names[code] for code in codes.tolist()), profiles, strict=True))
 

@@ -85,19 +85,19 @@ class Asked:
 
     def wanted(self, axes: Sequence[str]) -> tuple[Wanted, ...]:
         """Every margin asked for, axes in the order of `axes`; single axes only if they are named."""
-        found: dict[tuple[str, ...], float | None] = {}
+        weights: dict[tuple[str, ...], float | None] = {}
         for margin in self.margins:
-            found[_ordered(margin, axes, "outputs.margins")] = None
+            weights[_ordered(margin, axes, "outputs.margins")] = None
         for order in range(2, self.order + 1):
-            found |= {chosen: None for chosen in combinations(axes, order) if chosen not in found}
+            weights |= {chosen: None for chosen in combinations(axes, order) if chosen not in weights}
         for name, weight in self.weights.items():
             margin = _ordered(name.split(SIGN) if name not in axes else [name], axes, "outputs.weights")
-            if len(margin) > 1 and margin not in found:
+            if len(margin) > 1 and margin not in weights:
                 raise InputError(f"outputs.weights.{name!r}: this margin is not asked for; add it to outputs.margins")
             if not 0 < weight < math.inf:
                 raise InputError(f"outputs.weights.{name!r} = {weight}: must be positive and finite")
-            found[margin] = weight
-        return tuple(Wanted(margin, weight) for margin, weight in found.items())
+            weights[margin] = weight
+        return tuple(Wanted(margin, weight) for margin, weight in weights.items())
 
 
 def _ordered(names: Sequence[str], axes: Sequence[str], key: str) -> tuple[str, ...]:

@@ -303,7 +303,7 @@ class Project(Section):
             self._check_elections(self.tallies)
         if self.ledger is not None and self.ledger.id is not None:
             self._check_id(self.ledger.id)
-        if any(len(each.axes) > 1 for each in self.wanted) and self.data is None:
+        if any(len(margin.axes) > 1 for margin in self.wanted) and self.data is None:
             raise InputError("outputs: tables of several axes need [data]; sealed tallies hold one axis each")
         return self
 

@@ -41,7 +41,7 @@ def ours(case: Case) -> list[PublishingMethod]:
             draw=lambda draws: (publish(plan, case.table).tables if noised else release.tables for _ in range(draws)),
             known=lambda tables, onlooker: replace(release, tables=tables),
             is_random=noised,
-            loss=max((each.epsilon or 0.0 for each in plan.guarantees), default=None),
+            loss=max((guarantee.epsilon or 0.0 for guarantee in plan.guarantees), default=None),
             guarantee=plan.certificate.statement if certified else "",
             guarantees=plan.guarantees,
             refused="" if certified else "no release that was tried meets the target: nothing is published",
@@ -135,7 +135,7 @@ def measure(
         target=target,
         threshold=threshold,
         people=case.people,
-        cells=sum(one.votes.size for one in case.splits),
+        cells=sum(split.votes.size for split in case.splits),
         axes=len(case.splits),
     )
 
@@ -145,22 +145,22 @@ def _measure_method(case: Case, method: PublishingMethod, draws: int) -> MethodF
         return MethodFacts(case, method, _nothing(case, method), None)
     drawn = list(method.draw(draws))
     seen = learnt(method, drawn[0], case)
-    if method.must_be_safe and any(each.attacks for each in seen):
+    if method.must_be_safe and any(onlooker.attacks for onlooker in seen):
         method = replace(method, refused="an attack succeeded: nothing is published")
         return MethodFacts(case, method, _nothing(case, method), None)
-    found = errors(drawn, case)
-    return MethodFacts(case, method, _measured(case, method, found, seen), found)
+    measured_errors = errors(drawn, case)
+    return MethodFacts(case, method, _measured(case, method, measured_errors, seen), measured_errors)
 
 
 def learnt(method: PublishingMethod, tables: Tables, case: Case) -> tuple[Learnt, ...]:
     """One entry per onlooker. Noise without bounds is no fact, so nothing is inferred from it."""
     totals = dict(zip(case.table.schema.options, case.table.totals.tolist(), strict=True))
     slack = case.table.inconsistency.slack(sum(totals.values()))
-    found = []
+    entries = []
     for onlooker in case.onlookers:
         findings = attack(method.known(tables, onlooker), onlooker, slack=slack, sharp=None, judged=totals)
-        cells = [one for attempt in findings.attempts for one in attempt.findings]
-        found.append(
+        cells = [finding for attempt in findings.attempts for finding in attempt.findings]
+        entries.append(
             Learnt(
                 onlooker=onlooker.name,
                 verdicts=findings.exposure.tallied(case.target),
@@ -168,26 +168,27 @@ def learnt(method: PublishingMethod, tables: Tables, case: Case) -> tuple[Learnt
                 attacks=tuple(attempt.attack for attempt in findings.attempts if attempt.findings),
             )
         )
-    return tuple(found)
+    return tuple(entries)
 
 
-def _measured(case: Case, method: PublishingMethod, found: Errors, seen: tuple[Learnt, ...]) -> MeasuredMethod:
-    exact = np.concatenate([mine.ravel() for mine in found.reading.exact])
-    people = [one.people[mine.all(axis=1)].sum() for one, mine in zip(case.splits, found.reading.exact, strict=True)]
-    everybody = sum(int(one.people.sum()) for one in case.splits)
+def _measured(case: Case, method: PublishingMethod, measured: Errors, seen: tuple[Learnt, ...]) -> MeasuredMethod:
+    by_axis = measured.reading.exact
+    exact = np.concatenate([counts.ravel() for counts in by_axis])
+    people = [split.people[counts.all(axis=1)].sum() for split, counts in zip(case.splits, by_axis, strict=True)]
+    everybody = sum(int(split.people.sum()) for split in case.splits)
     return MeasuredMethod(
         method=method.name,
         family=method.family,
         does=method.does,
-        draws=found.draws,
-        mean_error=found.mean,
-        standard_error=found.standard_error,
-        worst_error=found.worst,
-        mean_relative_error=found.mean_relative,
-        worst_relative_error=found.worst_relative,
+        draws=measured.draws,
+        mean_error=measured.mean,
+        standard_error=measured.standard_error,
+        worst_error=measured.worst,
+        mean_relative_error=measured.mean_relative,
+        worst_relative_error=measured.worst_relative,
         exact_cells=float(exact.mean()),
         exact_people=float(sum(people)) / max(everybody, 1),
-        binding=found.binding,
+        binding=measured.binding,
         loss=method.loss,
         learnt=seen,
         guarantees=method.guarantees,

@@ -90,7 +90,7 @@ class MeasuredMethod:
     @property
     def people_exposed(self) -> int:
         """By the onlooker who gets most."""
-        return max((each.people_exposed for each in self.learnt), default=0)
+        return max((onlooker.people_exposed for onlooker in self.learnt), default=0)
 
 
 @dataclass(frozen=True)
@@ -168,13 +168,13 @@ def tradeoff_chart(comparison: Comparison) -> Spec:
     """The error of every method against the people it exposes; both scales are logarithmic but for the zero."""
     values: list[Spec] = [
         {
-            "family": each.family,
-            "error": each.mean_error,
-            "people": each.people_exposed,
-            "words": "" if each.family != "global DP" else f"{each.loss:g}",
+            "family": method.family,
+            "error": method.mean_error,
+            "people": method.people_exposed,
+            "words": "" if method.family != "global DP" else f"{method.loss:g}",
         }
-        for each in comparison.methods
-        if each.mean_error is not None
+        for method in comparison.methods
+        if method.mean_error is not None
     ]
     families = list(dict.fromkeys(value["family"] for value in values))
     x = {"field": "error", **_symlog("mean error of a count", 0.1, [value["error"] for value in values])}
@@ -186,8 +186,8 @@ def tradeoff_chart(comparison: Comparison) -> Spec:
         "mark": {"type": "point", "filled": True, "size": 160, "opacity": 0.85},
         "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
     }
-    words = {"mark": {**TEXT_MARK, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
-    return {"data": {"values": values}, "width": WIDTH - 260, "height": 300, "layer": [points, words]}
+    labels = {"mark": {**TEXT_MARK, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
+    return {"data": {"values": values}, "width": WIDTH - 260, "height": 300, "layer": [points, labels]}
 
 
 def _symlog(title: str, least: float, values: Sequence[float]) -> Spec:
@@ -224,28 +224,28 @@ FIGURES = (
 )
 
 
-def _entry(each: MeasuredMethod) -> Document:
+def _entry(method: MeasuredMethod) -> Document:
     plain = {
         name: value
-        for name, value in asdict(each).items()
+        for name, value in asdict(method).items()
         if name not in ("method", "family", "is_published", "learnt", "binding", "guarantees")
     }
     return {
-        "method": each.method,
-        "family": each.family,
-        "published": each.is_published,
+        "method": method.method,
+        "family": method.family,
+        "published": method.is_published,
         **plain,
-        "people_exposed": each.people_exposed,
-        "guarantees": [guarantee_document(guarantee) for guarantee in each.guarantees],
-        "binding": asdict(each.binding),
+        "people_exposed": method.people_exposed,
+        "guarantees": [guarantee_document(guarantee) for guarantee in method.guarantees],
+        "binding": asdict(method.binding),
         "onlookers": [
             {
-                "onlooker": one.onlooker,
-                "verdicts": one.verdicts,
-                "people_exposed": one.people_exposed,
-                "attacks": list(one.attacks),
+                "onlooker": onlooker.onlooker,
+                "verdicts": onlooker.verdicts,
+                "people_exposed": onlooker.people_exposed,
+                "attacks": list(onlooker.attacks),
             }
-            for one in each.learnt
+            for onlooker in method.learnt
         ],
     }
 
@@ -276,13 +276,13 @@ DP_WORDS = (
 )
 
 
-def _property(words: str, names: list[str], answers: tuple[PropertyAnswer, ...]) -> Html:
+def _property(title: str, names: list[str], answers: tuple[PropertyAnswer, ...]) -> Html:
     rows = [(name, answer.holds, answer.fact) for name, answer in zip(names, answers, strict=True)]
-    return joined([element("h3", words), table(("method", "holds", "measured"), rows)])
+    return joined([element("h3", title), table(("method", "holds", "measured"), rows)])
 
 
 def _scope(comparison: Comparison) -> str:
-    draws = max((each.draws for each in comparison.methods), default=1)
+    draws = max((method.draws for method in comparison.methods), default=1)
     noise = f" Noise: means over {draws} draws." if draws > 1 else ""
     return (
         f"{plural(comparison.people, 'person')}; {comparison.cells:,} counts in the tables of "
@@ -291,23 +291,23 @@ def _scope(comparison: Comparison) -> str:
 
 
 def _figures(comparison: Comparison) -> list[tuple[int, list[str]]]:
-    return [(n, [each.method, *_row(each)]) for n, each in enumerate(comparison.methods, 1)]
+    return [(n, [method.method, *_row(method)]) for n, method in enumerate(comparison.methods, 1)]
 
 
-def _row(each: MeasuredMethod) -> list[str]:
+def _row(method: MeasuredMethod) -> list[str]:
     """Cells of the columns in `FIGURES`."""
-    if each.mean_error is None or each.worst_error is None or each.mean_relative_error is None:
+    if method.mean_error is None or method.worst_error is None or method.mean_relative_error is None:
         return ["-", "-", "-", "0 %", "0 %", "-", "-", "-", "0"]
     return [
-        _number(each.mean_error),
-        _number(each.worst_error),
-        percent(each.mean_relative_error),
-        percent(each.exact_cells),
-        percent(each.exact_people),
-        "exact" if each.binding.exact else _number(each.binding.mean_error or 0.0),
-        percent(each.binding.winner_kept),
-        "-" if each.loss is None else f"{each.loss:g}",
-        f"{each.people_exposed:,}",
+        _number(method.mean_error),
+        _number(method.worst_error),
+        percent(method.mean_relative_error),
+        percent(method.exact_cells),
+        percent(method.exact_people),
+        "exact" if method.binding.exact else _number(method.binding.mean_error or 0.0),
+        percent(method.binding.winner_kept),
+        "-" if method.loss is None else f"{method.loss:g}",
+        f"{method.people_exposed:,}",
     ]
 
 
@@ -322,8 +322,11 @@ def _number(value: float) -> str:
 
 def _learnt(comparison: Comparison) -> list[list[str]]:
     rows = []
-    for n, each in enumerate(comparison.methods, 1):
-        for one in each.learnt:
-            counts = [f"{one.verdicts[name]:,}" if one.verdicts else "-" for name in ("disclosed", "open", "contained")]
-            rows.append([f"{n}", each.method, one.onlooker, *counts, f"{one.people_exposed:,}"])
+    for n, method in enumerate(comparison.methods, 1):
+        for onlooker in method.learnt:
+            counts = [
+                f"{onlooker.verdicts[name]:,}" if onlooker.verdicts else "-"
+                for name in ("disclosed", "open", "contained")
+            ]
+            rows.append([f"{n}", method.method, onlooker.onlooker, *counts, f"{onlooker.people_exposed:,}"])
     return rows

@@ -14,34 +14,34 @@ from safemargin.release.decide.split import Split, irregular
 
 def people_in(findings: Iterable[Finding], table: Table) -> int:
     """How many people are in at least one of the cells; at least so many, where nobody knows the joint roll."""
-    cells = {tuple(sorted(one.cell.items())): one for one in findings}.values()
+    cells = {tuple(sorted(finding.cell.items())): finding for finding in findings}.values()
     if not table.knows_composition:
-        return max((_alone(one, table) for one in cells), default=0)
+        return max((_alone(finding, table) for finding in cells), default=0)
     roll = table.people(table.schema.names)
     inside = np.zeros(len(roll.codes), dtype=bool)
-    for one in cells:
+    for finding in cells:
         here = np.ones(len(inside), dtype=bool)
-        for axis, codes in _codes(one.cell, table).items():
+        for axis, codes in _codes(finding.cell, table).items():
             here &= np.isin(roll.codes[:, roll.axes.index(axis)], codes)
         inside |= here
     return int(roll.counts[inside].sum())
 
 
-def _alone(one: Finding, table: Table) -> int:
-    if one.people is not None or len(one.cell) != 1:
-        return one.people or 0
-    ((axis, codes),) = _codes(one.cell, table).items()
+def _alone(finding: Finding, table: Table) -> int:
+    if finding.people is not None or len(finding.cell) != 1:
+        return finding.people or 0
+    ((axis, codes),) = _codes(finding.cell, table).items()
     roll = table.people((axis,))
     return int(roll.counts[np.isin(roll.codes[:, 0], codes)].sum())
 
 
 def _codes(cell: Mapping[str, str], table: Table) -> dict[str, list[int]]:
     """The categories of a cell on every axis that it names; merged ones are written together."""
-    found = {}
+    codes = {}
     for axis, name in cell.items():
         index = table.schema.axis(axis).index
-        found[axis] = [index[name]] if name in index else [index[each] for each in name.split(JOINER) if each in index]
-    return found
+        codes[axis] = [index[name]] if name in index else [index[part] for part in name.split(JOINER) if part in index]
+    return codes
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def read(tables: Tables, case: Case) -> Reading:
     (total,) = (table for table in tables if not table.axes)
     shown, known = _shown(total)
     totals = np.where(known, shown, 0.0).ravel()
-    found = [_read_axis(by_axis.get(one.axis.name), one, totals) for one in case.splits]
-    counts, exact, alone = zip(*found, strict=True) if found else ((), (), ())
+    axes = [_read_axis(by_axis.get(split.axis.name), split, totals) for split in case.splits]
+    counts, exact, alone = zip(*axes, strict=True) if axes else ((), (), ())
     return Reading(counts, exact, alone, totals, set(total.status) == {"exact"})
 
 
@@ -78,15 +78,17 @@ def _shown(table: PublishedTable) -> tuple[FloatArray, BoolArray]:
     return counts.astype(float).reshape(shape), (status != "suppressed").reshape(shape)
 
 
-def _read_axis(table: PublishedTable | None, one: Split, totals: FloatArray) -> tuple[FloatArray, BoolArray, BoolArray]:
-    people = one.people.astype(float)
+def _read_axis(
+    table: PublishedTable | None, split: Split, totals: FloatArray
+) -> tuple[FloatArray, BoolArray, BoolArray]:
+    people = split.people.astype(float)
     if table is None:
-        nothing = np.zeros(one.votes.shape, dtype=bool)
+        nothing = np.zeros(split.votes.shape, dtype=bool)
         return np.outer(people / max(people.sum(), 1.0), totals), nothing, nothing[:, 0]
     counts, known = _shown(table)
     home = np.zeros(len(people), dtype=np.int64)
-    for place, group in enumerate(table.groups[0]):
-        home[[one.axis.index[category] for category in group]] = place
+    for row, group in enumerate(table.groups[0]):
+        home[[split.axis.index[category] for category in group]] = row
     sizes = np.bincount(home, people, minlength=len(counts))
     hidden = sizes[:, None] * ~known
     left = np.maximum(totals - np.where(known, counts, 0.0).sum(axis=0), 0.0)
@@ -114,7 +116,7 @@ class Errors:
 
 def errors(drawn: Iterable[Tables], case: Case) -> Errors:
     """Compare every draw with the truth; what is exact and alone is the same in each, and taken from the last."""
-    truth = np.concatenate([one.votes.ravel() for one in case.splits]).astype(float)
+    truth = np.concatenate([split.votes.ravel() for split in case.splits]).astype(float)
     means, figures, sums, off, kept = [], [], np.zeros(len(truth)), [], 0
     for tables in drawn:
         reading = read(tables, case)
@@ -127,7 +129,7 @@ def errors(drawn: Iterable[Tables], case: Case) -> Errors:
         kept += winners(reading.totals, case.people) == winners(case.table.totals.astype(float), case.people)
     draws = len(means)
     worst, mean_relative, worst_relative = (float(value) for value in np.mean(figures, axis=0))
-    ends = np.cumsum([one.votes.size for one in case.splits])[:-1]
+    ends = np.cumsum([split.votes.size for split in case.splits])[:-1]
     parts = zip(np.split(sums / draws, ends), case.splits, strict=True)
     return Errors(
         draws=draws,
@@ -136,7 +138,7 @@ def errors(drawn: Iterable[Tables], case: Case) -> Errors:
         worst=worst,
         mean_relative=mean_relative,
         worst_relative=worst_relative,
-        by_group=tuple(part.reshape(one.votes.shape).mean(axis=1) for part, one in parts),
+        by_group=tuple(part.reshape(split.votes.shape).mean(axis=1) for part, split in parts),
         binding=Binding(reading.totals_exact, float(np.mean(off)), kept / draws),
         reading=reading,
     )
@@ -172,12 +174,12 @@ class MethodFacts:
     @property
     def regular(self) -> tuple[BoolArray, ...]:
         """Per axis, the categories that meet the target by themselves."""
-        return tuple(~irregular(one, self.case.limits) & (one.people > 0) for one in self.case.splits)
+        return tuple(~irregular(split, self.case.limits) & (split.people > 0) for split in self.case.splits)
 
     @property
     def others(self) -> tuple[BoolArray, ...]:
         """Per axis, the categories with people that do not."""
-        return tuple((one.people > 0) & ~fine for one, fine in zip(self.case.splits, self.regular, strict=True))
+        return tuple((split.people > 0) & ~fine for split, fine in zip(self.case.splits, self.regular, strict=True))
 
 
 def answers(facts: MethodFacts) -> dict[str, PropertyAnswer]:
@@ -198,21 +200,21 @@ def _binding(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
 
 
 def _regular(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
-    exact = [mine.all(axis=1) for mine in errors.reading.exact]
-    found = sum(int((fine & mine).sum()) for fine, mine in zip(facts.regular, exact, strict=True))
+    exact = [exact_counts.all(axis=1) for exact_counts in errors.reading.exact]
+    kept = sum(int((fine & exact_counts).sum()) for fine, exact_counts in zip(facts.regular, exact, strict=True))
     count = sum(int(fine.sum()) for fine in facts.regular)
-    return PropertyAnswer(_all_of(found, count), f"{found} of {count} regular groups are exact")
+    return PropertyAnswer(_all_of(kept, count), f"{kept} of {count} regular groups are exact")
 
 
 def _per_cell(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
     regular, others = _mean(errors, facts.regular), _mean(errors, facts.others)
     if regular is None:
         return PropertyAnswer("no", "no group is regular")
-    words = f"regular counts are off by {regular:.3g}"
-    words += "" if others is None else f", the others by {others:.3g}"
+    fact = f"regular counts are off by {regular:.3g}"
+    fact += "" if others is None else f", the others by {others:.3g}"
     if regular == 0:
-        return PropertyAnswer("yes", words)
-    return PropertyAnswer("partly" if others is not None and regular < FLAT * others else "no", words)
+        return PropertyAnswer("yes", fact)
+    return PropertyAnswer("partly" if others is not None and regular < FLAT * others else "no", fact)
 
 
 def _in_advance(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
@@ -225,13 +227,13 @@ def _in_advance(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
 
 def _small_areas(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
     resolved = count = 0
-    for one, off, alone in zip(facts.case.splits, errors.by_group, errors.reading.alone, strict=True):
-        occupied = one.people > 0
-        small = occupied & (one.people <= np.median(one.people[occupied])) if occupied.any() else occupied
-        resolved += int((small & alone & (off <= USABLE * one.people)).sum())
+    for split, off, alone in zip(facts.case.splits, errors.by_group, errors.reading.alone, strict=True):
+        occupied = split.people > 0
+        small = occupied & (split.people <= np.median(split.people[occupied])) if occupied.any() else occupied
+        resolved += int((small & alone & (off <= USABLE * split.people)).sum())
         count += int(small.sum())
-    words = f"{resolved} of {count} small groups are resolved to within {USABLE:.0%} of their people"
-    return PropertyAnswer(_all_of(resolved, count), words.replace("%", " %"))
+    fact = f"{resolved} of {count} small groups are resolved to within {USABLE:.0%} of their people"
+    return PropertyAnswer(_all_of(resolved, count), fact.replace("%", " %"))
 
 
 def _guarantee(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
@@ -247,12 +249,12 @@ def _unconditional(facts: MethodFacts, errors: Errors) -> PropertyAnswer:
 
 
 def _mean(errors: Errors, chosen: tuple[BoolArray, ...]) -> float | None:
-    values = np.concatenate([off[mine] for off, mine in zip(errors.by_group, chosen, strict=True)])
+    values = np.concatenate([off[rows] for off, rows in zip(errors.by_group, chosen, strict=True)])
     return float(values.mean()) if len(values) else None
 
 
-def _all_of(found: int, count: int) -> str:
-    return "yes" if found == count else "partly" if found else "no"
+def _all_of(met: int, count: int) -> str:
+    return "yes" if met == count else "partly" if met else "no"
 
 
 PROPERTIES: Mapping[str, Callable[[MethodFacts, Errors], PropertyAnswer]] = {

@@ -24,7 +24,7 @@ from safemargin.core import (
     numpy_generator,
 )
 from safemargin.release.decide.protect import by_size
-from safemargin.release.decide.split import Split, population, split
+from safemargin.release.decide.split import Split, population, unmerged_split
 from safemargin.samplers.cell_key import SIMULATED, noise_of, simulated_keys
 from safemargin.samplers.geometric import Geometric
 from safemargin.samplers.ptable import PTable
@@ -54,7 +54,7 @@ class Case:
     @cached_property
     def splits(self) -> tuple[Split, ...]:
         """Every axis as it is."""
-        return tuple(split(self.table, name) for name in self.table.schema.names)
+        return tuple(unmerged_split(self.table, name) for name in self.table.schema.names)
 
     @cached_property
     def people(self) -> int:
@@ -124,8 +124,8 @@ def untouched(case: Case) -> list[PublishingMethod]:
 
 def coarsening(case: Case) -> list[PublishingMethod]:
     """Merging as our own schedule begins, with the threshold as the least size, and nothing after it."""
-    merged = [by_size(one, case.threshold) for one in case.splits]
-    axes = [merged_margin(case.table, one.axis.name, one.groups) for one in merged if one.is_published]
+    merged = [by_size(split, case.threshold) for split in case.splits]
+    axes = [merged_margin(case.table, split.axis.name, split.groups) for split in merged if split.is_published]
     printed = (case.exact[0], *axes)
     return [
         PublishingMethod(
@@ -183,7 +183,7 @@ def global_dp(case: Case) -> list[PublishingMethod]:
 
 def _with(case: Case, epsilon: float) -> PublishingMethod:
     noise = Geometric(epsilon / len(case.exact))
-    words = f"one person more or less changes the odds of anything printed by at most e^{epsilon:g}"
+    statement = f"one person more or less changes the odds of anything printed by at most e^{epsilon:g}"
     return PublishingMethod(
         name=f"global DP, epsilon {epsilon:g}",
         family="global DP",
@@ -193,8 +193,8 @@ def _with(case: Case, epsilon: float) -> PublishingMethod:
         is_random=True,
         loss=epsilon,
         expected=noise.mean_size,
-        guarantee=words,
-        guarantees=(about_a_person(f"global DP, epsilon {epsilon:g}", words, epsilon),),
+        guarantee=statement,
+        guarantees=(about_a_person(f"global DP, epsilon {epsilon:g}", statement, epsilon),),
         auxiliary=f"whatever else somebody knows, one person changes the odds by at most e^{epsilon:g}",
     )
 
@@ -203,7 +203,7 @@ def _draw(exact: Tables, noise: Geometric, draws: int) -> Iterator[Tables]:
     counts = np.concatenate([table.lower for table in exact])
     ends = np.cumsum([len(table.lower) for table in exact])[:-1]
     for noisy in noise.protect(np.tile(counts, (draws, 1))):
-        yield tuple(noised(table, mine) for table, mine in zip(exact, np.split(noisy, ends), strict=True))
+        yield tuple(noised(table, printed) for table, printed in zip(exact, np.split(noisy, ends), strict=True))
 
 
 def noised(table: PublishedTable, printed: IntArray) -> PublishedTable:
@@ -277,5 +277,5 @@ def _sizes(case: Case, table: PublishedTable, onlooker: Onlooker) -> np.ndarray 
     """People of every group (rows), if the onlooker has a roll: all options together must come to that."""
     if not onlooker.roll:
         return None
-    by_axis = {one.axis.name: one.people for one in case.splits}
+    by_axis = {split.axis.name: split.people for split in case.splits}
     return by_axis[table.axes[0]][:, None] if table.axes else np.array([[case.people]])

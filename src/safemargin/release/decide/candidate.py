@@ -38,21 +38,23 @@ class Candidate:
 
     def loss(self) -> Fraction:
         """What the public would miss, in people per axis."""
-        return sum((one.loss() for one in self.splits), Fraction(0))
+        return sum((split.loss() for split in self.splits), Fraction(0))
 
     def key(self) -> tuple[frozenset[frozenset[str]], ...]:
         """Equal for candidates that publish the same."""
-        return tuple(frozenset(one.groups) for one in self.splits)
+        return tuple(frozenset(split.groups) for split in self.splits)
 
     def with_split(self, changed: Split) -> "Candidate":
         """The candidate with one axis published another way."""
-        return Candidate(tuple(changed if one.axis.name == changed.axis.name else one for one in self.splits))
+        return Candidate(tuple(changed if split.axis.name == changed.axis.name else split for split in self.splits))
 
     def tables(self, table: Table) -> tuple[PublishedTable, ...]:
         """The total and the published axes, without the counts of flagged groups."""
         published = [as_published(table.margin(()), table.schema, "total")]
         published.extend(
-            protected_margin(table, one.axis.name, one.groups, one.flagged) for one in self.splits if one.is_published
+            protected_margin(table, split.axis.name, split.groups, split.flagged)
+            for split in self.splits
+            if split.is_published
         )
         return tuple(published)
 
@@ -94,32 +96,32 @@ def _as_merged(
     The total less the exact groups is the sum of the flagged ones, so both say the same; but exact sums are far easier
     to search than groups of which nothing is known.
     """
-    if slack or not any(one.flagged for one in candidate.splits):
+    if slack or not any(split.flagged for split in candidate.splits):
         return ()
     merged = build_system(replace(candidate, splits=tuple(map(_joined, candidate.splits))).tables(table), onlooker)
-    place = {tuple(row): at for at, row in enumerate(_named(known))}
-    order = [place[tuple(row)] for row in _named(merged)]
-    found = []
+    row_of = {tuple(row): number for number, row in enumerate(_named(known))}
+    order = [row_of[tuple(row)] for row in _named(merged)]
+    witnesses = []
     for counts in certify(merged, limits).tables:
         carried = np.empty_like(counts).reshape(-1, known.free)
         carried[order] = counts.reshape(-1, merged.free)
-        found.append(carried.ravel())
-    return tuple(found)
+        witnesses.append(carried.ravel())
+    return tuple(witnesses)
 
 
-def _joined(one: Split) -> Split:
+def _joined(split: Split) -> Split:
     """An axis with its flagged groups as one."""
-    if not one.flagged:
-        return one
-    whole: Group = frozenset().union(*one.flagged)
-    groups = tuple(dict.fromkeys(whole if group in one.flagged else group for group in one.groups))
-    return replace(one, groups=groups, flagged=frozenset())
+    if not split.flagged:
+        return split
+    whole: Group = frozenset().union(*split.flagged)
+    groups = tuple(dict.fromkeys(whole if group in split.flagged else group for group in split.groups))
+    return replace(split, groups=groups, flagged=frozenset())
 
 
 def _named(known: System) -> list[tuple[str, ...]]:
     """The categories of every profile, axes by name."""
-    axes = sorted(range(len(known.axes)), key=lambda at: known.axes[at])
-    return [tuple(known.categories[at][row[at]] for at in axes) for row in known.codes.tolist()]
+    axes = sorted(range(len(known.axes)), key=lambda axis: known.axes[axis])
+    return [tuple(known.categories[axis][row[axis]] for axis in axes) for row in known.codes.tolist()]
 
 
 def both(alone: Proof, remembered: Proof) -> Proof:
@@ -141,15 +143,15 @@ def _without_composition(table: Table, candidate: Candidate, limits: Limits) -> 
     """
     totals = table.totals
     exposed = []
-    for one in candidate.splits if len([s for s in candidate.splits if s.is_published]) > 1 else ():
-        for group in one.groups if one.is_published else ():
-            counts = one.counts(group)
+    for split in candidate.splits if len([s for s in candidate.splits if s.is_published]) > 1 else ():
+        for group in split.groups if split.is_published else ():
+            counts = split.counts(group)
             for option in np.flatnonzero((np.minimum(counts, totals - counts) <= limits.tau) & (totals > 0)).tolist():
-                if group not in one.flagged:
-                    cell = {one.axis.name: " | ".join(sorted(group))}
+                if group not in split.flagged:
+                    cell = {split.axis.name: " | ".join(sorted(group))}
                     count = int(counts[option])
-                    exposed.append(Exposed(cell, option, one.size(group), count, count))
-    return Proof(tuple(exposed), {"slices": sum(len(one.groups) for one in candidate.splits)})
+                    exposed.append(Exposed(cell, option, split.size(group), count, count))
+    return Proof(tuple(exposed), {"slices": sum(len(split.groups) for split in candidate.splits)})
 
 
 SMALL = 1_000
@@ -193,7 +195,7 @@ class Judge:
     def tables(self, choice: Choice) -> tuple[PublishedTable, ...]:
         """What a choice publishes."""
         chosen = [margin.versions[level - 1] for margin, level in zip(self.margins, choice, strict=True) if level]
-        return (*self.base, *(printed(self.table, each.axes, each.partitions) for each in chosen))
+        return (*self.base, *(printed(self.table, version.axes, version.partitions) for version in chosen))
 
     def is_safe(self, choice: Choice) -> bool:
         """Whether a choice is proved safe: no cell disclosed, none undecided, few by fractional tables only."""
@@ -211,9 +213,9 @@ class Judge:
             (self.narrow if proof.exposed else self.loose).append(choice)
         return False
 
-    def reason(self, choice: Choice, place: int) -> Proof | None:
-        """A test that was made and says why a choice is not safe, because of the margin at `place`; or none."""
-        made = [known for known in self.exposed if known[place] and within(known, choice)]
+    def reason(self, choice: Choice, index: int) -> Proof | None:
+        """A test that was made and says why a choice is not safe, because of the margin at this index; or none."""
+        made = [known for known in self.exposed if known[index] and within(known, choice)]
         if made:
             return self.proofs[min(made, key=sum)]
         return self.proofs.get(choice)
@@ -273,12 +275,12 @@ class Judge:
                 best = proof
         return best
 
-    def _persists(self, one: Exposed) -> bool:
+    def _persists(self, exposed: Exposed) -> bool:
         """Whether a cell stays disclosed, whatever else is published."""
-        people = np.array([one.people])
-        least, most = int(self.limits.least(people)[0, one.option]), int(self.limits.most(people)[0, one.option])
-        outside = one.upper < least or one.lower > most
-        return not one.earlier and (outside or one.lower == one.upper or one.people < self.limits.kappa)
+        people = np.array([exposed.people])
+        least, most = self.limits.least(people)[0, exposed.option], self.limits.most(people)[0, exposed.option]
+        outside = bool(exposed.upper < least or exposed.lower > most)
+        return not exposed.earlier and (outside or exposed.lower == exposed.upper or exposed.people < self.limits.kappa)
 
     def _holds(self, proof: Proof) -> bool:
         cells = proof.checked.get("joint cells", 0) + proof.checked.get("cells of fewer axes", 0)
@@ -290,9 +292,9 @@ class Judge:
         whole = [table for table in tables if set(table.axes) == set(exposure.cells.axes)]
         if any(all(len(group) == 1 for groups in table.groups for group in groups) for table in whole):
             return ()  # each cell is printed by itself, and regular
-        found = []
+        exposed = []
         for row, option in np.argwhere(exposure.width <= self.limits.tau).tolist():
             lower, upper = int(exposure.lower[row, option]), int(exposure.upper[row, option])
             people = upper if exposure.people is None else int(exposure.people[row])
-            found.append(Exposed(exposure.cells.cell(row), option, people, lower, upper))
-        return tuple(found)
+            exposed.append(Exposed(exposure.cells.cell(row), option, people, lower, upper))
+        return tuple(exposed)

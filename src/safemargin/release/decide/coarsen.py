@@ -75,39 +75,39 @@ def _by_subsets(items: tuple[Item, ...], permits: Permits) -> Packing:
     possible = permits(groups, people, votes) & (inside.sum(axis=1) > 1)
     never = np.iinfo(np.int64).max // 4
     cost = np.where(possible, weight * (members - 1), never)
-    for place, item in enumerate(items):
-        cost[1 << place] = never if item.alone is None else item.alone
+    for bit, item in enumerate(items):
+        cost[1 << bit] = never if item.alone is None else item.alone
     best = np.full(len(sets), never)
     best[0] = 0
     came = np.zeros(len(sets), dtype=np.int64)
-    for one in range(1, len(sets)):
-        low = one & -one
-        rest = one ^ low
+    for mask in range(1, len(sets)):
+        low = mask & -mask
+        rest = mask ^ low
         below = _subsets(rest)
         total = cost[below | low] + best[rest ^ below]
-        place = int(total.argmin())
-        best[one], came[one] = min(int(total[place]), never), below[place] | low
+        cheapest = int(total.argmin())
+        best[mask], came[mask] = min(int(total[cheapest]), never), below[cheapest] | low
     if best[-1] >= never:
         return Packing(items, (), 0, 0)
-    found, left = [], len(sets) - 1
-    while left:
-        found.append(groups[came[left]])
-        left ^= int(came[left])
-    return Packing(items, tuple(found), int(best[-1]), int(best[-1]))
+    parts, remaining = [], len(sets) - 1
+    while remaining:
+        parts.append(groups[came[remaining]])
+        remaining ^= int(came[remaining])
+    return Packing(items, tuple(parts), int(best[-1]), int(best[-1]))
 
 
 def _subsets(mask: int) -> IntArray:
     """All subsets of the bits of a mask."""
-    found = np.zeros(1, dtype=np.int64)
+    subsets = np.zeros(1, dtype=np.int64)
     while mask:
         low = mask & -mask
-        found = np.concatenate([found, found | low])
+        subsets = np.concatenate([subsets, subsets | low])
         mask ^= low
-    return found
+    return subsets
 
 
 def _union(items: tuple[Item, ...], row: IntArray) -> Group:
-    return frozenset().union(*(items[place].group for place in np.flatnonzero(row).tolist()))
+    return frozenset().union(*(items[code].group for code in np.flatnonzero(row).tolist()))
 
 
 def _by_columns(items: tuple[Item, ...], permits: Permits) -> Packing:
@@ -115,42 +115,42 @@ def _by_columns(items: tuple[Item, ...], permits: Permits) -> Packing:
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    needy = {place for place, item in enumerate(items) if item.alone is None}
-    columns: list[tuple[int, ...]] = [(place,) for place in range(len(items)) if place not in needy]
-    costs = [float(items[place].alone or 0) for place in range(len(items)) if place not in needy]
+    needy = {code for code, item in enumerate(items) if item.alone is None}
+    columns: list[tuple[int, ...]] = [(code,) for code in range(len(items)) if code not in needy]
+    costs = [float(items[code].alone or 0) for code in range(len(items)) if code not in needy]
     paired = dict.fromkeys(needy, 3)
     for size in (2, 3):
         tried = [c for c in combinations(range(len(items)), size) if not needy.isdisjoint(c)]
         if size == 3 and len(tried) > MOST_COLUMNS:
-            light = sorted(range(len(items)), key=lambda place: items[place].weight)[:60]
+            light = sorted(range(len(items)), key=lambda code: items[code].weight)[:60]
             chosen = set(light) | needy
             tried = [c for c in combinations(sorted(chosen), size) if not needy.isdisjoint(c)][:MOST_COLUMNS]
         if not tried:
             continue
-        places = np.array(tried)
-        people = np.array([item.people for item in items])[places].sum(axis=1)
-        votes = np.stack([item.votes for item in items])[places].sum(axis=1)
-        groups = [frozenset().union(*(items[place].group for place in column)) for column in tried]
-        for place in np.flatnonzero(permits(groups, people, votes)).tolist():
-            columns.append(tried[place])
-            costs.append(float(_loss(items, tried[place])))
+        codes = np.array(tried)
+        people = np.array([item.people for item in items])[codes].sum(axis=1)
+        votes = np.stack([item.votes for item in items])[codes].sum(axis=1)
+        groups = [frozenset().union(*(items[code].group for code in column)) for column in tried]
+        for row in np.flatnonzero(permits(groups, people, votes)).tolist():
+            columns.append(tried[row])
+            costs.append(float(_loss(items, tried[row])))
             if size == 2:
-                paired.update({one: 2 for one in tried[place] if one in needy})
-    bound = sum(items[place].weight * (len(items[place].group) + least - 2) for place, least in paired.items())
+                paired.update({code: 2 for code in tried[row] if code in needy})
+    bound = sum(items[code].weight * (len(items[code].group) + least - 2) for code, least in paired.items())
     wide = _all_together(items, needy, permits)
     if columns:
-        rows = [place for column in columns for place in column]
+        rows = [code for column in columns for code in column]
         starts = np.cumsum([0, *(len(column) for column in columns)])
         matrix = sparse.csc_array((np.ones(len(rows)), rows, starts), shape=(len(items), len(columns)))
-        found = milp(
+        solution = milp(
             np.array(costs),
             integrality=np.ones(len(columns), dtype=np.int64),
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(matrix, 1, 1),
             options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
         )
-        if found.x is not None:
-            chosen_columns = [columns[place] for place in np.flatnonzero(found.x > 0.5).tolist()]
+        if solution.x is not None:
+            chosen_columns = [columns[row] for row in np.flatnonzero(solution.x > 0.5).tolist()]
             loss = sum(_loss(items, column) for column in chosen_columns)
             parts = tuple(frozenset().union(*(items[p].group for p in column)) for column in chosen_columns)
             if wide is None or loss <= wide.loss:
@@ -161,23 +161,23 @@ def _by_columns(items: tuple[Item, ...], permits: Permits) -> Packing:
 def _loss(items: tuple[Item, ...], column: tuple[int, ...]) -> int:
     if len(column) == 1:
         return items[column[0]].alone or 0
-    return sum(items[place].weight for place in column) * (sum(len(items[place].group) for place in column) - 1)
+    return sum(items[code].weight for code in column) * (sum(len(items[code].group) for code in column) - 1)
 
 
 def _all_together(items: tuple[Item, ...], needy: set[int], permits: Permits) -> Packing | None:
     """One group of all that must be merged, with as many others, lightest first, as make it allowed."""
-    others = sorted((place for place in range(len(items)) if place not in needy), key=lambda place: items[place].weight)
+    others = sorted((code for code in range(len(items)) if code not in needy), key=lambda code: items[code].weight)
     column = sorted(needy)
     for more in [None, *others]:
         if more is not None:
             column = [*column, more]
         if len(column) < 2:
             continue
-        group = frozenset().union(*(items[place].group for place in column))
-        people = np.array([sum(items[place].people for place in column)])
-        votes = np.stack([items[place].votes for place in column]).sum(axis=0)[None, :]
+        group = frozenset().union(*(items[code].group for code in column))
+        people = np.array([sum(items[code].people for code in column)])
+        votes = np.stack([items[code].votes for code in column]).sum(axis=0)[None, :]
         if permits([group], people, votes)[0]:
-            rest = [items[place] for place in others if place not in column]
+            rest = [items[code] for code in others if code not in column]
             loss = _loss(items, tuple(column)) + sum(item.alone or 0 for item in rest)
             return Packing(items, (group, *(item.group for item in rest)), loss, 0)
     return None
@@ -237,9 +237,9 @@ class Merging:
     def permits(self, groups: Sequence[Group], people: IntArray, votes: IntArray) -> BoolArray:
         """Which of some groups may be published."""
         possible = np.asarray(self.allowed(people, votes)).copy()
-        for place in np.flatnonzero(possible).tolist() if self.apart or self.banned else ():
-            group = groups[place]
-            possible[place] = group not in self.banned and not any(pair <= group for pair in self.apart)
+        for row in np.flatnonzero(possible).tolist() if self.apart or self.banned else ():
+            group = groups[row]
+            possible[row] = group not in self.banned and not any(pair <= group for pair in self.apart)
         return possible
 
 
@@ -249,10 +249,10 @@ def coarsen(problem: Merging) -> Coarsening:
     if problem.axis.ordered:
         return _neighbours(problem, start)
     trees = problem.axis.hierarchy.trees if problem.axis.hierarchy else ()
-    found = [_along(problem, start, tree) for tree in trees if tree] or [_freely(problem, start)]
-    possible = [one for one in found if one.found]
-    bound = min((one.bound for one in possible), default=0)
-    best = min(possible, key=lambda one: one.loss, default=Coarsening((), 0, 0))
+    coarsenings = [_along(problem, start, tree) for tree in trees if tree] or [_freely(problem, start)]
+    possible = [coarsening for coarsening in coarsenings if coarsening.found]
+    bound = min((coarsening.bound for coarsening in possible), default=0)
+    best = min(possible, key=lambda coarsening: coarsening.loss, default=Coarsening((), 0, 0))
     return Coarsening(best.groups, best.loss, bound)
 
 
@@ -274,8 +274,8 @@ def _neighbours(problem: Merging, start: tuple[Group, ...]) -> Coarsening:
         possible[[begin - first[end] for begin in banned.get(end, ()) if begin >= first[end]]] = False
         loss = (weight[end] - weight[begins]) * (members[end] - members[begins] - 1)
         cost = np.where(possible, best[begins] + loss, NO_WAY)
-        place = int(cost.argmin()) if len(cost) else 0
-        best[end], came[end] = (cost[place], begins[place]) if len(cost) else (NO_WAY, 0)
+        cheapest = int(cost.argmin()) if len(cost) else 0
+        best[end], came[end] = (cost[cheapest], begins[cheapest]) if len(cost) else (NO_WAY, 0)
     if best[-1] >= NO_WAY:
         return Coarsening((), 0, 0)
     groups, end = [], len(order)
@@ -286,35 +286,35 @@ def _neighbours(problem: Merging, start: tuple[Group, ...]) -> Coarsening:
 
 
 def _before(values: Sequence[int] | Sequence[IntArray]) -> IntArray:
-    """Sums of all values before each place, and of all of them."""
+    """Sums of all values before each position, and of all of them."""
     rows = np.asarray(values, dtype=np.int64)
     return np.concatenate([np.zeros_like(rows[:1]), np.cumsum(rows, axis=0)])
 
 
 def _first_begins(problem: Merging, order: Sequence[Group]) -> IntArray:
-    """Per end of a segment, the first place where it may begin without throwing together what is to stay apart."""
-    place = {category: at for at, group in enumerate(order) for category in group}
+    """Per end of a segment, the first position where it may begin without merging what is to stay apart."""
+    position = {category: index for index, group in enumerate(order) for category in group}
     first = np.zeros(len(order) + 1, dtype=np.int64)
     for pair in problem.apart:
-        at = [place[category] for category in pair if category in place]
-        if len(at) == len(pair):
-            first[max(at) + 1] = max(first[max(at) + 1], min(at) + 1)
+        positions = [position[category] for category in pair if category in position]
+        if len(positions) == len(pair):
+            first[max(positions) + 1] = max(first[max(positions) + 1], min(positions) + 1)
     return np.maximum.accumulate(first)
 
 
 def _segments(groups: frozenset[Group], order: Sequence[Group]) -> dict[int, list[int]]:
     """Groups that are segments of the order: where they begin, by where they end."""
-    found: dict[int, list[int]] = {}
+    begins: dict[int, list[int]] = {}
     for group in groups:
-        at = [place for place, part in enumerate(order) if part <= group]
-        if at and frozenset().union(*order[at[0] : at[-1] + 1]) == group:
-            found.setdefault(at[-1] + 1, []).append(at[0])
-    return found
+        positions = [position for position, part in enumerate(order) if part <= group]
+        if positions and frozenset().union(*order[positions[0] : positions[-1] + 1]) == group:
+            begins.setdefault(positions[-1] + 1, []).append(positions[0])
+    return begins
 
 
 def _freely(problem: Merging, start: tuple[Group, ...]) -> Coarsening:
-    found = pack([_leaf(problem, group) for group in start], problem.permits)
-    return Coarsening(found.groups, found.loss, found.bound)
+    packing = pack([_leaf(problem, group) for group in start], problem.permits)
+    return Coarsening(packing.groups, packing.loss, packing.bound)
 
 
 def _leaf(problem: Merging, group: Group) -> Item:
@@ -340,12 +340,12 @@ def _along(problem: Merging, start: tuple[Group, ...], parents: Mapping[str, str
             whole = frozenset().union(*(item.group for item in area.packing.items))
             below[whole] = area
             items.append(problem.item(whole, area.packing.loss if area.packing.found else None))
-        found = pack(items, problem.permits)
-        if found.found and any(area.packing.loss != area.packing.bound for area in below.values()):
-            least = [problem.item(one.group, _least(one, below)) for one in items]
-            bound = min(found.bound, pack(least, problem.permits).bound)
-            found = Packing(found.items, found.groups, found.loss, bound)
-        return _Area(found, below)
+        packing = pack(items, problem.permits)
+        if packing.found and any(area.packing.loss != area.packing.bound for area in below.values()):
+            least = [problem.item(item.group, _least(item, below)) for item in items]
+            bound = min(packing.bound, pack(least, problem.permits).bound)
+            packing = Packing(packing.items, packing.groups, packing.loss, bound)
+        return _Area(packing, below)
 
     top = solve(None)
     return Coarsening(tuple(top.groups()), top.packing.loss, top.packing.bound)
@@ -361,10 +361,10 @@ class _Area:
     def groups(self) -> list[Group]:
         """What is published of it."""
         single = {item.group for item in self.packing.items}
-        found: list[Group] = []
+        published: list[Group] = []
         for group in self.packing.groups:
-            found += self.below[group].groups() if group in single and group in self.below else [group]
-        return found
+            published += self.below[group].groups() if group in single and group in self.below else [group]
+        return published
 
 
 def _least(item: Item, below: Mapping[Group, _Area]) -> int | None:

@@ -14,7 +14,7 @@ from safemargin.guarantees.noise import NoiseBudget, check_noise, choice_epsilon
 from safemargin.release.decide.candidate import Candidate, prove
 from safemargin.release.decide.earlier import by_difference, earlier_words, remembered
 from safemargin.release.decide.protect import Lot, Reach, by_lot, by_rate, by_size, flag
-from safemargin.release.decide.split import Split, covers_everybody, irregular, population, split
+from safemargin.release.decide.split import Split, covers_everybody, irregular, population, unmerged_split
 from safemargin.release.decide.statements import budget_of, certificate_of, noise_guarantee
 from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
 
@@ -40,10 +40,10 @@ def decide(
         raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
     watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
     limits = target.limits(table.totals.tolist(), population(table))
-    plain = tuple(split(table, name) for name in table.schema.names)
-    pasts = tuple(one.past for one in watching if one.past is not None)
-    sized = tuple(by_size(one, target.kappa) for one in plain)
-    axes = sum(one.is_published for one in sized)
+    plain = tuple(unmerged_split(table, name) for name in table.schema.names)
+    pasts = tuple(onlooker.past for onlooker in watching if onlooker.past is not None)
+    sized = tuple(by_size(split, target.kappa) for split in plain)
+    axes = sum(split.is_published for split in sized)
     if protect == "noise":
         check_noise(table.schema, axes, covers_everybody(table), target)
     lot = Lot(choice_epsilon(axes, target.epsilon_max))
@@ -54,7 +54,7 @@ def decide(
     bad, people = _irregular(table, plain, limits)
     return Plan(
         target=target,
-        decisions=tuple(d for one in candidate.splits for d in _decisions(one, PROTECTIONS[protect], budget)),
+        decisions=tuple(d for split in candidate.splits for d in _decisions(split, PROTECTIONS[protect], budget)),
         refusals=tuple(refused),
         guarantees=guarantees,
         certificate=certificate_of(table, proof, target, watching),
@@ -66,7 +66,7 @@ def decide(
 
 
 def _only_total(candidate: Candidate) -> list[str]:
-    if any(one.is_published for one in candidate.splits):
+    if any(split.is_published for split in candidate.splits):
         return []
     return ["Only the total is published: no axis could be published safely."]
 
@@ -76,29 +76,29 @@ def slack_of(table: Table) -> int:
     return table.inconsistency.slack(int(table.totals.sum()))
 
 
-def _finish(one: Split, *, table: Table, limits: Limits, protect: str, pasts: Sequence[Past], reach: Reach) -> Split:
+def _finish(split: Split, *, table: Table, limits: Limits, protect: str, pasts: Sequence[Past], reach: Reach) -> Split:
     """Make every group of an axis regular, or flag it, in the way that was asked for."""
     apart = partial(by_difference, pasts=pasts, options=table.schema.options, limits=limits, slack=slack_of(table))
     if protect == "merge":
-        return _merged(one, limits, apart)
-    one = apart(replace(one, flagged=frozenset()))
+        return _merged(split, limits, apart)
+    split = apart(replace(split, flagged=frozenset()))
     if protect == "suppress":
-        return flag(one, limits, "suppressed")
-    flagged = by_lot(one, limits, reach)
+        return flag(split, limits, "suppressed")
+    flagged = by_lot(split, limits, reach)
     if not flagged.flagged:
         return flagged
-    if is_vacuous(table, one.axis.name, sorted(flagged.flagged, key=sorted)):
+    if is_vacuous(table, split.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would guarantee nothing: no two people could exchange answers unnoticed")
-    if not one.regular(frozenset().union(*flagged.flagged), limits):  # which the total less the rest would disclose
-        return _merged(one, limits, apart)
+    if not split.regular(frozenset().union(*flagged.flagged), limits):  # which the total less the rest would disclose
+        return _merged(split, limits, apart)
     return flagged
 
 
-def _merged(one: Split, limits: Limits, apart: Callable[[Split], Split]) -> Split:
-    one = by_rate(one, limits)
-    while (merged := apart(one)).groups != one.groups:
-        one = by_rate(merged, limits)
-    return one
+def _merged(split: Split, limits: Limits, apart: Callable[[Split], Split]) -> Split:
+    split = by_rate(split, limits)
+    while (merged := apart(split)).groups != split.groups:
+        split = by_rate(merged, limits)
+    return split
 
 
 def _search(
@@ -117,7 +117,7 @@ def _search(
             return candidate, proof, refused
         what = "Publishing every regular group exactly" if not refused else "Publishing what was left after that"
         shown = (proof.exposed or proof.doubtful)[: 1 if refused else 5]
-        refused.extend(_refusal(table, what, one, bool(proof.exposed)) for one in shown)
+        refused.extend(_refusal(table, what, exposed, bool(proof.exposed)) for exposed in shown)
         better = _improve(table, candidate, proof, onlookers, limits, finish, in_small_steps=turn < SMALL_STEPS)
         if better is None:
             return candidate, proof, refused
@@ -137,75 +137,77 @@ def _improve(
     """The change to one axis that leaves fewest people plainly exposed, then loses least."""
     seen = {candidate.key()}
     ranked: list[tuple[int, Fraction, int, Candidate]] = []
-    for one in (proof.exposed or proof.doubtful)[:3]:
-        reason = _together(one, bool(proof.exposed), onlookers)
-        for changed in _changes(candidate, one, finish, in_small_steps, reason):
+    for exposed in (proof.exposed or proof.doubtful)[:3]:
+        reason = _together(exposed, bool(proof.exposed), onlookers)
+        for changed in _changes(candidate, exposed, finish, in_small_steps, reason):
             trial = candidate.with_split(changed)
             if trial.key() in seen:
                 continue
             seen.add(trial.key())
             left = prove(table, trial, onlookers, limits, quick=True)
-            ranked.append((sum(each.people for each in left.exposed), trial.loss(), len(ranked), trial))
+            ranked.append((sum(cell.people for cell in left.exposed), trial.loss(), len(ranked), trial))
     return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
 
 
 def _changes(candidate: Candidate, exposed: Exposed, finish: Finish, in_small_steps: bool, reason: str) -> list[Split]:
     """Ways to say less about one of the axes of an exposed cell; about any axis, if none of them is published."""
     changes = []
-    published = [one for one in candidate.splits if one.is_published]
-    for one in [one for one in published if one.axis.name in exposed.cell] or published:
-        whole = " | ".join(one.axis.categories)
-        members = frozenset(exposed.cell.get(one.axis.name, whole).split(" | "))
-        for group in [group for group in one.groups if group & members][:2] if in_small_steps else []:
-            for partner in one.partners(group)[:2]:
-                changes.append(finish(one.merge(group, partner, reason)))
-        changes.append(one.collapse(reason))
+    published = [split for split in candidate.splits if split.is_published]
+    for split in [split for split in published if split.axis.name in exposed.cell] or published:
+        whole = " | ".join(split.axis.categories)
+        members = frozenset(exposed.cell.get(split.axis.name, whole).split(" | "))
+        for group in [group for group in split.groups if group & members][:2] if in_small_steps else []:
+            for partner in split.partners(group)[:2]:
+                changes.append(finish(split.merge(group, partner, reason)))
+        changes.append(split.collapse(reason))
     return changes
 
 
 def _together(exposed: Exposed, proved: bool, onlookers: Sequence[Onlooker]) -> str:
     if exposed.earlier and proved:
-        return earlier_words(exposed, next(one.past.axis for one in onlookers if one.past is not None))
+        return earlier_words(exposed, next(onlooker.past.axis for onlooker in onlookers if onlooker.past is not None))
     cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
     would = "would disclose the answers of" if proved else "could not be proved safe for"
     return f"the tables together {would} the {exposed.people} people with {cell}"
 
 
-def _refusal(table: Table, what: str, one: Exposed, proved: bool) -> Refusal:
-    if one.earlier:
-        what += f", together with the release of {one.earlier},"
-    return Refusal(what, one.cell, table.schema.options[one.option], one.people, one.lower, one.upper, proved)
+def _refusal(table: Table, what: str, exposed: Exposed, proved: bool) -> Refusal:
+    if exposed.earlier:
+        what += f", together with the release of {exposed.earlier},"
+    return Refusal(
+        what, exposed.cell, table.schema.options[exposed.option], exposed.people, exposed.lower, exposed.upper, proved
+    )
 
 
 def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tuple[Decision, ...], int]:
     """Categories outside the target before anything is done, and how many people are in one of them (Thm. 7)."""
-    found = []
+    decisions = []
     inside = []
-    for one in plain:
-        bad = irregular(one, limits)
+    for split in plain:
+        bad = irregular(split, limits)
         inside.append(bad)
-        for group, is_bad in zip(one.groups, bad, strict=True):
-            if is_bad and (size := one.size(group)):
+        for group, is_bad in zip(split.groups, bad, strict=True):
+            if is_bad and (size := split.size(group)):
                 reason = TOO_SMALL if size < limits.kappa else "a share outside the target"
-                found.append(Decision(one.axis.name, group, size, Action.SUPPRESSED, reason))
+                decisions.append(Decision(split.axis.name, group, size, Action.SUPPRESSED, reason))
     if not table.knows_composition:
-        by_axis = [sum(d.people for d in found if d.axis == one.axis.name) for one in plain]
-        return tuple(found), max(by_axis, default=0)
+        by_axis = [sum(d.people for d in decisions if d.axis == split.axis.name) for split in plain]
+        return tuple(decisions), max(by_axis, default=0)
     roll = table.people(table.schema.names)
     exposed = np.zeros(len(roll.codes), dtype=bool)
     for a, bad in enumerate(inside):
         exposed |= bad[roll.codes[:, a]]
-    return tuple(found), int(roll.counts[exposed].sum())
+    return tuple(decisions), int(roll.counts[exposed].sum())
 
 
-def _decisions(one: Split, flagged: Action, budget: NoiseBudget | None) -> list[Decision]:
+def _decisions(split: Split, flagged: Action, budget: NoiseBudget | None) -> list[Decision]:
     decisions = []
     epsilon = budget.epsilon if budget else None
-    for group in one.groups:
-        reason = one.reasons.get(group, "")
-        if not one.is_published:
+    for group in split.groups:
+        reason = split.reasons.get(group, "")
+        if not split.is_published:
             action, reason = Action.SUPPRESSED, reason or "the axis has one category only"
-        elif group in one.flagged:
+        elif group in split.flagged:
             action = flagged
         elif len(group) > 1:
             action = Action.MERGED
@@ -213,7 +215,7 @@ def _decisions(one: Split, flagged: Action, budget: NoiseBudget | None) -> list[
             action, reason = Action.EXACT, "large enough, share within the target"
         decisions.append(
             Decision(
-                one.axis.name, group, one.size(group), action, reason, epsilon if action is Action.NOISED else None
+                split.axis.name, group, split.size(group), action, reason, epsilon if action is Action.NOISED else None
             )
         )
     return decisions

@@ -20,29 +20,29 @@ MOST_PARTNERS = 8
 """Groups that a merge is tried with before the best of them is taken."""
 
 
-def by_difference(one: Split, pasts: Sequence[Past], options: Sequence[str], limits: Limits, slack: int) -> Split:
+def by_difference(split: Split, pasts: Sequence[Past], options: Sequence[str], limits: Limits, slack: int) -> Split:
     """Merge until no difference of a group from an earlier release discloses who came or went since."""
     for past in pasts:
-        while one.is_published:
-            exposed = _by_subtraction(one, past, options, limits, slack)
+        while split.is_published:
+            exposed = _by_subtraction(split, past, options, limits, slack)
             if not exposed:
                 break
-            worst = max(exposed, key=lambda each: (each.people, str(each.cell)))
-            union = frozenset(worst.cell[one.axis.name].split(JOINER))
-            group = min((each for each in one.groups if each & union), key=one.size)
-            partners = [each for each in one.partners(group) if not each & union] or one.partners(group)
-            trials = [one.merge(group, each, earlier_words(worst, past.axis)) for each in partners[:MOST_PARTNERS]]
-            one = min(trials, key=lambda trial: _people(_by_subtraction(trial, past, options, limits, slack)))
-    return one
+            worst = max(exposed, key=lambda exposure: (exposure.people, str(exposure.cell)))
+            union = frozenset(worst.cell[split.axis.name].split(JOINER))
+            group = min((other for other in split.groups if other & union), key=split.size)
+            partners = [other for other in split.partners(group) if not other & union] or split.partners(group)
+            trials = [split.merge(group, other, earlier_words(worst, past.axis)) for other in partners[:MOST_PARTNERS]]
+            split = min(trials, key=lambda trial: _people(_by_subtraction(trial, past, options, limits, slack)))
+    return split
 
 
-def _by_subtraction(one: Split, past: Past, options: Sequence[str], limits: Limits, slack: int) -> list[Exposed]:
-    parts: CountedGroups = [(group, one.counts(group)) for group in one.groups]
-    return differences(one.axis.name, parts, options, past, limits, slack)[0] if one.is_published else []
+def _by_subtraction(split: Split, past: Past, options: Sequence[str], limits: Limits, slack: int) -> list[Exposed]:
+    parts: CountedGroups = [(group, split.counts(group)) for group in split.groups]
+    return differences(split.axis.name, parts, options, past, limits, slack)[0] if split.is_published else []
 
 
 def _people(exposed: Sequence[Exposed]) -> int:
-    return sum({str(each.cell): each.people for each in exposed}.values())
+    return sum({str(exposure.cell): exposure.people for exposure in exposed}.values())
 
 
 def earlier_words(exposed: Exposed, history: str) -> str:
@@ -57,22 +57,22 @@ def earlier_words(exposed: Exposed, history: str) -> str:
 
 def remembered(tables: Sequence[PublishedTable], pasts: Sequence[Past], limits: Limits, slack: int) -> tuple[str, ...]:
     """What the totals disclose together with earlier ones: they are always exact, so no decision changes it."""
-    found: list[str] = []
+    notes: list[str] = []
     options = tables[0].options
     for past in pasts:
-        found += [
+        notes += [
             f"The totals differ by more than came and went since {cycle}: some who stayed changed their answers."
             for cycle in refuted_by_totals(tables, past, slack)
         ]
         for cycle, side in sides_of_totals(totals_of(tables, options), past, options, slack):
             verdicts = limits.verdicts(side.lower[None, :], side.upper[None, :], np.array([side.people]))[0]
             if (verdicts == 2).any():
-                found.append(
+                notes.append(
                     f"The totals of {cycle} and {past.now} alone disclose how the {side.people:,} "
                     f"{'person' if side.people == 1 else 'people'} who {side.words} answered, "
                     f"if nobody who stayed changed their mind: {_counts(side, options)}."
                 )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(notes))
 
 
 def _counts(side: Side, options: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from safemargin.core import InputError, Limits, Onlooker, Progress, Table, no_pr
 from safemargin.release.decide.candidate import Candidate, Judge
 from safemargin.release.decide.earlier import earlier_words
 from safemargin.release.decide.search import Choice, Margin, maximal
-from safemargin.release.decide.split import Split, Version, crossed_version, population, split
+from safemargin.release.decide.split import Split, Version, crossed_version, population, unmerged_split
 from safemargin.release.decide.statements import certificate_of
 from safemargin.release.decide.versions import versions
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
@@ -66,10 +66,10 @@ def maximise(
     watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
     limits = plan.target.limits(table.totals.tolist(), population(table))
     splits = {name: _published(plan, table, name) for name in table.schema.names}
-    entries = [_entry(table, splits, each, limits) for each in wanted]
+    entries = [_entry(table, splits, request, limits) for request in wanted]
     open_entries = [entry for entry in entries if entry.versions]
-    traded = {entry.wanted.axes[0]: place for place, entry in enumerate(open_entries) if len(entry.wanted.axes) == 1}
-    kept = Candidate(tuple(one for name, one in splits.items() if name not in traded))
+    traded = {entry.wanted.axes[0]: index for index, entry in enumerate(open_entries) if len(entry.wanted.axes) == 1}
+    kept = Candidate(tuple(split for name, split in splits.items() if name not in traded))
     margins = [_margin(entry, traded) for entry in open_entries]
     judge = Judge(
         table,
@@ -86,19 +86,21 @@ def maximise(
     proof = None if best == start else judge.proof(best)
     chosen = {entry.wanted.name: level for entry, level in zip(open_entries, best, strict=True)}
     decisions = [_decision(entry, chosen.get(entry.wanted.name, 0)) for entry in entries]
-    rejected = {entry.wanted.name: found for entry in entries if (found := _irregular(table, entry, limits))}
+    rejected = {entry.wanted.name: refused for entry in entries if (refused := _irregular(table, entry, limits))}
     rejected |= _rejected(judge, open_entries, best)
     earlier = _beside_earlier(judge, open_entries, best)
-    decisions = [_with_reason(each, rejected.get(each.name), earlier.get(each.name, "")) for each in decisions]
-    value = sum(each.value for each in decisions)
+    decisions = [
+        _with_reason(decision, rejected.get(decision.name), earlier.get(decision.name, "")) for decision in decisions
+    ]
+    value = sum(decision.value for decision in decisions)
     maximum = Maximum(value, max(bound, value), len(judge.proofs), len(judge.loose))
-    lost = [name for name, place in traded.items() if not best[place]]
+    lost = [name for name, index in traded.items() if not best[index]]
     return _changed(plan, table, watching, proof, decisions, maximum, rejected, lost)
 
 
 def withdraw_margins(plan: Plan, chosen: Plan, reason: str) -> Plan:
     """The plan without the tables of several axes that were chosen on top of it, for a reason found later."""
-    nothing = [replace(each, groups=(), cells=0, value=0.0, reason=reason) for each in chosen.margins]
+    nothing = [replace(decision, groups=(), cells=0, value=0.0, reason=reason) for decision in chosen.margins]
     maximum = chosen.maximum and replace(chosen.maximum, value=0.0)
     return replace(plan, margins=tuple(nothing), maximum=maximum)
 
@@ -117,17 +119,17 @@ def _changed(
     if proof is not None:
         certificate, witness = certificate_of(table, proof, plan.target, onlookers), proof.tables
     everybody = {name: frozenset(table.schema.axis(name).categories) for name in lost}
-    decisions = [each for each in plan.decisions if each.axis not in everybody]
+    decisions = [decision for decision in plan.decisions if decision.axis not in everybody]
     for name, group in everybody.items():
-        people = sum(each.people for each in plan.axis(name))
+        people = sum(decision.people for decision in plan.axis(name))
         decisions.append(Decision(name, group, people, Action.SUPPRESSED, GIVEN_UP))
     order = list(table.schema.names)
     return replace(
         plan,
-        decisions=tuple(sorted(decisions, key=lambda each: order.index(each.axis))),
+        decisions=tuple(sorted(decisions, key=lambda decision: order.index(decision.axis))),
         certificate=certificate,
         witness=witness,
-        margins=tuple(each for each in margins if len(each.axes) > 1),
+        margins=tuple(decision for decision in margins if len(decision.axes) > 1),
         maximum=maximum,
         rejected=dict(rejected),
     )
@@ -138,7 +140,7 @@ def _published(plan: Plan, table: Table, name: str) -> Split:
     decisions = plan.axis(name)
     hidden = frozenset(d.group for d in decisions if d.action in (Action.NOISED, Action.SUPPRESSED))
     groups = tuple(d.group for d in decisions)
-    return replace(split(table, name), groups=groups, flagged=hidden if len(groups) > 1 else frozenset())
+    return replace(unmerged_split(table, name), groups=groups, flagged=hidden if len(groups) > 1 else frozenset())
 
 
 def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Limits) -> _Entry:
@@ -150,8 +152,10 @@ def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Li
     finest = crossed_version(table, [splits[axis] for axis in wanted.axes])
     if len(wanted.axes) == 1:
         return _Entry(wanted, finest, (finest,))
-    found = versions(finest, limits)[::-1]
-    return _Entry(wanted, finest, found, "" if found else "some cells are too small or too one-sided, however merged")
+    coarser = versions(finest, limits)[::-1]
+    return _Entry(
+        wanted, finest, coarser, "" if coarser else "some cells are too small or too one-sided, however merged"
+    )
 
 
 def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
@@ -205,62 +209,62 @@ def _irregular(table: Table, entry: _Entry, limits: Limits) -> Rejected | None:
     finest = entry.finest
     bad = finest.irregular(limits)
     size = np.where(bad, finest.people, -1) if bad.any() else finest.people
-    place = np.unravel_index(int(size.argmax()), size.shape)
-    counts, people = finest.counts[place], int(finest.people[place])
+    index = np.unravel_index(int(size.argmax()), size.shape)
+    counts, people = finest.counts[index], int(finest.people[index])
     verdicts = limits.verdicts(counts[None, :], counts[None, :], np.array([people]))[0]
     option = int(verdicts.argmax())
     count = int(counts[option])
-    cell = finest.cell([int(at) for at in place])
+    cell = finest.cell([int(position) for position in index])
     refusal = Refusal(f"Publishing {entry.wanted.name}", cell, table.schema.options[option], people, count, count)
     return Rejected(finest.axes, finest.groups, refusal)
 
 
 def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, Rejected]:
     """Whom each omitted margin would expose beside those that are published."""
-    found = {}
+    rejected = {}
     for entry, proof in _refused(judge, entries, best):
-        present = [one for one in proof.exposed or proof.doubtful if not one.earlier]
-        cells = sorted(present, key=lambda one: _is_merged(judge.table, one))
-        for one in cells[:1]:
-            option = judge.table.schema.options[one.option]
+        present = [exposed for exposed in proof.exposed or proof.doubtful if not exposed.earlier]
+        cells = sorted(present, key=lambda exposed: _is_merged(judge.table, exposed))
+        for exposed in cells[:1]:
+            option = judge.table.schema.options[exposed.option]
             refusal = Refusal(
                 f"Publishing {entry.wanted.name}",
-                one.cell,
+                exposed.cell,
                 option,
-                one.people,
-                one.lower,
-                one.upper,
+                exposed.people,
+                exposed.lower,
+                exposed.upper,
                 bool(proof.exposed),
             )
-            found[entry.wanted.name] = Rejected(entry.wanted.axes, entry.versions[0].groups, refusal)
-    return found
+            rejected[entry.wanted.name] = Rejected(entry.wanted.axes, entry.versions[0].groups, refusal)
+    return rejected
 
 
 def _beside_earlier(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str, str]:
     """In words whom each omitted margin would expose beside earlier releases."""
-    histories = [one.past.axis for one in judge.onlookers if one.past is not None]
-    found = {}
+    histories = [onlooker.past.axis for onlooker in judge.onlookers if onlooker.past is not None]
+    reasons = {}
     for entry, proof in _refused(judge, entries, best) if histories else ():
-        with_earlier = [one for one in proof.exposed if one.earlier]
+        with_earlier = [exposed for exposed in proof.exposed if exposed.earlier]
         if with_earlier and len(with_earlier) == len(proof.exposed):
-            found[entry.wanted.name] = earlier_words(with_earlier[0], histories[0])
-    return found
+            reasons[entry.wanted.name] = earlier_words(with_earlier[0], histories[0])
+    return reasons
 
 
 def _refused(judge: Judge, entries: Sequence[_Entry], best: Choice) -> Iterator[tuple[_Entry, Proof]]:
     """Omitted margins, each with the test of publishing it beside those that are not, where one was made."""
-    for place, entry in enumerate(entries):
-        if best[place]:
+    for index, entry in enumerate(entries):
+        if best[index]:
             continue
         levels = list(best)
-        levels[place] = 1
-        for need in judge.margins[place].needs:
+        levels[index] = 1
+        for need in judge.margins[index].needs:
             levels[need] = max(levels[need], 1)
-        proof = judge.reason(tuple(levels), place)
+        proof = judge.reason(tuple(levels), index)
         if proof is not None:
             yield entry, proof
 
 
-def _is_merged(table: Table, one: Exposed) -> bool:
+def _is_merged(table: Table, exposed: Exposed) -> bool:
     """Whether a cell has no name of its own: certificates speak about categories."""
-    return any(name not in table.schema.axis(axis).index for axis, name in one.cell.items())
+    return any(name not in table.schema.axis(axis).index for axis, name in exposed.cell.items())

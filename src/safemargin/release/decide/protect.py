@@ -37,26 +37,26 @@ class GroupBlock:
     parts: tuple["GroupBlock", ...] = ()
 
 
-def blocks(one: Split) -> GroupBlock:
+def blocks(split: Split) -> GroupBlock:
     """All groups of an axis in one block, made of smaller ones; a matter of the roll alone."""
-    if one.axis.ordered:
-        leaves = sorted(one.groups, key=lambda group: min(one.axis.index[category] for category in group))
+    if split.axis.ordered:
+        leaves = sorted(split.groups, key=lambda group: min(split.axis.index[category] for category in group))
         return _paired([GroupBlock((group,)) for group in leaves])
     areas: dict[tuple[str, ...], list[GroupBlock]] = {}
-    for group in sorted(one.groups, key=lambda each: (one.size(each), label(each, one.axis.categories))):
-        areas.setdefault(_area(one, group), []).append(GroupBlock((group,)))
+    for group in sorted(split.groups, key=lambda part: (split.size(part), label(part, split.axis.categories))):
+        areas.setdefault(_area(split, group), []).append(GroupBlock((group,)))
     while len(areas) > 1 or () not in areas:
         deepest = max(areas, key=lambda path: (len(path), path))
         whole = _paired(areas.pop(deepest))
         above = areas.setdefault(deepest[1:], [])
         above.append(whole)
-        above.sort(key=lambda block: sum(one.size(group) for group in block.groups))
+        above.sort(key=lambda block: sum(split.size(group) for group in block.groups))
     return _paired(areas[()])
 
 
-def _area(one: Split, group: Group) -> tuple[str, ...]:
+def _area(split: Split, group: Group) -> tuple[str, ...]:
     """The areas that hold all of a group, from the smallest up."""
-    paths = [one.axis.ancestors(category) for category in sorted(group)]
+    paths = [split.axis.ancestors(category) for category in sorted(group)]
     return tuple(area for area in paths[0] if all(area in path for path in paths))
 
 
@@ -76,12 +76,12 @@ def _joined(parts: Sequence[GroupBlock]) -> GroupBlock:
 class Cover:
     """The rule for one axis, for the votes that were cast and for any others."""
 
-    def __init__(self, one: Split, limits: Limits) -> None:
-        self.one, self.limits = one, limits
-        self.place = {group: code for code, group in enumerate(one.groups)}
-        self.people = np.array([one.size(group) for group in one.groups], dtype=np.int64)
-        self.whole = blocks(one)
-        self._found: dict[tuple[GroupBlock, tuple[int, ...]], bool] = {}
+    def __init__(self, split: Split, limits: Limits) -> None:
+        self.split, self.limits = split, limits
+        self.code_of = {group: code for code, group in enumerate(split.groups)}
+        self.people = np.array([split.size(group) for group in split.groups], dtype=np.int64)
+        self.whole = blocks(split)
+        self._hidden: dict[tuple[GroupBlock, tuple[int, ...]], bool] = {}
 
     def published(self, votes: IntArray) -> list[tuple[Group, ...]] | None:
         """The groups, or blocks of them, that would be published for these votes per group; None if nothing would."""
@@ -96,13 +96,13 @@ class Cover:
         return [block.groups] if self._regular(block, votes) and self._hides(block, votes) else None
 
     def _codes(self, block: GroupBlock) -> list[int]:
-        return [self.place[group] for group in block.groups]
+        return [self.code_of[group] for group in block.groups]
 
     def _regular(self, block: GroupBlock, votes: IntArray) -> bool:
         codes = self._codes(block)
         counts, people = votes[codes].sum(axis=0)[None, :], self.people[codes].sum(keepdims=True)
         union = frozenset().union(*block.groups)
-        apart = len(block.groups) > 1 and any(pair <= union for pair in self.one.axis.apart)
+        apart = len(block.groups) > 1 and any(pair <= union for pair in self.split.axis.apart)
         if apart or not (self.limits.verdicts(counts, counts, people) == 0).all():
             return False
         # At the last count within a limit a group is protected too: being protected then does not disclose that it
@@ -114,7 +114,7 @@ class Cover:
         codes = self._codes(block)
         sums = votes[codes].sum(axis=0)
         key = (block, tuple(sums.tolist()))
-        if key not in self._found:
+        if key not in self._hidden:
             people = self.people[codes]
             lower, upper = votes[codes] * 0 + people[:, None], votes[codes] * 0
             hidden = False
@@ -126,8 +126,8 @@ class Cover:
                 if not all(self._publish(part, trial) is not None for part in block.parts):
                     lower, upper = np.minimum(lower, other), np.maximum(upper, other)
                     hidden = not (self.limits.verdicts(lower, upper, people) == 2).any()  # no witness yet: disclosed
-            self._found[key] = hidden
-        return self._found[key]
+            self._hidden[key] = hidden
+        return self._hidden[key]
 
     def _others(self, block: GroupBlock, sums: IntArray) -> Iterator[IntArray]:
         """Votes with the same sums: each group in turn as much for, or against, an option as can be, the rest mixed."""
@@ -161,10 +161,10 @@ def _dealt(pool: IntArray, people: IntArray, first: int, option: int, most: bool
     return dealt
 
 
-def covered(one: Split, limits: Limits) -> list[tuple[Group, ...]] | None:
+def covered(split: Split, limits: Limits) -> list[tuple[Group, ...]] | None:
     """The groups of an axis that may be published by themselves, and those that must cover each other."""
-    votes = np.stack([one.counts(group) for group in one.groups])
-    return Cover(one, limits).published(votes)
+    votes = np.stack([split.counts(group) for group in split.groups])
+    return Cover(split, limits).published(votes)
 
 
 Reach = Callable[[str, Group], int]
@@ -188,57 +188,57 @@ class Lot:
         return self._drawn[axis, group]
 
 
-def drawn(one: Split, limits: Limits, reach: Reach) -> list[Unit]:
+def drawn(split: Split, limits: Limits, reach: Reach) -> list[Unit]:
     """The units of an axis in which some group is carried over a limit."""
-    name = one.axis.name
-    return [unit for unit in units(one) if any(reach(name, group) >= room(one, group, limits) for group in unit)]
+    name = split.axis.name
+    return [unit for unit in units(split) if any(reach(name, group) >= room(split, group, limits) for group in unit)]
 
 
-def units(one: Split) -> list[Unit]:
+def units(split: Split) -> list[Unit]:
     """The groups of an axis two by two, or a few more; a matter of the roll alone.
 
     No group has more than three quarters of the people of its unit, if that can be: else it alone could carry the
     unit, of which the sum may be known, out of the limits.
     """
-    found: list[Unit] = []
+    grouped: list[Unit] = []
     left: Unit = ()
-    for unit in _units(one, blocks(one)):
+    for unit in _units(split, blocks(split)):
         left = (*left, *unit)
-        sizes = [one.size(group) for group in left]
+        sizes = [split.size(group) for group in left]
         if 4 * max(sizes) <= 3 * sum(sizes):
-            found.append(left)
+            grouped.append(left)
             left = ()
     if left:
-        found = [*found[:-1], (*(found[-1] if found else ()), *left)]
-    return found
+        grouped = [*grouped[:-1], (*(grouped[-1] if grouped else ()), *left)]
+    return grouped
 
 
-def room(one: Split, group: Group, limits: Limits) -> int:
+def room(split: Split, group: Group, limits: Limits) -> int:
     """How many answers have to change until a group is outside the limits; 0 if it is."""
-    if not one.regular(group, limits):
+    if not split.regular(group, limits):
         return 0
-    counts, people = one.counts(group)[None, :], np.array([one.size(group)])
+    counts, people = split.counts(group)[None, :], np.array([split.size(group)])
     spare = np.minimum(counts - limits.least(people), limits.most(people) - counts)[0]
     judged = ~np.array(limits.unchosen or (False,) * len(spare))
     return int(spare[judged].min(initial=int(people[0]))) + 1
 
 
-def _units(one: Split, block: GroupBlock) -> list[Unit]:
+def _units(split: Split, block: GroupBlock) -> list[Unit]:
     if not block.parts:
         return [block.groups]
-    found = [unit for part in block.parts for unit in _units(one, part)]
-    alone = [unit for unit in found if len(unit) == 1]
-    found = [unit for unit in found if len(unit) > 1]
-    if len(alone) > 1 or not found:
-        return [*found, tuple(group for unit in alone for group in unit)]
+    pairs = [unit for part in block.parts for unit in _units(split, part)]
+    alone = [unit for unit in pairs if len(unit) == 1]
+    pairs = [unit for unit in pairs if len(unit) > 1]
+    if len(alone) > 1 or not pairs:
+        return [*pairs, tuple(group for unit in alone for group in unit)]
     if alone:  # a single group joins the smallest of the others
-        smallest = min(found, key=lambda unit: _rank(one, unit))
-        found[found.index(smallest)] = (*smallest, *alone[0])
-    return found
+        smallest = min(pairs, key=lambda unit: _rank(split, unit))
+        pairs[pairs.index(smallest)] = (*smallest, *alone[0])
+    return pairs
 
 
-def _rank(one: Split, unit: Sequence[Group]) -> tuple[int, str]:
-    return sum(one.size(group) for group in unit), label(frozenset().union(*unit), one.axis.categories)
+def _rank(split: Split, unit: Sequence[Group]) -> tuple[int, str]:
+    return sum(split.size(group) for group in unit), label(frozenset().union(*unit), split.axis.categories)
 
 
 SMALL = "fewer than {kappa} people"
@@ -247,41 +247,41 @@ LOT = "drawn by lot, so that nobody can infer which groups needed noise"
 COVER = "covers a group whose count could be inferred by subtraction"
 
 
-def by_size(one: Split, kappa: int) -> Split:
+def by_size(split: Split, kappa: int) -> Split:
     """Merge until every group has `kappa` people; looks at the roll only, so it discloses nothing."""
-    if not one.is_published:
-        return one
-    found = coarsen(one.merging(lambda people, votes: people >= kappa))
-    return one.parted(found.groups, SMALL.format(kappa=kappa))
+    if not split.is_published:
+        return split
+    merging = coarsen(split.merging(lambda people, votes: people >= kappa))
+    return split.parted(merging.groups, SMALL.format(kappa=kappa))
 
 
-def by_rate(one: Split, limits: Limits) -> Split:
+def by_rate(split: Split, limits: Limits) -> Split:
     """Merge groups whose share is outside the limits with those that cover them, until all are regular."""
-    if not one.is_published:
-        return one
-    parts = covered(one, limits)
+    if not split.is_published:
+        return split
+    parts = covered(split, limits)
     if parts is None:
-        return one.collapse(f"{ALIKE}, and merging does not hide it")
-    return one.parted(tuple(frozenset().union(*part) for part in parts), ALIKE)
+        return split.collapse(f"{ALIKE}, and merging does not hide it")
+    return split.parted(tuple(frozenset().union(*part) for part in parts), ALIKE)
 
 
-def by_lot(one: Split, limits: Limits, reach: Reach) -> Split:
+def by_lot(split: Split, limits: Limits, reach: Reach) -> Split:
     """Mark groups to be noised: those outside the limits, others near them by lot, and those of the same units."""
-    chosen = frozenset(group for unit in drawn(one, limits, reach) for group in unit) if one.is_published else None
+    chosen = frozenset(group for unit in drawn(split, limits, reach) for group in unit) if split.is_published else None
     if not chosen:
-        return one
-    bad = frozenset(group for group in chosen if not one.regular(group, limits))
-    return one.flag(bad, "a share beyond a limit; noised").flag(chosen, f"{LOT}; noised")
+        return split
+    bad = frozenset(group for group in chosen if not split.regular(group, limits))
+    return split.flag(bad, "a share beyond a limit; noised").flag(chosen, f"{LOT}; noised")
 
 
-def flag(one: Split, limits: Limits, word: str) -> Split:
+def flag(split: Split, limits: Limits, word: str) -> Split:
     """Mark irregular groups to be suppressed, with those that cover them.
 
     The groups of an axis add up to the exact total, so a single protected one would follow by subtraction.
     """
-    parts = covered(one, limits) if one.is_published else [one.groups]
+    parts = covered(split, limits) if split.is_published else [split.groups]
     if parts is None:
-        return one.collapse(f"{ALIKE}, and no other group covers it")
+        return split.collapse(f"{ALIKE}, and no other group covers it")
     hidden = frozenset(group for part in parts if len(part) > 1 for group in part)
-    bad = frozenset(group for group in hidden if not one.regular(group, limits))
-    return one.flag(bad, f"{ALIKE}; {word}").flag(hidden, f"{COVER}; {word}") if hidden else one
+    bad = frozenset(group for group in hidden if not split.regular(group, limits))
+    return split.flag(bad, f"{ALIKE}; {word}").flag(hidden, f"{COVER}; {word}") if hidden else split

@@ -81,7 +81,7 @@ class _Search:
 
     def value(self, choice: Choice) -> float:
         """What a choice is worth."""
-        return math.fsum(each.values[level - 1] for each, level in zip(self.margins, choice, strict=True) if level)
+        return math.fsum(margin.values[level - 1] for margin, level in zip(self.margins, choice, strict=True) if level)
 
     @property
     def is_over(self) -> bool:
@@ -99,46 +99,46 @@ class _Search:
     def is_complete(self, choice: Choice) -> bool:
         """Whether every margin comes with the single axes that it needs."""
         return all(
-            choice[need] for each, level in zip(self.margins, choice, strict=True) if level for need in each.needs
+            choice[need] for margin, level in zip(self.margins, choice, strict=True) if level for need in margin.needs
         )
 
     def alone(self) -> None:
         """How finely each margin may be published with nothing beside it but what it needs."""
-        for place, margin in enumerate(self.margins):
+        for index, margin in enumerate(self.margins):
             for level in range(len(margin.versions), 0, -1):
-                if self.is_safe(self.with_level((0,) * len(self.margins), place, level)):
+                if self.is_safe(self.with_level((0,) * len(self.margins), index, level)):
                     break
 
     def screen(self) -> None:
         """The same by closed forms only: what discloses an answer at once."""
-        for place, margin in enumerate(self.margins):
+        for index, margin in enumerate(self.margins):
             for level in range(len(margin.versions), 0, -1):
-                if not self.judge.screen(self.with_level((0,) * len(self.margins), place, level)):
+                if not self.judge.screen(self.with_level((0,) * len(self.margins), index, level)):
                     break
 
-    def with_level(self, choice: Choice, place: int, level: int) -> Choice:
+    def with_level(self, choice: Choice, index: int, level: int) -> Choice:
         """The choice with one margin at another level, and what it needs."""
         levels = list(choice)
-        levels[place] = level
-        for need in self.margins[place].needs if level else ():
+        levels[index] = level
+        for need in self.margins[index].needs if level else ():
             levels[need] = max(levels[need], 1)
         return tuple(levels)
 
     def greedy(self) -> None:
         """Add margins, the most valuable first, each as finely as is safe."""
-        order = sorted(range(len(self.margins)), key=lambda place: -self.margins[place].values[-1])
+        order = sorted(range(len(self.margins)), key=lambda index: -self.margins[index].values[-1])
         self._fill((0,) * len(self.margins), order)
 
     def fill(self) -> None:
         """Add to the best choice whatever can still be added."""
-        self._fill(self.best, sorted(range(len(self.margins)), key=lambda place: -self.margins[place].values[-1]))
+        self._fill(self.best, sorted(range(len(self.margins)), key=lambda index: -self.margins[index].values[-1]))
 
     def _fill(self, choice: Choice, order: Sequence[int]) -> None:
-        for place in order:
-            for level in range(len(self.margins[place].versions), choice[place], -1):
+        for index in order:
+            for level in range(len(self.margins[index].versions), choice[index], -1):
                 if self.is_over:
                     return
-                trial = self.with_level(choice, place, level)
+                trial = self.with_level(choice, index, level)
                 if self.is_safe(trial):
                     choice = trial
                     break
@@ -158,11 +158,11 @@ class _Search:
     def _shrink(self, choice: Choice) -> None:
         """Make the conflict as small as tests allow; a proved one stays proved."""
         proved = self.judge.is_exposed(choice)
-        for place in sorted(range(len(choice)), key=lambda place: self._distance(choice, place), reverse=True):
-            while choice[place] and not self.is_over:
-                less = tuple(level - (at == place) for at, level in enumerate(choice))
-                none = tuple(0 if at == place else level for at, level in enumerate(choice))
-                smaller = next((each for each in (none, less) if self._conflicts(each, proved)), None)
+        for index in sorted(range(len(choice)), key=lambda index: self._distance(choice, index), reverse=True):
+            while choice[index] and not self.is_over:
+                less = tuple(level - (position == index) for position, level in enumerate(choice))
+                none = tuple(0 if position == index else level for position, level in enumerate(choice))
+                smaller = next((trial for trial in (none, less) if self._conflicts(trial, proved)), None)
                 if smaller is None:
                     break
                 choice = smaller
@@ -171,13 +171,13 @@ class _Search:
         safe = self.is_safe(choice)
         return not safe and (not proved or self.judge.is_exposed(choice))
 
-    def _distance(self, choice: Choice, place: int) -> int:
+    def _distance(self, choice: Choice, index: int) -> int:
         """How little a margin has to do with the cell that a choice discloses."""
         proof = self.judge.proofs.get(choice)
         cells = (proof.exposed or proof.doubtful)[:1] if proof else ()
-        if not cells or not choice[place]:
+        if not cells or not choice[index]:
             return 0
-        return len(set(self.margins[place].versions[0].axes) - set(cells[0].cell))
+        return len(set(self.margins[index].versions[0].axes) - set(cells[0].cell))
 
 
 def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice], barred: Sequence[Choice]) -> tuple[Choice, float]:
@@ -194,26 +194,30 @@ def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice], barred: Seq
 
     gain = np.concatenate([np.diff([0.0, *margin.values]) for margin in margins])
     rows: list[tuple[dict[int, int], int]] = []
-    for place, margin in enumerate(margins):
-        start = int(first[place])
+    for index, margin in enumerate(margins):
+        start = int(first[index])
         rows += [({start + level: 1, start + level - 1: -1}, 0) for level in range(1, len(margin.versions))]
         rows += [({start: 1, int(first[need]): -1}, 0) for need in margin.needs]
-    smallest = [each for each in conflicts if not any(other != each and within(other, each) for other in conflicts)]
+    smallest = [
+        conflict
+        for conflict in conflicts
+        if not any(other != conflict and within(other, conflict) for other in conflicts)
+    ]
     for conflict in dict.fromkeys(smallest):
-        places = [int(first[place]) + level - 1 for place, level in enumerate(conflict) if level]
-        rows.append((dict.fromkeys(places, 1), len(places) - 1))
+        columns = [int(first[index]) + level - 1 for index, level in enumerate(conflict) if level]
+        rows.append((dict.fromkeys(columns, 1), len(columns) - 1))
     for point in barred:  # some margin is published less finely, or more
-        entries = {int(first[place]) + level - 1: 1 for place, level in enumerate(point) if level}
+        entries = {int(first[index]) + level - 1: 1 for index, level in enumerate(point) if level}
         finer = {int(first[p]) + level: -1 for p, level in enumerate(point) if level < len(margins[p].versions)}
         rows.append((entries | finer, len(entries) - 1))
     matrix = np.zeros((len(rows), size))
-    for at, (entries, _) in enumerate(rows):
-        matrix[at, list(entries)] = list(entries.values())
+    for row, (entries, _) in enumerate(rows):
+        matrix[row, list(entries)] = list(entries.values())
     limits = [LinearConstraint(matrix, -np.inf, np.array([most for _, most in rows]))] if rows else []
     whole = np.ones(size, dtype=np.int64)
     best = milp(-gain, constraints=limits, integrality=whole, bounds=Bounds(0, 1), options={"mip_rel_gap": 0.0})
     if best.x is None or best.mip_dual_bound is None:
         return (0,) * len(margins), 0.0
     taken = np.rint(best.x).astype(np.int64)
-    choice = tuple(int(taken[first[place] : first[place + 1]].sum()) for place in range(len(margins)))
+    choice = tuple(int(taken[first[index] : first[index + 1]].sum()) for index in range(len(margins)))
     return choice, float(-best.mip_dual_bound)

@@ -44,9 +44,9 @@ class Split:
         """Groups that `group` may be merged with, the closest relatives first, then the smallest."""
         others = [other for other in self.groups if other != group]
         if self.axis.ordered:
-            at = sorted(self.groups, key=lambda one: min(self.axis.index[c] for c in one)).index(group)
-            ranked = sorted(self.groups, key=lambda one: min(self.axis.index[c] for c in one))
-            others = [ranked[place] for place in (at - 1, at + 1) if 0 <= place < len(ranked)]
+            ranked = sorted(self.groups, key=lambda part: min(self.axis.index[category] for category in part))
+            position = ranked.index(group)
+            others = [*ranked[max(position - 1, 0) : position], *ranked[position + 1 : position + 2]]
         others = [other for other in others if not any(pair <= group | other for pair in self.axis.apart)]
         if self.axis.parents and others:
             distance = {other: self._distance(group, other) for other in others}
@@ -56,10 +56,10 @@ class Split:
     def merge(self, first: Group, second: Group, reason: str) -> "Split":
         """The axis with two groups made one."""
         merged = first | second
-        groups = tuple(merged if one == first else one for one in self.groups if one != second)
-        earlier = [why for one in (first, second) if one in self.reasons for why in self.reasons[one].split("; ")]
-        words = "; ".join(dict.fromkeys([*earlier, reason]))
-        reasons = {one: why for one, why in self.reasons.items() if one not in (first, second)} | {merged: words}
+        groups = tuple(merged if group == first else group for group in self.groups if group != second)
+        earlier = [why for group in (first, second) if group in self.reasons for why in self.reasons[group].split("; ")]
+        reasons = {group: why for group, why in self.reasons.items() if group not in (first, second)}
+        reasons[merged] = "; ".join(dict.fromkeys([*earlier, reason]))
         return replace(self, groups=groups, reasons=reasons, flagged=self.flagged - {first, second})
 
     def merging(self, allowed: Allowed, banned: frozenset[Group] = frozenset()) -> Merging:
@@ -76,17 +76,17 @@ class Split:
         """The axis with groups joined to larger ones, or not published if there are none."""
         if not groups:
             return self.collapse(f"{reason}, and no merge helps")
-        one = self
+        merged = self
         for group in groups:
             parts = [part for part in self.groups if part <= group]
             for part in parts[1:]:
-                one = one.merge(parts[0], part, reason)
+                merged = merged.merge(parts[0], part, reason)
                 parts[0] = parts[0] | part
-        return one
+        return merged
 
     def flag(self, groups: frozenset[Group], reason: str) -> "Split":
         """The axis with `groups` marked to be noised or suppressed."""
-        reasons = self.reasons | {one: self.reasons.get(one, reason) for one in groups}
+        reasons = self.reasons | {group: self.reasons.get(group, reason) for group in groups}
         return replace(self, flagged=self.flagged | groups, reasons=reasons)
 
     def collapse(self, reason: str) -> "Split":
@@ -119,7 +119,7 @@ class Split:
         return max(depth, default=0) - len(shared)
 
 
-def split(table: Table, name: str) -> Split:
+def unmerged_split(table: Table, name: str) -> Split:
     """The axis as it is: every category by itself."""
     axis = table.schema.axis(name)
     votes, people = table.margin((name,)), table.people((name,))
@@ -130,9 +130,9 @@ def split(table: Table, name: str) -> Split:
     return Split(axis, by_category, sizes, tuple(frozenset([category]) for category in axis.categories))
 
 
-def irregular(one: Split, limits: Limits) -> BoolArray:
+def irregular(split: Split, limits: Limits) -> BoolArray:
     """Per group whether its exact count is outside the target."""
-    return np.array([not one.regular(group, limits) for group in one.groups])
+    return np.array([not split.regular(group, limits) for group in split.groups])
 
 
 def population(table: Table) -> int:
@@ -156,12 +156,12 @@ class Version:
     @property
     def axes(self) -> tuple[str, ...]:
         """Names of the axes."""
-        return tuple(one.axis.name for one in self.splits)
+        return tuple(split.axis.name for split in self.splits)
 
     @property
     def groups(self) -> tuple[tuple[Group, ...], ...]:
         """How each axis is parted."""
-        return tuple(one.groups for one in self.splits)
+        return tuple(split.groups for split in self.splits)
 
     @property
     def partitions(self) -> Mapping[str, tuple[Group, ...]]:
@@ -187,28 +187,28 @@ class Version:
 
     def merged(self, axis: int, first: Group, second: Group) -> "Version":
         """The version with two groups of an axis made one."""
-        one = self.splits[axis].merge(first, second, "")
-        target = np.array([group_place(one.groups, group) for group in self.splits[axis].groups])
-        splits = tuple(one if a == axis else each for a, each in enumerate(self.splits))
+        merged = self.splits[axis].merge(first, second, "")
+        target = np.array([group_place(merged.groups, group) for group in self.splits[axis].groups])
+        splits = tuple(merged if a == axis else split for a, split in enumerate(self.splits))
         return Version(
             splits,
-            _added(self.counts, axis, target, len(one.groups)),
-            _added(self.people, axis, target, len(one.groups)),
+            _added(self.counts, axis, target, len(merged.groups)),
+            _added(self.people, axis, target, len(merged.groups)),
         )
 
-    def cell(self, place: Sequence[int]) -> dict[str, str]:
+    def cell(self, position: Sequence[int]) -> dict[str, str]:
         """The labels of one cell."""
         return {
-            one.axis.name: label(one.groups[at], one.axis.categories)
-            for one, at in zip(self.splits, place, strict=True)
+            split.axis.name: label(split.groups[code], split.axis.categories)
+            for split, code in zip(self.splits, position, strict=True)
         }
 
 
 def crossed_version(table: Table, splits: Sequence[Split]) -> Version:
     """Axes crossed as they are published by themselves."""
-    names = tuple(one.axis.name for one in splits)
-    shape = [len(one.groups) for one in splits]
-    lookups = [np.array([group_place(one.groups, frozenset([c])) for c in one.axis.categories]) for one in splits]
+    names = tuple(split.axis.name for split in splits)
+    shape = [len(split.groups) for split in splits]
+    lookups = [np.array([group_place(split.groups, frozenset([c])) for c in split.axis.categories]) for split in splits]
     votes, roll = table.margin(names), table.people(names)
     counts = np.zeros((*shape, votes.counts.shape[1]), dtype=np.int64)
     people = np.zeros(shape, dtype=np.int64)
@@ -219,7 +219,7 @@ def crossed_version(table: Table, splits: Sequence[Split]) -> Version:
 
 def group_place(groups: Sequence[Group], part: Group) -> int:
     """Which of the groups holds a part."""
-    return next(at for at, group in enumerate(groups) if part <= group)
+    return next(position for position, group in enumerate(groups) if part <= group)
 
 
 def _added(values: IntArray, axis: int, target: IntArray, count: int) -> IntArray:

@@ -16,7 +16,7 @@ LONGEST = 120
 
 def budget_of(table: Table, splits: Sequence[Split], target: Target, choice: float) -> NoiseBudget | None:
     """What the noise of a release costs; nothing if there is none."""
-    noised = sum(1 for one in splits if one.flagged)
+    noised = sum(1 for split in splits if split.flagged)
     return noise_budget(table.schema, noised, covers_everybody(table), target, choice) if noised else None
 
 
@@ -28,30 +28,30 @@ def noise_guarantee(
     The law of the choice covers releases in which no axis is parted otherwise: what is merged further, or omitted,
     follows from answers by a path that no epsilon covers, and everybody sees that it happened.
     """
-    noised = [one for one in splits if one.flagged]
+    noised = [split for split in splits if split.flagged]
     counts = "one count" if one_count_suffices(table.schema, covers_everybody(table)) else "every option's count"
     changed = [
-        one.axis.name for one, before in zip(splits, sized, strict=True) if set(one.groups) != set(before.groups)
+        split.axis.name for split, before in zip(splits, sized, strict=True) if set(split.groups) != set(before.groups)
     ]
-    words = [
+    sentences = [
         f"Two-sided geometric noise with epsilon {budget.epsilon:g} on {counts} of each noised group of "
-        f"{', '.join(one.axis.name for one in noised)}. Which groups are noised is drawn, with epsilon "
+        f"{', '.join(split.axis.name for split in noised)}. Which groups are noised is drawn, with epsilon "
         f"{budget.choice:g} per group.",
         f"Exchanging the answers of two people changes the odds of what is published, this choice included, by at "
         f"most e^{budget.loss:g}, for exchanges that leave every exact count as it is.",
     ]
     if changed:
-        words.append(f"That {' and '.join(changed)} is merged further or omitted follows from answers.")
+        sentences.append(f"That {' and '.join(changed)} is merged further or omitted follows from answers.")
     if remembers:
-        words.append("So does what is merged for the sake of earlier releases.")
+        sentences.append("So does what is merged for the sake of earlier releases.")
     if changed or remembers:
-        words.append("No epsilon covers that.")
+        sentences.append("No epsilon covers that.")
     if table.knows_composition:
-        words.append(_whom(table, splits, noised))
-    invariants = (named("total"), *(_exact(one) for one in splits if one.is_published))
+        sentences.append(_whom(table, splits, noised))
+    invariants = (named("total"), *(_exact(split) for split in splits if split.is_published))
     return Guarantee(
         "two-sided geometric",
-        " ".join(words),
+        " ".join(sentences),
         budget.loss,
         invariants,
         Population(f"answers of the {population(table):,} people on the roll", nested=(Nested("answer", "person"),)),
@@ -62,18 +62,18 @@ def noise_guarantee(
     )
 
 
-def _exact(one: Split) -> Invariant:
+def _exact(split: Split) -> Invariant:
     """The groups of an axis whose counts are printed as they are: releases that print others fix something else."""
-    labels = [label(group, one.axis.categories) for group in one.groups if group not in one.flagged]
-    words = "; ".join(sorted(labels))
-    if len(words) > LONGEST:
-        words = f"{len(labels)} groups, {hashlib.sha256(words.encode()).hexdigest()[:12]}"
-    return named(f"every exact and merged count of {one.axis.name} ({words or 'none'})")
+    labels = [label(group, split.axis.categories) for group in split.groups if group not in split.flagged]
+    listed = "; ".join(sorted(labels))
+    if len(listed) > LONGEST:
+        listed = f"{len(labels)} groups, {hashlib.sha256(listed.encode()).hexdigest()[:12]}"
+    return named(f"every exact and merged count of {split.axis.name} ({listed or 'none'})")
 
 
 def _whom(table: Table, splits: Sequence[Split], noised: Sequence[Split]) -> str:
-    groups = {one.axis.name: one.groups for one in splits if one.is_published}
-    hidden = {one.axis.name: one.flagged for one in noised}
+    groups = {split.axis.name: split.groups for split in splits if split.is_published}
+    hidden = {split.axis.name: split.flagged for split in noised}
     covered = partnered(table, groups, hidden)
     inside = partnered(table, groups, hidden, least=1)
     if covered == inside:
@@ -86,7 +86,9 @@ def _whom(table: Table, splits: Sequence[Split], noised: Sequence[Split]) -> str
 
 def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
     """What a proof says about a release, in words."""
-    names = f"The onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(one.name) for one in onlookers)}"
+    names = (
+        f"The onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(onlooker.name) for onlooker in onlookers)}"
+    )
     who = "who know" if len(onlookers) > 1 else "who knows"
     compositions = {onlooker.composition(table.schema.names) for onlooker in onlookers}
     joint = "joint" in compositions
@@ -96,19 +98,21 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
     low, high = f"{100 * target.beta:g} %", f"{100 * (1 - target.beta):g} %"
     rare = " (rarer options: fewer than half their overall share)" if len(table.schema.options) > 2 else ""
     near = f"to within {target.tau} (in small groups: a quarter of their people)" if target.tau else "exactly"
-    cycles = dict.fromkeys(each.cycle for one in onlookers if one.past is not None for each in one.past.earlier)
+    cycles = dict.fromkeys(
+        release.cycle for onlooker in onlookers if onlooker.past is not None for release in onlooker.past.earlier
+    )
     if cycles:
         knows += f", and remember{'s' if len(onlookers) == 1 else ''} the release of {' and '.join(cycles)}"
         knows += f" and believe{'s' if len(onlookers) == 1 else ''} that nobody who stayed changed their answer"
     if proof.holds:
-        words = (
+        statement = (
             f"{names}, {who} {knows}, cannot infer that fewer than {low} or more than {high} of any checked group "
             f"chose an option{rare}. A count can be inferred {near} only for groups of {target.kappa:,} people or more "
             "that lie within these limits."
             f"{' What the totals of all cycles disclose by themselves is not covered.' if cycles else ''}"
         )
     else:
-        words = (
+        statement = (
             f"{names}, {who} {knows}, could infer a share outside the limits from every release that "
             "was tried, or the opposite could not be proved."
         )
@@ -118,4 +122,4 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
         method += "; earlier releases group by group only"
     if proof.linear:
         method += f"; {proof.linear} cells by a real-valued witness only"
-    return Certificate(proof.holds, words, proved, method, proof.checked, linear=proof.linear)
+    return Certificate(proof.holds, statement, proved, method, proof.checked, linear=proof.linear)

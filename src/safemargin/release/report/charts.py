@@ -40,8 +40,8 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
     rates = [rate for group in groups for option in totals if (rate := _rate(group, option)) is not None]
     top = max([0.01, *rates, *totals.values()])
     values = [
-        _bar(row_label(place, _short(group)), group, option, totals[option], top)
-        for place, group in enumerate(groups)
+        _bar(row_label(position, _short(group)), group, option, totals[option], top)
+        for position, group in enumerate(groups)
         for option in totals
     ]
     left, rows = row_positions(values)
@@ -68,9 +68,9 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
 def onlookers_chart(findings: Sequence[Findings]) -> Spec:
     """How the intervals of every onlooker divide into verdicts."""
     values = [
-        {"row": row_label(place, each.onlooker.name), "kind": verdict, "count": count, "order": order}
-        for place, each in enumerate(findings)
-        for order, (verdict, count) in enumerate(each.exposure.tallied(each.target).items())
+        {"row": row_label(position, seen.onlooker.name), "kind": verdict, "count": count, "order": order}
+        for position, seen in enumerate(findings)
+        for order, (verdict, count) in enumerate(seen.exposure.tallied(seen.target).items())
     ]
     return _stacked(values, _verdicts("kind"), "share of the intervals")
 
@@ -78,8 +78,8 @@ def onlookers_chart(findings: Sequence[Findings]) -> Spec:
 def loss_chart(axes: Mapping[str, Sequence[DecidedGroup]]) -> Spec:
     """How the people of every axis divide into groups by what was done."""
     values = [
-        {"row": row_label(place, axis), "kind": str(action), "count": people, "order": order}
-        for place, (axis, groups) in enumerate(axes.items())
+        {"row": row_label(position, axis), "kind": str(action), "count": people, "order": order}
+        for position, (axis, groups) in enumerate(axes.items())
         for order, (action, (_, people)) in enumerate(people_by_action(groups).items())
     ]
     return _stacked(values, _actions("kind"), "share of the people")
@@ -104,13 +104,13 @@ def _stacked(values: list[Spec], colour: Spec, title: str) -> Spec:
 
 def _bar(row: str, group: DecidedGroup, option: str, total: float, top: float) -> Spec:
     rate = _rate(group, option)
-    words = "suppressed" if rate is None else percent(rate)
+    text = "suppressed" if rate is None else percent(rate)
     return {
         "row": row,
         "option": option,
         "rate": top if rate is None else max(rate, 0),
         "at": top if rate is None else max(rate, total if rate < total < rate + top / 4 else 0, 0),
-        "words": f"≈ {words}" if group.action is Action.NOISED and rate is not None else words,
+        "words": f"≈ {text}" if group.action is Action.NOISED and rate is not None else text,
         "action": str(Action.SUPPRESSED if rate is None else group.action),
         "total": total,
     }

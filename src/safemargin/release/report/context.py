@@ -101,19 +101,19 @@ def decided_groups(plan: Plan, release: Publication, orders: Orders | None = Non
 
 def by_axis(groups: Iterable[DecidedGroup]) -> dict[str, list[DecidedGroup]]:
     """The groups of each axis, axes in the order they appear."""
-    found: dict[str, list[DecidedGroup]] = {}
+    axes: dict[str, list[DecidedGroup]] = {}
     for group in groups:
-        found.setdefault(group.axis, []).append(group)
-    return found
+        axes.setdefault(group.axis, []).append(group)
+    return axes
 
 
 def people_by_action(groups: Iterable[DecidedGroup]) -> dict[Action, tuple[int, int]]:
     """How many groups were treated in each way, and how many people are in them."""
-    found = {action: (0, 0) for action in Action}
+    totals = {action: (0, 0) for action in Action}
     for group in groups:
-        count, people = found[group.action]
-        found[group.action] = (count + 1, people + group.people)
-    return found
+        count, people = totals[group.action]
+        totals[group.action] = (count + 1, people + group.people)
+    return totals
 
 
 def is_omitted(groups: Sequence[DecidedGroup]) -> bool:
@@ -130,8 +130,8 @@ def category_orders(findings: Iterable[Findings]) -> Orders:
     """The categories of every axis in the order of the rolls that the onlookers hold."""
     return {
         axis: tuple(category for group in groups for category in group)
-        for each in findings
-        for table in each.onlooker.roll
+        for seen in findings
+        for table in seen.onlooker.roll
         for axis, groups in zip(table.axes, table.groups, strict=True)
         if all(len(group) == 1 for group in groups)
     }
@@ -144,18 +144,18 @@ def decision_label(decision: Decision, orders: Orders) -> str:
 
 def _counts(tables: Iterable[PublishedTable]) -> dict[tuple[str, Group], dict[str, int]]:
     """Published values by axis and group, of tables over at most one axis; none for ranges and suppressed cells."""
-    found: dict[tuple[str, Group], dict[str, int]] = {}
+    values: dict[tuple[str, Group], dict[str, int]] = {}
     for table in tables:
         if len(table.axes) > 1 or table.is_roll:
             continue
         axis = table.axes[0] if table.axes else ""
         places = table.codes[:, 0].tolist() if table.axes else [0] * len(table.lower)
         groups: tuple[Group, ...] = table.groups[0] if table.axes else (frozenset(),)
-        for place, option, value in zip(places, table.option.tolist(), _values(table), strict=True):
+        for row, option, value in zip(places, table.option.tolist(), _values(table), strict=True):
             if value is not None:
                 name = table.options[option] if option >= 0 else UNNAMED
-                found.setdefault((axis, groups[place]), {})[name] = value
-    return found
+                values.setdefault((axis, groups[row]), {})[name] = value
+    return values
 
 
 def _values(table: PublishedTable) -> list[int | None]:

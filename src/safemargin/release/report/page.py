@@ -50,7 +50,7 @@ MOST_LINES = 50
 def head(context: ReportContext, title: str) -> Html:
     """The verdict, in one sentence and in the words of the certificate."""
     plan, sound = context.plan, context.is_sound
-    names = ", ".join(dict.fromkeys([*context.onlookers, *(each.onlooker.name for each in context.findings)]))
+    names = ", ".join(dict.fromkeys([*context.onlookers, *(findings.onlooker.name for findings in context.findings)]))
     return element(
         "header",
         element(
@@ -72,12 +72,12 @@ def head(context: ReportContext, title: str) -> Html:
 
 def key_figures(context: ReportContext) -> Html:
     """The release in numbers, and the result over everybody."""
-    found = people_by_action(group for groups in context.axes.values() for group in groups)
-    groups = sum(count for count, _ in found.values())
+    by_action = people_by_action(group for groups in context.axes.values() for group in groups)
+    groups = sum(count for count, _ in by_action.values())
     figures: dict[str, object] = {"people": context.people}
     if groups:
-        figures["groups published exactly"] = f"{found[Action.EXACT][0]:,} of {groups:,}"
-        figures |= {f"groups {action}": found[action][0] for action in Action if action is not Action.EXACT}
+        figures["groups published exactly"] = f"{by_action[Action.EXACT][0]:,} of {groups:,}"
+        figures |= {f"groups {action}": by_action[action][0] for action in Action if action is not Action.EXACT}
     figures["cells that led to a refusal"] = len(context.plan.refusals)
     options = [
         (option or "counted", count, percent(count / context.people) if context.people else "-")
@@ -114,11 +114,11 @@ def rates(context: ReportContext) -> Html:
 def _rates_of(context: ReportContext, axis: str, groups: list[DecidedGroup], totals: Mapping[str, float]) -> Html:
     if is_omitted(groups) or not totals:
         categories = plural(sum(group.members for group in groups), "category")
-        words = f"Nothing is published about this axis ({categories})."
+        notice = f"Nothing is published about this axis ({categories})."
         return element(
             "figure",
             element("figcaption", axis),
-            paragraphs(words),
+            paragraphs(notice),
             points(dict.fromkeys(group.reason for group in groups)),
         )
     shown = groups
@@ -139,10 +139,10 @@ def losses(context: ReportContext) -> Html:
         (axis or "everyone", *(_people(*people_by_action(groups)[action]) for action in Action))
         for axis, groups in context.axes.items()
     ]
-    words = [f"{action}: {ACTION_WORDS[action]}" for action in Action]
+    meanings = [f"{action}: {ACTION_WORDS[action]}" for action in Action]
     return section(
         "What protection cost",
-        paragraphs(f"How many people are in groups of each kind ({'; '.join(words)})."),
+        paragraphs(f"How many people are in groups of each kind ({'; '.join(meanings)})."),
         figure(to_svg(loss_chart(context.axes)), "People by how their group is published", legend(Action), fits=True),
         table(columns, rows, columns[1:]),
     )
@@ -156,13 +156,13 @@ def intervals(context: ReportContext) -> Html:
     """The cells about which an onlooker can infer most."""
     if not context.findings:
         return Html("")
-    worst = max(context.findings, key=lambda each: each.exposure.tallied(each.target)["disclosed"])
+    worst = max(context.findings, key=lambda findings: findings.exposure.tallied(findings.target)["disclosed"])
     exposure, target = worst.exposure, worst.target
     rows = entries(exposure, target, ranked(exposure, target, MOST_CELLS))
     if not rows or not exposure.cells.axes:
         return Html("")
     count = f"{len(rows)} of {plural(exposure.lower.size, 'interval')}"
-    words = f"The {count} that are most revealing. A share outside its bar contradicts the published data."
+    explanation = f"The {count} that are most revealing. A share outside its bar contradicts the published data."
     fitted = "" if exposure.fitted is None else " The dot is the share that an analyst would guess."
     lines = "" if exposure.people is None else " The lines are the limits of the target."
     caption = f"What the onlooker {worst.onlooker.name} can infer ({', '.join(exposure.cells.axes) or 'total'})"
@@ -170,7 +170,7 @@ def intervals(context: ReportContext) -> Html:
     return section(
         "Closest calls",
         legend(VERDICTS),
-        paragraphs(words + lines + fitted, cut),
+        paragraphs(explanation + lines + fitted, cut),
         figure(interval_bars(rows, exposure, target), caption),
     )
 
@@ -182,11 +182,11 @@ def onlookers(context: ReportContext) -> Html:
     lines = [
         element(
             "li",
-            element("strong", each.onlooker.name),
-            f" {describe_onlooker(each.onlooker, each.exposure.cells.axes)}. ",
-            f"Intervals: {tally_words(each.exposure.tallied(each.target))}. {attack_words(each)}",
+            element("strong", findings.onlooker.name),
+            f" {describe_onlooker(findings.onlooker, findings.exposure.cells.axes)}. ",
+            f"Intervals: {tally_words(findings.exposure.tallied(findings.target))}. {attack_words(findings)}",
         )
-        for each in context.findings
+        for findings in context.findings
     ]
     return section(
         "What onlookers can infer",
@@ -202,7 +202,7 @@ def onlookers(context: ReportContext) -> Html:
 
 def attacks(context: ReportContext) -> Html:
     """Every attack that was tried, and what it found."""
-    tried = [(each.onlooker.name, attempt) for each in context.findings for attempt in each.attempts]
+    tried = [(findings.onlooker.name, attempt) for findings in context.findings for attempt in findings.attempts]
     if not tried:
         return Html("")
     columns = ("attack", "onlooker", "looked at", "found", "people exposed", "summary")
@@ -217,9 +217,9 @@ def attacks(context: ReportContext) -> Html:
         )
         for name, attempt in tried
     ]
-    found = [finding for _, attempt in tried for finding in attempt.findings]
-    words = [f"{finding.attack}: {finding_words(finding)}" for finding in found]
-    return section("Attacks", table(columns, rows, columns[2:5]), _listed(words))
+    findings = [finding for _, attempt in tried for finding in attempt.findings]
+    listed = [f"{finding.attack}: {finding_words(finding)}" for finding in findings]
+    return section("Attacks", table(columns, rows, columns[2:5]), _listed(listed))
 
 
 def refusals(context: ReportContext) -> Html:
@@ -272,7 +272,7 @@ def certificate(context: ReportContext) -> Html:
     return section(
         "Certificate",
         paragraphs(held.statement, f"How: {certificate_words(held)}."),
-        points(f"Worst: {words}" for words in held.worst),
+        points(f"Worst: {cell}" for cell in held.worst),
         element("h3", "Guarantees of the noise") if guarantees else "",
         points(guarantees),
         element("h3", "Rule") if context.publication.rule else "",
@@ -282,8 +282,8 @@ def certificate(context: ReportContext) -> Html:
 
 def glossary(context: ReportContext) -> Html:
     """The terms of the page."""
-    words = glossary_words(context.plan.target).items()
-    terms = [joined((element("dt", word), element("dd", meaning))) for word, meaning in words]
+    definitions = glossary_words(context.plan.target).items()
+    terms = [joined((element("dt", word), element("dd", meaning))) for word, meaning in definitions]
     return section("Glossary", element("dl", *terms, class_="glossary"))
 
 
@@ -293,8 +293,8 @@ def _listed(lines: Sequence[str]) -> Html:
 
 
 def _counts(group: DecidedGroup) -> str:
-    found = (f"{name} {count:,}".strip() for name, count in group.counts.items())
-    return " · ".join(words.replace(" ", "\N{NO-BREAK SPACE}") for words in found)
+    counts = (f"{name} {count:,}".strip() for name, count in group.counts.items())
+    return " · ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in counts)
 
 
 def result_section(context: ReportContext) -> Html:

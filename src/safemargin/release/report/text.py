@@ -35,13 +35,13 @@ def show_release(
     say(console, f"{headline(context)}.", verdict_style(context.is_sound))
     say(console, certificate.statement)
     say(console, certificate_words(certificate), "dim")
-    say_list(console, [f"worst: {words}" for words in certificate.worst])
+    say_list(console, [f"worst: {cell}" for cell in certificate.worst])
     console.print()
     _show_groups(console, context)
     if plan.irregular:
         say(console, irregular_words(plan))
-    for words in plan.notes:
-        say(console, words, "yellow")
+    for note in plan.notes:
+        say(console, note, "yellow")
     for guarantee in plan.guarantees:
         cost = "" if guarantee.epsilon is None else f" (epsilon {guarantee.epsilon:g})"
         say(console, f"{guarantee.mechanism}{cost}: {guarantee.statement}")
@@ -90,10 +90,10 @@ def _show_groups(console: Console, context: ReportContext) -> None:
         return
     table = text_table(["axis", *map(str, Action), "people in exact groups"], space=1)
     for axis, groups in context.axes.items():
-        found = people_by_action(groups)
+        by_action = people_by_action(groups)
         everybody = sum(group.people for group in groups) or 1
-        exact = found[Action.EXACT][1]
-        counts = [Text(f"{found[action][0]:,}" if found[action][0] else "-") for action in Action]
+        exact = by_action[Action.EXACT][1]
+        counts = [Text(f"{by_action[action][0]:,}" if by_action[action][0] else "-") for action in Action]
         if is_omitted(groups):
             counts[-1] = Text("all")
         table.add_row(Text(axis or "everyone"), *counts, Text(f"{exact:,} ({percent(exact / everybody)})"))

@@ -32,14 +32,14 @@ def _proof_words(certificate: Certificate) -> str:
 
 
 def _checked_words(checked: Mapping[str, int]) -> str:
-    words = [
+    parts = [
         f"{count:,} {what.replace('_', ' ')}" if count != 1 else f"1 {what.replace('_', ' ').replace('cells', 'cell')}"
         for what, count in checked.items()
         if what != LARGEST_SET and count
     ]
-    if words and (most := checked.get(LARGEST_SET, 0)) > 1:
-        words[-1] += f" (up to {most} at a time)"
-    return ", ".join(words)
+    if parts and (most := checked.get(LARGEST_SET, 0)) > 1:
+        parts[-1] += f" (up to {most} at a time)"
+    return ", ".join(parts)
 
 
 def headline(context: ReportContext) -> str:
@@ -62,7 +62,10 @@ def irregular_words(plan: Plan) -> str:
 
 
 def _listed_groups(decisions: Sequence[Decision]) -> str:
-    shown = [f"{' | '.join(sorted(each.group))} ({plural(each.people, 'person')})" for each in decisions[:MOST_NAMED]]
+    shown = [
+        f"{' | '.join(sorted(decision.group))} ({plural(decision.people, 'person')})"
+        for decision in decisions[:MOST_NAMED]
+    ]
     more = [f"{len(decisions) - MOST_NAMED:,} more"] if len(decisions) > MOST_NAMED else []
     return ", ".join([*shown, *more])
 
@@ -99,7 +102,7 @@ def glossary_words(target: Target) -> dict[str, str]:
     low, high, few = exact_percent(target.beta), exact_percent(1 - target.beta), plural(target.kappa, "person")
     return {
         "exact, merged, noised, suppressed": "What is published of a group. "
-        + "; ".join(f"{action}: {words}" for action, words in ACTION_WORDS.items())
+        + "; ".join(f"{action}: {meaning}" for action, meaning in ACTION_WORDS.items())
         + ".",
         "onlooker": ONLOOKER,
         "interval": INTERVAL,
