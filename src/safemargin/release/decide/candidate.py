@@ -73,16 +73,19 @@ def prove(
     best = Proof((), {})
     for onlooker in onlookers:
         if onlooker.composition(table.schema.names) == "joint":
+            # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
             known = build_system(tables, onlooker, slack)
             given = () if quick else _as_merged(table, candidate, onlooker, limits, known, slack)
             proof = certify(known, limits, progress, quick, given)
         else:
             proof = _without_composition(table, candidate, limits)
+        # Earlier releases only narrow what is possible, so a candidate that fails alone need not be tested with them.
         if onlooker.past is not None and (quick or proof.holds):
             remembered = certify_with_earlier(tables, onlooker.past, limits, slack, quick, progress)
             proof = both(proof, remembered)
         if proof.exposed or (proof.undecided and not quick):
             return proof
+        # The certificate states the weakest proof: most cells by fractional tables only, then most cells.
         if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):
             best = proof
     return best
@@ -143,6 +146,7 @@ def _without_composition(table: Table, candidate: Candidate, limits: Limits) -> 
     """
     totals = table.totals
     exposed = []
+    # With one published axis there is no cell of two axes to infer, and its groups are regular or flagged.
     for split in candidate.splits if len([s for s in candidate.splits if s.is_published]) > 1 else ():
         for group in split.groups if split.is_published else ():
             counts = split.counts(group)
@@ -199,6 +203,7 @@ class Judge:
 
     def is_safe(self, choice: Choice) -> bool:
         """Whether a choice is proved safe: no cell disclosed, none undecided, few by fractional tables only."""
+        # Problem 1 of the paper is downward closed only for tau = 0 (see the class): else only the very choice counts.
         if choice in self.safe or (self.limits.tau == 0 and any(within(choice, known) for known in self.safe)):
             return True
         if choice in self.narrow or choice in self.loose or any(within(known, choice) for known in self.exposed):
@@ -207,6 +212,8 @@ class Judge:
         if self._holds(proof):
             self.safe.append(choice)
             return True
+        # Only what stays disclosed with further tables may rule out larger choices; anything else would make the
+        # bound of the search too low.
         if any(map(self._persists, proof.exposed)):
             self.exposed.append(choice)
         else:
@@ -283,6 +290,7 @@ class Judge:
         return not exposed.earlier and (outside or exposed.lower == exposed.upper or exposed.people < self.limits.kappa)
 
     def _holds(self, proof: Proof) -> bool:
+        # A fractional table proves less than an integer one: few cells may rest on these only.
         cells = proof.checked.get("joint cells", 0) + proof.checked.get("cells of fewer axes", 0)
         return proof.holds and proof.linear <= max(self.linear, cells // FEW)
 

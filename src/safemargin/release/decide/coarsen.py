@@ -73,6 +73,7 @@ def _by_subsets(items: tuple[Item, ...], permits: Permits) -> Packing:
     members = inside @ np.array([len(item.group) for item in items], dtype=np.int64)
     groups = [_union(items, row) for row in inside]
     possible = permits(groups, people, votes) & (inside.sum(axis=1) > 1)
+    # A quarter of the largest integer: the sum of two such costs does not overflow.
     never = np.iinfo(np.int64).max // 4
     cost = np.where(possible, weight * (members - 1), never)
     for bit, item in enumerate(items):
@@ -84,6 +85,7 @@ def _by_subsets(items: tuple[Item, ...], permits: Permits) -> Packing:
         low = mask & -mask
         rest = mask ^ low
         below = _subsets(rest)
+        # The lowest item must be in some group; fixing it there counts every partition once.
         total = cost[below | low] + best[rest ^ below]
         cheapest = int(total.argmin())
         best[mask], came[mask] = min(int(total[cheapest]), never), below[cheapest] | low
@@ -122,6 +124,7 @@ def _by_columns(items: tuple[Item, ...], permits: Permits) -> Packing:
     for size in (2, 3):
         tried = [c for c in combinations(range(len(items)), size) if not needy.isdisjoint(c)]
         if size == 3 and len(tried) > MOST_COLUMNS:
+            # Light items are the cheapest partners, so a cut to them loses least; the bound does not rely on it.
             light = sorted(range(len(items)), key=lambda code: items[code].weight)[:60]
             chosen = set(light) | needy
             tried = [c for c in combinations(sorted(chosen), size) if not needy.isdisjoint(c)][:MOST_COLUMNS]
@@ -136,6 +139,7 @@ def _by_columns(items: tuple[Item, ...], permits: Permits) -> Packing:
             costs.append(float(_loss(items, tried[row])))
             if size == 2:
                 paired.update({code: 2 for code in tried[row] if code in needy})
+    # Whatever the others do, an item that must be merged is in a group of two, or of three if no pair is permitted.
     bound = sum(items[code].weight * (len(items[code].group) + least - 2) for code, least in paired.items())
     wide = _all_together(items, needy, permits)
     if columns:
@@ -153,6 +157,7 @@ def _by_columns(items: tuple[Item, ...], permits: Permits) -> Packing:
             chosen_columns = [columns[row] for row in np.flatnonzero(solution.x > 0.5).tolist()]
             loss = sum(_loss(items, column) for column in chosen_columns)
             parts = tuple(frozenset().union(*(items[p].group for p in column)) for column in chosen_columns)
+            # The solver may stop at its time limit, with a feasible point that is worse than one large group.
             if wide is None or loss <= wide.loss:
                 return Packing(items, parts, loss, min(bound, loss))
     return Packing(items, (), 0, 0) if wide is None else Packing(items, wide.groups, wide.loss, min(bound, wide.loss))
@@ -341,6 +346,7 @@ def _along(problem: Merging, start: tuple[Group, ...], parents: Mapping[str, str
             below[whole] = area
             items.append(problem.item(whole, area.packing.loss if area.packing.found else None))
         packing = pack(items, problem.permits)
+        # Where a child was not solved exactly, its loss is no bound: pack again with what children lose at least.
         if packing.found and any(area.packing.loss != area.packing.bound for area in below.values()):
             least = [problem.item(item.group, _least(item, below)) for item in items]
             bound = min(packing.bound, pack(least, problem.permits).bound)

@@ -42,12 +42,18 @@ def decide(
     limits = target.limits(table.totals.tolist(), population(table))
     plain = tuple(unmerged_split(table, name) for name in table.schema.names)
     pasts = tuple(onlooker.past for onlooker in watching if onlooker.past is not None)
+    # Small groups first (Thm. 6(b) of the paper): this step reads the roll only, so everybody could repeat it and it
+    # discloses no answer.
     sized = tuple(by_size(split, target.kappa) for split in plain)
     axes = sum(split.is_published for split in sized)
     if protect == "noise":
         check_noise(table.schema, axes, covers_everybody(table), target)
+    # One lot for the whole search: a second draw for the same group would let the search prefer a lucky one, which the
+    # epsilon of the choice does not cover.
     lot = Lot(choice_epsilon(axes, target.epsilon_max))
     finish = partial(_finish, table=table, limits=limits, protect=protect, pasts=pasts, reach=lot)
+    # That every group is regular is not enough: Thm. 6(a) and 7(1) of the paper are false if the roll is public
+    # (docs/decide.md has counter-examples). Only the joint certificate decides.
     candidate, proof, refused = _search(table, Candidate(tuple(map(finish, sized))), watching, limits, finish, progress)
     budget = budget_of(table, candidate.splits, target, lot.epsilon) if protect == "noise" else None
     guarantees = () if budget is None else (noise_guarantee(table, candidate.splits, sized, budget, bool(pasts)),)
@@ -81,12 +87,14 @@ def _finish(split: Split, *, table: Table, limits: Limits, protect: str, pasts: 
     apart = partial(by_difference, pasts=pasts, options=table.schema.options, limits=limits, slack=slack_of(table))
     if protect == "merge":
         return _merged(split, limits, apart)
+    # A merge changes which groups are irregular, so earlier flags are dropped and drawn up again.
     split = apart(replace(split, flagged=frozenset()))
     if protect == "suppress":
         return flag(split, limits, "suppressed")
     flagged = by_lot(split, limits, reach)
     if not flagged.flagged:
         return flagged
+    # Exact groups are invariants: noise on counts that these fix guarantees nothing, whatever its epsilon.
     if is_vacuous(table, split.axis.name, sorted(flagged.flagged, key=sorted)):
         return flagged.collapse("noise would guarantee nothing: no two people could exchange answers unnoticed")
     if not split.regular(frozenset().union(*flagged.flagged), limits):  # which the total less the rest would disclose
@@ -96,6 +104,7 @@ def _finish(split: Split, *, table: Table, limits: Limits, protect: str, pasts: 
 
 def _merged(split: Split, limits: Limits, apart: Callable[[Split], Split]) -> Split:
     split = by_rate(split, limits)
+    # Each rule may undo what the other needs; both only merge, so this ends.
     while (merged := apart(split)).groups != split.groups:
         split = by_rate(merged, limits)
     return split
@@ -111,11 +120,13 @@ def _search(
 ) -> tuple[Candidate, Proof, list[Refusal]]:
     """Merge on until the certificate holds or nothing is left to merge."""
     refused: list[Refusal] = []
+    # Every turn merges two groups or omits an axis, so that there are fewer groups than before: it ends.
     for turn in count():
         proof = prove(table, candidate, onlookers, limits, progress=progress)
         if proof.holds:
             return candidate, proof, refused
         what = "Publishing every regular group exactly" if not refused else "Publishing what was left after that"
+        # What is not decided is treated as disclosed: a release needs a proof, not the absence of a refutation.
         shown = (proof.exposed or proof.doubtful)[: 1 if refused else 5]
         refused.extend(_refusal(table, what, exposed, bool(proof.exposed)) for exposed in shown)
         better = _improve(table, candidate, proof, onlookers, limits, finish, in_small_steps=turn < SMALL_STEPS)
@@ -144,6 +155,7 @@ def _improve(
             if trial.key() in seen:
                 continue
             seen.add(trial.key())
+            # Closed forms rank the trials; the full proof of the winner is the next turn of the search.
             left = prove(table, trial, onlookers, limits, quick=True)
             ranked.append((sum(cell.people for cell in left.exposed), trial.loss(), len(ranked), trial))
     return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
@@ -190,6 +202,7 @@ def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tu
             if is_bad and (size := split.size(group)):
                 reason = TOO_SMALL if size < limits.kappa else "a share outside the target"
                 decisions.append(Decision(split.axis.name, group, size, Action.SUPPRESSED, reason))
+    # Without a joint roll, the same people may be irregular on several axes: the largest axis is a lower bound.
     if not table.knows_composition:
         by_axis = [sum(d.people for d in decisions if d.axis == split.axis.name) for split in plain]
         return tuple(decisions), max(by_axis, default=0)

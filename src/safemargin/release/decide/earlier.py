@@ -27,9 +27,12 @@ def by_difference(split: Split, pasts: Sequence[Past], options: Sequence[str], l
             exposed = _by_subtraction(split, past, options, limits, slack)
             if not exposed:
                 break
+            # The largest exposed union first: hiding it often hides smaller ones. Ties by name, so that the order of
+            # a set does not decide what is published.
             worst = max(exposed, key=lambda exposure: (exposure.people, str(exposure.cell)))
             union = frozenset(worst.cell[split.axis.name].split(JOINER))
             group = min((other for other in split.groups if other & union), key=split.size)
+            # A partner from inside the union would leave its sum, which is what the difference discloses, as it is.
             partners = [other for other in split.partners(group) if not other & union] or split.partners(group)
             trials = [split.merge(group, other, earlier_words(worst, past.axis)) for other in partners[:MOST_PARTNERS]]
             split = min(trials, key=lambda trial: _people(_by_subtraction(trial, past, options, limits, slack)))

@@ -81,6 +81,7 @@ def maximise(
         _report_tests(open_entries, progress),
     )
     start = tuple(int(len(entry.wanted.axes) == 1) for entry in open_entries)
+    # The plan is certified, so the choice that publishes what the plan does needs no test.
     judge.safe.append(start)
     best, bound = maximal(judge, start, _tests(table), progress)
     proof = None if best == start else judge.proof(best)
@@ -116,6 +117,7 @@ def _changed(
     lost: Sequence[str],
 ) -> Plan:
     certificate, witness = plan.certificate, plan.witness
+    # Other tables need another witness: that of the plan need not agree with them.
     if proof is not None:
         certificate, witness = certificate_of(table, proof, plan.target, onlookers), proof.tables
     everybody = {name: frozenset(table.schema.axis(name).categories) for name in lost}
@@ -147,6 +149,7 @@ def _entry(table: Table, splits: Mapping[str, Split], wanted: Wanted, limits: Li
     for axis in wanted.axes:
         if not splits[axis].is_published:
             return _Entry(wanted, None, reason=f"nothing is published about {axis}")
+        # A margin over this axis would print sums of counts that are noised or suppressed.
         if splits[axis].flagged:
             return _Entry(wanted, None, reason=f"some groups of {axis} are noised or suppressed")
     finest = crossed_version(table, [splits[axis] for axis in wanted.axes])

@@ -90,6 +90,7 @@ class Cover:
     def _publish(self, block: GroupBlock, votes: IntArray) -> list[tuple[Group, ...]] | None:
         if not block.parts:
             return [block.groups] if self._regular(block, votes) else None
+        # A block is published as one only if some part of it cannot be: parts that can stay as fine as they are.
         below = [self._publish(part, votes) for part in block.parts]
         if all(part is not None for part in below):
             return [groups for part in below if part is not None for groups in part]
@@ -115,6 +116,8 @@ class Cover:
         sums = votes[codes].sum(axis=0)
         key = (block, tuple(sums.tolist()))
         if key not in self._hidden:
+            # The answer depends on what the public sees of the block (its sums), never on the votes inside: else the
+            # decision would disclose them to an onlooker who knows the rule.
             people = self.people[codes]
             lower, upper = votes[codes] * 0 + people[:, None], votes[codes] * 0
             hidden = False
@@ -184,6 +187,7 @@ class Lot:
     def __call__(self, axis: str, group: Group) -> int:
         """How far a group is moved; fresh from system entropy."""
         if (axis, group) not in self._drawn:
+            # The chance that the size of two-sided noise reaches k falls by at most exp(epsilon) with each k.
             self._drawn[axis, group] = abs(int(Geometric(self.epsilon).protect(np.zeros(1, dtype=np.int64))[0]))
         return self._drawn[axis, group]
 
@@ -220,6 +224,7 @@ def room(split: Split, group: Group, limits: Limits) -> int:
     counts, people = split.counts(group)[None, :], np.array([split.size(group)])
     spare = np.minimum(counts - limits.least(people), limits.most(people) - counts)[0]
     judged = ~np.array(limits.unchosen or (False,) * len(spare))
+    # One more than the spare answers: at the last count within a limit a group is still regular.
     return int(spare[judged].min(initial=int(people[0]))) + 1
 
 
@@ -279,6 +284,7 @@ def flag(split: Split, limits: Limits, word: str) -> Split:
 
     The groups of an axis add up to the exact total, so a single protected one would follow by subtraction.
     """
+    # Remark 3 of the paper: suppression has to look at all groups of the axis at once.
     parts = covered(split, limits) if split.is_published else [split.groups]
     if parts is None:
         return split.collapse(f"{ALIKE}, and no other group covers it")

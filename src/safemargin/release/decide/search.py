@@ -64,6 +64,7 @@ class Tests(Protocol):
 def maximal(judge: Tests, start: Choice, most: int, progress: Progress = no_progress) -> tuple[Choice, float]:
     """The best choice found with about `most` tests, and the bound. `start` is a choice known to be safe."""
     search = _Search(judge, start, most, progress)
+    # Tests of single margins pay if at least half of the budget is left for choices of several.
     if 2 * sum(len(margin.versions) for margin in judge.margins) <= most:
         search.alone()
     else:
@@ -192,6 +193,7 @@ def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice], barred: Seq
         return (), 0.0
     from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to import, and few releases ask for more
 
+    # A finer version is the coarser one plus a gain, so a choice is a prefix of ones per margin.
     gain = np.concatenate([np.diff([0.0, *margin.values]) for margin in margins])
     rows: list[tuple[dict[int, int], int]] = []
     for index, margin in enumerate(margins):
@@ -220,4 +222,5 @@ def _relaxed(margins: Sequence[Margin], conflicts: Sequence[Choice], barred: Seq
         return (0,) * len(margins), 0.0
     taken = np.rint(best.x).astype(np.int64)
     choice = tuple(int(taken[first[index] : first[index + 1]].sum()) for index in range(len(margins)))
+    # The dual bound, not the value: it holds even if the solver stopped early.
     return choice, float(-best.mip_dual_bound)

@@ -44,6 +44,7 @@ class Split:
         """Groups that `group` may be merged with, the closest relatives first, then the smallest."""
         others = [other for other in self.groups if other != group]
         if self.axis.ordered:
+            # Ordered categories (age bands) are merged with neighbours only: a gap in a band would not be a band.
             ranked = sorted(self.groups, key=lambda part: min(self.axis.index[category] for category in part))
             position = ranked.index(group)
             others = [*ranked[max(position - 1, 0) : position], *ranked[position + 1 : position + 2]]
@@ -101,6 +102,7 @@ class Split:
         """
         worth, others = self.worth(), max(len(self.axis.categories) - 1, 1)
         if not self.is_published:
+            # More than any set of flags costs: an axis is omitted last.
             return Fraction(int(worth.sum()) * 3, 2)
         lost = [
             int(worth[self._codes(group)].sum()) * (others if group in self.flagged else len(group) - 1)
@@ -182,6 +184,7 @@ class Version:
         flat, size = self.counts.reshape(-1, self.counts.shape[-1]), self.people.ravel()
         bad = ((limits.verdicts(flat, flat, size) != 0) | limits.last(flat, size)).any(axis=1)
         answered, most = flat.sum(axis=1), flat.max(axis=1)
+        # If all who answered chose alike, the cell discloses them, even if silence keeps the share within the limits.
         alike = (most == size) | ((most == answered) & (answered > 0) if flat.shape[1] > 1 else answered == 0)
         return np.asarray((bad | alike) & (size > 0)).reshape(self.people.shape)
 

@@ -66,6 +66,7 @@ def _exact(split: Split) -> Invariant:
     """The groups of an axis whose counts are printed as they are: releases that print others fix something else."""
     labels = [label(group, split.axis.categories) for group in split.groups if group not in split.flagged]
     listed = "; ".join(sorted(labels))
+    # The name identifies the invariant when guarantees are compared, so a long list is hashed, not cut.
     if len(listed) > LONGEST:
         listed = f"{len(labels)} groups, {hashlib.sha256(listed.encode()).hexdigest()[:12]}"
     return named(f"every exact and merged count of {split.axis.name} ({listed or 'none'})")
@@ -90,6 +91,7 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
         f"The onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(onlooker.name) for onlooker in onlookers)}"
     )
     who = "who know" if len(onlookers) > 1 else "who knows"
+    # The statement is about all onlookers together, so it names the most that any of them knows.
     compositions = {onlooker.composition(table.schema.names) for onlooker in onlookers}
     joint = "joint" in compositions
     knows = "how many people there are of every kind" if joint else "no sizes of groups"

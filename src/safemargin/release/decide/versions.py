@@ -22,6 +22,7 @@ def versions(finest: Version, limits: Limits) -> tuple[Version, ...]:
         bad = version.irregular(limits)
         if not bad.any():
             bad = _leaks(version, finest, limits, seen)
+        # Each further version costs tests, so the next one has at most half the cells.
         if not bad.any() and (not kept or version.cells * 2 <= kept[-1].cells):
             kept.append(version)
         version = _coarser(version, bad, limits)
