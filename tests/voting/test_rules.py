@@ -172,6 +172,90 @@ def test_wrong_preflib(tmp_path: Path, line: str, words: str) -> None:
         read_ballots(path)
 
 
+@pytest.mark.parametrize("line", ["2: 3,{1,2}", "2:3 , { 2 , 1 }", "2: 3"])
+def test_a_tie_of_all_others_at_the_end_of_a_preflib_vote(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "x.toc"
+    path.write_text(NEW + line + "\n")
+    assert read_ballots(path).counts == {(0, 1): 5, (2,): 5, (1, 2, 0): 2}
+
+
+def test_two_candidates_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.soc"
+    path.write_text(NEW.replace("Cem", "Ann"))
+    with pytest.raises(InputError, match="two candidates are called 'Ann'"):
+        read_ballots(path)
+
+
+@pytest.mark.parametrize("last", ["{a,c}", "a=c", "c ~ a", ""])
+def test_a_tie_of_all_others_at_the_end_of_a_vote_is_as_if_it_stopped_there(tmp_path: Path, last: str) -> None:
+    path = tmp_path / "votes.csv"
+    ranking = f'"b>{last}"' if last else "b"
+    path.write_text(f"ranking,count\n{ranking},2\na>b>c,3\n")
+    ballots = read_ballots(path)
+    assert ballots.names == ("a", "b", "c") and ballots.counts == {(1,): 2, (0, 1, 2): 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ranking\na=b>c\n", r"line 2: ranking 'a=b>c': puts a, b on one place"),
+        ('ranking\na>b>c\n"{a,b}>c"\n', r"line 3: ranking '{a,b}>c': puts a, b on one place"),
+        ('ranking\na>b>c>d\n"a>{b,c}"\n', r"line 3: .* puts b, c on one place"),
+        ('ranking\na>b>c\n"a>b,c"\n', r"line 3: ranking 'a>b,c': 'b,c' looks like a tie"),
+        ("ranking\na>b>c\na>b|c\n", r"line 3: .*'b\|c' looks like a tie"),
+        ("ranking\na>b>c\na=b=c\n", r"puts a, b, c on one place"),
+        ('ranking,count\n"a>b,2\nb>a,3\n', r"is not valid CSV"),
+        ("ranking,count\na>b,2,9\nb>a,3\n", r"line 2: has 3 fields, the header has 2"),
+        ("ranking,count\na>b\nb>a,3\n", r"line 2: has 1 fields, the header has 2"),
+        ("ranking,count,count\na>b,2,9\nb>a,3,1\n", r"column 'count' occurs twice"),
+        ("ranking,,count\na>b,2,9\nb>a,3,1\n", r"column 2 has no name"),
+        ("ranking,count\na>b,\nb>a,3\n", r"line 2: count '' is not a whole number"),
+        ("ranking,count\na>b,\u00b2\nb>a,3\n", r"line 2: count '\u00b2' is not a whole number"),
+    ],
+)
+def test_votes_that_could_be_misread_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        read_ballots(path)
+
+
+@pytest.mark.parametrize("header", ["probability", "low,high"])
+def test_beliefs_are_read_as_strictly_as_votes(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "belief.csv"
+    numbers = ",".join(["0.5"] * len(header.split(",")))
+    path.write_text(f"ranking,{header}\na>b>c,{numbers}\na=b>c,{numbers}\n")
+    with pytest.raises(InputError, match="line 3: .*puts a, b on one place"):
+        read_belief(path)
+    path.write_text(f"ranking,{header}\na>b>c,{numbers}\nb>a>c,{numbers},1\n")
+    with pytest.raises(InputError, match="line 3: has"):
+        read_belief(path)
+
+
+def test_a_name_that_is_stated_may_hold_any_sign(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text('ranking\n"Smith, J>a=b"\na=b\n')
+    assert read_ballots(path, ("a=b", "Smith, J")).counts == {(1, 0): 1, (0,): 1}
+    assert names_in(path) == ("Smith, J", "a", "b")
+
+
+def test_the_last_two_of_stv_and_even_duels_of_ranked_pairs() -> None:
+    """By hand. STV: c has fewest and is dropped, a and b have two votes each: the first wins, whoever is dropped first.
+
+    Ranked pairs: b beats c by 2 and c beats a by 2; a against b is even. Locked first are b>c and c>a, so that a>b
+    would close a cycle and b wins. With no other duel decided, the even one goes to the earlier candidate.
+    """
+    votes, counts = [(0, 1, 2), (1, 0, 2), (2, 0, 1), (2, 1, 0)], [2, 2, 0, 0]
+    assert rule_named("stv", 3).winner(votes, counts) == rule_named("stv-drop-first", 3).winner(votes, counts) == 0
+    # Three with one vote each: `stv` drops c and then b; `stv-drop-first` drops a, whose vote goes to b.
+    even = [(0, 1, 2), (1, 2, 0), (2, 1, 0)]
+    assert rule_named("stv", 3).winner(even, [1, 1, 1]) == 1, "c is dropped, and its vote goes to b"
+    assert rule_named("stv-drop-first", 3).winner([(0, 2, 1), *even[1:]], [1, 1, 1]) == 2, "a is dropped, to c"
+    pairs = rule_named("ranked-pairs", 3)
+    assert pairs.winner([(1, 2, 0), (1, 2, 0), (2, 0, 1), (0, 1, 2)], [1, 1, 1, 1]) == 1
+    assert pairs.winner([(0, 1, 2), (2, 1, 0)], [1, 1]) == 0, "all duels are even"
+
+
 @pytest.mark.parametrize("name", ["maximin", "copeland", "ranked-pairs", "schulze", "stv", "bucklin", "bucklin-simple"])
 def test_a_settled_election_has_the_same_winner_whatever_is_added(name: str) -> None:
     rng, rule = np.random.default_rng(7), rule_named(name, 4)

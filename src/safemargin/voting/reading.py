@@ -1,6 +1,5 @@
 """Ballots and beliefs from files: CSV with a column `ranking`, or PrefLib."""
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +7,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from safemargin.core import InputError
-from safemargin.io import read_text
+from safemargin.io import read_sheet, read_text
 from safemargin.voting.election import Belief, ShareBox, from_counts
-from safemargin.voting.rule import Ranking, parse_ranking
+from safemargin.voting.rule import Ranking, parse_ranking, places_in, strict_ranking
 from safemargin.voting.rules import number
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
+LIKE_TIES = (",", ";", "|", "/", "&", "+")
+"""What people also write between candidates on one place; a name may hold it, but not between two other names."""
 CLOSE = Fraction(1, 10**9)
 """How far printed probabilities may be from summing to one; they are then divided by their sum."""
 
@@ -43,15 +44,23 @@ def _lines(path: Path) -> list[str]:
 
 def _rows(path: Path) -> list[tuple[str, dict[str, str]]]:
     """The rows of a CSV file, each with file and line for messages."""
-    reader = csv.DictReader(_lines(path))
-    if "ranking" not in (reader.fieldnames or ()):
+    sheet = read_sheet(path)
+    if "ranking" not in sheet.columns:
         raise InputError(f"{path}: column 'ranking' is missing")
-    return [(f"{path}: line {line}", row) for line, row in enumerate(reader, 2)]
+    rows = zip(*sheet.columns.values(), strict=True)
+    return [(f"{path}: {sheet.place(n)}", dict(zip(sheet.columns, row, strict=True))) for n, row in enumerate(rows)]
 
 
 def names_in(path: Path) -> tuple[str, ...]:
     """Candidates that a CSV file names, in alphabetical order."""
-    return tuple(sorted({part.strip() for _, row in _rows(path) for part in (row["ranking"] or "").split(">")} - {""}))
+    rows = [(where, row["ranking"], places_in(row["ranking"])) for where, row in _rows(path)]
+    names = {name for _, _, places in rows for place in places for name in place} - {""}
+    for where, text, places in rows:
+        for name in (name for place in places for name in place):
+            parts = [part.strip() for mark in LIKE_TIES if mark in name for part in name.split(mark)]
+            if parts and names.issuperset(parts):
+                raise InputError(f"{where}: ranking {text!r}: {name!r} looks like a tie; write it as {{a,b}} or a=b")
+    return tuple(sorted(names))
 
 
 def read_belief(path: Path, names: tuple[str, ...] | None = None) -> Belief | ShareBox:
@@ -60,14 +69,14 @@ def read_belief(path: Path, names: tuple[str, ...] | None = None) -> Belief | Sh
     names = names or names_in(path)
     votes: dict[Ranking, None] = {}
     for where, row in rows:
-        vote = parse_ranking(row["ranking"] or "", names, where)
+        vote = parse_ranking(row["ranking"], names, where)
         if vote in votes:
             raise InputError(f"{where}: ranking {row['ranking']!r} occurs twice")
         votes[vote] = None
     columns = set(rows[0][1]) if rows else set()
 
     def numbers(column: str) -> list[Fraction]:
-        return [number(row[column] or "", f"{where}: {column}") for where, row in rows]
+        return [number(row[column], f"{where}: {column}") for where, row in rows]
 
     if "probability" in columns:
         return _stated(path, tuple(votes), numbers("probability"), [where for where, _ in rows])
@@ -75,7 +84,7 @@ def read_belief(path: Path, names: tuple[str, ...] | None = None) -> Belief | Sh
         text = f"the probabilities lie within the intervals of {path.name}"
         return ShareBox(tuple(votes), tuple(numbers("low")), tuple(numbers("high")), text)
     if "count" in columns:
-        counts = dict(zip(votes, [_count(row["count"] or "", where) for where, row in rows], strict=True))
+        counts = dict(zip(votes, [_count(row["count"], where) for where, row in rows], strict=True))
         text = f"votes fall as in {path.name}, fitted with half a vote more for each"
         return from_counts(counts, tuple(votes), text)
     raise InputError(f"{path}: needs a column 'probability', or 'low' and 'high', or 'count'")
@@ -100,13 +109,13 @@ def read_ballots(path: Path, names: tuple[str, ...] | None = None) -> Ballots:
     names = names or names_in(path)
     counts: dict[Ranking, int] = {}
     for where, row in _rows(path):
-        vote = parse_ranking(row["ranking"] or "", names, where)
-        counts[vote] = counts.get(vote, 0) + _count(row.get("count") or "1", where)
+        vote = parse_ranking(row["ranking"], names, where)
+        counts[vote] = counts.get(vote, 0) + _count(row.get("count", "1"), where)
     return Ballots(names, counts)
 
 
 def _count(text: str, where: str) -> int:
-    if not text.strip().isdigit():
+    if not text.strip().isdecimal():
         raise InputError(f"{where}: count {text!r} is not a whole number")
     return int(text)
 
@@ -127,25 +136,25 @@ def _read_preflib(path: Path) -> Ballots:
         body = [line.replace(",", ":", 1) for line in body[size + 2 :]]
     if not names:
         raise InputError(f"{path}: names no candidates; is it a PrefLib file?")
+    twice = next((name for name in names.values() if list(names.values()).count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{path}: two candidates are called {twice!r}")
     numbers = {key: candidate for candidate, key in enumerate(names)}
     counts: dict[Ranking, int] = {}
     for line in body:
         count, _, order = line.partition(":")
         where = f"{path}: vote {line!r}"
-        if "{" in order:
-            raise InputError(f"{where}: puts candidates on one place; only strict orders are read")
-        vote = preflib_order([part.strip() for part in order.split(",") if part.strip()], numbers, where)
+        vote = strict_ranking(preflib_places(order, where), numbers, where)
         counts[vote] = counts.get(vote, 0) + _count(count, where)
     return Ballots(tuple(names.values()), counts)
 
 
-def preflib_order(parts: Sequence[str], numbers: dict[str, int], where: str) -> Ranking:
-    """A ranking as numbers of candidates."""
-    for part in parts:
-        if part not in numbers:
-            raise InputError(f"{where}: unknown candidate {part!r}")
-        if parts.count(part) > 1:
-            raise InputError(f"{where}: names {part!r} twice")
-    if not parts:
-        raise InputError(f"{where}: names nobody")
-    return tuple(numbers[part] for part in parts)
+def preflib_places(order: str, where: str) -> list[tuple[str, ...]]:
+    """The places of a PrefLib order such as `1,{2,3},4`."""
+    places: list[tuple[str, ...]] = []
+    for tied, single in re.findall(r"\{([^{}]*)\}|([^,{}]+|[{}])", order):
+        if single in ("{", "}"):
+            raise InputError(f"{where}: has a brace without its pair")
+        if names := tuple(part.strip() for part in (tied or single).split(",") if part.strip()):
+            places.append(names)
+    return places

@@ -4,8 +4,9 @@ This is the generalised scoring form of Liu, Lu, Xia and Zikas (Definition 5): `
 g. Adding the same number to all sums changes nothing. Ties go to the candidate with the lower number.
 """
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from math import factorial
@@ -48,21 +49,55 @@ def approvals(candidates: int, count: int) -> tuple[Ranking, ...]:
 
 
 def parse_ranking(text: str, names: Sequence[str], where: str) -> Ranking:
-    """The ranking that `a>b>c` stands for.
+    """The ranking that `a>b>c` stands for; a tie of all others at the end is as if they were not named.
 
     >>> parse_ranking("b > a", ("a", "b", "c"), "line 2")
     (1, 0)
+    >>> parse_ranking("b > {a, c}", ("a", "b", "c"), "line 2")
+    (1,)
     """
-    numbers = {name: number for number, name in enumerate(names)}
-    parts = [part.strip() for part in text.split(">")]
-    if "" in parts:
-        raise InputError(f"{where}: ranking {text!r}: has an empty place; write candidates as in a>b>c")
-    for part in parts:
-        if part not in numbers:
-            raise InputError(f"{where}: ranking {text!r}: unknown candidate {part!r}; known are {', '.join(names)}")
-        if parts.count(part) > 1:
-            raise InputError(f"{where}: ranking {text!r}: names {part!r} twice")
-    return tuple(numbers[part] for part in parts)
+    where = f"{where}: ranking {text!r}"
+    places = places_in(text, names)
+    if any("" in place for place in places):
+        raise InputError(f"{where}: has an empty place; write candidates as in a>b>c")
+    return strict_ranking(places, {name: number for number, name in enumerate(names)}, where)
+
+
+def places_in(text: str, names: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """The candidates on every place of a ranking; a tie is `{a,b}`, `a=b` or `a~b`, unless it is one of `names`.
+
+    >>> places_in("a>{b,c}>d=e")
+    [('a',), ('b', 'c'), ('d', 'e')]
+    """
+    places = []
+    for place in (part.strip() for part in text.split(">")):
+        inner = place[1:-1].split(",") if place.startswith("{") and place.endswith("}") else re.split("[=~]", place)
+        places.append((place,) if place in names else tuple(name.strip() for name in inner))
+    return places
+
+
+def strict_ranking(places: Sequence[Sequence[str]], numbers: Mapping[str, int], where: str) -> Ranking:
+    """The ranking with one candidate on every place, by number.
+
+    Candidates on the last place together are not named, if they are all that are left: a vote that stops before them
+    says the same. Other ties are refused, since rules differ in what they would count.
+    """
+    named = [name for place in places for name in place]
+    for name in named:
+        if name not in numbers:
+            raise InputError(f"{where}: unknown candidate {name!r}; known are {', '.join(numbers)}")
+        if named.count(name) > 1:
+            raise InputError(f"{where}: names {name!r} twice")
+    if len(places) > 1 and len(places[-1]) > 1 and len(named) == len(numbers):
+        places = places[:-1]
+    tied = next((place for place in places if len(place) > 1), None)
+    if tied is not None:
+        raise InputError(
+            f"{where}: puts {', '.join(tied)} on one place; only a tie of all others at the end can be counted"
+        )
+    if not places:
+        raise InputError(f"{where}: names nobody")
+    return tuple(numbers[place[0]] for place in places)
 
 
 def ranking_text(ranking: Ranking, names: Sequence[str]) -> str:
