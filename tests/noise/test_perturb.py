@@ -195,6 +195,7 @@ def test_the_same_people_get_the_same_noise(run: Run, tmp_path: Path) -> None:
     (tmp_path / "later.csv").write_text("\n".join([head, *records[::-1]]) + "\n")
     assert table(tmp_path / "later.csv", "district,sex", *hierarchy) == one
     (tmp_path / "secret2.key").write_text("another secret of enough letters")
+    (tmp_path / "secret2.key").chmod(0o600)
     ran = run(
         "noise", "perturb", file, "--by", "district,sex", *common, "--secret", tmp_path / "secret2.key", *hierarchy
     )
@@ -204,6 +205,7 @@ def test_the_same_people_get_the_same_noise(run: Run, tmp_path: Path) -> None:
 def test_one_person_more_changes_only_their_cells(tmp_path: Path) -> None:
     file = people(tmp_path)
     (tmp_path / "secret").write_bytes(b"0123456789abcdef")
+    (tmp_path / "secret").chmod(0o600)
     laws, _ = ptable(request(5, 2))
     before = perturb(file, ("district", "sex"), id="person", ptable=laws, secret=tmp_path / "secret")
     file.write_text(file.read_text() + "new,d0,f,00s\n")
@@ -269,6 +271,7 @@ def test_bad_records_are_one_line(
     monkeypatch.chdir(tmp_path)
     Path("records.csv").write_text("area,id,key,n\na,x,0.5,2\nb,x,0.25,1\n")
     Path("secret").write_text("0123456789abcdef")
+    Path("secret").chmod(0o600)
     Path("full").mkdir()
     Path("full/file").write_text("")
     ran = run(*f"noise perturb records.csv --variance 2 --bound 5 {arguments}".split())
@@ -374,6 +377,7 @@ def test_data_in_memory_give_what_files_give(tmp_path: Path) -> None:
             return rows
 
     (tmp_path / "secret").write_bytes(b"0123456789abcdef")
+    (tmp_path / "secret").chmod(0o600)
     tables = [
         noise.perturb(data, ["district", "sex"], id="person", secret=tmp_path / "secret", variance=2, bound=5)
         for data in (file, rows, Frame())

@@ -43,6 +43,7 @@ def people(count: int, seed: int = 1) -> list[str]:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "programme.toml").write_text(PROGRAMME)
     (tmp_path / "secret.key").write_bytes(SECRET)
+    (tmp_path / "secret.key").chmod(0o600)
     write(tmp_path, people(400))
     return tmp_path
 

@@ -1,5 +1,6 @@
 """A ledger heals after a crash, and refuses whatever else was done to it."""
 
+import os
 import random
 import shutil
 import sqlite3
@@ -204,3 +205,14 @@ def test_the_ledger_is_written_through_to_the_disk(ledger: Path, fast_folder: Pa
     with ledger_file._connected(copied(ledger, fast_folder)) as database:
         assert database.execute("pragma synchronous").fetchone() == (3,), "EXTRA"
         assert database.execute("pragma journal_mode").fetchone() == ("delete",)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_only_the_owner_can_read_a_ledger(ledger: Path, tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        record(tmp_path / "l.sqlite", read_ledger(ledger)[0], Chain("k"), 0, tmp_path / "out", {"inside/a": b""})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "l.sqlite").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "out/inside").stat().st_mode & 0o777 == 0o700

@@ -56,6 +56,8 @@ def test_record_keys_are_keyed_hashes() -> None:
 
 
 def test_a_secret_must_be_long_enough(tmp_path: Path) -> None:
+    for name in ("short", "long"):
+        (tmp_path / name).touch(0o600)
     (tmp_path / "short").write_bytes(b"0123456789\n")
     with pytest.raises(InputError, match="short: has 10 bytes; a secret needs at least 16"):
         read_secret(tmp_path / "short")
@@ -63,6 +65,17 @@ def test_a_secret_must_be_long_enough(tmp_path: Path) -> None:
         read_secret(tmp_path / "absent")
     (tmp_path / "long").write_bytes(bytes(range(1, 200)))
     assert len(read_secret(tmp_path / "long")) == 32
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o660, 0o602])
+def test_a_secret_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    secret = tmp_path / "my secret"
+    secret.write_bytes(bytes(range(1, 200)))
+    secret.chmod(mode)
+    with pytest.raises(InputError, match=r"other users can read or change this secret; run: chmod 600 '.*my secret'$"):
+        read_secret(secret)
+    secret.chmod(0o600)
+    read_secret(secret)
 
 
 def test_the_order_of_records_and_tables_does_not_matter() -> None:

@@ -36,6 +36,7 @@ from safemargin.io.files import (
     whole_number,
 )
 from safemargin.io.folder import (
+    CONFIDENTIAL,
     MANIFEST,
     WRITERS,
     Manifest,
@@ -86,6 +87,7 @@ from safemargin.io.tables import (
 from safemargin.io.tidy import rows_of
 
 __all__ = [
+    "CONFIDENTIAL",
     "BadText",
     "DuckSource",
     "ENGINES",

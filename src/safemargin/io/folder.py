@@ -20,6 +20,8 @@ from safemargin.core.errors import InputError, OutputError, cannot_read, cannot_
 from safemargin.io.files import read_json
 
 MANIFEST = "manifest.json"
+CONFIDENTIAL = "inside"
+"""The part of a folder that only its owner may read."""
 
 
 def file_name(name: str) -> str:
@@ -68,8 +70,13 @@ def make_draft(folder: Path) -> Path:
 
 
 def finish_draft(draft: Path) -> None:
-    """Bring all of a draft to the disk: a rename that outlives a power loss must not show files that did not."""
+    """Bring all of a draft to the disk: a rename that outlives a power loss must not show files that did not.
+
+    The confidential part can be read by its owner alone, whatever the umask.
+    """
     for path in sorted(draft.rglob("*"), reverse=True):  # what is in a folder before the folder
+        if path.relative_to(draft).parts[0] == CONFIDENTIAL:
+            path.chmod(0o700 if path.is_dir() else 0o600)
         sync(path)
     # `mkdtemp` makes folders that only their owner can read.
     draft.chmod(0o755)

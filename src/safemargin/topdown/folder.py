@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen
-from safemargin.io import file_name, literal, quoted
+from safemargin.io import CONFIDENTIAL, file_name, literal, quoted
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
 from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, build_spine
 from safemargin.topdown.project import Share, explain
@@ -229,9 +229,17 @@ def write_text(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.draft")
         draft.write_text(text, encoding="utf-8")
+        _protect(draft)
         os.replace(draft, path)  # atomic: an interrupted run leaves no half-written file
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _protect(draft: Path) -> None:
+    """Let only the owner read what is confidential, whatever the umask."""
+    if draft.parent.name == CONFIDENTIAL:
+        draft.parent.chmod(0o700)
+        draft.chmod(0o600)
 
 
 def _write_areas(path: Path, spine: Spine) -> None:
@@ -251,6 +259,7 @@ def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         database.execute(f"copy ({query}) to {literal(str(draft))} (format parquet, compression zstd)")
+        _protect(draft)
         os.replace(draft, path)
     except (OSError, duckdb.IOException) as error:
         raise OutputError(f"{path}: cannot be written ({error})") from error

@@ -204,6 +204,7 @@ def _locked(folder: Path) -> Iterator[None]:
     path = folder / LOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.chmod(0o700)  # confidential, whatever the umask
         file = path.open("a", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
