@@ -49,7 +49,7 @@ def audit(
         raise InputError("certificate: proves every interval, but decide leaves most of them unknown; give one of them")
     published = tables if isinstance(tables, Publication) else Publication((), Target())
     if manifest is not None:
-        published = read_manifest(Path(manifest))
+        published = read_manifest(Path(manifest), _files("manifest", "tables", tables))
     aim = override_target(published.target, beta, kappa, tau)
     shown, onlooker = read_public(
         tables.tables if isinstance(tables, Publication) else tables,
@@ -77,17 +77,18 @@ def audit(
     )
     if certificate is not None:
         names = by if by is None or isinstance(by, str) else ",".join(by)
-        sources = sources_of(_files("tables", tables), "table", count, option, names, list(skip))
-        sources += sources_of(_files("roll", roll), "roll", "people", option)
-        sources += sources_of(_files("facts", facts), "fact", count, option)
+        sources = sources_of(_files("certificate", "tables", tables), "table", count, option, names, list(skip))
+        sources += sources_of(_files("certificate", "roll", roll), "roll", "people", option)
+        sources += sources_of(_files("certificate", "facts", facts), "fact", count, option)
         proofs = prove(shown, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress)
         write_text(Path(certificate), json.dumps(proofs.document(), ensure_ascii=False) + "\n")
     return findings
 
 
-def _files(name: str, data: Data) -> list[Path]:
-    """The files that a certificate speaks about."""
-    listed = list(data) if isinstance(data, list | tuple) else [data]
-    if not all(isinstance(item, str | Path) for item in listed):
-        raise InputError(f"certificate: {name} must be files, whose hashes it states")
-    return [Path(item) for item in listed]
+def _files(document: str, name: str, data: Data | Sequence[PublishedTable] | Publication) -> list[Path]:
+    """The files that a certificate or manifest speaks about."""
+    listed: Sequence[object] = list(data) if isinstance(data, list | tuple) else [data]
+    paths = [Path(item) for item in listed if isinstance(item, str | Path)]
+    if len(paths) < len(listed):
+        raise InputError(f"{document}: {name} must be files, whose hashes it states")
+    return paths

@@ -1,14 +1,19 @@
 """The manifest of a release: its target, its rule, and what it guarantees about noise."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, ValidationError
 
+from safemargin.bounds.certificate import binding_failures
 from safemargin.core import InputError, Publication, Target
 from safemargin.guarantees.guarantee_file import guarantee_from
-from safemargin.io import read_text
+from safemargin.io import Manifest, hash_file, read_json, read_text
+from safemargin.io import read_manifest as read_hashes
+
+CERTIFICATE = "certificate.json"
 
 
 class ReleaseManifest(BaseModel):
@@ -21,8 +26,12 @@ class ReleaseManifest(BaseModel):
     guarantees: list[dict[str, Any]] = []
 
 
-def read_manifest(path: Path) -> Publication:
-    """Target, rule and guarantees of a release, still without its tables; an error names the key that is wrong."""
+def read_manifest(path: Path, tables: Sequence[Path]) -> Publication:
+    """Target, rule and guarantees of a release, still without its tables; an error names the key that is wrong.
+
+    They are believed only if every file has the hash that the manifest states, the certificate beside it states the
+    same, and `tables` are files of this release.
+    """
     try:
         stated = ReleaseManifest.model_validate_json(read_text(path))
     except ValidationError as error:
@@ -36,5 +45,23 @@ def read_manifest(path: Path) -> Publication:
         target = Target(**stated.target)  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    _check_hashes(path, read_hashes(path), tables)
     guarantees = [guarantee_from(value, f"{path}: guarantees[{n}]") for n, value in enumerate(stated.guarantees)]
     return Publication((), target, tuple(guarantees), stated.rule)
+
+
+def _check_hashes(path: Path, manifest: Manifest, tables: Sequence[Path]) -> None:
+    if CERTIFICATE not in manifest.files:
+        raise InputError(
+            f"{path}: does not name {CERTIFICATE}, so nothing shows that its target is that of the release"
+        )
+    if changed := manifest.changed(path.parent):
+        raise InputError(f"{path}: {changed[0]} is missing or was changed after the manifest was written")
+    certificate = read_json(path.parent / CERTIFICATE)
+    for failure in binding_failures(certificate if isinstance(certificate, dict) else {}, read_json(path)):
+        raise InputError(f"{path}: {failure}")
+    for table in tables:
+        if table.name not in manifest.files:
+            raise InputError(f"{table}: the manifest {path} does not name this file")
+        if hash_file(table) != manifest.files[table.name]:
+            raise InputError(f"{table}: the manifest {path} states another hash of this file")

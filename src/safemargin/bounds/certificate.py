@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
-from safemargin.core import InputError
+from safemargin.core import InputError, Target
 
 SCHEMA = 1
 KIND = "bounds"
@@ -188,6 +188,47 @@ def parse(document: Mapping[str, Any]) -> IntervalCertificate:
         return _CERTIFICATE.validate_json(json.dumps(document), strict=True)
     except ValidationError as error:
         raise InputError(_fault(error)) from None
+
+
+BOUND = ("title", "target", "onlookers", "rule", "statement")
+"""What the certificate and the manifest of a release both state."""
+
+
+def manifest_digest(manifest: Mapping[str, Any]) -> str:
+    """The hash by which a certificate names its manifest: of all that it states, without the hashes of its files.
+
+    Those hold the hash of the certificate, which cannot hold theirs.
+    """
+    return digest({name: value for name, value in manifest.items() if name != "files"})
+
+
+def binding_failures(certificate: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
+    """Where a manifest states something else than the certificate beside it, or is not the one that it names."""
+    failures = [
+        f"states another {name} than the certificate"
+        for name in BOUND
+        # As JSON, in which 1, 1.0 and true differ.
+        if json.dumps(certificate.get(name), sort_keys=True) != json.dumps(manifest.get(name), sort_keys=True)
+    ]
+    if certificate.get("manifest") != manifest_digest(manifest):
+        failures.append("is not the manifest that the certificate names; its hash differs")
+    return failures
+
+
+def target_failures(stated: object) -> list[str]:
+    """What is wrong with a target that a certificate states."""
+    names = [entry.name for entry in fields(Target)]
+    if not isinstance(stated, dict) or not {"beta", "kappa", "tau"} <= stated.keys() <= set(names):
+        return [f"its target is {stated!r:.60}; it must state beta, kappa and tau"]
+    for name, value in stated.items():
+        whole = name in ("kappa", "tau")
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+            return [f"its target is wrong ({name} = {value!r:.60} is not {'an integer' if whole else 'a number'})"]
+    try:
+        Target(**stated)
+    except InputError as error:
+        return [f"its target is wrong ({error})"]
+    return []
 
 
 def _claim_document(claim: Claim) -> Document:

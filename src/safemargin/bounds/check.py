@@ -5,7 +5,7 @@ integer table that satisfies every row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,36 +20,69 @@ from safemargin.bounds.certificate import (
     End,
     IntervalCertificate,
     Verification,
+    target_failures,
 )
-from safemargin.bounds.system import System, complete_total
-from safemargin.core import UNBOUNDED, VERDICTS, InputError, IntArray, Limits, Onlooker, PublishedTable, Target
+from safemargin.bounds.system import System, complete_total, measured_slack
+from safemargin.core import UNBOUNDED, VERDICTS, IntArray, Limits, Onlooker, PublishedTable, Target
 
 
 class Fault(Exception):
     """A claim that does not hold, in words."""
 
 
+def claim_name(claim: Claim) -> str:
+    """The cell and option of a claim."""
+    return ", ".join([*claim.cell.values(), *([claim.option] if claim.option else [])]) or "everybody"
+
+
+@dataclass(frozen=True)
+class ShownRange:
+    """What is shown of one count: it cannot lie outside `outer`, and takes both values of `attained`, if any."""
+
+    outer: tuple[int, int]
+    attained: tuple[int, int] | None
+
+
 def check_verdicts(
-    known: System, stated: IntervalCertificate, by_role: Mapping[str, tuple[PublishedTable, ...]]
+    known: System,
+    stated: IntervalCertificate,
+    by_role: Mapping[str, tuple[PublishedTable, ...]],
+    evidence: Mapping[int, ShownRange],
 ) -> None:
-    """Raise a fault unless the rule is ours and the counts are right."""
+    """Raise a fault unless the rule is ours, the counts are right, and every cell called safe is shown to be.
+
+    `evidence` is by the `id` of a claim.
+    """
     verdict = stated.verdict or {}
     if verdict.get("rule") != VERDICT_RULE:
         raise Fault("it states another rule for verdicts")
-    try:
-        target = Target(**verdict.get("target", {}))
-    except (TypeError, InputError) as error:
-        raise Fault(f"its target is wrong ({error})") from None
+    for failure in target_failures(verdict.get("target")):
+        raise Fault(failure)
+    target = Target(**verdict["target"])
     limits = _limits(known, target, (*by_role["table"], *by_role["fact"]), by_role["roll"])
     order = {name: rank for rank, name in enumerate(known.options)}
     claims = sorted(stated.claims, key=lambda c: (tuple(c.cell[axis] for axis in stated.target), order[c.option or ""]))
     cells = [claim.cell for claim in claims[:: len(order)]]
     ends = [(claim.lower.value, UNBOUNDED if claim.upper.value is None else claim.upper.value) for claim in claims]
     lower, upper = np.array(ends, dtype=np.int64).reshape(len(cells), len(order), 2).transpose(2, 0, 1)
-    codes = limits.verdicts(lower, upper, _people(known, by_role["roll"], stated.target, cells))
+    people = _people(known, by_role["roll"], stated.target, cells)
+    codes = limits.verdicts(lower, upper, people)
     tally = {str(name): int((codes == code).sum()) for code, name in enumerate(VERDICTS)}
     if tally != verdict.get("counts"):
         raise Fault(f"it counts verdicts as {verdict.get('counts')}, they are {tally}")
+    shown = [evidence[id(claim)] for claim in claims]
+    outer = np.array([entry.outer for entry in shown], dtype=np.int64).reshape(len(cells), len(order), 2)
+    attained = np.array([entry.attained or (0, 0) for entry in shown], dtype=np.int64).reshape(outer.shape)
+    contained = limits.verdicts(outer[..., 0], outer[..., 1], people) == 0
+    # Tables show that a cell is open, never that it is contained: no cell is large enough for that here.
+    open_limits = replace(limits, kappa=UNBOUNDED)
+    is_open = open_limits.verdicts(attained[..., 0], attained[..., 1], people) == 1
+    is_open &= np.array([entry.attained is not None for entry in shown], dtype=bool).reshape(is_open.shape)
+    unproved = np.flatnonzero(((codes < 2) & ~contained & ~is_open).ravel()).tolist()
+    if unproved:
+        claim, code = claims[unproved[0]], int(codes.ravel()[unproved[0]])
+        more = f" ({len(unproved) - 1:,} more cells)" if len(unproved) > 1 else ""
+        raise Fault(f"{claim_name(claim)}: is called {VERDICTS[code]}, but no proof and no tables show it{more}")
 
 
 def _limits(known: System, target: Target, facts: Sequence[PublishedTable], rolls: Sequence[PublishedTable]) -> Limits:
@@ -96,22 +129,30 @@ def check(
 ) -> Verification:
     """Check every claim of a certificate against its files, each read and with its role."""
     by_role = {role: tuple(table for stated_role, table in tables if stated_role == role) for role in ROLES}
-    known = build_system(by_role["table"], Onlooker("public", by_role["roll"], by_role["fact"]), stated.slack)
+    # How far totals are apart follows from the files; a larger slack would make every interval wider than it is.
+    slack = measured_slack(by_role["table"], 1.0)
+    known = build_system(by_role["table"], Onlooker("public", by_role["roll"], by_role["fact"]), slack)
     shape = (known.axes, known.categories, known.options, len(known.lower), known.size)
     tallies = dict.fromkeys(("proved", "outer", "search", "unlimited"), 0)
     failures: list[str] = []
     try:
+        if stated.slack != slack:
+            raise Fault(f"it takes counts to be off by up to {stated.slack:,} (slack); the files say {slack:,}")
+        if not stated.target and known.axes:
+            raise Fault("its target names no axis, so it is about the total only and no cell is checked")
         if shape != (stated.axes, stated.categories, stated.options, stated.rows, stated.variables):
             raise Fault("the files have other axes, categories, options or rows than it says")
         checker = Checker(known, stated)
+        evidence = {}
         for name, claim, target in checker.claims():
+            evidence[id(claim)] = checker.evidence(target, claim)
             for upwards, end in ((False, claim.lower), (True, claim.upper)):
                 try:
                     tallies[checker.end(target, end, upwards)] += 1
                 except Fault as fault:
                     failures.append(f"{name}: {'upper' if upwards else 'lower'} end: {fault}")
         if not failures and stated.verdict is not None:
-            check_verdicts(known, stated, by_role)
+            check_verdicts(known, stated, by_role, evidence)
     except Fault as fault:
         failures.append(str(fault))
     return Verification(
@@ -119,7 +160,7 @@ def check(
         files=len(tables),
         cells=len(stated.claims),
         tables=len(stated.tables),
-        slack=stated.slack,
+        slack=slack,
         failures=tuple(failures),
         unchecked=unchecked,
         **tallies,
@@ -169,7 +210,7 @@ class Checker:
         missing = {(cell, option) for cell in profiles for option in known.options}
         codes_of = [{name: code for code, name in enumerate(known.categories[column])} for column in columns]
         for claim in self.stated.claims:
-            name = ", ".join([*claim.cell.values(), *([claim.option] if claim.option else [])]) or "everybody"
+            name = claim_name(claim)
             cell = tuple(codes_of[a].get(claim.cell.get(axis, ""), -1) for a, axis in enumerate(axes))
             option = claim.option if known.options != ("",) else "" if claim.option is None else None
             if len(claim.cell) != len(axes) or (cell, option) not in missing or option is None:
@@ -188,6 +229,15 @@ class Checker:
         places = (profiles[:, None] * known.free + np.arange(known.free)).ravel()
         return Functional(places, int(self.people[profiles].sum()), -1)
 
+    def evidence(self, target: Functional, claim: Claim) -> ShownRange:
+        """What proofs and all tables together show of one count, if the proofs are right."""
+        values = [target.offset + target.sign * int(table[target.places].sum()) for table in self.tables]
+        lower, upper = claim.lower.outer, claim.upper.outer
+        if claim.upper.value is None:
+            values.append(UNBOUNDED)
+        attained = (min(values), max(values)) if values else None
+        return ShownRange((0 if lower is None else lower, UNBOUNDED if upper is None else upper), attained)
+
     def end(self, target: Functional, end: End, upwards: bool) -> str:
         """How well one end is shown; a fault if its proof is wrong."""
         if end.value is None:
@@ -196,11 +246,10 @@ class Checker:
             return "unlimited"
         if end.witness is not None:
             self._check_witness(target, end.witness, end.value)
-        if end.shown_by == SEARCH and end.outer is None:
-            return "search"
-        assert end.outer is not None
-        if end.dual is None:
+        if end.outer is None or end.dual is None:
             raise Fault("has no proof")
+        if end.shown_by == SEARCH and end.witness is None:
+            raise Fault(f"has no proof: {end.value:,} is claimed, and neither a limit nor a table shows it")
         limit = self.limit(target.places, target.sign if upwards else -target.sign, end.dual)
         shown = target.offset + limit if upwards else target.offset - limit
         if shown > end.outer if upwards else shown < end.outer:

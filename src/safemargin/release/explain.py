@@ -31,18 +31,24 @@ def explain(plan: Plan, publication: Publication, table: Table, facts: Iterable[
         return Evidence()
     orders = {axis.name: axis.categories for axis in table.schema.axes}
     roll = as_published(table.people(table.schema.names), table.schema, "roll", roll=True)
-    names: dict[str, str] = {}
-    with TemporaryDirectory() as folder:
-        desk = EvidenceWriter(Path(folder), orders)
-        tables = [desk.write("table", published) for published in publication.tables]
-        beside = [desk.write("roll", roll), *(desk.write("fact", published) for published in facts)]
-        for name, alternative in rejected.items():
-            margin = printed(table, alternative.axes, dict(zip(alternative.axes, alternative.groups, strict=True)))
-            written = desk.write("table", margin)
-            names[name] = f"{Path(written.name).stem}.json"
-            document = desk.prove([*tables, written, *beside], tuple(alternative.refusal.cell), plan)
-            desk.files[names[name]] = (json.dumps(document, ensure_ascii=False) + "\n").encode()
-    return Evidence(desk.files, names)
+    known = tuple(facts)
+    files: dict[str, bytes] = {}
+    certificates: dict[str, str] = {}
+    for name, alternative in rejected.items():
+        margin = printed(table, alternative.axes, dict(zip(alternative.axes, alternative.groups, strict=True)))
+        stem = file_name(margin.name)
+        while f"{stem}/certificate.json" in files:
+            stem = f"{stem}_"
+        # A folder for each: `verify` refuses files that the certificate does not speak about.
+        with TemporaryDirectory() as folder:
+            desk = EvidenceWriter(Path(folder), orders)
+            sources = [desk.write("table", other) for other in (*publication.tables, margin)]
+            sources += [desk.write("roll", roll), *(desk.write("fact", fact) for fact in known)]
+            document = desk.prove(sources, tuple(alternative.refusal.cell), plan)
+        certificates[name] = f"{stem}/certificate.json"
+        files |= {f"{stem}/{file}": content for file, content in desk.files.items()}
+        files[certificates[name]] = (json.dumps(document, ensure_ascii=False) + "\n").encode()
+    return Evidence(files, certificates)
 
 
 def _can_be_shown(table: Table, rejected: Rejected) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from safemargin.bounds.certificate import manifest_digest
 from safemargin.core import (
     Guarantee,
     Publication,
@@ -128,11 +129,13 @@ def release_files(
         "onlookers": list(onlookers),
         "rule": publication.rule,
     }
-    files["certificate.json"] = json_bytes({**public, **asdict(certificate), "files": hashes})
-    hashes["certificate.json"] = hash_bytes(files["certificate.json"])
     guarantees = [document(guarantee) for guarantee in publication.guarantees]
     stated: dict[str, object] = {**public, "statement": certificate.statement, "guarantees": guarantees}
     if ledger is not None:
         stated["ledger"] = dict(ledger)
+    # Each names the other: the certificate what the manifest states, the manifest the bytes of the certificate.
+    bound = {"manifest": manifest_digest(stated), "files": hashes}
+    files["certificate.json"] = json_bytes({**public, **asdict(certificate), **bound})
+    hashes["certificate.json"] = hash_bytes(files["certificate.json"])
     files[MANIFEST] = manifest_bytes(stated, hashes)
     return files

@@ -66,7 +66,7 @@ class PrintedTables:
 
 
 def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verification:
-    failures, size = [*tables.failures], len(tables.nodes)
+    failures, size = [*tables.failures, *_misstated(certificate, tables)], len(tables.nodes)
     known_before = np.zeros(size, dtype=bool)
     known_before[[tables.find(cell) for cell in certificate.known_before]] = True
     hidden = np.array([tables.find(cell) for cell in certificate.suppressed], dtype=np.int64)
@@ -90,7 +90,10 @@ def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verificati
         claimed = np.flatnonzero(gaps & ~known_before)
         failures += _too_close(claimed, moves, insiders, certificate.tau)
         failures += _too_small(certificate, np.flatnonzero(tables.new_gaps), moves)
-    unchecked = ["the lower bound on the number of cells"]
+    unchecked = ["the lower bound on the number of cells", *_believed(certificate)]
+    if not failures:
+        in_range = np.array([tables.find(cell) for cell in certificate.known_in_range], dtype=np.int64)
+        unchecked += _unshown(certificate, np.setdiff1d(np.flatnonzero(tables.new_gaps), in_range), moves)
     if is_cycle(tables.trees, tables.axes) and not len(people):
         unchecked.append("whether a population is behind each set of tables, which form a cycle")
     cells = int((gaps & ~known_before).sum())
@@ -103,6 +106,45 @@ def _check(certificate: PatternCertificate, tables: PrintedTables) -> Verificati
         failures=tuple(failures),
         unchecked=tuple(unchecked),
     )
+
+
+def _misstated(certificate: PatternCertificate, tables: PrintedTables) -> list[str]:
+    """What would make the claims about less than the files: other sums, tables set aside, another sentence."""
+    failures = []
+    if certificate.statement != PatternCertificate.model_fields["statement"].default:
+        failures.append("its statement is not the one that is checked")
+    if not tables.new:
+        failures.append("it calls every table published before, so it is about no pattern")
+    for table in certificate.tables:
+        for axis in table.axes:
+            # A category that adds up to nothing could have any count: sums that are dropped widen every range.
+            reached, waiting = {0}, [0]
+            while waiting:
+                node = waiting.pop()
+                parts = [part for whole, listed in axis.splits if whole == node for part in listed]
+                waiting += [part for part in parts if part not in reached]
+                reached.update(parts)
+            if missing := [label for node, label in enumerate(axis.labels) if node not in reached]:
+                failures.append(f"{table.file}: {axis.name} {missing[0]} is part of no sum that the certificate lists")
+    return failures
+
+
+def _believed(certificate: PatternCertificate) -> list[str]:
+    """What the files do not show."""
+    nested = {axis.name for table in certificate.tables for axis in table.axes if len(axis.splits) > 1}
+    notes = [f"which areas of {name} add up to which: the certificate states it" for name in sorted(nested)]
+    if certificate.known_before:
+        notes.append(f"that {len(certificate.known_before):,} counts were known before, as the certificate says")
+    return notes
+
+
+def _unshown(certificate: PatternCertificate, suppressed: IntArray, moves: PatternMoves) -> list[str]:
+    """Primary counts that no table of the certificate shows beyond the primary range, and that it does not list."""
+    counts, (least, most) = moves.store.counts, certificate.primary
+    up, _ = moves.ranges()
+    cells = suppressed[(counts[suppressed] >= least) & (counts[suppressed] <= most)]
+    low = int((counts[cells] + up[cells] <= most).sum())
+    return [f"that {low:,} primary counts can be above {most}: no table of the certificate shows it"] if low else []
 
 
 def _moves(certificate: PatternCertificate, positions: IntArray, counts: IntArray) -> PatternMoves:

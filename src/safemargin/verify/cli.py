@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.ui import Facts, Json, Rolls, out, print_json
+from safemargin.ui import By, Count, Facts, Json, Option, Rolls, Skip, out, print_json
 from safemargin.verify.verify import verify as run_verify
 
 
@@ -14,13 +14,17 @@ def verify(
     files: Annotated[list[Path], typer.Argument(help="The tables it speaks about, or a folder that holds them.")],
     roll: Rolls = None,
     fact: Facts = None,
+    count: Count = "count",
+    option: Option = "option",
+    by: By = None,
+    skip: Skip = None,
     as_json: Json = False,
 ) -> None:
     """Verify a certificate with integer addition alone: no solver, no search.
 
     Example: safemargin verify certificate.json published --roll roll.csv
     """
-    checked = run_verify(certificate, files, roll or (), fact or ())
+    checked = run_verify(certificate, files, roll or (), fact or (), count=count, option=option, by=by, skip=skip or ())
     if as_json:
         print_json(checked.to_json())
     else:

@@ -4,8 +4,7 @@ The part that wrote a certificate knows how to check it: intervals by `bounds`, 
 release states hashes only.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from rich.console import Console
 
 from safemargin.bounds.certificate import (
     KIND,
-    SCHEMA,
     SUPPRESSION,
     SourceFile,
     Verification,
@@ -23,29 +21,13 @@ from safemargin.bounds.certificate import (
 )
 from safemargin.bounds.check import check
 from safemargin.core import InputError
-from safemargin.io import hash_file, read_tidy
+from safemargin.io import MANIFEST, axes, hash_file, read_tidy, skip_rules
 from safemargin.suppress.check import check_pattern
 from safemargin.ui import Document, Result, header, joined, paragraphs, points, render_page, section
+from safemargin.verify.given import Given, given_files, load
+from safemargin.verify.published import changed, verify_release
 
 Files = str | Path | Sequence[str | Path]
-TIDY = {".csv", ".tsv", ".parquet", ".gz"}
-UNSPOKEN = "the certificate does not speak about this file"
-
-
-@dataclass(frozen=True)
-class Given:
-    """The files that somebody hands in: those named one by one, and those that lie in a folder that was named."""
-
-    named: Mapping[str, Mapping[str, Path]]
-    lying: Mapping[str, Path]
-
-    def find(self, name: str, role: str) -> Path:
-        """The file of this name, in this role."""
-        path = self.named[role].get(name) or self.lying.get(name)
-        if path is None:
-            how = {"roll": " as `roll`", "fact": " as `facts`"}.get(role, "")
-            raise InputError(f"{name}: the certificate speaks about this file; give it{how}, or a folder that holds it")
-        return path
 
 
 @dataclass(frozen=True)
@@ -69,20 +51,33 @@ class CertificateCheck(Verification, Result):
         return render_page("Verify", header("Verify", banner=banner), joined(body))
 
 
-def verify(certificate: str | Path, files: Files, roll: Files = (), facts: Files = ()) -> CertificateCheck:
+def verify(
+    certificate: str | Path,
+    files: Files,
+    roll: Files = (),
+    facts: Files = (),
+    *,
+    count: str = "count",
+    option: str = "option",
+    by: str | Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+) -> CertificateCheck:
     """Verify a certificate of intervals, of suppression or of a release with integer addition alone.
 
     `files` are the tables that it speaks about, or folders with them; `roll` and `facts` those of the onlooker.
+    `count`, `option`, `by` and `skip` say how tables are read: a certificate that reads them in another way is refused.
     """
     path = Path(certificate)
-    document = _load(path)
-    given = _given(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
+    document = load(path)
+    given = given_files(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
     if document.get("kind") == KIND:
-        checked = _verify_intervals(path, document, given)
+        names = axes(by if by is None or isinstance(by, str) else ",".join(by))
+        reading = TableReading(count, option, names, skip_rules(list(skip)))
+        checked = _verify_intervals(path, document, given, reading)
     elif document.get("kind") == SUPPRESSION:
         checked = _verify_pattern(path, document, given)
     elif isinstance(document.get("files"), dict) and "statement" in document:
-        checked = _verify_release(path, document, given)
+        checked = verify_release(path, document, given)
     else:
         raise InputError(f"{path}: is not a certificate of safemargin")
     return CertificateCheck(**vars(checked))
@@ -92,71 +87,52 @@ def _paths(files: Files) -> list[Path]:
     return [Path(files)] if isinstance(files, str | Path) else [Path(file) for file in files]
 
 
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_no_key_twice)
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as a certificate ({error})") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise InputError(f"{path}: is not a certificate with schema {SCHEMA}")
-    return document
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    checked = dict(pairs)
-    if len(checked) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return checked
-
-
-def _given(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given:
-    named: dict[str, dict[str, Path]] = {role: {} for role in paths}
-    lying: dict[str, Path] = {}
-    for role, path in ((role, path) for role, each in paths.items() for path in each):
-        if not path.exists():
-            raise InputError(f"{path}: there is no such file or folder")
-        folder = path.is_dir()
-        for file in sorted(path.iterdir()) if folder else [path]:
-            if file.is_dir() or file.resolve() == certificate.resolve():
-                continue
-            other = (lying if folder else named[role]).setdefault(file.name, file)
-            if other != file:
-                raise InputError(f"{other} and {file}: files of the same name; a certificate identifies files by name")
-    return Given(named, lying)
-
-
-def _verify_release(path: Path, document: dict[str, Any], given: Given) -> Verification:
-    """The certificate that stands beside a release: its hashes, and those of the manifest."""
-    hashes = {str(name): str(value) for name, value in document["files"].items()}
-    failures = [_changed(name) for name, value in hashes.items() if hash_file(given.find(name, "table")) != value]
-    failures += [f"{name}: {UNSPOKEN}" for name in given.named["table"] if name not in {*hashes, "manifest.json"}]
-    if document.get("certified") is not True:
-        failures.append("it says itself that the release is not certified")
-    if (manifest := path.parent / "manifest.json").is_file():
-        stated = _load(manifest).get("files")
-        if not isinstance(stated, dict) or not {**hashes, path.name: hash_file(path)}.items() <= stated.items():
-            failures.append("manifest.json: names other files or hashes")
-    unchecked = (
-        f"the statement {document['statement']!r}. It rests on integer tables made from the joint roll, which "
-        "are not in this file. An audit with the roll and a certificate writes proofs that can be verified.",
-        *_not_covered(given, hashes),
-    )
-    return Verification("release", len(hashes), failures=tuple(failures), unchecked=unchecked)
-
-
 def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verification:
     """The certificate of suppressed cells, with the files that have the gaps and those that were out before."""
     files = document.get("files")
     if not isinstance(files, dict) or not files:
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
     checked = {str(name): given.find(str(name), "table") for name in files}
-    failures = tuple(_changed(name) for name, file in checked.items() if hash_file(file) != files[name])
+    failures = [changed(name) for name, file in checked.items() if hash_file(file) != files[name]]
+    failures += given.unspoken({("table", name) for name in checked})
     if failures:
-        return Verification(SUPPRESSION, len(files), failures=failures)
+        return Verification(SUPPRESSION, len(files), failures=tuple(failures))
     return check_pattern(path, document, checked)
 
 
-def _verify_intervals(path: Path, document: dict[str, Any], given: Given) -> Verification:
+@dataclass(frozen=True)
+class TableReading:
+    """How whoever verifies reads the tables: columns of counts, answers and axes, and rows that are skipped."""
+
+    count: str
+    option: str
+    by: tuple[str, ...] | None
+    skip: tuple[tuple[str, str], ...]
+
+    def failures(self, source: SourceFile) -> list[str]:
+        """Where the certificate reads a file in another way, each with the parameter that would allow it."""
+        table = source.role == "table"
+        expected = {
+            "count": "people" if source.role == "roll" else self.count,
+            "option": self.option,
+            "by": sorted(self.by) if table and self.by is not None else None,
+            "skip": sorted(f"{column}={value}" for column, value in self.skip) if table else [],
+        }
+        stated = {
+            "count": source.count,
+            "option": source.option,
+            "by": None if source.by is None else sorted(source.by),
+            "skip": sorted(f"{column}={value}" for column, value in source.skip),
+        }
+        return [
+            f"{source.name}: the certificate reads it with {name} = {value!r}, not {expected[name]!r}; "
+            f"if that is right, give `{name}`"
+            for name, value in stated.items()
+            if value != expected[name]
+        ]
+
+
+def _verify_intervals(path: Path, document: dict[str, Any], given: Given, reading: TableReading) -> Verification:
     if document.get("sha256") != digest(document):
         return Verification(KIND, 0, failures=("it was changed after it was written: its seal does not match",))
     try:
@@ -164,31 +140,34 @@ def _verify_intervals(path: Path, document: dict[str, Any], given: Given) -> Ver
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     listed = [(source, given.find(source.name, source.role)) for source in stated.sources]
-    failures = [_changed(source.name) for source, file in listed if hash_file(file) != source.sha256]
-    spoken = {(source.role, source.name) for source in stated.sources}
-    failures += [
-        f"{name}: {UNSPOKEN}" for role, named in given.named.items() for name in named if (role, name) not in spoken
-    ]
+    failures = [changed(source.name) for source, file in listed if hash_file(file) != source.sha256]
+    failures += [failure for source in stated.sources for failure in reading.failures(source)]
+    companions, broken = _companions(given, {source.name for source in stated.sources})
+    failures += given.unspoken({(source.role, source.name) for source in stated.sources}, companions) + broken
     if failures:
         return Verification(KIND, len(listed), failures=tuple(failures))
     tables = [(s.role, read_tidy(file, count=s.count, option=s.option, axes=s.by, skip=s.skip)) for s, file in listed]
-    unchecked = _left_out(stated.sources) + _not_covered(given, {source.name for source in stated.sources})
-    return check(stated, tables, tuple(unchecked))
+    return check(stated, tables, tuple(_skipped(stated.sources)))
 
 
-def _changed(name: str) -> str:
-    return f"{name}: is not the file that the certificate speaks about; its hash differs"
+def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
+    """In the folder of a release: other formats of the tables, certificate and manifest; and what is wrong there."""
+    path = given.lying.get("certificate.json")
+    if path is None or MANIFEST not in given.lying or "certificate.json" in names:
+        return set(), []
+    document = load(path)
+    if not isinstance(document.get("files"), dict):
+        return set(), []
+    inside = {name: file for name, file in given.lying.items() if file.parent == path.parent and file != path}
+    release = verify_release(path, document, Given({"table": {}}, inside, given.folders))
+    stems = {name.rpartition(".")[0] for name in names}
+    others = {str(name) for name in document["files"] if str(name).rpartition(".")[0] in stems}
+    return {*others, MANIFEST, path.name}, [f"{path.name}: {failure}" for failure in release.failures]
 
 
-def _left_out(sources: Sequence[SourceFile]) -> list[str]:
+def _skipped(sources: Sequence[SourceFile]) -> list[str]:
     return [
         f"{source.name}: rows with {column} = {value!r}, which the certificate omits (skip {column}={value})."
         for source in sources
         for column, value in source.skip
     ]
-
-
-def _not_covered(given: Given, names: Mapping[str, str] | set[str]) -> list[str]:
-    stems = {name.split(".")[0] for name in names}
-    others = [n for n, path in given.lying.items() if path.suffix in TIDY and n.split(".")[0] not in stems]
-    return [f"{name}, which lies in the folder but is not in the certificate." for name in others]

@@ -1,0 +1,85 @@
+"""The files that are handed to the verifier."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safemargin.bounds.certificate import SCHEMA
+from safemargin.core import InputError
+
+UNSPOKEN = "the certificate does not speak about this file"
+EXTRA = "lies in the folder, but the certificate does not speak about it; remove it"
+
+
+@dataclass(frozen=True)
+class Given:
+    """The files that somebody hands in: those named one by one, those that lie in a folder that was named, and the
+    folders inside it.
+    """
+
+    named: Mapping[str, Mapping[str, Path]]
+    lying: Mapping[str, Path]
+    folders: tuple[str, ...] = ()
+
+    def find(self, name: str, role: str) -> Path:
+        """The file of this name, in this role."""
+        path = self.named[role].get(name) or self.lying.get(name)
+        if path is None:
+            how = {"roll": " as `roll`", "fact": " as `facts`"}.get(role, "")
+            raise InputError(f"{name}: the certificate speaks about this file; give it{how}, or a folder that holds it")
+        return path
+
+    def unspoken(self, spoken: Collection[tuple[str, str]], companions: Collection[str] = ()) -> list[str]:
+        """A failure for every file that is not `spoken` of (by role and name) and no companion, of whatever kind."""
+        names = {name for _, name in spoken} | set(companions)
+        failures = [
+            f"{name}: {UNSPOKEN}" for role, of in self.named.items() for name in of if (role, name) not in spoken
+        ]
+        return failures + [f"{name}: {EXTRA}" for name in (*self.lying, *self.folders) if name not in names]
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A certificate or a manifest, in which every key occurs once and every number is one."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as a certificate ({error})") from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise InputError(f"{path}: is not a certificate with schema {SCHEMA}")
+    return document
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    checked = dict(pairs)
+    if len(checked) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return checked
+
+
+def given_files(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given:
+    """The files behind `paths`, by role. The certificate itself and the folders that it lies in are none of them."""
+    named: dict[str, dict[str, Path]] = {role: {} for role in paths}
+    lying: dict[str, Path] = {}
+    folders: list[str] = []
+    own = certificate.resolve()
+    for role, path in ((role, path) for role, each in paths.items() for path in each):
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file or folder")
+        folder = path.is_dir()
+        for file in sorted(path.iterdir()) if folder else [path]:
+            if file.resolve() in (own, *own.parents):
+                continue
+            if file.is_dir():
+                folders.append(f"{file.name}/")
+                continue
+            other = (lying if folder else named[role]).setdefault(file.name, file)
+            if other != file:
+                raise InputError(f"{other} and {file}: files of the same name; a certificate identifies files by name")
+    return Given(named, lying, tuple(folders))

@@ -1,0 +1,172 @@
+"""Verify the folder of a release: its certificate, its manifest and its tables hold each other."""
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from safemargin.bounds.certificate import Verification, binding_failures, target_failures
+from safemargin.core import InputError
+from safemargin.io import MANIFEST, hash_file
+from safemargin.verify.given import Given, load
+
+Row = dict[str, Any]
+COUNTED = ("exact", "merged", "noised")
+STATUSES = (*COUNTED, "suppressed")
+
+
+def verify_release(path: Path, document: dict[str, Any], given: Given) -> Verification:
+    """The certificate that stands beside a release: hashes, the manifest, and what every table prints."""
+    hashes = {str(name): str(value) for name, value in document["files"].items()}
+    listed = {name: given.find(name, "table") for name in hashes}
+    failures = [changed(name) for name, file in listed.items() if hash_file(file) != hashes[name]]
+    failures += given.unspoken({("table", name) for name in (*hashes, MANIFEST)})
+    failures += _statement_failures(document)
+    manifest = given.named["table"].get(MANIFEST) or given.lying.get(MANIFEST) or path.parent / MANIFEST
+    if manifest.is_file():
+        stated = load(manifest)
+        failures += _file_failures(stated.get("files"), {**hashes, path.name: hash_file(path)})
+        failures += [f"{MANIFEST}: {failure}" for failure in binding_failures(document, stated)]
+    else:
+        failures.append(f"{MANIFEST}: is missing; a certificate of a release holds only together with it")
+    notes: list[str] = []
+    if not failures:
+        tables = {name: _rows(name, file) for name, file in listed.items()}
+        failures = [failure for name, rows in tables.items() for failure in _table_failures(name, rows)]
+        if not failures:
+            failures, notes = _format_failures(tables), _other_totals(tables)
+    unchecked = (
+        f"the statement {document['statement']!r}. It rests on integer tables made from the joint roll, which "
+        "are not in this file. An audit with the roll and a certificate writes proofs that can be verified.",
+        *notes,
+    )
+    return Verification("release", len(hashes), failures=tuple(failures), unchecked=unchecked)
+
+
+def changed(name: str) -> str:
+    """The failure of a file that has another hash."""
+    return f"{name}: is not the file that the certificate speaks about; its hash differs"
+
+
+def _statement_failures(document: Mapping[str, Any]) -> list[str]:
+    """What makes a statement one about nothing."""
+    failures = []
+    if document.get("certified") is not True:
+        failures.append("it says itself that the release is not certified")
+    if not document["files"]:
+        failures.append("it speaks about no file")
+    if not isinstance(document["statement"], str) or not document["statement"].strip():
+        failures.append("its statement is empty")
+    checked = document.get("checked")
+    numbers = list(checked.values()) if isinstance(checked, dict) else []
+    if not any(isinstance(number, int) and number > 0 for number in numbers):
+        failures.append("it says that no cell was checked")
+    return failures + target_failures(document.get("target"))
+
+
+def _file_failures(stated: object, wanted: Mapping[str, str]) -> list[str]:
+    """Where a manifest lists other files or hashes than the certificate."""
+    if not isinstance(stated, dict):
+        return [f"{MANIFEST}: names no files"]
+    failures = [f"{MANIFEST}: does not name {name}" for name in wanted if name not in stated]
+    failures += [f"{MANIFEST}: names {name}, which the certificate does not" for name in stated if name not in wanted]
+    differing = [name for name, value in wanted.items() if name in stated and stated[name] != value]
+    return failures + [f"{MANIFEST}: names another hash of {name}" for name in differing]
+
+
+def _rows(name: str, path: Path) -> list[Row]:
+    """The rows of a published table in any of the formats that a release writes; an empty cell is None."""
+    try:
+        if path.suffix == ".json":
+            rows = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+                raise ValueError("it is not a list of rows")
+            return rows
+        if path.suffix == ".csv":
+            with path.open(encoding="utf-8", newline="") as file:
+                return [
+                    {key: value if value != "" else None for key, value in row.items()} for row in csv.DictReader(file)
+                ]
+        if path.suffix == ".parquet":
+            with duckdb.connect() as database:
+                found = database.execute("SELECT * FROM read_parquet(?)", [str(path)])
+                columns = [column[0] for column in found.description or ()]
+                return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+    except (OSError, ValueError, RecursionError, duckdb.Error) as error:
+        raise InputError(f"{name}: cannot be read as a table ({str(error).splitlines()[0]})") from None
+    raise InputError(f"{name}: a release has tables in CSV, JSON and Parquet only")
+
+
+def _table_failures(name: str, rows: Sequence[Row]) -> list[str]:
+    """What no table of a release prints: other columns, gaps without a reason, counts that are none."""
+    columns = list(rows[0]) if rows else []
+    if columns[-2:] != ["count", "status"]:
+        return [f"{name}: its last columns are {', '.join(map(str, columns[-2:])) or 'none'}, not count and status"]
+    if any(list(row) != columns for row in rows):
+        return [f"{name}: a row has other columns than the first"]
+    seen: set[tuple[str, ...]] = set()
+    for number, row in enumerate(rows, 1):
+        labels = tuple(str(row[column]) for column in columns[:-2])
+        fault = _row_fault(row)
+        if any(row[column] is None for column in columns[:-2]):
+            fault = "has an empty label"
+        elif labels in seen:
+            fault = "occurs twice"
+        seen.add(labels)
+        if fault:
+            return [f"{name}: row {number} ({', '.join(labels) or 'everybody'}): {fault}"]
+    return []
+
+
+def _row_fault(row: Row) -> str:
+    count, status = row["count"], row["status"]
+    if status not in STATUSES:
+        return f"its status is {status!r}, not one of {', '.join(STATUSES)}"
+    if status == "suppressed":
+        return "" if count is None else "has a count although it is suppressed"
+    if count is None:
+        return f"has no count although its status is {status}"
+    if isinstance(count, bool) or not re.fullmatch(r"-?[0-9]+", str(count)):
+        return f"its count {str(count)!r:.60} is not an integer"
+    return "its count is negative" if int(count) < 0 and status != "noised" else ""
+
+
+def _format_failures(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """Where two formats of a table differ, or there is no table of everybody."""
+    first: dict[str, tuple[str, list[tuple[tuple[str, str], ...]]]] = {}
+    failures = []
+    for name, rows in tables.items():
+        printed = [tuple((key, "" if value is None else str(value)) for key, value in row.items()) for row in rows]
+        other, known = first.setdefault(name.rpartition(".")[0], (name, printed))
+        if known != printed:
+            failures.append(f"{name}: prints other rows than {other}")
+    if not any(_is_total(rows) for rows in tables.values()):
+        failures.append("no file holds the total")
+    return failures
+
+
+def _is_total(rows: Sequence[Row]) -> bool:
+    return set(rows[0]) <= {"option", "count", "status"}
+
+
+def _sums(rows: Sequence[Row]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for row in rows:
+        option = str(row.get("option", ""))
+        sums[option] = sums.get(option, 0) + int(row["count"])
+    return sums
+
+
+def _other_totals(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """Tables that add up to another total: sealed elections may, and nothing in the folder shows whether these do."""
+    total = next(_sums(rows) for rows in tables.values() if _is_total(rows))
+    whole = {name: rows for name, rows in tables.items() if all(row["status"] in ("exact", "merged") for row in rows)}
+    return [
+        f"why {name} adds up to other totals than the file of the total."
+        for name, rows in whole.items()
+        if _sums(rows) != total
+    ]

@@ -1,0 +1,554 @@
+"""Forged certificates and manifests: real ones, changed as somebody would who wants an unsafe release to pass."""
+
+import copy
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import Run, in_process, release_into
+from safemargin import audit, suppress
+from safemargin.bounds.bound import bound
+from safemargin.bounds.certificate import digest, manifest_digest
+from safemargin.bounds.cli import sources_of
+from safemargin.bounds.proof import certificate
+from safemargin.core import InputError, Onlooker, Target
+from safemargin.io import hash_file, read_tidy
+from safemargin.verify.verify import verify
+
+Document = dict[str, Any]
+STAFF = {
+    ("Aarau", "junior"): (160, 70),
+    ("Aarau", "senior"): (120, 66),
+    ("Basel", "junior"): (140, 77),
+    ("Basel", "senior"): (100, 41),
+    ("Chur", "junior"): (60, 59),
+    ("Chur", "senior"): (40, 39),
+    ("Davos", "junior"): (7, 3),
+    ("Davos", "senior"): (5, 2),
+}
+PROJECT = """
+title = "{title}"
+[data]
+file = "staff.csv"
+answer = "answer"
+count = "people"
+[outputs]
+formats = ["csv", "json", "parquet"]
+[axes.site]
+[axes.grade]
+[target]
+beta = 0.05
+kappa = 20
+"""
+ACCIDENTS = ((4, 0, 0), (5, 0, 1), (3, 2, 1), (4, 1, 4), (1, 0, 0), (6, 0, 0))
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release and another one, an audit with its certificate, and a pattern, as the commands write them."""
+    folder = tmp_path_factory.mktemp("originals")
+    lines = ["site,grade,answer,people"]
+    for (site, grade), (people, yes) in STAFF.items():
+        lines += [f"{site},{grade},yes,{yes}", f"{site},{grade},no,{people - yes}"]
+    for title in ("Works council", "Other council"):
+        project = folder / title / "staff.toml"
+        project.parent.mkdir()
+        (project.parent / "staff.csv").write_text("\n".join(lines) + "\n")
+        project.write_text(PROJECT.format(title=title))
+        release_into(folder / title / "release", project)
+        lines[1], lines[2] = "Aarau,junior,yes,71", "Aarau,junior,no,89"
+    (folder / "Works council/release/published").rename(folder / "published")
+    (folder / "Other council/release/published").rename(folder / "other")
+    tables = folder / "tables"
+    tables.mkdir()
+    (tables / "religion.csv").write_text("religion,option,count\nCatholic,yes,310\nMuslim,yes,45\nnone,yes,245\n")
+    (tables / "age.csv").write_text("age,option,count\nyoung,yes,200\nold,yes,400\n")
+    (tables / "roll.csv").write_text(
+        "religion,age,people\nCatholic,young,150\nCatholic,old,300\nMuslim,young,40\nMuslim,old,20\n"
+        "none,young,100\nnone,old,200\n"
+    )
+    (folder / "proofs").mkdir()
+    given = [tables / "religion.csv", tables / "age.csv"]
+    audit(given, roll=tables / "roll.csv", kappa=20, tau=2, certificate=folder / "proofs" / "c.json")
+    counts = [f"k{i},{kind},{n}" for i, row in enumerate(ACCIDENTS) for kind, n in zip("sln", row, strict=True)]
+    (folder / "accidents.csv").write_text("\n".join(["town,injury,count", *counts]) + "\n")
+    suppress(folder / "accidents.csv").write(folder / "gaps")
+    return folder
+
+
+@pytest.fixture
+def folder(originals: Path, tmp_path: Path) -> Path:
+    """A copy to forge."""
+    return Path(shutil.copytree(originals, tmp_path / "copy"))
+
+
+def change(path: Path, forge: Callable[[Document], object], seal: bool = True) -> None:
+    """Change a certificate of intervals and seal it anew, as its author could."""
+    document = json.loads(path.read_text())
+    forge(document)
+    if seal:
+        document["sha256"] = digest(document)
+    path.write_text(json.dumps(document))
+
+
+def failures(certificate: Path, *files: Path, **options: Any) -> str:
+    """Why a certificate is refused; empty if it is not."""
+    try:
+        checked = verify(certificate, files, **options)
+    except InputError as error:
+        return str(error)
+    assert checked.holds is not bool(checked.failures)
+    return "\n".join(checked.failures)
+
+
+def intervals(folder: Path, **options: Any) -> str:
+    return failures(folder / "proofs" / "c.json", folder / "tables", **options)
+
+
+def published(folder: Path) -> str:
+    return failures(folder / "published" / "certificate.json", folder / "published")
+
+
+def pattern(folder: Path) -> str:
+    return failures(folder / "gaps" / "inside" / "certificate.json", folder / "gaps")
+
+
+def test_originals_hold(folder: Path) -> None:
+    assert (intervals(folder), published(folder), pattern(folder)) == ("", "", "")
+
+
+# Certificates of intervals
+
+
+def test_slack_that_the_files_do_not_have(folder: Path) -> None:
+    """The whole certificate is right for a slack of 20, which makes a narrow interval wide."""
+    paths = [folder / "tables" / name for name in ("religion.csv", "age.csv", "roll.csv")]
+    tables, roll = [read_tidy(path) for path in paths[:2]], read_tidy(paths[2], count="people")
+    sources = sources_of(paths[:2], "table", "count", "option") + sources_of(paths[2:], "roll", "people", "option")
+    onlooker = Onlooker(roll=(roll,))
+    proofs = certificate(tables, onlooker, bound(tables, onlooker, slack=20), sources, slack=20, target=Target())
+    (folder / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
+    assert "off by up to 20 (slack); the files say 0" in intervals(folder)
+
+
+def no_proof(document: Document) -> None:
+    document["cells"][0]["upper"] = {"value": 150, "shown_by": "search", "outer": None, "witness": None}
+
+
+def no_witness_of_a_search(document: Document) -> None:
+    end = document["cells"][0]["upper"]
+    end.update(value=end["value"] - 1, shown_by="search", outer=end["value"], witness=None)
+
+
+def open_without_tables(document: Document) -> None:
+    """The people of a cell are a valid limit of every count: [0, N] needs no proof, and looks open."""
+    document["tables"] = []
+    for cell in document["cells"]:
+        del cell["lower"]["witness"], cell["upper"]["witness"]
+    counts = document["verdict"]["counts"]
+    counts["open"] += counts.pop("contained")
+    counts["contained"] = 0
+    for cell, people in zip(document["cells"], (150, 300, 40, 20, 100, 200), strict=True):
+        for name, value in (("lower", 0), ("upper", people)):
+            cell[name] = {"value": value, "shown_by": "dual", "dual": {"denominator": 1, "rows": {}}, "witness": None}
+
+
+def other_verdicts(document: Document) -> None:
+    document["verdict"]["counts"] = {"contained": 6, "open": 0, "disclosed": 0}
+
+
+def other_witness(document: Document) -> None:
+    end = document["cells"][0]["upper"]
+    end["witness"] = 1 - end["witness"]
+
+
+def other_table(document: Document) -> None:
+    document["tables"][0][0][1] += 1
+
+
+def other_dual(document: Document) -> None:
+    document["cells"][0]["upper"]["dual"]["rows"]["1"] = 1
+
+
+def fewer_cells(document: Document) -> None:
+    del document["cells"][2]
+
+
+def other_hash(document: Document) -> None:
+    document["files"][0]["sha256"] = "0" * 64
+
+
+def forget_a_table(document: Document) -> None:
+    del document["files"][1]
+
+
+def forget_the_roll(document: Document) -> None:
+    del document["files"][2]
+
+
+def read_people_as_answers(document: Document) -> None:
+    document["files"][0]["count"] = "people"
+
+
+def read_another_axis(document: Document) -> None:
+    document["files"][0]["by"] = ["option"]
+
+
+def skip_a_row(document: Document) -> None:
+    document["files"][0]["skip"] = [["religion", "Muslim"]]
+
+
+def about_other_axes(document: Document) -> None:
+    document["target"] = ["religion", "shoe size"]
+
+
+def empty_target(document: Document) -> None:
+    document["verdict"]["target"] = {}
+
+
+def target_without_numbers(document: Document) -> None:
+    document["verdict"]["target"]["kappa"] = True
+
+
+def target_beyond_limits(document: Document) -> None:
+    document["verdict"]["target"]["beta"] = 0.5
+
+
+def weaker_target(document: Document) -> None:
+    document["verdict"]["target"]["beta"] = 0.4
+
+
+def not_a_number(document: Document) -> None:
+    document["verdict"]["target"]["beta"] = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("forge", "message"),
+    [
+        (no_proof, "Catholic, young, yes: upper end: has no proof"),
+        (no_witness_of_a_search, "has no proof: 129 is claimed"),
+        (open_without_tables, "old, yes: is called open, but no proof and no tables show it"),
+        (other_verdicts, "it counts verdicts as"),
+        (other_witness, "is claimed, table"),
+        (other_table, "table 0 contradicts the files"),
+        (other_dual, "is what its proof gives"),
+        (fewer_cells, "Muslim, young, yes: nothing is claimed about this cell"),
+        (other_hash, "religion.csv: is not the file that the certificate speaks about"),
+        (forget_a_table, "age.csv: lies in the folder, but the certificate does not speak about it"),
+        (forget_the_roll, "roll.csv: lies in the folder, but the certificate does not speak about it"),
+        (read_people_as_answers, "religion.csv: the certificate reads it with count = 'people', not 'count'"),
+        (read_another_axis, "religion.csv: the certificate reads it with by = "),
+        (skip_a_row, "religion.csv: the certificate reads it with skip = "),
+        (about_other_axes, "it is about axes that the files do not have"),
+        (empty_target, "its target is {}; it must state beta, kappa and tau"),
+        (target_without_numbers, "its target is wrong (kappa = True is not an integer)"),
+        (target_beyond_limits, "its target is wrong"),
+        (weaker_target, "it counts verdicts as"),
+        (not_a_number, "NaN is not a number"),
+    ],
+)
+def test_forged_certificate_of_intervals(folder: Path, forge: Callable[[Document], object], message: str) -> None:
+    change(folder / "proofs" / "c.json", forge)
+    assert message in intervals(folder)
+
+
+def test_certificate_about_the_total_only(folder: Path) -> None:
+    """Every claim in it is true, and it is about no cell."""
+    paths = [folder / "tables" / name for name in ("religion.csv", "age.csv", "roll.csv")]
+    tables, roll = [read_tidy(path) for path in paths[:2]], read_tidy(paths[2], count="people")
+    sources = sources_of(paths[:2], "table", "count", "option") + sources_of(paths[2:], "roll", "people", "option")
+    onlooker = Onlooker(roll=(roll,))
+    proofs = certificate(tables, onlooker, bound(tables, onlooker, target=()), sources, target=Target())
+    (folder / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
+    assert "its target names no axis" in intervals(folder)
+
+
+@pytest.mark.parametrize("name", ["more.csv", "more.txt", "age.json", ".hidden", "roll", "folder/x.csv"])
+@pytest.mark.parametrize("kind", ["tables", "published", "gaps"])
+def test_files_that_no_certificate_speaks_about(folder: Path, kind: str, name: str) -> None:
+    path = folder / kind / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("age,option,count\nyoung,yes,1\n")
+    refused = {"tables": intervals, "published": published, "gaps": pattern}[kind](folder)
+    shown = name.replace("x.csv", "")
+    assert refused == f"{shown}: lies in the folder, but the certificate does not speak about it; remove it"
+
+
+def test_proofs_about_some_tables_of_a_release(folder: Path) -> None:
+    """Other formats of its tables, certificate and manifest may lie beside them; tables without proof may not."""
+    out = folder / "published"
+    audit([out / "site.csv", out / "total.csv"], certificate=folder / "proofs" / "c.json")
+    assert "grade.csv: lies in the folder" in failures(folder / "proofs" / "c.json", out)
+    audit([out / f"{name}.csv" for name in ("site", "total", "grade")], certificate=folder / "proofs" / "c.json")
+    assert failures(folder / "proofs" / "c.json", out) == ""
+    (out / "site.json").write_text("[]\n")
+    assert "certificate.json: site.json: is not the file" in failures(folder / "proofs" / "c.json", out)
+
+
+# Certificates and manifests of releases
+
+
+def reseal(out: Path, name: str = "", forge: Callable[[str], str] = str) -> None:
+    """Change a table of a release and every hash, so that certificate and manifest agree with it."""
+    if name:
+        text = (out / name).read_text()
+        assert forge(text) != text
+        (out / name).write_text(forge(text))
+    stated, manifest = (json.loads((out / f"{kind}.json").read_text()) for kind in ("certificate", "manifest"))
+    stated["files"] = {file: hash_file(out / file) for file in stated["files"]}
+    stated["manifest"] = manifest_digest(manifest)
+    (out / "certificate.json").write_text(json.dumps(stated))
+    names = [*stated["files"], "certificate.json"]
+    manifest["files"] = {file: hash_file(out / file) for file in names}
+    (out / "manifest.json").write_text(json.dumps(manifest))
+
+
+def state(out: Path, kinds: tuple[str, ...], **values: object) -> None:
+    """State something else in certificate, manifest or both."""
+    for kind in kinds:
+        change(out / f"{kind}.json", lambda document: document.update(copy.deepcopy(values)), seal=False)
+
+
+CHANGED: dict[str, object] = {
+    "title": "Another title",
+    "target": {"beta": 0.001, "kappa": 1, "tau": 0, "epsilon_max": 1.0},
+    "onlookers": [],
+    "rule": "Nothing is protected.",
+    "statement": "Nobody can infer anything.",
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize("kind", ["certificate", "manifest"])
+def test_certificate_and_manifest_state_the_same(folder: Path, kind: str, name: str) -> None:
+    out = folder / "published"
+    state(out, (kind,), **{name: CHANGED[name]})
+    assert f"manifest.json: states another {name} than the certificate" in published(folder)
+    reseal(out)
+    assert f"manifest.json: states another {name} than the certificate" in published(folder)
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_certificate_names_its_manifest_by_hash(folder: Path, name: str) -> None:
+    """Both are changed alike, and the manifest's list of hashes too; not the hash by which it is named."""
+    out = folder / "published"
+    state(out, ("certificate", "manifest"), **{name: CHANGED[name]})
+    hashes = json.loads((out / "manifest.json").read_text())["files"]
+    state(out, ("manifest",), files={**hashes, "certificate.json": hash_file(out / "certificate.json")})
+    assert published(folder).endswith("manifest.json: is not the manifest that the certificate names; its hash differs")
+
+
+def test_guarantees_in_the_manifest_are_bound(folder: Path) -> None:
+    state(folder / "published", ("manifest",), guarantees=[{"epsilon": 0.1}])
+    assert published(folder) == "manifest.json: is not the manifest that the certificate names; its hash differs"
+
+
+def test_certificate_without_manifest(folder: Path) -> None:
+    (folder / "published" / "manifest.json").unlink()
+    assert "manifest.json: is missing" in published(folder)
+
+
+def test_certificate_without_the_hash_of_its_manifest(folder: Path) -> None:
+    out = folder / "published"
+    change(out / "certificate.json", lambda document: document.pop("manifest"), seal=False)
+    hashes = json.loads((out / "manifest.json").read_text())["files"]
+    state(out, ("manifest",), files={**hashes, "certificate.json": hash_file(out / "certificate.json")})
+    assert "manifest.json: is not the manifest that the certificate names" in published(folder)
+
+
+@pytest.mark.parametrize("name", ["certificate.json", "manifest.json", "site.csv", "total.parquet"])
+def test_file_of_another_release(folder: Path, name: str) -> None:
+    shutil.copy(folder / "other" / name, folder / "published" / name)
+    assert name in published(folder)
+
+
+def test_missing_table(folder: Path) -> None:
+    (folder / "published" / "grade.csv").unlink()
+    assert "grade.csv: the certificate speaks about this file" in published(folder)
+
+
+def test_manifest_lists_more_or_fewer_files(folder: Path) -> None:
+    out = folder / "published"
+    hashes = json.loads((out / "manifest.json").read_text())["files"]
+    state(out, ("manifest",), files={**hashes, "more.csv": "0" * 64})
+    assert "manifest.json: names more.csv, which the certificate does not" in published(folder)
+    del hashes["site.csv"]
+    state(out, ("manifest",), files=hashes)
+    assert "manifest.json: does not name site.csv" in published(folder)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"target": {}}, "its target is {}; it must state beta, kappa and tau"),
+        ({"target": {"beta": 0.7, "kappa": 1, "tau": 0}}, "its target is wrong"),
+        ({"target": {"beta": "0.05", "kappa": 1, "tau": 0}}, "is not a number"),
+        ({"checked": {}}, "it says that no cell was checked"),
+        ({"checked": {"joint cells": 0}}, "it says that no cell was checked"),
+        ({"certified": 1}, "it says itself that the release is not certified"),
+        ({"statement": " "}, "its statement is empty"),
+    ],
+)
+def test_statement_about_nothing(folder: Path, values: Document, message: str) -> None:
+    """Resealed throughout, so that only what is stated can be wrong."""
+    out = folder / "published"
+    both = {name: value for name, value in values.items() if name in CHANGED}
+    state(out, ("certificate",), **values)
+    state(out, ("manifest",), **both)
+    reseal(out)
+    assert message in published(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("site.csv", "count,status", "people,status", "site.csv: its last columns are people, status"),
+        ("site.csv", "site,option", "place,option", "site.json: prints other rows than site.csv"),
+        ("site.csv", "Aarau,no,144", "Aarau,no,", "site.csv: row 1 (Aarau, no): has no count although its status is"),
+        ("site.csv", "Aarau,no", ",no", "has an empty label"),
+        ("site.csv", "Aarau,no,144", "Aarau,no,145", "site.json: prints other rows than site.csv"),
+        ("site.csv", "Aarau,no,144", "Aarau,no,-1", "its count is negative"),
+        ("site.csv", "Aarau,no,144", "Aarau,no,144.5", "its count '144.5' is not an integer"),
+        ("site.csv", "144,exact", "144,suppressed", "has a count although it is suppressed"),
+        ("site.csv", "144,exact", "144,true", "its status is 'true'"),
+        ("site.csv", "Aarau,yes", "Aarau,no", "row 2 (Aarau, no): occurs twice"),
+        ("site.csv", "144,exact", "144,exact,1", "site.csv: its last columns are status, None"),
+        ("site.json", "144", "145", "site.json: prints other rows than site.csv"),
+        ("site.json", '"count": 144', '"count": "many"', "its count 'many' is not an integer"),
+        ("site.json", "[", "{", "site.json: cannot be read as a table"),
+    ],
+)
+def test_changed_table_under_new_hashes(folder: Path, name: str, old: str, new: str, message: str) -> None:
+    reseal(folder / "published", name, lambda text: text.replace(old, new, 1))
+    assert message in published(folder)
+
+
+def test_table_that_adds_up_to_another_total_is_mentioned(folder: Path) -> None:
+    out = folder / "published"
+    for name in ("site.csv", "site.json"):
+        reseal(out, name, lambda text: text.replace("144", "145", 1))
+    stated = {name: mark for name, mark in json.loads((out / "certificate.json").read_text())["files"].items()}
+    del stated["site.parquet"]
+    (out / "site.parquet").unlink()
+    state(out, ("certificate",), files=stated)
+    reseal(out)
+    checked = verify(out / "certificate.json", out)
+    assert checked.holds and "why site.csv adds up to other totals" in checked.unchecked[1]
+
+
+# Certificates of suppression
+
+
+def no_sums(document: Document) -> None:
+    document["tables"][0]["axes"][0]["splits"] = []
+
+
+def sums_without_a_town(document: Document) -> None:
+    document["tables"][0]["axes"][0]["splits"][0][1].remove(3)
+
+
+def all_earlier(document: Document) -> None:
+    document["tables"][0]["earlier"] = True
+
+
+def all_known(document: Document) -> None:
+    document["known_before"] = document["suppressed"]
+
+
+def other_statement(document: Document) -> None:
+    document["statement"] = "nobody can infer anything"
+
+
+def larger_tau(document: Document) -> None:
+    document["tau"] = 5
+
+
+def other_counts(document: Document) -> None:
+    document["counts"][0] += 1
+
+
+def other_changes(document: Document) -> None:
+    document["changes"][0][0][1] += 1
+
+
+def fewer_suppressed(document: Document) -> None:
+    document["suppressed"].pop()
+    document["counts"].pop()
+    document["changes"] = []
+
+
+def other_pattern(document: Document) -> None:
+    document["files"]["pattern.csv"] = "0" * 64
+
+
+def protect_more(document: Document) -> None:
+    document["protect"] = 50
+
+
+@pytest.mark.parametrize(
+    ("forge", "message"),
+    [
+        (no_sums, "pattern.csv: town k0 is part of no sum that the certificate lists"),
+        (sums_without_a_town, "pattern.csv: town k2 is part of no sum"),
+        (all_earlier, "it calls every table published before"),
+        (all_known, "other cells are suppressed than the certificate says"),
+        (other_statement, "its statement is not the one that is checked"),
+        (larger_tau, "suppressed counts have no values far enough apart"),
+        (other_counts, "does not add up to what is printed"),
+        (other_changes, "does not add up to what is printed"),
+        (fewer_suppressed, "other cells are suppressed than the certificate says"),
+        (other_pattern, "pattern.csv: is not the file that the certificate speaks about"),
+        (protect_more, "primary counts are below 50 in every table"),
+    ],
+)
+def test_forged_certificate_of_a_pattern(folder: Path, forge: Callable[[Document], object], message: str) -> None:
+    change(folder / "gaps" / "inside" / "certificate.json", forge, seal=False)
+    assert message in pattern(folder)
+
+
+# Manifests that an audit is to believe
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    ("forge", "message"),
+    [
+        (lambda out: state(out, ("manifest",), target=CHANGED["target"]), "states another target than the certificate"),
+        (lambda out: state(out, ("manifest",), rule=""), "states another rule than the certificate"),
+        (lambda out: state(out, ("manifest",), statement="Safe."), "states another statement than the certificate"),
+        (lambda out: state(out, ("manifest",), guarantees=[{}]), "is not the manifest that the certificate names"),
+        (lambda out: state(out, ("manifest",), files={}), "does not name certificate.json"),
+        (lambda out: (out / "certificate.json").unlink(), "certificate.json is missing or was changed"),
+        (lambda out: (out / "grade.csv").unlink(), "grade.csv is missing or was changed"),
+        (
+            lambda out: (out / "site.csv").write_text("site,option,count\nx,yes,1\n"),
+            "site.csv is missing or was changed",
+        ),
+    ],
+)
+def test_audit_checks_a_manifest_before_it_believes_it(
+    run: Run, folder: Path, forge: Callable[[Path], object], message: str
+) -> None:
+    out = folder / "published"
+    tables = [out / "site.csv", out / "total.csv"]
+    assert run("audit", *tables, "--manifest", out / "manifest.json").code == 0
+    forge(out)
+    said = run("audit", *tables, "--manifest", out / "manifest.json")
+    assert said.code == 2 and message in said.err.replace("\n", " ")
+
+
+def test_audit_refuses_tables_that_the_manifest_does_not_name(run: Run, folder: Path) -> None:
+    tables = [folder / "other" / "site.csv", folder / "tables" / "age.csv"]
+    for table in tables:
+        said = run("audit", table, "--manifest", folder / "published" / "manifest.json")
+        assert said.code == 2 and f"{table.name}: the manifest" in said.err.replace("\n", " ")
+    with pytest.raises(InputError, match="manifest: tables must be files, whose hashes it states"):
+        audit([{"option": "yes", "count": 3}], manifest=folder / "published" / "manifest.json")
