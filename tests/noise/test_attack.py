@@ -500,6 +500,7 @@ def test_our_own_noised_tables_are_attacked_as_they_are(tmp_path: Path) -> None:
     rows = [f"p{n},{'fm'[rng.integers(2)]},{ages[rng.integers(5)]},{'abcdef'[rng.integers(6)]},2" for n in range(6000)]
     (tmp_path / "people.csv").write_text("\n".join(["person,sex,age,area,weight", *rows]) + "\n")
     (tmp_path / "secret.key").write_bytes(bytes(range(32)))
+    (tmp_path / "secret.key").chmod(0o600)
     (tmp_path / "age.hrc").write_text("young\n@00s\n@10s\nold\n@20s\n@30s\n@40s\n")
     noised = perturb(
         tmp_path / "people.csv",

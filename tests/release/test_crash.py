@@ -2,9 +2,11 @@
 
 import errno
 import os
+import random
 import shutil
 import signal
 import sqlite3
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -105,14 +107,17 @@ def kill(_: str) -> None:
     os._exit(137)
 
 
-def write_in_child(made: Release, out: Path) -> None:
-    """Write in a process that may be killed."""
+def write_in_child(made: Release, out: Path, patience: float | None = None) -> None:
+    """Write in a process that may end itself, or is killed after some seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # later versions of Python warn of threads, which the child does not use
         child = os.fork()
     if child == 0:
         made.write(out)
         os._exit(0)
+    if patience is not None:
+        time.sleep(patience)
+        os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
 
@@ -121,6 +126,25 @@ def restore(folder: Path, ledger: bytes | None) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if ledger is not None:
         (folder / "ledger.sqlite").write_bytes(ledger)
+
+
+def check_next_command(made: Release, folder: Path, earlier: int, at: object) -> bool:
+    """Whether the release is out after a fault: published and recorded, or neither, and counted once by a new run."""
+    ledger, out = folder / "ledger.sqlite", folder / "out"
+    entries = read_ledger(ledger)  # what the next command does first
+    is_recorded = [entry.cycle for entry in entries][-1:] == ["2026"]
+    assert is_recorded == (out / "published/manifest.json").exists() == out.exists(), at
+    if not is_recorded:
+        assert len(entries) == earlier, at
+        made.write(out)
+    entries = read_ledger(ledger)
+    assert budget(entries).epsilon == earlier + 1.0, at
+    assert entries[-1].manifest == hash_file(out / "published/manifest.json"), at
+    assert read_manifest(out / "published/manifest.json").changed(out / "published") == (), at
+    with pytest.raises(SafemarginError):
+        made.write(folder / "again")
+    assert not (folder / "again").exists(), at
+    return is_recorded
 
 
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
@@ -161,18 +185,24 @@ def test_published_and_recorded_or_neither(
             except (SafemarginError, KeyboardInterrupt):
                 pass
         faults.disarm()
-        entries = read_ledger(ledger)  # what the next command does first
-        is_recorded = [entry.cycle for entry in entries][-1:] == ["2026"]
-        assert is_recorded == (out / "published/manifest.json").exists() == out.exists(), at
-        outcomes.add(is_recorded)
-        if not is_recorded:
-            assert len(entries) == (0 if is_first else 1), at
-            made.write(out)
-        entries = read_ledger(ledger)
-        assert budget(entries).epsilon == (1.0 if is_first else 2.0), at
-        assert entries[-1].manifest == hash_file(out / "published/manifest.json"), at
-        assert read_manifest(out / "published/manifest.json").changed(out / "published") == (), at
-        with pytest.raises(SafemarginError):
-            made.write(folder / "again")
-        assert not (folder / "again").exists(), at
+        outcomes.add(check_next_command(made, folder, 0 if is_first else 1, at))
     assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "second"])
+def test_killed_at_a_random_time(fast_folder: Path, is_first: bool) -> None:
+    """Also in the middle of a commit, which leaves a journal that the next command rolls back."""
+    if not is_first:
+        make(fast_folder, "2025").write(fast_folder / "earlier")
+    before = None if is_first else (fast_folder / "ledger.sqlite").read_bytes()
+    made = make(fast_folder, "2026")
+    made.write(fast_folder / "out")  # draws the page that is kept
+    restore(fast_folder, before)
+    start = time.perf_counter()
+    made.write(fast_folder / "out")
+    duration = time.perf_counter() - start
+    generator = random.Random(14)
+    for number in range(30):
+        restore(fast_folder, before)
+        write_in_child(made, fast_folder / "out", generator.uniform(0, 1.2 * duration))
+        check_next_command(made, fast_folder, 0 if is_first else 1, number)

@@ -104,6 +104,12 @@ def test_the_country_keeps_all_its_constraints(country: Path, released: Path) ->
     assert (homes.high[:, 2] == 0).sum() > 200 and (homes.low[:, 2] == 1).sum() > 3
 
 
+def test_only_the_owner_can_read_what_is_confidential(released: Path) -> None:
+    assert (released / "inside").stat().st_mode & 0o777 == 0o700
+    files = [path for path in (released / "inside").iterdir() if path.suffix in (".json", ".html", ".parquet")]
+    assert files and all(path.stat().st_mode & 0o777 == 0o600 for path in files)
+
+
 def test_files_are_labelled_and_tidy(released: Path) -> None:
     published = released / "published"
     with duckdb.connect() as database:
