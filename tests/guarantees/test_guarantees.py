@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import safemargin
 from oracles import distinguished_pair, split_pair, to_approximate
 from safemargin.core import (
     Change,
@@ -37,6 +38,7 @@ from safemargin.guarantees.census import (
     tabulated,
 )
 from safemargin.guarantees.compare import Standing, beside, compare
+from safemargin.guarantees.compose import compose as compose_sources
 from safemargin.guarantees.conversion import published_epsilon, rho_squared_for, tight_epsilon
 from safemargin.guarantees.exact import Holds, check, hamming
 from safemargin.guarantees.guarantee_file import document, guarantee_from, read_guarantee
@@ -83,6 +85,8 @@ def test_table_4_is_read_as_it_is_written() -> None:
         ({"premises": [{}]}, r"x: premises\[0\].mechanism is missing"),
         ({"change": {"distnace": "hamming"}}, "x: change.distnace: unknown key"),
         ({"budget": {"epsilon": 1, "rho": 1}}, "x: budget.rho: unknown key"),
+        ({"change": {"distance": "hamming", "unit": ""}}, "x: change.unit"),
+        ({"change": {"distance": "hamming", "unit": " "}}, "x: change.unit"),
         ({"epsilon": 2}, r"x: budget.epsilon = 1: another number \(2\) stands beside it"),
         (
             {"population": {"records": [{"kind": "a", "free": "no"}]}},
@@ -294,10 +298,54 @@ def test_one_guarantee_implies_another() -> None:
     assert compare(opaque, replace(strong, invariants=(named("else"),))).overall is Standing.UNKNOWN
 
 
+def test_a_kind_of_record_that_is_not_declared_is_not_fixed() -> None:
+    """All tables of persons are fixed, but a household may have anything that the population does not mention."""
+    persons = Population("p", records=(Records("persons", ("age", "sex"), True),))
+    fixed = (counts("persons", "sex", "age"),)
+    of_persons = Guarantee("a", "", 1.0, fixed, persons, Change(Distance.HAMMING, "person"))
+    of_households = replace(of_persons, change=Change(Distance.HAMMING, "household"))
+    assert "nothing is protected" in compose_sources([of_persons]).to_text()
+    assert "nothing is protected" not in compose_sources([of_households]).to_text()
+    assert compare(of_households, of_households).warnings == ()
+    # An invariant about households makes them part of the data, declared or not.
+    both = replace(of_persons, invariants=(*fixed, counts("households", "block")))
+    assert not any("nothing is protected" in words for words in compare(both, both).warnings)
+
+
+def test_parts_about_a_unit_are_not_converted_to_it_again() -> None:
+    """By hand: persons are 10 a household, rho² grows with the square, and households are counted as they are."""
+    about = Population("p", nested=(Nested("person", "household", up=1, down=10),))
+    fixed = (counts("persons"),)
+    person = Guarantee("a", "", Fraction(2), fixed, about, Change(Distance.HAMMING, "person"), Measure.ZCDP)
+    household = replace(person, mechanism="b", budget=Fraction(3), change=Change(Distance.HAMMING, "household"))
+    assert compose_sources([person, household], unit="household").guarantee.budget == 2 * 10**2 + 3
+    together = compose_sources([person, household], unit="person").guarantee
+    assert together.budget == 5 and compose_sources([together], unit="household").guarantee.budget == 2 * 10**2 + 3
+    published = post_process(together, "tables")
+    again = compose_sources([published, replace(household, mechanism="c")], unit="household").guarantee
+    assert again.budget == 2 * 10**2 + 3 + 3
+    assert again.change == household.change and again.invariants == fixed
+
+
+def test_the_census_per_household() -> None:
+    """15.29 less 7.7 of households, 19.776 for persons; redistricting data have households of their own."""
+    whole = compose_sources([census_2020()], unit="household").guarantee
+    assert whole.budget is not None and float(whole.budget) == pytest.approx(2.7295e11, rel=1e-4)
+
+
+def test_remarks_name_the_measure_of_their_guarantee() -> None:
+    census = safemargin.guarantee.census()
+    whole, swapping = census.whole, census.swapping
+    remarks = {guarantee.measure: " ".join(guarantee.remarks) for guarantee in (whole, *swapping)}
+    assert "rho" in remarks[Measure.ZCDP] and "rho" not in remarks[Measure.PURE]
+    assert "k times the epsilon" in remarks[Measure.PURE]
+
+
 def test_nothing_left_to_protect_is_said() -> None:
     people = Population("p", records=(Records("people", ("age", "sex"), True),))
     fixed = Guarantee("a", "", 0.0, (counts("people", "sex", "age"),), people)
-    assert is_injective(fixed.invariants, people) and not is_injective((counts("people", "sex"),), people)
+    assert is_injective(fixed.invariants, people, fixed.change)
+    assert not is_injective((counts("people", "sex"),), people, fixed.change)
     assert any("nothing is protected" in words for words in compare(fixed, fixed).warnings)
     loose = replace(fixed, budget=math.inf, invariants=())
     assert any("no guarantee at all" in words for words in compare(loose, fixed).warnings)

@@ -64,7 +64,8 @@ HOUSING_UNITS = counts("housing units", "block")
 QUARTERS = counts("group quarters", "block", "type")
 CENSUS_INVARIANTS = (STATE_POPULATION, HOUSING_UNITS, QUARTERS)
 
-IMPUTED = "Units are records after imputation: somebody whose record was copied k times has k times the budget in rho."
+IMPUTED = "Units are records after imputation: somebody whose record was copied k times has k² times the budget rho²."
+IMPUTED_PURE = "Units are records after imputation: somebody whose record was copied k times has k times the epsilon."
 WITHOUT_BUDGET = (
     "accuracy metrics",
     "population estimates",
@@ -211,7 +212,7 @@ def _swapping(way: Alternative, rate: Fraction) -> Guarantee:
         Change(Distance.HAMMING, "household"),
         varies=f"swap rate {rate}; {way.largest:,} households in the largest stratum",
         rule="permutation swapping (Theorem 1)",
-        remarks=(IMPUTED,),
+        remarks=(IMPUTED_PURE,),
         rate=rate,
     )
 

@@ -171,7 +171,7 @@ class _Invariant(Part):
 
 class _Change(Part):
     distance: Distance = Distance.EXCHANGE
-    unit: str = "answer"
+    unit: str = Field(default="answer", min_length=1, pattern=r"\S")
 
 
 class _Budget(Part):

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from safemargin.core import Amount, Distance, Fixes, Guarantee, Invariant, Measure, Population, Records
+from safemargin.core import Amount, Change, Distance, Fixes, Guarantee, Invariant, Measure, Population, Records
 from safemargin.guarantees.conversion import tight_epsilon
 from safemargin.guarantees.refinement import Determined, Witness, invariants_fixed, unit_factor
 from safemargin.guarantees.swap_loss import swap_epsilon
@@ -85,7 +85,7 @@ def is_empty(guarantee: Guarantee) -> bool:
     """Whether anything keeps it: no measure, an infinite budget, or invariants that fix the data themselves."""
     if guarantee.measure is Measure.NONE or (guarantee.budget == math.inf and not guarantee.varies):
         return True
-    return is_injective(guarantee.invariants, guarantee.population)
+    return is_injective(guarantee.invariants, guarantee.population, guarantee.change)
 
 
 def reasons_empty(guarantee: Guarantee) -> list[str]:
@@ -93,17 +93,26 @@ def reasons_empty(guarantee: Guarantee) -> list[str]:
     if guarantee.measure is Measure.NONE:
         return [f"{guarantee.mechanism}: no budget is guaranteed"]
     reasons = []
-    if is_injective(guarantee.invariants, guarantee.population):
+    if is_injective(guarantee.invariants, guarantee.population, guarantee.change):
         reasons.append(f"{guarantee.mechanism}: the invariants fix the data themselves, so nothing is protected")
     if guarantee.budget == math.inf:
         reasons.append(f"{guarantee.mechanism}: an infinite budget is no guarantee at all")
     return reasons
 
 
-def is_injective(invariants: tuple[Invariant, ...], population: Population) -> bool:
-    """Whether the invariants fix the data themselves, so that nothing is left to protect."""
+def is_injective(invariants: tuple[Invariant, ...], population: Population, change: Change) -> bool:
+    """Whether the invariants fix the data themselves, so that nothing is left to protect.
+
+    That is known only if the records that change, and those that invariants count, are declared with their variables:
+    a kind of record that nobody declared may differ in anything. Answers that are exchanged are no records.
+    """
     if any(item.fixes is Fixes.EVERYTHING for item in invariants):
         return True
+    counted = {item.of for item in invariants if item.fixes in (Fixes.COUNTS, Fixes.AT_LEAST, Fixes.LINEAR)}
+    declared = {item.kind for item in population.records}
+    names = {change.unit, f"{change.unit}s", *(["people"] if change.unit == "person" else [])}
+    if not counted <= declared or (change.distance is not Distance.EXCHANGE and not names & declared):
+        return False
     return bool(population.records) and all(
         any(
             invariant.fixes is Fixes.COUNTS

@@ -9,6 +9,9 @@ from typing import Any
 from safemargin.core import Amount, Distance, Guarantee, InputError, Invariant, Measure
 from safemargin.guarantees.refinement import determined, unit_factor
 
+COMPOSITION, POST_PROCESSING, FINER = "composition", "post-processing", "finer universes (Proposition 5)"
+UNITS = "one {} record changes at most"
+"""Begins the rule of a guarantee that was converted to another unit, which is named in it."""
 DERIVED = "post-processing of "
 """Begins the rule of something that is computed from what another mechanism published; its name follows."""
 
@@ -44,7 +47,7 @@ def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
     carried = tuple(part if set(part.invariants) == set(together) else refine(part, together) for part in parts)
     return _derived(
         first,
-        "composition",
+        COMPOSITION,
         mechanism=mechanism,
         budget=_sum([part.budget for part in parts if part.budget is not None]),
         delta=delta,
@@ -79,7 +82,7 @@ def _check_part(part: Guarantee, parts: Sequence[Guarantee], mechanism: str) -> 
 
 def post_process(source: Guarantee, mechanism: str) -> Guarantee:
     """The same guarantee for whatever is computed from what `source` published, and from nothing else."""
-    return _derived(source, "post-processing", mechanism=mechanism, rate=source.rate)
+    return _derived(source, POST_PROCESSING, mechanism=mechanism, rate=source.rate)
 
 
 def derive(source: Guarantee, mechanism: str) -> Guarantee:
@@ -123,18 +126,51 @@ def refine(source: Guarantee, invariants: Sequence[Invariant]) -> Guarantee:
     for invariant in source.invariants:
         if determined(invariant, wanted, source.population).answer is not True:
             raise InputError(f"{source.mechanism}: the finer invariants are not known to fix {invariant}")
-    return _derived(source, "finer universes (Proposition 5)", invariants=wanted)
+    return _derived(source, FINER, invariants=wanted)
 
 
 def change_unit(source: Guarantee, unit: str) -> Guarantee:
     """The guarantee for another unit of record, by what the population declares about how they are nested."""
     if unit == source.change.unit:
         return source
+    by_parts = _change_unit_of_parts(source, unit)
+    try:
+        whole = _change_unit(source, unit)
+    except InputError:
+        if by_parts is None:
+            raise
+        return by_parts
+    # Parts that are about this unit already need no factor, so the sum over parts is never the larger one.
+    smaller = by_parts is not None and (by_parts.budget or 0) < (whole.budget or 0)
+    return by_parts if by_parts is not None and smaller else whole
+
+
+def _change_unit_of_parts(source: Guarantee, unit: str) -> Guarantee | None:
+    """The same derivation with every part converted for itself; none if a step of it is not a rule from here."""
+    if not source.premises:
+        return None
+    try:
+        premises = [change_unit(premise, unit) for premise in source.premises]
+        if source.rule == COMPOSITION:
+            return replace(compose(premises, source.mechanism), invariants=source.invariants)
+        if source.rule == POST_PROCESSING:
+            return replace(post_process(premises[0], source.mechanism), invariants=source.invariants)
+        if source.rule == FINER:
+            return refine(premises[0], source.invariants)
+    except InputError:
+        return None
+    # A guarantee that was converted from this unit is there as its premise.
+    former = premises[0]
+    converted = source.rule.startswith(UNITS.format(source.change.unit)) and source.premises[0].change.unit == unit
+    return former if converted else None
+
+
+def _change_unit(source: Guarantee, unit: str) -> Guarantee:
     change = replace(source.change, unit=unit)
     factor = unit_factor(source.change, change, source.population, source.invariants)
     if factor is not None:
         most = "one record" if factor == 1 else f"{factor:,} records"
-        rule = f"one {unit} record changes at most {most} of a {source.change.unit}"
+        rule = f"{UNITS.format(unit)} {most} of a {source.change.unit}"
         return _derived(source, rule, budget=scaled(source, factor), change=change)
     if source.change.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
         raise InputError(f"{source.mechanism}: a guarantee per {source.change} says nothing about a {unit}")
