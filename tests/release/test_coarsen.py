@@ -130,17 +130,6 @@ def test_merges_of_many_categories_stay_within_the_gap(kind: str, monkeypatch) -
     assert best_found > 30
 
 
-def test_banned_groups_do_not_occur() -> None:
-    for seed in range(40):
-        one = problem(seed, "free")
-        first = coarsen(one)
-        merged = [group for group in first.groups if len(group) > 1]
-        if merged:
-            again = coarsen(Merging(**{**vars(one), "banned": frozenset(merged[:1])}))
-            assert merged[0] not in again.groups
-            assert not again.found or again.loss >= first.loss
-
-
 def test_sixty_categories_are_merged_at_once() -> None:
     rng = np.random.default_rng(5)
     names = tuple(f"d{place:02d}" for place in range(60))

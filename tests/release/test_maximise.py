@@ -197,7 +197,7 @@ def run(seeds: range, towns: Callable[[int], tuple[Town, Target]] = lively_town)
         seen["compared"] += 1
         seen["gap"] += found.maximum.gap > MORE
         seen["conflicts"] += not all(every.safe.values())
-        seen["merged"] += any(each.is_merged for each in found.margins)
+        seen["merged"] += any(0 < margin.cells < margin.all_cells for margin in found.margins)
         seen["given up"] += any("given up" in decision.reason for decision in found.decisions)
     return seen
 

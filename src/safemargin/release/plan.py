@@ -51,11 +51,6 @@ class MarginDecision:
         """Whether a table of it leaves."""
         return bool(self.groups)
 
-    @property
-    def is_merged(self) -> bool:
-        """Whether it is published with fewer cells than its axes would give."""
-        return self.is_published and self.cells < self.all_cells
-
 
 @dataclass(frozen=True)
 class Maximum:

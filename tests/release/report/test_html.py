@@ -12,7 +12,6 @@ from safemargin.core import frozen
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import loss_chart, onlookers_chart, rates_chart
-from safemargin.release.report.context import by_axis, decided_groups, total_counts
 from safemargin.ui import CONFIG
 
 VOID = {"meta", "br", "hr", "img", "link"}
@@ -136,7 +135,7 @@ def test_unknown_sizes_and_no_fit(story) -> None:
 def test_an_omitted_axis_is_named(story) -> None:
     whole = replace(
         story.plan.decisions[-1],
-        group=frozenset(decision.label for decision in decided_groups(story.plan, story.publication)[-6:]),
+        group=frozenset(group.label for group in story.groups[-6:]),
         action=Action.SUPPRESSED,
         reason="the tables together would disclose the answers of 3 people",
     )
@@ -171,10 +170,9 @@ def test_many_options_are_cut(story) -> None:
 
 
 def test_pictures_follow_the_schema(story) -> None:
-    axes = by_axis(decided_groups(story.plan, story.publication))
-    shares = {option: 0.25 for option in total_counts(story.publication)}
-    specs = [rates_chart(groups, shares) for groups in axes.values()]
-    specs += [loss_chart(axes), onlookers_chart(story.findings)]
+    shares = {option: 0.25 for option in story.totals}
+    specs = [rates_chart(groups, shares) for groups in story.axes.values()]
+    specs += [loss_chart(story.axes), onlookers_chart(story.findings)]
     for spec in specs:
         altair.Chart.from_dict({"config": CONFIG, **spec}, validate=True)
 

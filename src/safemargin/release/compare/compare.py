@@ -9,7 +9,7 @@ import numpy as np
 
 from safemargin.audit.attack import attack
 from safemargin.core import InputError, Onlooker, Progress, Table, Target, no_progress, onlooker_with_roll
-from safemargin.release.compare.comparison import Binding, Comparison, Learnt, MeasuredMethod
+from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod
 from safemargin.release.compare.measures import PROPERTIES, Errors, MethodFacts, answers, errors, people_in
 from safemargin.release.compare.methods import (
     Case,
@@ -197,20 +197,5 @@ def _measured(case: Case, method: PublishingMethod, measured: Errors, seen: tupl
 
 def _nothing(case: Case, method: PublishingMethod) -> MeasuredMethod:
     """What is to be said of a method that publishes nothing."""
-    return MeasuredMethod(
-        method=method.name,
-        family=method.family,
-        does=method.refused,
-        draws=0,
-        mean_error=None,
-        standard_error=None,
-        worst_error=None,
-        mean_relative_error=None,
-        worst_relative_error=None,
-        exact_cells=0.0,
-        exact_people=0.0,
-        binding=Binding(False, None, 0.0),
-        loss=None,
-        learnt=tuple(Learnt(onlooker.name, {}, 0) for onlooker in case.onlookers),
-        is_published=False,
-    )
+    seen = tuple(Learnt(onlooker.name, {}, 0) for onlooker in case.onlookers)
+    return MeasuredMethod(method.name, method.family, method.refused, learnt=seen, is_published=False)

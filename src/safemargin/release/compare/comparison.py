@@ -73,17 +73,17 @@ class MeasuredMethod:
     method: str
     family: str
     does: str
-    draws: int
-    mean_error: float | None
-    standard_error: float | None
-    worst_error: float | None
-    mean_relative_error: float | None
-    worst_relative_error: float | None
-    exact_cells: float
-    exact_people: float
-    binding: Binding
-    loss: float | None
-    learnt: tuple[Learnt, ...]
+    draws: int = 0
+    mean_error: float | None = None
+    standard_error: float | None = None
+    worst_error: float | None = None
+    mean_relative_error: float | None = None
+    worst_relative_error: float | None = None
+    exact_cells: float = 0.0
+    exact_people: float = 0.0
+    binding: Binding = Binding(exact=False, mean_error=None, winner_kept=0.0)
+    loss: float | None = None
+    learnt: tuple[Learnt, ...] = ()
     is_published: bool = True
     guarantees: tuple[Guarantee, ...] = ()
 
@@ -148,7 +148,7 @@ class Comparison(Result):
         """One page with the picture: confidential, errors look at votes."""
         names = [method.method for method in self.methods]
         title = f"{self.title}: ways to publish"
-        banner = ("Confidential. ", "The figures on this page look at votes. Do not publish it.")
+        banner = ("Confidential.", "The figures on this page look at votes. Do not publish it.")
         caption = "Mean error of a count against people exposed; labels are epsilon"
         figures = [row for _, row in _figures(self)]
         body = joined(

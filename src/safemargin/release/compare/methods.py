@@ -24,7 +24,7 @@ from safemargin.core import (
     numpy_generator,
 )
 from safemargin.release.decide.protect import by_size
-from safemargin.release.decide.split import Split, population, unmerged_split
+from safemargin.release.decide.split import Split, covers_everybody, population, unmerged_split
 from safemargin.samplers.cell_key import SIMULATED, noise_of, simulated_keys
 from safemargin.samplers.geometric import Geometric
 from safemargin.samplers.ptable import PTable
@@ -60,11 +60,6 @@ class Case:
     def people(self) -> int:
         """Everybody on the roll."""
         return population(self.table)
-
-    @property
-    def covers_everybody(self) -> bool:
-        """Whether everybody on the roll chose one of the options."""
-        return int(self.table.totals.sum()) == self.people
 
     @cached_property
     def limits(self) -> Limits:
@@ -264,7 +259,7 @@ def _ranges(case: Case, noise: PTable, table: PublishedTable, onlooker: Onlooker
     assert table.noisy is not None
     lower = np.maximum(table.noisy - BOUND, np.minimum(table.noisy, 1))
     upper = table.noisy + BOUND
-    consistent = case.covers_everybody and case.table.inconsistency.rate == 0
+    consistent = covers_everybody(case.table) and case.table.inconsistency.rate == 0
     if consistent and (people := _sizes(case, table, onlooker)) is not None:
         shape = (-1, len(table.options))
         low, high = lower.reshape(shape), upper.reshape(shape)

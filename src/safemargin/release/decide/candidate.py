@@ -27,7 +27,7 @@ from safemargin.core import (
     protected_margin,
 )
 from safemargin.release.decide.search import Choice, Margin, within
-from safemargin.release.decide.split import Split
+from safemargin.release.decide.split import Split, slack_of
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,7 @@ def prove(
     progress: Progress = no_progress,
 ) -> Proof:
     """Whether the candidate is safe against every onlooker: the first proof that fails, or the one that says most."""
-    slack = table.inconsistency.slack(int(table.totals.sum()))
-    tables = candidate.tables(table)
+    slack, tables = slack_of(table), candidate.tables(table)
     best = Proof((), {})
     for onlooker in onlookers:
         if onlooker.composition(table.schema.names) == "joint":
@@ -262,16 +261,15 @@ class Judge:
         return True
 
     def _prove(self, tables: tuple[PublishedTable, ...], quick: bool = False) -> Proof:
-        slack = self.table.inconsistency.slack(int(self.table.totals.sum()))
+        slack = slack_of(self.table)
         best = Proof((), {})
         for onlooker in self.onlookers:
             watching = onlooker
             if onlooker.composition(self.table.schema.names) != "joint":
                 if exposed := self._exposed_without_roll(tables, onlooker):
                     return Proof(exposed, {})
-                watching = replace(
-                    onlooker, roll=onlooker_with_roll(self.table, "joint").roll
-                )  # who knows more learns no less
+                # Who knows more learns no less: the proof for a joint roll covers somebody without one.
+                watching = replace(onlooker, roll=onlooker_with_roll(self.table, "joint").roll)
             known = build_system(tables, watching, slack)
             proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
             if onlooker.past is not None and not proof.exposed and (quick or self._holds(proof)):

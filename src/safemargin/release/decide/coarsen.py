@@ -214,7 +214,7 @@ class Merging:
     """A problem: the categories of an axis with people, votes and weights, and which groups may be published.
 
     `start` are groups that stay together, each category by itself if none are given. Categories that are `apart` never
-    share a group, and groups that are `banned` do not occur as they are.
+    share a group.
     """
 
     axis: Axis
@@ -224,7 +224,6 @@ class Merging:
     allowed: Allowed
     start: tuple[Group, ...] = ()
     apart: frozenset[Group] = frozenset()
-    banned: frozenset[Group] = frozenset()
 
     def item(self, group: Group, alone: int | None = None) -> Item:
         """A group as one thing."""
@@ -242,9 +241,8 @@ class Merging:
     def permits(self, groups: Sequence[Group], people: IntArray, votes: IntArray) -> BoolArray:
         """Which of some groups may be published."""
         possible = np.asarray(self.allowed(people, votes)).copy()
-        for row in np.flatnonzero(possible).tolist() if self.apart or self.banned else ():
-            group = groups[row]
-            possible[row] = group not in self.banned and not any(pair <= group for pair in self.apart)
+        for row in np.flatnonzero(possible).tolist() if self.apart else ():
+            possible[row] = not any(pair <= groups[row] for pair in self.apart)
         return possible
 
 
@@ -270,13 +268,11 @@ def _neighbours(problem: Merging, start: tuple[Group, ...]) -> Coarsening:
     members = _before([len(group) for group in order])
     votes = _before([item.votes for item in items])
     first = _first_begins(problem, order)
-    banned = _segments(problem.banned, order)
     best, came = np.zeros(len(order) + 1, dtype=np.int64), np.zeros(len(order) + 1, dtype=np.int64)
     for end in range(1, len(order) + 1):
         begins = np.arange(first[end], end)
         possible = np.asarray(problem.allowed(people[end] - people[begins], votes[end] - votes[begins])).copy()
         possible &= best[begins] < NO_WAY
-        possible[[begin - first[end] for begin in banned.get(end, ()) if begin >= first[end]]] = False
         loss = (weight[end] - weight[begins]) * (members[end] - members[begins] - 1)
         cost = np.where(possible, best[begins] + loss, NO_WAY)
         cheapest = int(cost.argmin()) if len(cost) else 0
@@ -305,16 +301,6 @@ def _first_begins(problem: Merging, order: Sequence[Group]) -> IntArray:
         if len(positions) == len(pair):
             first[max(positions) + 1] = max(first[max(positions) + 1], min(positions) + 1)
     return np.maximum.accumulate(first)
-
-
-def _segments(groups: frozenset[Group], order: Sequence[Group]) -> dict[int, list[int]]:
-    """Groups that are segments of the order: where they begin, by where they end."""
-    begins: dict[int, list[int]] = {}
-    for group in groups:
-        positions = [position for position, part in enumerate(order) if part <= group]
-        if positions and frozenset().union(*order[positions[0] : positions[-1] + 1]) == group:
-            begins.setdefault(positions[-1] + 1, []).append(positions[0])
-    return begins
 
 
 def _freely(problem: Merging, start: tuple[Group, ...]) -> Coarsening:

@@ -14,8 +14,8 @@ from safemargin.guarantees.noise import NoiseBudget, check_noise, choice_epsilon
 from safemargin.release.decide.candidate import Candidate, prove
 from safemargin.release.decide.earlier import by_difference, earlier_words, remembered
 from safemargin.release.decide.protect import Lot, Reach, by_lot, by_rate, by_size, flag
-from safemargin.release.decide.split import Split, covers_everybody, irregular, population, unmerged_split
-from safemargin.release.decide.statements import budget_of, certificate_of, noise_guarantee
+from safemargin.release.decide.split import Split, covers_everybody, irregular, population, slack_of, unmerged_split
+from safemargin.release.decide.statements import budget_of, certificate_of, noise_guarantee, refusal_of
 from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
 
 PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "suppress": Action.SUPPRESSED}
@@ -58,6 +58,8 @@ def decide(
     budget = budget_of(table, candidate.splits, target, lot.epsilon) if protect == "noise" else None
     guarantees = () if budget is None else (noise_guarantee(table, candidate.splits, sized, budget, bool(pasts)),)
     bad, people = _irregular(table, plain, limits)
+    is_total_only = not any(split.is_published for split in candidate.splits)
+    only_total = ["Only the total is published: no axis could be published safely."] if is_total_only else []
     return Plan(
         target=target,
         decisions=tuple(d for split in candidate.splits for d in _decisions(split, PROTECTIONS[protect], budget)),
@@ -67,19 +69,8 @@ def decide(
         irregular=bad,
         exposed_people=people,
         witness=proof.tables,
-        notes=(*_only_total(candidate), *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
+        notes=(*only_total, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )
-
-
-def _only_total(candidate: Candidate) -> list[str]:
-    if any(split.is_published for split in candidate.splits):
-        return []
-    return ["Only the total is published: no axis could be published safely."]
-
-
-def slack_of(table: Table) -> int:
-    """How many votes a published count may be off."""
-    return table.inconsistency.slack(int(table.totals.sum()))
 
 
 def _finish(split: Split, *, table: Table, limits: Limits, protect: str, pasts: Sequence[Past], reach: Reach) -> Split:
@@ -128,7 +119,7 @@ def _search(
         what = "Publishing every regular group exactly" if not refused else "Publishing what was left after that"
         # What is not decided is treated as disclosed: a release needs a proof, not the absence of a refutation.
         shown = (proof.exposed or proof.doubtful)[: 1 if refused else 5]
-        refused.extend(_refusal(table, what, exposed, bool(proof.exposed)) for exposed in shown)
+        refused.extend(refusal_of(table, what, exposed, bool(proof.exposed)) for exposed in shown)
         better = _improve(table, candidate, proof, onlookers, limits, finish, in_small_steps=turn < SMALL_STEPS)
         if better is None:
             return candidate, proof, refused
@@ -181,14 +172,6 @@ def _together(exposed: Exposed, proved: bool, onlookers: Sequence[Onlooker]) -> 
     cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
     would = "would disclose the answers of" if proved else "could not be proved safe for"
     return f"the tables together {would} the {exposed.people} people with {cell}"
-
-
-def _refusal(table: Table, what: str, exposed: Exposed, proved: bool) -> Refusal:
-    if exposed.earlier:
-        what += f", together with the release of {exposed.earlier},"
-    return Refusal(
-        what, exposed.cell, table.schema.options[exposed.option], exposed.people, exposed.lower, exposed.upper, proved
-    )
 
 
 def _irregular(table: Table, plain: Sequence[Split], limits: Limits) -> tuple[tuple[Decision, ...], int]:

@@ -11,7 +11,7 @@ from safemargin.release.decide.candidate import Candidate, Judge
 from safemargin.release.decide.earlier import earlier_words
 from safemargin.release.decide.search import Choice, Margin, maximal
 from safemargin.release.decide.split import Split, Version, crossed_version, population, unmerged_split
-from safemargin.release.decide.statements import certificate_of
+from safemargin.release.decide.statements import certificate_of, refusal_of
 from safemargin.release.decide.versions import versions
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
 
@@ -229,16 +229,7 @@ def _rejected(judge: Judge, entries: Sequence[_Entry], best: Choice) -> dict[str
         present = [exposed for exposed in proof.exposed or proof.doubtful if not exposed.earlier]
         cells = sorted(present, key=lambda exposed: _is_merged(judge.table, exposed))
         for exposed in cells[:1]:
-            option = judge.table.schema.options[exposed.option]
-            refusal = Refusal(
-                f"Publishing {entry.wanted.name}",
-                exposed.cell,
-                option,
-                exposed.people,
-                exposed.lower,
-                exposed.upper,
-                bool(proof.exposed),
-            )
+            refusal = refusal_of(judge.table, f"Publishing {entry.wanted.name}", exposed, bool(proof.exposed))
             rejected[entry.wanted.name] = Rejected(entry.wanted.axes, entry.versions[0].groups, refusal)
     return rejected
 

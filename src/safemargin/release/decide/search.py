@@ -65,13 +65,10 @@ def maximal(judge: Tests, start: Choice, most: int, progress: Progress = no_prog
     """The best choice found with about `most` tests, and the bound. `start` is a choice known to be safe."""
     search = _Search(judge, start, most, progress)
     # Tests of single margins pay if at least half of the budget is left for choices of several.
-    if 2 * sum(len(margin.versions) for margin in judge.margins) <= most:
-        search.alone()
-    else:
-        search.screen()
-    search.greedy()
+    search.alone(by_closed_forms=2 * sum(len(margin.versions) for margin in judge.margins) > most)
+    search.fill((0,) * len(judge.margins))
     search.improve()
-    search.fill()
+    search.fill(search.best)
     return search.best, max(_relaxed(judge.margins, judge.exposed, judge.narrow)[1], search.value(search.best))
 
 
@@ -103,18 +100,12 @@ class _Search:
             choice[need] for margin, level in zip(self.margins, choice, strict=True) if level for need in margin.needs
         )
 
-    def alone(self) -> None:
+    def alone(self, by_closed_forms: bool) -> None:
         """How finely each margin may be published with nothing beside it but what it needs."""
         for index, margin in enumerate(self.margins):
             for level in range(len(margin.versions), 0, -1):
-                if self.is_safe(self.with_level((0,) * len(self.margins), index, level)):
-                    break
-
-    def screen(self) -> None:
-        """The same by closed forms only: what discloses an answer at once."""
-        for index, margin in enumerate(self.margins):
-            for level in range(len(margin.versions), 0, -1):
-                if not self.judge.screen(self.with_level((0,) * len(self.margins), index, level)):
+                choice = self.with_level((0,) * len(self.margins), index, level)
+                if not self.judge.screen(choice) if by_closed_forms else self.is_safe(choice):
                     break
 
     def with_level(self, choice: Choice, index: int, level: int) -> Choice:
@@ -125,17 +116,9 @@ class _Search:
             levels[need] = max(levels[need], 1)
         return tuple(levels)
 
-    def greedy(self) -> None:
-        """Add margins, the most valuable first, each as finely as is safe."""
-        order = sorted(range(len(self.margins)), key=lambda index: -self.margins[index].values[-1])
-        self._fill((0,) * len(self.margins), order)
-
-    def fill(self) -> None:
-        """Add to the best choice whatever can still be added."""
-        self._fill(self.best, sorted(range(len(self.margins)), key=lambda index: -self.margins[index].values[-1]))
-
-    def _fill(self, choice: Choice, order: Sequence[int]) -> None:
-        for index in order:
+    def fill(self, choice: Choice) -> None:
+        """Add margins to a choice, the most valuable first, each as finely as is safe."""
+        for index in sorted(range(len(self.margins)), key=lambda index: -self.margins[index].values[-1]):
             for level in range(len(self.margins[index].versions), choice[index], -1):
                 if self.is_over:
                     return

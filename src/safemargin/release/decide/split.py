@@ -63,9 +63,9 @@ class Split:
         reasons[merged] = "; ".join(dict.fromkeys([*earlier, reason]))
         return replace(self, groups=groups, reasons=reasons, flagged=self.flagged - {first, second})
 
-    def merging(self, allowed: Allowed, banned: frozenset[Group] = frozenset()) -> Merging:
+    def merging(self, allowed: Allowed) -> Merging:
         """How to merge on until every group is allowed, as a problem."""
-        return Merging(self.axis, self.people, self.votes, self.worth(), allowed, self.groups, self.axis.apart, banned)
+        return Merging(self.axis, self.people, self.votes, self.worth(), allowed, self.groups, self.axis.apart)
 
     def worth(self) -> IntArray:
         """What every category is worth: its people, times its weight."""
@@ -140,6 +140,11 @@ def irregular(split: Split, limits: Limits) -> BoolArray:
 def population(table: Table) -> int:
     """Everybody on the roll."""
     return int(table.people(()).counts.sum()) if table.roll else int(table.totals.sum())
+
+
+def slack_of(table: Table) -> int:
+    """How many votes a published count may be off."""
+    return table.inconsistency.slack(int(table.totals.sum()))
 
 
 def covers_everybody(table: Table) -> bool:

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Sequence
 
 from safemargin.bounds.certify import TOGETHER
-from safemargin.bounds.exposure import Proof
+from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.core import Guarantee, Invariant, Nested, Onlooker, Population, Table, Target, label, named
 from safemargin.guarantees.noise import NoiseBudget, noise_budget, one_count_suffices, partnered
 from safemargin.release.decide.split import Split, covers_everybody, population
-from safemargin.release.plan import Certificate
+from safemargin.release.plan import Certificate, Refusal
 
 LONGEST = 120
 """Letters of a list of groups that is written out; a digest stands for a longer one."""
@@ -125,3 +125,11 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
     if proof.linear:
         method += f"; {proof.linear} cells by a real-valued witness only"
     return Certificate(proof.holds, statement, proved, method, proof.checked, linear=proof.linear)
+
+
+def refusal_of(table: Table, what: str, exposed: Exposed, proved: bool) -> Refusal:
+    """An exposed cell as the reason why something is not published."""
+    if exposed.earlier:
+        what += f", together with the release of {exposed.earlier},"
+    option = table.schema.options[exposed.option]
+    return Refusal(what, exposed.cell, option, exposed.people, exposed.lower, exposed.upper, proved)

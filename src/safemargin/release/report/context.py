@@ -12,9 +12,6 @@ from safemargin.voting.result import ResultPrivacy
 Orders = Mapping[str, tuple[str, ...]]
 """The categories of every axis in order: a merged group is named in this order, else by the alphabet."""
 
-UNNAMED = ""
-"""Stands for the option where a table has none."""
-
 
 @dataclass(frozen=True)
 class DecidedGroup:
@@ -32,11 +29,6 @@ class DecidedGroup:
     def cell(self) -> dict[str, str]:
         """The labels by axis; none for the whole electorate."""
         return {self.axis: self.label} if self.axis else {}
-
-    @property
-    def name(self) -> str:
-        """The group in words."""
-        return f"{self.axis} {self.label}".strip() or "everyone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +53,34 @@ class ReportContext:
 
     @cached_property
     def groups(self) -> tuple[DecidedGroup, ...]:
-        """Every decision with its published counts."""
-        return decided_groups(self.plan, self.publication, self.orders or category_orders(self.findings))
+        """Every decision of the plan, in order, with its published counts."""
+        counts, orders = _counts(self.publication.tables), self.orders or category_orders(self.findings)
+        return tuple(
+            DecidedGroup(
+                decision.axis,
+                decision_label(decision, orders),
+                len(decision.group),
+                decision.people,
+                decision.action,
+                decision.reason,
+                counts.get((decision.axis, decision.group), {}),
+            )
+            for decision in self.plan.decisions
+        )
 
     @cached_property
     def axes(self) -> Mapping[str, list[DecidedGroup]]:
-        """The groups of each axis."""
-        return by_axis(self.groups)
+        """The groups of each axis, axes in the order they appear."""
+        axes: dict[str, list[DecidedGroup]] = {}
+        for group in self.groups:
+            axes.setdefault(group.axis, []).append(group)
+        return axes
 
     @cached_property
     def totals(self) -> Mapping[str, int]:
         """The published count of every option over everybody."""
-        return total_counts(self.publication)
+        totals = [table for table in self.publication.tables if not table.axes and not table.is_roll]
+        return _counts(totals).get(("", frozenset()), {})
 
     @cached_property
     def people(self) -> int:
@@ -80,31 +88,6 @@ class ReportContext:
         on_rolls = [findings.exposure.population or 0 for findings in self.findings]
         in_groups = [sum(group.people for group in groups) for groups in self.axes.values()]
         return max([*on_rolls, *in_groups], default=0) or sum(self.totals.values())
-
-
-def decided_groups(plan: Plan, release: Publication, orders: Orders | None = None) -> tuple[DecidedGroup, ...]:
-    """The decisions of `plan` in order, each with its counts in `release`."""
-    counts = _counts(release.tables)
-    return tuple(
-        DecidedGroup(
-            decision.axis,
-            decision_label(decision, orders or {}),
-            len(decision.group),
-            decision.people,
-            decision.action,
-            decision.reason,
-            counts.get((decision.axis, decision.group), {}),
-        )
-        for decision in plan.decisions
-    )
-
-
-def by_axis(groups: Iterable[DecidedGroup]) -> dict[str, list[DecidedGroup]]:
-    """The groups of each axis, axes in the order they appear."""
-    axes: dict[str, list[DecidedGroup]] = {}
-    for group in groups:
-        axes.setdefault(group.axis, []).append(group)
-    return axes
 
 
 def people_by_action(groups: Iterable[DecidedGroup]) -> dict[Action, tuple[int, int]]:
@@ -119,11 +102,6 @@ def people_by_action(groups: Iterable[DecidedGroup]) -> dict[Action, tuple[int, 
 def is_omitted(groups: Sequence[DecidedGroup]) -> bool:
     """Whether nothing is published about an axis."""
     return all(group.action is Action.SUPPRESSED for group in groups)
-
-
-def total_counts(release: Publication) -> dict[str, int]:
-    """The published count of every option over everybody."""
-    return _counts(table for table in release.tables if not table.axes and not table.is_roll).get(("", frozenset()), {})
 
 
 def category_orders(findings: Iterable[Findings]) -> Orders:
@@ -149,12 +127,12 @@ def _counts(tables: Iterable[PublishedTable]) -> dict[tuple[str, Group], dict[st
         if len(table.axes) > 1 or table.is_roll:
             continue
         axis = table.axes[0] if table.axes else ""
-        places = table.codes[:, 0].tolist() if table.axes else [0] * len(table.lower)
+        codes = table.codes[:, 0].tolist() if table.axes else [0] * len(table.lower)
         groups: tuple[Group, ...] = table.groups[0] if table.axes else (frozenset(),)
-        for row, option, value in zip(places, table.option.tolist(), _values(table), strict=True):
+        for code, option, value in zip(codes, table.option.tolist(), _values(table), strict=True):
             if value is not None:
-                name = table.options[option] if option >= 0 else UNNAMED
-                values.setdefault((axis, groups[row]), {})[name] = value
+                name = table.options[option] if option >= 0 else ""
+                values.setdefault((axis, groups[code]), {})[name] = value
     return values
 
 

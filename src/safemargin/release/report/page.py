@@ -28,6 +28,7 @@ from safemargin.ui import (
     describe_onlooker,
     element,
     figure,
+    header,
     joined,
     legend,
     paragraphs,
@@ -51,23 +52,15 @@ def head(context: ReportContext, title: str) -> Html:
     """The verdict, in one sentence and in the words of the certificate."""
     plan, sound = context.plan, context.is_sound
     names = ", ".join(dict.fromkeys([*context.onlookers, *(findings.onlooker.name for findings in context.findings)]))
-    return element(
-        "header",
-        element(
-            "p",
-            element("strong", "Confidential. "),
-            "The reasons on this page look at votes. Do not publish it.",
-            class_="banner",
-        ),
-        element("h1", title),
-        element(
-            "div",
-            element("p", f"{'✓' if sound else '✕'} {headline(context)}", class_="verdict"),
-            element("p", plan.certificate.statement),
-            element("p", f"Onlookers considered: {names}." if names else "No onlooker was considered.", class_="quiet"),
-            class_=f"card {'sound' if sound else 'unsound'}",
-        ),
+    verdict = element(
+        "div",
+        element("p", f"{'✓' if sound else '✕'} {headline(context)}", class_="verdict"),
+        element("p", plan.certificate.statement),
+        element("p", f"Onlookers considered: {names}." if names else "No onlooker was considered.", class_="quiet"),
+        class_=f"card {'sound' if sound else 'unsound'}",
     )
+    banner = ("Confidential.", "The reasons on this page look at votes. Do not publish it.")
+    return header(title, verdict, banner=banner)
 
 
 def key_figures(context: ReportContext) -> Html:
