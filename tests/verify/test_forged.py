@@ -1,6 +1,8 @@
 """Forged certificates and manifests: real ones, changed as somebody would who wants an unsafe release to pass."""
 
+import base64
 import copy
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from commands import Run, in_process, release_into
 from safemargin import audit, suppress
@@ -17,6 +20,7 @@ from safemargin.bounds.cli import sources_of
 from safemargin.bounds.proof import certificate
 from safemargin.core import InputError, Onlooker, Target
 from safemargin.io import hash_file, read_tidy
+from safemargin.verify.signature import signature_failures
 from safemargin.verify.verify import verify
 
 Document = dict[str, Any]
@@ -552,3 +556,72 @@ def test_audit_refuses_tables_that_the_manifest_does_not_name(run: Run, folder: 
         assert said.code == 2 and f"{table.name}: the manifest" in said.err.replace("\n", " ")
     with pytest.raises(InputError, match="manifest: tables must be files, whose hashes it states"):
         audit([{"option": "yes", "count": 3}], manifest=folder / "published" / "manifest.json")
+
+
+# Signatures of manifests
+
+VECTOR_KEY = "untrusted comment: minisign public key\nRWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\n"
+VECTOR = (
+    "untrusted comment: signature from minisign secret key\n"
+    "RUQf6LRCGA9i559r3g7V1qNyJDApGip8MfqcadIgT9CuhV3EMhHoN1mGTkUidF/z7SrlQgXdy8ofjb7bNJJylDOocrCo8KLzZwo=\n"
+    "trusted comment: timestamp:1556193335\tfile:test\n"
+    "y/rUw2y8/hOUYjZU71eHp/Wo1KZ40fGy2VJEDl34XMJM+TX48Ss/17u3IvIfbVR1FkZZSNCisQbuQY+bHwhEBg==\n"
+)
+"""A signature of the file `test` by minisign itself, as the tests of other verifiers have it."""
+
+
+def test_signature_of_minisign(tmp_path: Path) -> None:
+    signed, signature, key = (tmp_path / name for name in ("test", "test.minisig", "office.pub"))
+    signed.write_text("test")
+    signature.write_text(VECTOR)
+    key.write_text(VECTOR_KEY)
+    assert signature_failures(signed, signature, key) == []
+    signature.write_text(VECTOR.replace("1556193335", "1556193336"))
+    assert "test.minisig: does not sign test as it is" in signature_failures(signed, signature, key)[0]
+    signature.write_text(VECTOR)
+    signed.write_text("Test")
+    assert "test.minisig: does not sign test as it is" in signature_failures(signed, signature, key)[0]
+
+
+def sign(out: Path, name: str, key_id: bytes = b"12345678", algorithm: bytes = b"ED") -> Path:
+    """Sign a manifest as minisign does, with a new key; returns the file of the public key."""
+    private = Ed25519PrivateKey.generate()
+    mark = private.sign(hashlib.blake2b((out / "manifest.json").read_bytes()).digest())
+    lines = ["untrusted comment: a", base64.b64encode(algorithm + key_id + mark).decode(), "trusted comment: b"]
+    lines.append(base64.b64encode(private.sign(mark + b"b")).decode())
+    (out / "manifest.json.minisig").write_text("\n".join(lines) + "\n")
+    key = out.parent / name
+    key.write_text(
+        "untrusted comment: c\n" + base64.b64encode(b"Ed" + key_id + private.public_key().public_bytes_raw()).decode()
+    )
+    return key
+
+
+def signed_by(folder: Path, key: Path) -> str:
+    return failures(folder / "published" / "certificate.json", folder / "published", key=key)
+
+
+def test_signed_release(run: Run, folder: Path) -> None:
+    out = folder / "published"
+    key = sign(out, "office.pub")
+    assert signed_by(folder, key) == ""
+    checked = verify(out / "certificate.json", out)
+    assert checked.holds and "who signed the manifest" in checked.unchecked[1]
+    assert run("verify", out / "certificate.json", out, "--key", key).code == 0
+    # What hashes cannot show: everything is changed alike and sealed anew.
+    state(out, ("certificate", "manifest"), statement="Nobody can infer anything.")
+    reseal(out)
+    assert published(folder) == ""
+    assert "manifest.json.minisig: does not sign manifest.json as it is" in signed_by(folder, key)
+    sign(out, "other.pub")
+    assert "manifest.json.minisig: does not sign manifest.json as it is" in signed_by(folder, key)
+    sign(out, "other.pub", b"87654321")
+    assert "manifest.json.minisig: was made with another key than office.pub" in signed_by(folder, key)
+    sign(out, "other.pub", algorithm=b"Ed")
+    assert "manifest.json.minisig: signs in the old way" in signed_by(folder, key)
+    (out / "manifest.json.minisig").write_text("signed\n")
+    assert "manifest.json.minisig: is not a signature of minisign" in signed_by(folder, key)
+    (out / "manifest.json.minisig").unlink()
+    assert "manifest.json.minisig: is missing" in signed_by(folder, key)
+    assert "is not a file of minisign" in signed_by(folder, out / "certificate.json")
+    assert "key: signatures are checked of releases" in intervals(folder, key=key)

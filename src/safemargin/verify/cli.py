@@ -18,13 +18,18 @@ def verify(
     option: Option = "option",
     by: By = None,
     skip: Skip = None,
+    key: Annotated[
+        Path | None, typer.Option(help="Public key (minisign) with which the manifest of a release must be signed.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Verify a certificate with integer addition alone: no solver, no search.
 
     Example: safemargin verify certificate.json published --roll roll.csv
     """
-    checked = run_verify(certificate, files, roll or (), fact or (), count=count, option=option, by=by, skip=skip or ())
+    checked = run_verify(
+        certificate, files, roll or (), fact or (), count=count, option=option, by=by, skip=skip or (), key=key
+    )
     if as_json:
         print_json(checked.to_json())
     else:

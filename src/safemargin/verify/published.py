@@ -13,32 +13,43 @@ from safemargin.bounds.certificate import Verification, binding_failures, target
 from safemargin.core import InputError
 from safemargin.io import MANIFEST, hash_file
 from safemargin.verify.given import Given, load
+from safemargin.verify.signature import SUFFIX, signature_failures
 
+SIGNATURE = f"{MANIFEST}{SUFFIX}"
 Row = dict[str, Any]
 COUNTED = ("exact", "merged", "noised")
 STATUSES = (*COUNTED, "suppressed")
 
 
-def verify_release(path: Path, document: dict[str, Any], given: Given) -> Verification:
-    """The certificate that stands beside a release: hashes, the manifest, and what every table prints."""
+def verify_release(path: Path, document: dict[str, Any], given: Given, key: Path | None = None) -> Verification:
+    """The certificate that stands beside a release: hashes, the manifest, and what every table prints.
+
+    With a public `key`, the manifest must be signed with it.
+    """
     hashes = {str(name): str(value) for name, value in document["files"].items()}
     listed = {name: given.find(name, "table") for name in hashes}
     failures = [changed(name) for name, file in listed.items() if hash_file(file) != hashes[name]]
-    failures += given.unspoken({("table", name) for name in (*hashes, MANIFEST)})
+    failures += given.unspoken({("table", name) for name in (*hashes, MANIFEST, SIGNATURE)})
     failures += _statement_failures(document)
+    notes: list[str] = []
     manifest = given.named["table"].get(MANIFEST) or given.lying.get(MANIFEST) or path.parent / MANIFEST
     if manifest.is_file():
         stated = load(manifest)
         failures += _file_failures(stated.get("files"), {**hashes, path.name: hash_file(path)})
         failures += [f"{MANIFEST}: {failure}" for failure in binding_failures(document, stated)]
+        signature = manifest.with_name(SIGNATURE)
+        if key is not None:
+            failures += signature_failures(manifest, signature, key)
+        elif signature.is_file():
+            notes.append(f"{SIGNATURE}: who signed the manifest; give the `key` of the office.")
     else:
         failures.append(f"{MANIFEST}: is missing; a certificate of a release holds only together with it")
-    notes: list[str] = []
     if not failures:
         tables = {name: _rows(name, file) for name, file in listed.items()}
         failures = [failure for name, rows in tables.items() for failure in _table_failures(name, rows)]
         if not failures:
-            failures, notes = _format_failures(tables), _other_totals(tables)
+            failures = _format_failures(tables)
+            notes += [] if failures else _other_totals(tables)
     unchecked = (
         f"the statement {document['statement']!r}. It rests on integer tables made from the joint roll, which "
         "are not in this file. An audit with the roll and a certificate writes proofs that can be verified.",

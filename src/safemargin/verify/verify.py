@@ -25,7 +25,7 @@ from safemargin.io import MANIFEST, axes, hash_file, read_tidy, skip_rules
 from safemargin.suppress.check import check_pattern
 from safemargin.ui import Document, Result, header, joined, paragraphs, points, render_page, section
 from safemargin.verify.given import Given, given_files, load
-from safemargin.verify.published import changed, verify_release
+from safemargin.verify.published import SIGNATURE, changed, verify_release
 
 Files = str | Path | Sequence[str | Path]
 
@@ -61,15 +61,19 @@ def verify(
     option: str = "option",
     by: str | Sequence[str] | None = None,
     skip: Sequence[str] = (),
+    key: str | Path | None = None,
 ) -> CertificateCheck:
     """Verify a certificate of intervals, of suppression or of a release with integer addition alone.
 
     `files` are the tables that it speaks about, or folders with them; `roll` and `facts` those of the onlooker.
     `count`, `option`, `by` and `skip` say how tables are read: a certificate that reads them in another way is refused.
+    With a public `key` of minisign, the manifest of a release must be signed with it.
     """
     path = Path(certificate)
     document = load(path)
     given = given_files(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
+    if key is not None and "kind" in document:
+        raise InputError("key: signatures are checked of releases; this certificate is of another kind")
     if document.get("kind") == KIND:
         names = axes(by if by is None or isinstance(by, str) else ",".join(by))
         reading = TableReading(count, option, names, skip_rules(list(skip)))
@@ -77,7 +81,7 @@ def verify(
     elif document.get("kind") == SUPPRESSION:
         checked = _verify_pattern(path, document, given)
     elif isinstance(document.get("files"), dict) and "statement" in document:
-        checked = verify_release(path, document, given)
+        checked = verify_release(path, document, given, None if key is None else Path(key))
     else:
         raise InputError(f"{path}: is not a certificate of safemargin")
     return CertificateCheck(**vars(checked))
@@ -162,7 +166,7 @@ def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
     release = verify_release(path, document, Given({"table": {}}, inside, given.folders))
     stems = {name.rpartition(".")[0] for name in names}
     others = {str(name) for name in document["files"] if str(name).rpartition(".")[0] in stems}
-    return {*others, MANIFEST, path.name}, [f"{path.name}: {failure}" for failure in release.failures]
+    return {*others, MANIFEST, SIGNATURE, path.name}, [f"{path.name}: {failure}" for failure in release.failures]
 
 
 def _skipped(sources: Sequence[SourceFile]) -> list[str]:
