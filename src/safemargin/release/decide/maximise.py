@@ -1,6 +1,6 @@
 """Release maximisation: which tables of several axes to publish beside the single ones, by weight, safe together."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,15 +71,12 @@ def maximise(
     traded = {entry.wanted.axes[0]: index for index, entry in enumerate(open_entries) if len(entry.wanted.axes) == 1}
     kept = Candidate(tuple(split for name, split in splits.items() if name not in traded))
     margins = [_margin(entry, traded) for entry in open_entries]
-    judge = Judge(
-        table,
-        kept.tables(table),
-        margins,
-        watching,
-        limits,
-        plan.certificate.linear,
-        _report_tests(open_entries, progress),
-    )
+
+    def report(choice: Choice) -> None:
+        names = [entry.wanted.name for entry, level in zip(open_entries, choice, strict=True) if level]
+        progress("choosing tables of several axes: testing " + ", ".join(names))
+
+    judge = Judge(table, kept.tables(table), margins, watching, limits, plan.certificate.linear, report)
     start = tuple(int(len(entry.wanted.axes) == 1) for entry in open_entries)
     # The plan is certified, so the choice that publishes what the plan does needs no test.
     judge.safe.append(start)
@@ -166,14 +163,6 @@ def _margin(entry: _Entry, traded: Mapping[str, int]) -> Margin:
     axes = entry.wanted.axes
     needs = tuple(traded[axis] for axis in axes if axis in traded) if len(axes) > 1 else ()
     return Margin(entry.versions, values, needs)
-
-
-def _report_tests(entries: Sequence[_Entry], progress: Progress) -> Callable[[Choice], None]:
-    def report(choice: Choice) -> None:
-        names = [entry.wanted.name for entry, level in zip(entries, choice, strict=True) if level]
-        progress("choosing tables of several axes: testing " + ", ".join(names))
-
-    return report
 
 
 def _tests(table: Table) -> int:

@@ -18,7 +18,6 @@ from safemargin.release.report.words import (
     irregular_words,
     margin_rows,
     maximum_words,
-    refusal_lines,
 )
 from safemargin.ui import (
     Html,
@@ -244,7 +243,7 @@ def margins(context: ReportContext) -> Html:
     """Tables of several axes, where some were asked for."""
     if context.plan.maximum is None:
         return Html("")
-    omitted = refusal_lines(context.plan)
+    omitted = [str(rejected.refusal) for rejected in context.plan.rejected.values()]
     return section(
         "Tables of several axes",
         table(MARGIN_COLUMNS, margin_rows(context.plan)),

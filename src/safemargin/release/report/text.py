@@ -69,11 +69,8 @@ def _show_files(console: Console, published: bool, folder: str | Path) -> None:
 def _show_margins(console: Console, plan: Plan, certificates: Mapping[str, str] | None) -> None:
     if plan.maximum is None:
         return
-    table = text_table(MARGIN_COLUMNS, space=1)
-    for row in margin_rows(plan):
-        table.add_row(*map(Text, row))
     say(console, "\nTables of several axes", "bold")
-    console.print(table)
+    console.print(text_table(MARGIN_COLUMNS, margin_rows(plan), space=1))
     say(console, maximum_words(plan))
     if certificates is not None and plan.rejected:
         say(console, "\nOmitted tables", "bold")

@@ -144,8 +144,3 @@ def maximum_words(plan: Plan) -> str:
         return f"Worth {best.value:g}: no safe choice of the tables asked for is worth more ({tests})."
     most = f"the best safe choice is worth {best.bound:g} at most, a gap of {best.gap:g}"
     return f"Worth {best.value:g}; {most} ({tests})."
-
-
-def refusal_lines(plan: Plan) -> list[str]:
-    """Whom each omitted table would expose."""
-    return [str(rejected.refusal) for rejected in plan.rejected.values()]
