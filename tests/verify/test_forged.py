@@ -271,6 +271,16 @@ def test_certificate_about_the_total_only(folder: Path) -> None:
     assert "its target names no axis" in intervals(folder)
 
 
+def test_certificate_says_what_it_is_silent_about(folder: Path) -> None:
+    """True claims about some axes only, and no verdict: nothing is false, and nothing is hidden."""
+    paths = [folder / "tables" / name for name in ("religion.csv", "age.csv")]
+    audit(paths, roll=folder / "tables/roll.csv", target="religion", certificate=folder / "proofs" / "c.json")
+    change(folder / "proofs" / "c.json", lambda document: document.pop("verdict"))
+    checked = verify(folder / "proofs" / "c.json", folder / "tables")
+    notes = ("cells by age: its claims are about cells by religion.", "verdicts: the certificate states none.")
+    assert checked.holds and checked.unchecked == notes
+
+
 @pytest.mark.parametrize("name", ["more.csv", "more.txt", "age.json", ".hidden", "roll", "folder/x.csv"])
 @pytest.mark.parametrize("kind", ["tables", "published", "gaps"])
 def test_files_that_no_certificate_speaks_about(folder: Path, kind: str, name: str) -> None:

@@ -162,9 +162,18 @@ def check(
         tables=len(stated.tables),
         slack=slack,
         failures=tuple(failures),
-        unchecked=unchecked,
+        unchecked=(*unchecked, *_silent(stated)),
         **tallies,
     )
+
+
+def _silent(stated: IntervalCertificate) -> list[str]:
+    """What a certificate could have stated, and does not."""
+    others = [axis for axis in stated.axes if axis not in stated.target]
+    notes = (
+        [f"cells by {', '.join(others)}: its claims are about cells by {', '.join(stated.target)}."] if others else []
+    )
+    return notes if stated.verdict is not None else [*notes, "verdicts: the certificate states none."]
 
 
 @dataclass(frozen=True)
