@@ -11,6 +11,7 @@ import pytest
 import safemargin
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+PAGE = EXAMPLES.parent / "docs" / "examples.md"
 pytestmark = pytest.mark.data
 
 
@@ -37,6 +38,13 @@ def test_workforce(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found.merged == ["MobileIron | Pinterest", "Nvidia | Sanmina"]
     assert found.actions == {"company": {"exact": 21, "merged": 2}, "race": {"exact": 7}, "gender": {"exact": 2}}
     assert figures.sum_of(plan.certificate.checked) == 845
+    rows = [line.split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    page = {name.removeprefix("| "): first for name, first, *_ in rows}
+    assert page["cells checked"] == "845" and page["groups exact, merged, suppressed"] == "30, 2, 0"
+    table = tmp_path / "release" / "published" / "company.csv"
+    exact = duckdb.sql(f"select sum(count) from '{table}' where status = 'exact'").fetchall()[0][0]
+    # Race and gender are exact as a whole.
+    assert page["people in exact groups, mean over axes"] == f"{(exact / 376_077 + 2) / 3:.1%}".replace("%", " %")
     assert (tmp_path / "release" / "published" / "company.csv").is_file()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.core import InputError
+from safemargin.noise.averaging import variance_needed
 from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.laws import sum_law
 from safemargin.noise.plan import COLOURS, NoisePlan, Wishes, bound_risk, epsilon_band, judge, plan
@@ -57,6 +58,23 @@ def test_the_plane_of_the_paper() -> None:
     assert fate(1, 10) == "averaging"
     assert fate(3, 5, SEX_OF_GERMANY) == fate(4, 4) == "bound disclosed"
     assert fate(3, 11) == "too wide" and fate(3, 2) == "impossible"
+
+
+def test_what_survives_of_the_plane_is_what_the_page_says() -> None:
+    """docs/noise.md: which V survive within which E, on steps of 0.25."""
+    steps = [step / 4 for step in range(1, 33)]
+    for split, least, widest in ((SEX_OF_MALTA, 6, {5: [2, 2.25]}), (SEX_OF_GERMANY, 7, {5: []})):
+        fates = {bound: {variance: fate(variance, bound, split) for variance in steps} for bound in range(1, 11)}
+        for bound, by_variance in fates.items():
+            assert ("survives" in by_variance.values()) == (bound >= least)
+            assert all(variance >= 3 for variance in steps if by_variance[variance] == "survives")
+            relaxed = [variance for variance in steps if by_variance[variance] == "relaxed"]
+            if bound < 5:
+                assert relaxed == []
+            else:
+                assert relaxed == widest.get(bound, [2, 2.25, 2.5, 2.75])
+        assert all(fates[bound][3] == "survives" for bound in range(least, 11))
+    assert round(variance_needed(0.0867), 2) == 2.92
 
 
 def test_the_band_of_the_paper() -> None:

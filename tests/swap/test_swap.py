@@ -203,6 +203,32 @@ def test_households_stay_together(tmp_path: Path) -> None:
         swap_file(path, out, ["block"], ["state"], **options)  # type: ignore[arg-type]
 
 
+def test_imputed_households_are_never_moved(run: Run, tmp_path: Path) -> None:
+    """The column is held, one value per person; a household stays if everybody in it was imputed."""
+    path, folder = tmp_path / "p.csv", tmp_path / "out"
+    people = [
+        (home, 0, home % 9, 2 * home + person, int(home % 4 == 0 or (home % 4 == 1 and person == 0)))
+        for home in range(200)
+        for person in range(2)
+    ]
+    path.write_text("hh,state,block,age,flag\n" + "".join(",".join(map(str, row)) + "\n" for row in people))
+    options = ("--swap", "block", "--match", "state", "--rate", "0.9", "--household", "hh", "--form", "records")
+    ran = run("swap", path, *options, "--imputed", "flag", "--out", folder, "--json")
+    assert ran.code == 0, ran.err
+    assert (ran.document["records"], ran.document["imputed"]) == (150, 50)
+    out = folder / "published/swapped.parquet"
+    # Households are numbered anew; ages tell them apart here.
+    homes = "select age::int // 2 as home, block::int from '{}' order by all"
+    before, after = (duckdb.sql(homes.format(file)).fetchall() for file in (path, out))
+    assert [row for row in before if row[0] % 4 == 0] == [row for row in after if row[0] % 4 == 0]
+    moved = {home % 4 for home, block in after if block != home % 9}
+    assert moved == {1, 2, 3}, "households with one imputed person are moved"
+    guarantee = json.loads((folder / "published/guarantee.json").read_text())
+    assert guarantee["change"] == {"distance": "frozen", "unit": "household"}
+    refused = run("swap", path, *options, "--imputed", "age", "--out", tmp_path / "other")
+    assert refused.code == 2 and "does not say whether a record was imputed" in refused.err
+
+
 @pytest.mark.parametrize("listed", [False, True])
 def test_imputed_records_are_never_moved(run: Run, tmp_path: Path, listed: bool) -> None:
     """They stay as they are, the others have the guarantee of a file without them, and the invariants are kept."""

@@ -14,11 +14,13 @@ from scipy.optimize import LinearConstraint, milp
 from commands import Run, in_process
 from safemargin.core import InputError, IntArray, OutputError
 from safemargin.guarantees.guarantee_file import read_guarantee
+from safemargin.guarantees.implication import reasons_empty
 from safemargin.topdown import steps
 from safemargin.topdown.accuracy import CELLS, FLAT, INTEGER, PEOPLE, UNBIASED
 from safemargin.topdown.country import write_country
 from safemargin.topdown.design import MAX_COUNT, combine_limits
 from safemargin.topdown.folder import Folder
+from safemargin.topdown.guarantee import derive_guarantee, summarise
 from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.siblings import SiblingMatrices
 from safemargin.topdown.tabulate import count_people, read_design
@@ -623,6 +625,33 @@ def test_units_bound_people_as_in_the_census(exact: str, most: list[int], tmp_pa
     bounds = LinearConstraint(family.matrix, family.least, family.most)
     ends = [[round(abs(milp(sign * np.eye(8)[kind], constraints=bounds).fun)) for kind in range(8)] for sign in (1, -1)]
     assert ends == [[0, 5, 1, 0, 0, 1, 0, 0], most]
+
+
+@pytest.mark.parametrize(
+    ("each", "listed", "fixed"),
+    [
+        ([1, 1], "b,0,3\nb,1,5\nb,2,1\nb,5,1\n", ("number of persons by block x hhgq",)),
+        ([1, 1], "b,1,5\nb,2,1\nb,5,1\n", ("number of persons by block x hhgq in 7 cells that bounds fix",)),
+        ([1, 2], "b,0,3\nb,1,5\nb,2,1\nb,5,1\n", ()),
+        ([0, 99], "".join(f"b,{kind},1\n" for kind in range(8)), ()),
+    ],
+)
+def test_counts_that_units_fix_are_invariants(
+    each: list[int], listed: str, fixed: tuple[str, ...], tmp_path: Path
+) -> None:
+    """One person per unit fixes all counts, but for those of a kind that needs no unit; one or two fix none."""
+    more = f'[[bounds]]\nlevel = "block"\nquery = "hhgq"\nfile = "units.csv"\nunits = "n"\neach = {each}\n'
+    more += "" if "b,0," in listed else 'free = { hhgq = ["0"] }\n'
+    people = "block,hhgq\n" + "b,1\n" * 5 + "b,2\nb,5\nb,0\nb,0\nb,0\n"
+    land(tmp_path, config=CENSUS + more, people=people)
+    (tmp_path / "units.csv").write_text(f"block,hhgq,n\n{listed}")
+    design = read_design(TopDownProject.load(tmp_path / "topdown.toml"))
+    guarantee = derive_guarantee(design, False)
+    assert tuple(map(str, guarantee.invariants)) == ("number of persons", *fixed)
+    assert tuple(summarise(design, False)["invariants"]) == ("number of all people", *fixed)  # type: ignore[arg-type]
+    assert bool(reasons_empty(guarantee)) == (fixed == ("number of persons by block x hhgq",)), (
+        "with all counts fixed, nothing is protected"
+    )
 
 
 def test_folders_and_columns_may_hold_quotes(tmp_path: Path) -> None:

@@ -143,17 +143,26 @@ class Run:
         return different > 1
 
     def marked(self, path: Path, name: str) -> BoolArray:
-        """For every row of `cell`, whether a held or matched column marks it; marked records are never moved."""
+        """For every row of `cell`, whether a held or matched column marks it; marked records are never moved.
+
+        A household is marked if everybody in it is.
+        """
         named = dict(zip((*self.roles.match, *self.roles.hold), (*self.match, *self.hold), strict=True))
-        if name not in named:
+        if name in named:
+            values = f"(select rowid as id, {named[name]} as field from cell)"
+        elif name in self.roles.people:
+            people = f"(select rowid as id, unnest({named[PEOPLE]}) as person from cell)"
+            values = f"(select id, person[{literal(name)}] as field from {people})"
+        else:
             raise InputError(f"{path}: column {name!r} marks imputed records, so it must be held or matched")
-        share = imputed_share(f"cell.{named[name]}", parts=False)
-        odd = f"select coalesce(cell.{named[name]}::varchar, '') from cell where ({share}) is null limit 1"
+        share = imputed_share("field", parts=False)
+        odd = f"select coalesce(field::varchar, '') from {values} where ({share}) is null limit 1"
         if unclear := self.database.execute(odd).fetchone():
             raise InputError(
                 f"{path}: column {name!r}: {unclear[0]!r} does not say whether a record was imputed (0 or 1)"
             )
-        rows = self.database.execute(f"select rowid as id, ({share}) = 1 as marked from cell").fetchnumpy()
+        query = f"select id, min({share}) = 1 as marked from {values} group by id"
+        rows = self.database.execute(query).fetchnumpy()
         marked = np.zeros(len(rows["id"]), dtype=np.bool_)
         marked[np.asarray(rows["id"], dtype=np.int64)] = rows["marked"]
         return marked

@@ -7,7 +7,18 @@ publishing the invariants costs nothing among data sets that agree on them, and 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from safemargin.core import Change, Distance, Guarantee, Invariant, Measure, Population, Records, at_least, counts
+from safemargin.core import (
+    Change,
+    Distance,
+    Guarantee,
+    Invariant,
+    Measure,
+    Population,
+    Records,
+    at_least,
+    counts,
+    named,
+)
 from safemargin.guarantees.conversion import loss_epsilon, published_epsilon
 from safemargin.guarantees.rules import compose, post_process, publish_invariants
 from safemargin.topdown.design import Design
@@ -33,6 +44,7 @@ def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None 
         if level or query.axes
     ]
     invariants += [f"which areas of level {levels[-1]} have people"] * areas_from_data
+    invariants += [str(invariant) for invariant in _exact_bounds(design)]
     together = {}
     if composed is not None and composed.budget is not None:
         epsilon = published_epsilon(float(composed.budget), design.delta)
@@ -111,4 +123,22 @@ def _invariants(design: Design, areas_from_data: bool) -> tuple[Invariant, ...]:
         counts(RECORDS, *([levels[level]] if level else []), *(name for name, _ in kinds.columns(query)))
         for level, query in design.exact
     ]
-    return (*exact, *([at_least(1, RECORDS, levels[-1])] if areas_from_data else []))
+    present = [at_least(1, RECORDS, levels[-1])] if areas_from_data else []
+    return tuple(dict.fromkeys((*exact, *present, *_exact_bounds(design))))
+
+
+def _exact_bounds(design: Design) -> list[Invariant]:
+    """Counts that bounds fix: at least as many as at most, such as one person in every single room.
+
+    A count that is bounded from both sides by one number is published by its bound, whatever the number rests on.
+    Bounds that only keep cells empty are like impossible cells: public facts.
+    """
+    levels, kinds, invariants = design.spine.levels, design.attributes, []
+    for level, limit in design.bounds:
+        fixed = limit.low == limit.high
+        by = (*([levels[level]] if level else []), *(name for name, _ in kinds.columns(limit.query)))
+        if fixed.all():
+            invariants.append(counts(RECORDS, *by))
+        elif (fixed & (limit.low > 0)).any():
+            invariants.append(named(f"{counts(RECORDS, *by)} in {int(fixed.sum()):,} cells that bounds fix"))
+    return invariants
