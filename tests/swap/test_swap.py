@@ -305,7 +305,7 @@ def test_marks_that_cannot_be_read(run: Run, tmp_path: Path, options: list[str],
 @pytest.mark.parametrize("worth", [0, 3])
 def test_files_follow_the_exact_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth: int) -> None:
     """20,000 strata of four records through the database, with equal records counted and listed."""
-    monkeypatch.setattr(tables, "WORTH", worth)
+    monkeypatch.setattr(tables, "MIN_DUPLICATION", worth)
     number, rate = 20_000, Fraction(3, 10)
     records = ((0, 0), (0, 1), (1, 1), (2, 2))
     path, out = tmp_path / "p.parquet", tmp_path / "out.parquet"
