@@ -162,7 +162,7 @@ def test_wrong_tables(text: str, words: str, tmp_path: Path) -> None:
         ("a,Freq,sdcStatus\nTotal,3,s\nx,3,q\n", r"t.csv: line 3: sdcStatus = 'q'"),
         ("a,one,freq,cost,status\nTotal,3,3,3,S\nx,3,3,3,99\n", r"t.csv: line 3: status = '99'"),
         ("a,n,primary,suppressed\nTotal,3,FALSE,MAYBE\nx,3,FALSE,FALSE\n", r"t.csv: line 2: suppressed = 'MAYBE'"),
-        ("a,count,status\nTotal,3,exact\nx,3,blurred\n", r"t.csv: line 3: status = 'blurred'"),
+        ("a,count,status\nTotal,3,exact\nx,3,guessed\n", r"t.csv: line 3: status = 'guessed'"),
     ],
 )
 def test_a_status_that_is_not_known_is_refused(text: str, words: str, tmp_path: Path) -> None:
