@@ -217,7 +217,7 @@ def test_imputed_households_are_never_moved(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     assert (ran.document["records"], ran.document["imputed"]) == (150, 50)
     out = folder / "published/swapped.parquet"
-    # Households are numbered anew; ages tell them apart here.
+    # Households are numbered anew; ages distinguish them here.
     homes = "select age::int // 2 as home, block::int from '{}' order by all"
     before, after = (duckdb.sql(homes.format(file)).fetchall() for file in (path, out))
     assert [row for row in before if row[0] % 4 == 0] == [row for row in after if row[0] % 4 == 0]
