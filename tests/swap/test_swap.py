@@ -493,7 +493,7 @@ def test_guarantee_swap(run: Run, tmp_path: Path) -> None:
     [
         (("swap", "--largest-stratum", "10", "--epsilon", "1e400"), "--epsilon = 1e400: is larger than 1e+300"),
         (("convert", "--rho2", "1e400"), "--rho2 = 1e400: is larger than 1e+300"),
-        (("convert", "--rho", "1e200"), "rho squared is larger than 1e+300"),
+        (("convert", "--rho2", "1e299", "--times", "1000"), "rho squared is larger than 1e+300"),
     ],
 )
 def test_numbers_beyond_all_measure_are_refused(run: Run, given: tuple[str, ...], message: str) -> None:
@@ -584,7 +584,9 @@ def test_guarantee_convert(run: Run) -> None:
     assert twice["epsilon"] == pytest.approx(364.31, abs=0.005)
     back = run("guarantee", "convert", "--epsilon", "126.7843", "--json").document
     assert back["rho_squared"] == pytest.approx(55.371, abs=1e-4)
-    assert run("guarantee", "convert", "--rho2", "1", "--rho", "1").code == 2
+    assert run("guarantee", "convert", "--rho2", "1", "--epsilon", "1").code == 2
+    assert "rho" not in found, "rho has one meaning: that of the files of topdown, here rho_squared"
+    assert "No such option" in run("guarantee", "convert", "--rho", "2").err
     assert run("guarantee", "convert", "--rho2", "-1").code == 2
     assert run("guarantee", "convert", "--rho2", "1", "--delta", "2").code == 2
     exact = run("guarantee", "convert", "--rho2", "293764/114921", "--delta", "1e-10", "--json").document

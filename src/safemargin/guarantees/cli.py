@@ -80,9 +80,8 @@ def rates(
 @guarantee.command()
 def convert(
     rho_squared: Annotated[
-        str | None, typer.Option("--rho2", help="Rho squared, the usual parameter of zCDP, e.g. 2.63 or 293764/114921.")
+        str | None, typer.Option("--rho2", help="Parameter of zCDP (rho², elsewhere rho), e.g. 2.63 or 293764/114921.")
     ] = None,
-    rho: Annotated[str | None, typer.Option(help="Square root of --rho2.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="Epsilon at the delta: find its rho squared.")] = None,
     delta: Delta = str(DELTA),
     times: Annotated[int, typer.Option(min=1, help="Records that one unit stands in.")] = 1,
@@ -92,7 +91,7 @@ def convert(
 
     Example: safemargin guarantee convert --rho2 2.63 --delta 1e-10
     """
-    result = convert_budget(rho_squared=rho_squared, rho=rho, epsilon=epsilon, delta=delta, times=times)
+    result = convert_budget(rho_squared=rho_squared, epsilon=epsilon, delta=delta, times=times)
     print_result(result, as_json)
 
 

@@ -37,7 +37,6 @@ class Conversion(Result):
         rho_squared = float(self.rho_squared)
         return {
             "schema": SCHEMA,
-            "rho": rho_squared**0.5,
             "rho_squared": rho_squared,
             "rho_squared_exact": str(self.rho_squared) if isinstance(self.rho_squared, Fraction) else None,
             "delta": self.delta,
@@ -50,7 +49,7 @@ class Conversion(Result):
     def _lines(self) -> list[str]:
         rho_squared = float(self.rho_squared)
         lines = [
-            f"rho² = {rho_squared:.6g} (rho = {rho_squared**0.5:.6g}) at delta = {self.delta:g}:",
+            f"rho² = {rho_squared:.6g} at delta = {self.delta:g}:",
             f"  epsilon {self.epsilon:.4f} by the published formula (Bun and Steinke)",
             f"  epsilon {self.epsilon_tight:.4f} by the tighter one (Canonne, Kamath and Steinke)",
         ]
@@ -71,18 +70,20 @@ class Conversion(Result):
 def convert(
     *,
     rho_squared: Number | None = None,
-    rho: Number | None = None,
     epsilon: Number | None = None,
     delta: Number = DELTA,
     times: int = 1,
 ) -> Conversion:
-    """A budget of zCDP in other units: give one of `rho_squared`, its square root `rho`, or `epsilon` at the delta.
+    """A budget of zCDP in other units: give `rho_squared`, or `epsilon` at the delta.
+
+    `rho_squared` is the parameter of zCDP, which adds up. Papers on the census write it as rho², most others, and the
+    files of `topdown`, as rho; its square root is nowhere used.
 
     `times` is how many records one unit stands in: rho squared grows with its square. An `epsilon` as text, as
     somebody printed it, also gives all budgets that it may come from.
     """
-    if sum(value is not None for value in (rho_squared, rho, epsilon)) != 1:
-        raise InputError("give one of `rho_squared`, `rho` and `epsilon`")
+    if (rho_squared is None) == (epsilon is None):
+        raise InputError("give one of `rho_squared` and `epsilon`")
     if times < 1:
         raise InputError(f"times = {times}: must be at least 1")
     level = float(exact_amount("delta", delta))
@@ -90,8 +91,6 @@ def convert(
     squared: Amount
     if rho_squared is not None:
         squared = exact_amount("rho_squared", rho_squared)
-    elif rho is not None:
-        squared = exact_amount("rho", rho) ** 2
     else:
         squared = rho_squared_for(float(exact_amount("epsilon", epsilon or 0)), level)
         if isinstance(epsilon, str) and "/" not in epsilon:
