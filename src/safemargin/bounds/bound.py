@@ -8,6 +8,7 @@ import numpy as np
 from safemargin.bounds.build import build_system
 from safemargin.bounds.conflict import explained
 from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.entropy import fit_maximum_entropy
 from safemargin.bounds.exposure import Exposure, Fiber, TargetCells
 from safemargin.bounds.fiber_count import glance
 from safemargin.bounds.methods import settle
@@ -15,8 +16,8 @@ from safemargin.bounds.propagate import closed_form_applies, order_one_bounds, p
 from safemargin.bounds.search import Targets
 from safemargin.bounds.system import System, check_totals, complete, complete_total, seen_in
 from safemargin.bounds.targets import cells_asked, known_axes, people_of, targets_of
-from safemargin.bounds.witness import Family
 from safemargin.core import (
+    BoolArray,
     ContradictionError,
     FloatArray,
     IntArray,
@@ -96,18 +97,19 @@ def _bound(
         whole=whole,
     )
     shape = (len(cells), len(known.options))
+    lower, upper = settled.lower.reshape(shape), settled.upper.reshape(shape)
     return Exposure(
         cells=cells,
         options=() if known.options == ("",) else known.options,
         people=people,
-        lower=settled.lower.reshape(shape),
-        upper=settled.upper.reshape(shape),
+        lower=lower,
+        upper=upper,
         integer=settled.integer.reshape(shape),
         method=settled.method.reshape(shape),
         onlooker=onlooker,
         totals=_totals((*public, *complete(onlooker)), known),
         population=_population(onlooker, known),
-        fitted=_fitted(known, cell_of, len(cells)),
+        fitted=None if people is None else _fitted(known, cell_of, people, lower, upper),
         complete=settled.complete and (sharp or bool(settled.integer.all())),
         fiber=_seen(known, targets) if fiber else None,
     )
@@ -183,13 +185,27 @@ def _population(onlooker: Onlooker, known: System) -> int | None:
     return max((sum(total) for total in totals), default=None)
 
 
-def _fitted(known: System, cell_of: IntArray, cells: int) -> FloatArray | None:
+def _fitted(known: System, cell_of: IntArray, people: IntArray, lower: IntArray, upper: IntArray) -> FloatArray | None:
     """What the maximum-entropy analyst believes: expected count per cell and option."""
     if known.people is None or len(known.lower) > EFFORT.fitted_rows or known.size > EFFORT.fitted_counts:
         return None
-    low, high = propagate(known)
-    values = Family(known, low, high).fit().values.reshape(-1, known.free)
-    if known.reference:
-        values = np.column_stack([values, known.people - values.sum(axis=1)])
-    values = values[:, : len(known.options)]
-    return np.stack([np.bincount(cell_of, values[:, o], minlength=cells) for o in range(values.shape[1])], axis=1)
+    # Counts shown to be 0, by the bounds of single profiles and of the cells asked for, have no finite effects.
+    least, most = known.listed_ends(*propagate(known))
+    possible = _may_occur(least, most, known.people, known.free + 1)
+    possible &= _may_occur(lower, upper, people, known.free + 1)[cell_of]
+    values = fit_maximum_entropy(known, possible)
+    if values is None:
+        return None
+    return np.stack(
+        [np.bincount(cell_of, values[:, o], minlength=len(lower)) for o in range(len(known.options))], axis=1
+    )
+
+
+def _may_occur(lower: IntArray, upper: IntArray, people: IntArray, columns: int) -> BoolArray:
+    """Which options somebody may have, by cell; without a reference option, the last column is no listed option."""
+    if lower.shape[1] < columns:
+        lower = np.column_stack([lower, np.zeros_like(people)])
+        upper = np.column_stack([upper, people])
+    left = people[:, None] - (lower.sum(axis=1, keepdims=True) - lower)
+    possible: BoolArray = np.minimum(upper, left) > 0
+    return possible

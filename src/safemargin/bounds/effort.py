@@ -20,6 +20,9 @@ class Effort:
     # Counts, and rows, up to which the maximum-entropy belief is fitted: Newton solves one dense system of the rows.
     fitted_counts: int = 80_000
     fitted_rows: int = 2_500
+    # People by which a fit may miss a fact; more Newton steps where facts are ranges, which begin and cease to bind.
+    fitted_miss: float = 0.01
+    range_steps: int = 120
 
     # --- propagation, closed forms and shuttle ------------------------------------------------------------------------
     # Each round is one pass over all rows (1 to 25 ms in all up to 30^3 cells). A chain of

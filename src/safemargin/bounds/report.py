@@ -75,7 +75,8 @@ def _room(exposure: Exposure, target: Target, people: IntArray) -> FloatArray:
     limits, cells = exposure.limits(target), len(exposure.cells)
     rates = exposure.fitted.ravel() / np.maximum(people, 1)
     floors, ceilings = (np.tile([float(rate) for rate in end], cells) for end in (limits.floors, limits.ceilings))
-    room: FloatArray = np.minimum(rates - floors, ceilings - rates)
+    # Rounded: two options of a cell have the same room, and the last bits must not decide which is listed first.
+    room: FloatArray = np.round(np.minimum(rates - floors, ceilings - rates), 9)
     return room
 
 

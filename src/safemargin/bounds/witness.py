@@ -1,9 +1,9 @@
 """One table inside the limits proves that no cell is forced out of them; damped Newton finds it.
 
 With `a_e` the rows that profile `e` stands in, the table is `N[e] * (floor + (1 - all floors) * softmax(theta . a_e))`
-and `theta` solves a convex problem with one unknown per row. Floors of zero give the maximum-entropy fit, which is
-what an analyst armed with a census would believe. If the limits cannot be met, `theta` runs off along a
-direction that proves it. Floating point finds the table here; `rounding.py` makes it a proof in integers.
+and `theta` solves a convex problem with one unknown per row. With one option, a table lies between the known limits of
+each count instead, so it is no maximum-entropy fit: that is `entropy.py`. If the limits cannot be met, `theta` runs off
+along a direction that proves it. Floating point finds the table here; `rounding.py` makes it a proof in integers.
 """
 
 from dataclasses import dataclass
@@ -256,7 +256,7 @@ def _newton(
             return Fit(values, best, True, theta)
         bend = family.curvature(share, span)
         bend[family.slack_rows, family.slack_rows] += family.slack_width * part * (1 - part)
-        step = _solve(bend, slope)
+        step = newton_step(bend, slope)
         length, decrease = 1.0, float(slope @ step)
         while length > 1e-6:
             trial, pulled, slacked = objective(theta - length * step)
@@ -271,7 +271,8 @@ def _newton(
     return Fit(values, best, False, theta)
 
 
-def _solve(bend: FloatArray, slope: FloatArray) -> FloatArray:
+def newton_step(bend: FloatArray, slope: FloatArray) -> FloatArray:
+    """`slope` divided by the Hessian `bend`, which may be singular; not longer than is useful."""
     diagonal = np.diagonal(bend)
     # Dependent rows make the Hessian singular along directions that do not change the table: a tiny ridge picks one.
     ridge = EFFORT.newton_ridge * max(float(diagonal.max(initial=0.0)), 1e-300) + 1e-9 * diagonal

@@ -1,0 +1,102 @@
+"""The maximum-entropy fit: what an analyst believes who knows the roll and the published facts, and nothing else.
+
+Of all real-valued tables that satisfy every fact, it is the one whose answers are spread as evenly as possible: it has
+the largest sum over profiles of `people * entropy of the shares`. Its shares are logistic (two options) or multinomial
+(more) in one effect per published count (Csiszar 1975); people without a listed option are an option of their own.
+Unlike in `witness.py`, bounds of single counts are no part of its form: they would pull it to their middle.
+"""
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.system import System
+from safemargin.bounds.witness import Family, newton_step
+from safemargin.core import BoolArray, FloatArray
+
+
+def fit_maximum_entropy(known: System, possible: BoolArray) -> FloatArray | None:
+    """Expected counts per profile (rows) and option (columns), what the variables leave last; none if it fails.
+
+    `possible` is false where a count is known to be 0. The fit has no finite effects there, so such counts are left out
+    of it from the start.
+    """
+    dual = _Dual(known, possible)
+    with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only wait for each other
+        values, residual = _minimise(dual)
+    return values if residual < EFFORT.fitted_miss else None
+
+
+class _Dual:
+    """The convex dual: one effect `theta` per row; it is positive only at the least sum, negative only at the most."""
+
+    def __init__(self, known: System, possible: BoolArray) -> None:
+        assert known.people is not None
+        self.family = Family(known, known.low, known.high)
+        self.free, self.people = known.free, known.people.astype(np.float64)
+        self.span = np.repeat(self.people, known.free)
+        self.barrier = np.where(possible, 0.0, -np.inf)
+        self.most = self.family.goal
+        self.least = known.lower[self.family.rows].astype(np.float64)
+        self.ranged = self.most > self.least
+
+    def evaluate(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """The objective, and the shares of all options in every profile."""
+        pull = self.family.pull(theta).reshape(-1, self.free)
+        lean = np.column_stack([pull, np.zeros(len(pull))]) + self.barrier
+        # Shifted by the largest exponent, as softmax and log-sum-exp overflow otherwise.
+        top = lean.max(axis=1, keepdims=True)
+        weight = np.exp(lean - top)
+        total = weight.sum(axis=1, keepdims=True)
+        value = float(self.people @ (top + np.log(total))[:, 0])
+        return value - float(theta @ np.where(theta > 0, self.least, self.most)), weight / total
+
+    def slope(self, theta: FloatArray, share: FloatArray) -> FloatArray:
+        """The smallest subgradient: 0 for a row without effect whose sum lies in its range."""
+        sums = self.family.sums(self.span * share[:, :-1].ravel())
+        inside = np.clip(sums, self.least, self.most)
+        return np.asarray(sums - np.where(theta > 0, self.least, np.where(theta < 0, self.most, inside)))
+
+    def step(self, theta: FloatArray, share: FloatArray, slope: FloatArray) -> FloatArray:
+        """Newton's step over the rows that bind; other rows keep the effect 0."""
+        bend = self.family.curvature(share[:, :-1].ravel(), self.span)
+        binding = ~self.ranged | (theta != 0) | (slope != 0)
+        while True:
+            step = np.zeros(len(theta))
+            step[binding] = newton_step(bend[np.ix_(binding, binding)], slope[binding])
+            # A row that begins to bind must move against its slope; one that its neighbours push back does not bind.
+            wrong = binding & self.ranged & (theta == 0) & (step * slope < 0)
+            if not wrong.any():
+                return step
+            binding &= ~wrong
+
+    def move(self, theta: FloatArray, step: FloatArray) -> FloatArray:
+        """Effects after a step; those of ranges stop at 0, where the objective has a kink."""
+        moved = theta - step
+        return np.where(self.ranged & (theta * moved < 0), 0.0, moved)
+
+
+def _minimise(dual: _Dual) -> tuple[FloatArray, float]:
+    theta = np.zeros(len(dual.most))
+    # Far below a person, and above the rounding of sums: shares of small profiles are right to six digits and more.
+    tolerance = 1e-9 + 1e-13 * float(np.abs(dual.most).max(initial=0.0))
+    value, share = dual.evaluate(theta)
+    residual = np.inf
+    for _ in range(EFFORT.newton_steps + EFFORT.range_steps * bool(dual.ranged.any())):
+        slope = dual.slope(theta, share)
+        residual = float(np.abs(slope).max(initial=0.0))
+        if residual < tolerance:
+            break
+        step = dual.step(theta, share, slope)
+        length, decrease = 1.0, float(slope @ step)
+        while length > 1e-6:
+            moved = dual.move(theta, length * step)
+            trial, shares = dual.evaluate(moved)
+            # Armijo's condition; the last term forgives rounding of the objective itself.
+            if trial <= value - 1e-4 * length * decrease + 1e-12 * abs(value):
+                break
+            length /= 2
+        else:
+            break
+        theta, value, share = moved, trial, shares
+    return share * dual.people[:, None], residual
