@@ -77,7 +77,7 @@ _HOME = {
     "verify": "verify.verify",
 }
 """Where every public name is defined."""
-_NAMESPACES = {"guarantee": "guarantees", "noise": "noise"}
+_NAMESPACES = {"aggregate": "aggregate", "guarantee": "guarantees", "noise": "noise"}
 """Packages that hold one function per subcommand."""
 
 __all__ = sorted([*_HOME, *_NAMESPACES])

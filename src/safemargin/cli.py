@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from safemargin import __version__
-from safemargin.core import RefusedError, SafemarginError
+from safemargin.core import InputError, RefusedError, SafemarginError
 from safemargin.ui import note
 
 __all__ = ["app", "main"]
@@ -56,6 +56,7 @@ MENU = {
         "guarantee": MenuEntry("guarantees.cli:guarantee", "State, convert, compose and compare guarantees"),
     },
     "Research": {
+        "aggregate": MenuEntry("aggregate.cli:aggregate", "Add up clients' answers that nobody sees"),
         "outcome": MenuEntry("voting.cli:outcome", "How private the exact result of a vote is"),
     },
 }
@@ -68,6 +69,10 @@ ADDED = {"guarantee": {"check": "swap.check_cli:check"}}
 
 OF_PROJECTS = {"outcome": "release.outcome_cli:outcome"}
 """Commands that are another function where a project file is given."""
+
+
+EXTRAS = {"aggregate"}
+"""Features that are installed with an extra of their name."""
 
 
 class _Menu(TyperGroup):
@@ -124,7 +129,13 @@ def app(names: Iterable[str] = COMMANDS, project: bool = False) -> typer.Typer:
 
 def _load(place: str) -> typer.Typer:
     module, _, name = place.partition(":")
-    command: typer.Typer = getattr(import_module(f"safemargin.{module}"), name)
+    try:
+        command: typer.Typer = getattr(import_module(f"safemargin.{module}"), name)
+    except ModuleNotFoundError as error:
+        feature = module.partition(".")[0]
+        if feature not in EXTRAS or (error.name or "").startswith("safemargin"):
+            raise
+        raise InputError(f"{error.name} is not installed; run: pip install 'safemargin[{feature}]'") from None
     return command
 
 
@@ -141,6 +152,9 @@ def main() -> None:
         except SafemarginError as error:
             note(with_flags(str(error), program, arguments))
             sys.exit(REFUSED if isinstance(error, RefusedError) else WRONG_INPUT)
+    except InputError as error:  # a feature that is not installed
+        note(str(error))
+        sys.exit(WRONG_INPUT)
     except KeyboardInterrupt:  # while modules were loaded
         sys.exit(INTERRUPTED)
     except Exception as error:

@@ -80,3 +80,22 @@ def system_choices(rate: Fraction, count: int) -> Bools:
         if len(undecided):
             chosen[undecided] = system_choices(rest, len(undecided))
     return chosen
+
+
+def system_below(bound: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Independent whole numbers from 0 to `bound - 1`, uniform, from the operating system.
+
+    >>> bool((system_below(1, (3,)) == 0).all())
+    True
+    """
+    if not 0 < bound <= 2**63:
+        raise InputError(f"bound = {bound}: must be from 1 to 2^63")
+    count = int(np.prod(shape))
+    # A remainder of 64 random bits is uniform once the incomplete last run of `bound` values is rejected.
+    limit = 2**64 - 2**64 % bound
+    words = system_words(count)
+    drawn = words[words < np.uint64(limit)] if limit < 2**64 else words
+    while len(drawn) < count:
+        more = system_words(count - len(drawn) + 8)
+        drawn = np.concatenate([drawn, more[more < np.uint64(limit)]])
+    return (drawn[:count] % np.uint64(bound)).astype(np.int64).reshape(shape)

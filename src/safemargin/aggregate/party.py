@@ -1,0 +1,148 @@
+"""One party as a web service: it accepts clients' messages and obeys the server's signed steps."""
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import numpy as np
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from safemargin.aggregate.session import Party
+from safemargin.aggregate.wire import Session, is_signed, read_session
+from safemargin.core import InputError
+
+SERVER = "server"
+BATCH = 500
+"""Messages that are committed together: one sync to disk for all of them, before any is acknowledged."""
+
+
+class Service:
+    """Routes of one party. Messages wait in a queue for the next commit, then all of them are answered."""
+
+    def __init__(self, session: Session, party: Party) -> None:
+        self.session, self.party = session, party
+        self.queue: asyncio.Queue[tuple[str, bytes, asyncio.Future[str | None]]] = asyncio.Queue()
+
+    async def commit(self) -> None:
+        """Write waiting messages in batches, for as long as the service runs."""
+        while True:
+            batch = [await self.queue.get()]
+            while len(batch) < BATCH and not self.queue.empty():
+                batch.append(self.queue.get_nowait())
+            answers = self.party.accept([(client, body) for client, body, _ in batch])
+            for (_, _, future), answer in zip(batch, answers, strict=True):
+                if not future.done():
+                    future.set_result(answer)
+
+    async def message(self, request: Request) -> JSONResponse:
+        """Keep a client's message, or say why not."""
+        client, body = request.headers.get("x-client", ""), await self._body(request)
+        if body is None:
+            return self._refuse_message(413, "the message is longer than any of this session")
+        if not self._signed(request, client, "message", body):
+            return self._refuse_message(401, "the signature does not fit the client, the session or the role")
+        future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        await self.queue.put((client, body, future))
+        reason = await future
+        return JSONResponse({"held": True}) if reason is None else _refuse(409, reason)
+
+    def _refuse_message(self, code: int, reason: str) -> JSONResponse:
+        self.party.count_refusals([reason])
+        return _refuse(code, reason)
+
+    async def step(self, request: Request) -> JSONResponse:
+        """Close, agree or result: steps that only the server may ask for."""
+        purpose, body = request.path_params["purpose"], await request.body()
+        if not self._signed(request, SERVER, purpose, body):
+            return _refuse(401, "only the server of this session may ask for this")
+        try:
+            if purpose == "close":
+                return JSONResponse({"clients": self.party.close()})
+            if purpose == "agree":
+                return JSONResponse({"digest": self.party.agree(json.loads(body)["clients"])})
+            if purpose == "result":
+                return JSONResponse({"rows": self.party.result().tolist()})
+            if purpose == "relay":
+                return JSONResponse({"rows": await self._relayed(body)})
+        except (InputError, ValueError, KeyError) as error:
+            return _refuse(409, str(error))
+        return _refuse(404, f"there is no step {purpose!r}")
+
+    async def _relayed(self, ticket: bytes) -> list[list[int]]:
+        """Fetch what a shuffler passes on, with the server's signature for it, and add it up.
+
+        So the server gets a sum, and this party gets numbers without names.
+        """
+        source = json.loads(ticket)
+        role = next(each for each in self.session.backend.roles if each.relay == self.party.role)
+        async with httpx2.AsyncClient(timeout=60.0) as http:
+            answer = await http.post(
+                f"{self.session.file.parties[role.name]}/v1/result", headers={"x-signature": source["signature"]}
+            )
+        if answer.status_code != 200:
+            raise InputError(f"{role.name}: {answer.json().get('refused')}")
+        rows = np.array(answer.json()["rows"], dtype=np.int64)
+        return [list(map(int, self.session.backend.add(role.name, rows)))]
+
+    async def status(self, request: Request) -> JSONResponse:
+        """How far the session is; no answer of anybody."""
+        status = self.party.status()
+        return JSONResponse({"state": status.state, "held": status.held, "refused": status.refused})
+
+    async def _body(self, request: Request) -> bytes | None:
+        """The body, unless it is longer than a message: a sender must not fill the memory."""
+        most = self.party.width + 1
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                return None
+        return body
+
+    def _signed(self, request: Request, sender: str, purpose: str, body: bytes) -> bool:
+        key = self.session.server if purpose != "message" else self.session.keys.get(sender)
+        signature = request.headers.get("x-signature", "")
+        return is_signed(key, signature, self.session.file.name, self.party.role, sender, purpose, body)
+
+
+def _refuse(code: int, reason: str) -> JSONResponse:
+    return JSONResponse({"refused": reason}, status_code=code)
+
+
+def make_app(session: Session, party: Party) -> Starlette:
+    """The web application of one party."""
+    service = Service(session, party)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        task = asyncio.create_task(service.commit())
+        yield
+        task.cancel()
+
+    return Starlette(
+        routes=[
+            Route("/v1/message", service.message, methods=["POST"]),
+            Route("/v1/status", service.status),
+            Route("/v1/{purpose}", service.step, methods=["POST"]),
+        ],
+        lifespan=lifespan,
+    )
+
+
+def run_party(session_file: Path, role: str, database: Path, port: int) -> None:
+    """Serve one role on loopback until the process is stopped."""
+    session = read_session(session_file)
+    party = Party(database, role, session.backend, session.file.name, session.file.least)
+    uvicorn.run(make_app(session, party), host="127.0.0.1", port=port, log_level="error", access_log=False)
+
+
+if __name__ == "__main__":
+    run_party(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]))

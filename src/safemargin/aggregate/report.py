@@ -1,0 +1,230 @@
+"""Results of the four commands as JSON, text and pages."""
+
+from dataclasses import asdict, dataclass, field
+
+from rich.console import Console
+
+from safemargin.aggregate.attacks import Rate
+from safemargin.aggregate.privacy import PrivacyFigures, cost_bits, paper_full_figures
+from safemargin.aggregate.rehearse import Rehearsal
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Result,
+    header,
+    joined,
+    paragraphs,
+    plural,
+    render_page,
+    say,
+    section,
+    text_table,
+)
+from safemargin.ui import table as html_table
+
+LEARNS = {
+    "shares": "No single aggregator learns anything; all of them together learn every answer.",
+    "shamir": "Fewer aggregators than the threshold learn nothing; as many as the threshold learn every answer.",
+    "polyveil": "The server can work out every client's sum, and from the matrix nearly every bit.",
+    "polyveil-compressed": "The server can work out every client's answer by undoing the shuffle.",
+    "polyveil-two-layer": "The server learns the totals only. The aggregator can read nearly every bit of a matrix; "
+    "both aggregators together read all of them.",
+    "polyveil-shuffled": "The server learns the totals only. The aggregator sees masked numbers without names; with "
+    "the shuffler it sees whose they are, with the noise aggregator every answer.",
+}
+"""What parties learn, by backend: the docs say the same."""
+
+
+@dataclass(frozen=True)
+class AggregateSum(Result):
+    """Totals by question, and what they cost every client to send."""
+
+    totals: dict[str, int] = field(hash=False)
+    clients: int
+    backend: str
+    bytes_per_client: int
+    seconds: float
+    validity: str
+    largest: int
+
+    def to_json(self) -> Document:
+        """The document of `aggregate sum --json`."""
+        return {"schema": SCHEMA, **asdict(self), "learns": LEARNS[self.backend]}
+
+    def show(self, console: Console) -> None:
+        """Totals in a terminal."""
+        say(console, f"{plural(self.clients, 'client')}, {self.backend}, {self.bytes_per_client:,} bytes per client.")
+        say(console, LEARNS[self.backend])
+        console.print(text_table(["question", "total"], [[name, f"{total:,}"] for name, total in self.totals.items()]))
+        say(console, self.validity, "dim")
+
+    def to_html(self) -> str:
+        """A page with the totals and what each party learns."""
+        rows = [[name, f"{total:,}"] for name, total in self.totals.items()]
+        return render_page(
+            "Totals",
+            header("Totals", f"{plural(self.clients, 'client')}, backend {self.backend}"),
+            joined(
+                [
+                    section("What parties learn", paragraphs(LEARNS[self.backend], self.validity)),
+                    section("Totals by question", html_table(["question", "total"], rows)),
+                ]
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class AttackRates(Result):
+    """How often every attack is right, for one variant."""
+
+    variant: str
+    bits: int
+    weights: int
+    rates: tuple[Rate, ...]
+
+    def to_json(self) -> Document:
+        """The document of `aggregate attack --json`."""
+        return {
+            "schema": SCHEMA,
+            "variant": self.variant,
+            "bits": self.bits,
+            "weights": self.weights,
+            "attacks": [{**asdict(rate), "interval": rate.interval and list(rate.interval)} for rate in self.rates],
+        }
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """A row per attack, the most successful first."""
+        ordered = sorted(self.rates, key=lambda rate: -1.0 if rate.rate is None else rate.rate, reverse=True)
+        return [
+            [
+                rate.name,
+                "-" if rate.rate is None else f"{rate.rate:.1%}",
+                "-" if rate.interval is None else f"{rate.interval[0]:.1%} to {rate.interval[1]:.1%}",
+                rate.of,
+                rate.note,
+            ]
+            for rate in ordered
+        ]
+
+    def show(self, console: Console) -> None:
+        """A table in a terminal."""
+        say(console, f"Variant {self.variant}, {plural(self.bits, 'bit')} per client, {self.weights} decoys.")
+        console.print(text_table(["attack", "right", "95 % interval", "of", ""], self.rows))
+
+    def to_html(self) -> str:
+        """A page with the rates."""
+        title = f"Attacks on {self.variant}"
+        grid = html_table(["attack", "right", "95 % interval", "of", "note"], self.rows)
+        return render_page(title, header(title), section("Share of right guesses", grid))
+
+
+@dataclass(frozen=True)
+class PrivacyReport(Result):
+    """The paper's figures, and valid ones beside them."""
+
+    figures: PrivacyFigures
+
+    def to_json(self) -> Document:
+        """The document of `aggregate privacy --json`."""
+        found = self.figures
+        full = paper_full_figures(found.setting.bits, found.setting.delta)
+        return {
+            "schema": SCHEMA,
+            "bits": found.setting.bits,
+            "weights": found.setting.weights,
+            "delta": found.setting.delta,
+            "clients": found.clients,
+            "paper": {"sound": False, **found.paper, "full": full},
+            "valid": {
+                "epsilon": found.epsilon,
+                "reason": "" if found.epsilon is not None else "the atoms of the noise exceed delta at every epsilon",
+                "shuffled_epsilon": found.shuffled,
+                "delta_floor": found.atoms,
+            },
+            "exact": {
+                "epsilon": found.epsilon,
+                "delta_floor": found.atoms,
+                "mass": found.mass + found.atoms,
+                "gaussian_epsilon": found.gaussian,
+                "shuffled_pair_delta": {
+                    "epsilon": found.paper["shuffled_epsilon_eq_96"],
+                    "delta": found.pair[0],
+                    "standard_error": found.pair[1],
+                },
+            },
+            "cost_bits": cost_bits(found.setting.bits, found.clients),
+        }
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Figure, value, and whether it holds."""
+        found = self.figures
+        paper = [[name.replace("_", " "), f"{value:.4g}", "paper, not proved"] for name, value in found.paper.items()]
+        exact = "none: the noise is a known number too often" if found.epsilon is None else f"{found.epsilon:.4f}"
+        shuffled = "the bound does not apply" if found.shuffled is None else f"{found.shuffled:.4f}"
+        return [
+            ["epsilon of one masked number", exact, "holds, from the exact law"],
+            ["least delta at any epsilon", f"{found.atoms:.3g}", "holds, from the exact law"],
+            ["epsilon after shuffling", shuffled, "holds (Feldman, McMillan and Talwar)"],
+            [
+                f"delta after shuffling at epsilon {found.paper['shuffled_epsilon_eq_96']:.3f}",
+                f"at least {found.pair[0]:.2g} (+- {found.pair[1]:.1g})",
+                "one pair of inputs, drawn",
+            ],
+            *paper,
+        ]
+
+    def show(self, console: Console) -> None:
+        """A table in a terminal."""
+        setting = self.figures.setting
+        say(
+            console,
+            f"{setting.bits} bits, {setting.weights} decoys, alpha 1/{4 * setting.bits}, delta {setting.delta:g}.",
+        )
+        console.print(text_table(["figure", "value", "status"], self.rows))
+
+    def to_html(self) -> str:
+        """A page with all figures."""
+        title = "What a masked number discloses"
+        return render_page(
+            title, header(title), section("Figures", html_table(["figure", "value", "status"], self.rows))
+        )
+
+
+@dataclass(frozen=True)
+class RehearsalReport(Result):
+    """A session on this machine."""
+
+    rehearsal: Rehearsal
+
+    def to_json(self) -> Document:
+        """The document of `aggregate rehearse --json`."""
+        return {"schema": SCHEMA, **asdict(self.rehearsal)}
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """What happened, in words."""
+        run = self.rehearsal
+        return [
+            ["clients", f"{run.clients:,}"],
+            ["counted", f"{run.counted:,}"],
+            ["dropped out", f"{run.dropped:,}"],
+            ["lost though acknowledged", f"{run.lost:,}"],
+            ["counted twice", f"{run.doubled:,}"],
+            ["messages refused", f"{sum(run.refused.values()):,}"],
+            ["parties killed and restarted", f"{run.restarts}"],
+            ["totals exact", "yes" if run.exact else "no"],
+            ["seconds", f"{run.seconds:.1f}"],
+            ["bytes per client", f"{run.bytes_per_client:,}"],
+        ]
+
+    def show(self, console: Console) -> None:
+        """A table in a terminal."""
+        say(console, f"Backend {self.rehearsal.backend}, every party a process of its own.")
+        console.print(text_table(["", ""], self.rows))
+
+    def to_html(self) -> str:
+        """A page about the run."""
+        title = "Rehearsal"
+        return render_page(title, header(title), section("What happened", html_table(["", ""], self.rows)))
