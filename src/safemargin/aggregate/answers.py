@@ -23,6 +23,8 @@ class Answers:
     clients: tuple[str, ...]
     questions: tuple[str, ...]
     values: IntArray
+    named: bool = True
+    """Whether the data name the clients; else they are numbered, which tells nothing from one file to the next."""
 
     @property
     def largest(self) -> int:
@@ -35,6 +37,8 @@ def read_answers(data: Data, client: str = "client") -> Answers:
     name = str(data) if isinstance(data, str | Path) else "data"
     rows = _csv_rows(Path(data)) if isinstance(data, str | Path) else _mapping_rows(data)
     header, *lines = rows
+    if any("\0" in column for column in header):
+        raise InputError(f"{name}: is not a CSV file: a name in the header holds a NUL byte")
     if len(set(header)) < len(header) or "" in header:
         odd = next((column for column in header if header.count(column) > 1), "")
         raise InputError(f"{name}: column {odd!r} is there twice or has no name")
@@ -52,7 +56,7 @@ def read_answers(data: Data, client: str = "client") -> Answers:
             raise InputError(f"{name}: rows {clients[owner]} and {number} are both of client {owner[:60]!r}")
         clients[owner] = number
         values[number - 1] = [_count(name, number, question, row[question]) for question in questions]
-    return Answers(tuple(clients), questions, values)
+    return Answers(tuple(clients), questions, values, client in header)
 
 
 def _csv_rows(path: Path) -> list[list[str]]:

@@ -10,7 +10,7 @@ from safemargin.aggregate.privacy import analyse_privacy
 from safemargin.aggregate.rehearse import run_session, simulate
 from safemargin.aggregate.report import AggregateSum, AttackRates, PrivacyReport, RehearsalReport
 from safemargin.aggregate.session import LEAST_CLIENTS
-from safemargin.aggregate.sum import aggregate_sum
+from safemargin.aggregate.sum import aggregate_sum, check_clients
 from safemargin.aggregate.views import Inspection, inspect
 from safemargin.core import InputError, Progress, no_progress
 
@@ -49,6 +49,7 @@ def sum(
 def views(data: Data, *, backend: str = "shares", client: str = "client") -> Inspection:
     """What every party of a sum sees, byte for byte, and what coalitions work out."""
     answers = read_answers(data, client)
+    check_clients(answers)
     made = make_backend(backend, len(answers.questions), len(answers.clients), answers.largest)
     return inspect(made, answers.values)
 

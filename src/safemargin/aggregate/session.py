@@ -6,6 +6,7 @@ one party only is lost for everybody alike, and a message that comes late or twi
 """
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ EARLIER = "CREATE TABLE IF NOT EXISTS earlier (digest TEXT, client TEXT, PRIMARY
 
 def set_digest(clients: Iterable[str]) -> str:
     """One name for a set of clients, the same for every party."""
-    return hashlib.sha256("\n".join(sorted(clients)).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(sorted(set(clients))).encode()).hexdigest()
 
 
 def check_overlap(earlier: Iterable[frozenset[str]], clients: frozenset[str], least: int) -> None:
@@ -205,11 +206,12 @@ class SetLedger:
     """The sets of clients that were summed, in one file: asked before a sum, written with it."""
 
     def __init__(self, path: Path) -> None:
-        self.database = sqlite3.connect(path, isolation_level=None)
-        self.database.execute("PRAGMA synchronous = EXTRA")
-        self.database.execute(
-            "CREATE TABLE IF NOT EXISTS earlier (digest TEXT, client TEXT, PRIMARY KEY (digest, client))"
-        )
+        try:
+            self.database = sqlite3.connect(path, isolation_level=None)
+            self.database.execute("PRAGMA synchronous = EXTRA")
+            self.database.execute(EARLIER)
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: is not a file of sums ({error})") from None
 
     def admit(self, clients: frozenset[str], least: int) -> None:
         """Record a set, or refuse it because of an earlier one; both in one transaction."""

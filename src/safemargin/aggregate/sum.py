@@ -11,6 +11,7 @@ from safemargin.aggregate.backends import Backend, block_size, make_backend
 from safemargin.aggregate.report import AggregateSum
 from safemargin.aggregate.session import LEAST_CLIENTS, SetLedger, check_overlap
 from safemargin.core import InputError, IntArray, Progress, no_progress
+from safemargin.ui import write_text
 
 
 def aggregate_sum(
@@ -28,20 +29,21 @@ def aggregate_sum(
 
     `largest` is the largest answer that is allowed (public); without it, the smallest `2^d - 1` that holds all of them.
     `earlier` are data that were summed before: a sum whose difference with one of them is about fewer than `least`
-    clients is refused. `ledger` is a file that remembers them: it is asked before the sum and written with it.
+    clients is refused. `ledger` is a file that remembers them: it is asked and written before totals are given.
     """
     answers = read_answers(data, client)
     if least < LEAST_CLIENTS:
         raise InputError(f"least = {least}: must be at least {LEAST_CLIENTS}")
-    if len(answers.clients) < least:
-        raise InputError(f"{len(answers.clients)} clients: a sum needs at least {least}")
-    before = [frozenset(read_answers(each, client).clients) for each in earlier]
-    check_overlap(before, frozenset(answers.clients), least)
-    if ledger is not None:
-        SetLedger(Path(ledger)).admit(frozenset(answers.clients), least)
+    check_clients(answers, least)
+    before = [read_answers(each, client) for each in earlier]
+    if (before or ledger is not None) and not all(each.named for each in (answers, *before)):
+        raise InputError(f"there is no column {client!r}: without names nobody knows which clients were summed before")
+    check_overlap([frozenset(each.clients) for each in before], frozenset(answers.clients), least)
     chosen = make_backend(backend, len(answers.questions), len(answers.clients), largest or answers.largest)
     started = time.perf_counter()
     totals = add_up(chosen, answers, progress)
+    if ledger is not None:  # last of all: what was refused was not summed
+        SetLedger(Path(ledger)).admit(frozenset(answers.clients), least)
     return AggregateSum(
         dict(zip(answers.questions, totals.tolist(), strict=True)),
         len(answers.clients),
@@ -51,6 +53,12 @@ def aggregate_sum(
         chosen.validity,
         chosen.largest,
     )
+
+
+def check_clients(answers: Answers, least: int = LEAST_CLIENTS) -> None:
+    """Refuse sums over too few clients."""
+    if len(answers.clients) < least:
+        raise InputError(f"{len(answers.clients)} clients: a sum needs at least {least}")
 
 
 def add_up(backend: Backend, answers: Answers, progress: Progress = no_progress) -> IntArray:
@@ -80,4 +88,4 @@ def write_tally(result: AggregateSum, path: Path, axis: str | None = None) -> No
         if any(mark in cell for cell in cells for mark in ',"\n'):
             cells = ['"' + cell.replace('"', '""') + '"' for cell in cells]
         lines.append(",".join([*cells, str(total)]))
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines) + "\n")
