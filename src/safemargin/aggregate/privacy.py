@@ -172,8 +172,9 @@ def shuffled_pair_delta(
     """
     generator = numpy_generator(seed)
     parts = []
-    for start in range(0, draws, 2_000):
-        values = generator.standard_normal((min(2_000, draws - start), clients))
+    block = max(1, min(2_000, 10_000_000 // clients))  # about 80 MB at once
+    for start in range(0, draws, block):
+        values = generator.standard_normal((min(block, draws - start), clients))
         values[:, 0] += mu
         ratio = np.exp(mu * values - mu * mu / 2).mean(axis=1)
         parts.append(np.maximum(0.0, 1 - math.exp(epsilon) / ratio))
@@ -226,7 +227,9 @@ class NoiseLaw:
         return self.setting.atoms + float(left.sum() * self.step)
 
     def epsilon(self, delta: float) -> float | None:
-        """The least epsilon at this delta; None where the atoms alone exceed it."""
+        """The least epsilon at this delta; None where the atoms exceed it, or the noise of one sum reaches values that
+        the other's does not.
+        """
         if self.setting.atoms >= delta:
             return None
         if self.delta(0.0) <= delta:
@@ -237,6 +240,20 @@ class NoiseLaw:
             if top > 512:
                 return None
         return float(brentq(lambda epsilon: self.delta(epsilon) - delta, 0.0, top, xtol=1e-6))
+
+
+def shuffled_noise_epsilon(law: NoiseLaw, clients: int, delta: float) -> float | None:
+    """Epsilon after shuffling masked numbers, which is proved by a bound for local guarantees up to a `local` delta.
+
+    All clients' local deltas add up, so each may be a small part of delta only. None where atoms exceed that part, where
+    the integral of the law is not that accurate, or where no bound speaks about so large a local epsilon.
+    """
+    part = delta / (20 * clients)
+    local = law.epsilon(part) if abs(law.mass + law.setting.atoms - 1) < part / 10 else None
+    found = None if local is None else shuffling_epsilon(local, clients, delta / 2)
+    if local is None or found is None:
+        return None
+    return found if approximate_shuffling_delta(found, local, clients, delta / 2, part) <= delta else None
 
 
 def exact_lattice_delta(mask: Mask, epsilon: float) -> Fraction | float:
@@ -295,6 +312,13 @@ class PrivacyFigures:
     shuffled: float | None
     pair: tuple[float, float]
 
+    @property
+    def reason(self) -> str:
+        """Why there is no epsilon, if there is none."""
+        if self.atoms >= self.setting.delta:
+            return "the atoms of the noise exceed delta at every epsilon"
+        return "some masked numbers come from one sum only, more often than delta"
+
 
 def analyse_privacy(bits: int, weights: int, delta: float = 1e-6, clients: int = 1000) -> PrivacyFigures:
     """All figures about what an aggregator learns from one masked number."""
@@ -312,8 +336,8 @@ def analyse_privacy(bits: int, weights: int, delta: float = 1e-6, clients: int =
         setting.atoms,
         law.mass,
         gaussian_epsilon(delta, mu),
-        None if epsilon is None else shuffling_epsilon(epsilon, clients, delta),
-        shuffled_pair_delta(paper["gaussian_mu"], clients, paper["shuffled_epsilon_eq_96"], draws=10_000),
+        shuffled_noise_epsilon(law, clients, delta),
+        shuffled_pair_delta(paper["gaussian_mu"], clients, paper["shuffled_epsilon_eq_96"], max(100, min(10_000, 10**7 // clients))),
     )
 
 

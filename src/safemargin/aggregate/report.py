@@ -138,7 +138,7 @@ class PrivacyReport(Result):
             "paper": {"sound": False, **found.paper, "full": full},
             "valid": {
                 "epsilon": found.epsilon,
-                "reason": "" if found.epsilon is not None else "the atoms of the noise exceed delta at every epsilon",
+                "reason": "" if found.epsilon is not None else found.reason,
                 "shuffled_epsilon": found.shuffled,
                 "delta_floor": found.atoms,
             },
@@ -161,11 +161,11 @@ class PrivacyReport(Result):
         """Figure, value, and whether it holds."""
         found = self.figures
         paper = [[name.replace("_", " "), f"{value:.4g}", "paper, not proved"] for name, value in found.paper.items()]
-        exact = "none: the noise is a known number too often" if found.epsilon is None else f"{found.epsilon:.4f}"
-        shuffled = "the bound does not apply" if found.shuffled is None else f"{found.shuffled:.4f}"
+        exact = f"none: {found.reason}" if found.epsilon is None else f"{found.epsilon:.4f}"
+        shuffled = "nothing better is proved" if found.shuffled is None else f"{found.shuffled:.4f}"
         return [
             ["epsilon of one masked number", exact, "holds, from the exact law"],
-            ["least delta at any epsilon", f"{found.atoms:.3g}", "holds, from the exact law"],
+            ["delta is at least", f"{found.atoms:.3g}", "holds: the chance that the noise is a known number"],
             ["epsilon after shuffling", shuffled, "holds (Feldman, McMillan and Talwar)"],
             [
                 f"delta after shuffling at epsilon {found.paper['shuffled_epsilon_eq_96']:.3f}",
