@@ -162,6 +162,7 @@ def run_session(
             refused = _refused(session, http)
         seconds = time.monotonic() - started
         bare = drive.post_bare() if compare_bare else None
+        drive.close()
     expected = {_name(client) for client in acknowledged}
     chosen = [int(name.removeprefix("client ")) for name in summed.clients]
     return Rehearsal(
@@ -277,6 +278,7 @@ class _Drive:
         self.done, self.restarts = 0, 0
         self.lock = threading.Lock()
         self.connections = threading.local()
+        self.opened: list[HTTPConnection] = []
 
     def run(self) -> list[int]:
         """Clients that every role acknowledged."""
@@ -337,6 +339,8 @@ class _Drive:
         kept: dict[str, HTTPConnection] = self.connections.__dict__
         if address not in kept:
             kept[address] = HTTPConnection(address.removeprefix("http://"), timeout=PATIENCE)
+            with self.lock:
+                self.opened.append(kept[address])
         try:
             kept[address].request("POST", path, body, headers)
             answer = kept[address].getresponse()
@@ -345,6 +349,11 @@ class _Drive:
         except BaseException:
             kept.pop(address).close()
             raise
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self.opened:
+            connection.close()
 
     def post_bare(self) -> float:
         """Seconds for as many posts of the same size that nobody reads: what the sockets alone cost."""
