@@ -139,7 +139,12 @@ class Web:
             role: Party(folder / f"{number}.sqlite", role, self.session.backend, "s")
             for number, role in enumerate(roles)
         }
-        self.web = {role: TestClient(make_app(self.session, each)) for role, each in self.parties.items()}
+        self.web = {
+            role: TestClient(make_app(self.session, each, self.ask_agreed)) for role, each in self.parties.items()
+        }
+
+    async def ask_agreed(self, address: str) -> str | None:
+        return next(self.parties[role].agreed for role, at in self.session.file.parties.items() if at == address)
 
     def __enter__(self) -> "Web":
         for client in self.web.values():

@@ -76,6 +76,11 @@ class Backend(ABC):
         """Refuse a message that an honest client cannot have sent."""
 
     @property
+    def needed(self) -> int:
+        """How many parties must agree on the clients and answer."""
+        return len(self.roles)
+
+    @property
     def parties(self) -> tuple[str, ...]:
         """All parties but the server: those that clients send to, and those behind a shuffler."""
         return (*(role.name for role in self.roles), *(role.relay for role in self.roles if role.relay))
@@ -150,6 +155,12 @@ class Shamir(Backend):
         "client that lies about its answer can add any number to a total."
     )
     threshold, aggregators = 2, 3
+    """More than half are needed: else two halves could open the sums of two sets of clients."""
+
+    @property
+    def needed(self) -> int:
+        """Any so many aggregators can open a sum."""
+        return self.threshold
 
     def _roles(self) -> tuple[Role, ...]:
         if self.clients * self.largest >= PRIME:
@@ -168,6 +179,11 @@ class Shamir(Backend):
             value = (value * np.uint64(point) + values.astype(np.uint64)) % np.uint64(PRIME)
             messages[role.name] = value.astype(np.int64)
         return messages
+
+    def check(self, role: str, message: IntArray) -> None:
+        """Shares are elements of the field; sums of larger numbers would pass 64 bits."""
+        if (message < 0).any() or (message >= PRIME).any():
+            raise InputError("a share is not an element of the field")
 
     def add(self, role: str, messages: IntArray) -> IntArray:
         """Sums in the field. Up to 2^7 values below 2^56 fit into 63 bits, so longer columns are reduced in runs."""
@@ -213,7 +229,7 @@ class PolyVeil(Backend):
     name = "polyveil"
     validity = (
         "The server checks that each matrix is non-negative with equal row and column sums. Nothing ties the noise to "
-        "it: one client can move a total by up to n / alpha (4 n^2 at alpha = 1/(4n))."
+        "it: one client can move the total of a bit by up to 1 / alpha (4n), the sum of all totals by 4 n^2."
     )
     decoys = 9
     matrices = True
@@ -251,7 +267,7 @@ class PolyVeil(Backend):
             size = 2 * self.mask.bits
             square = message.reshape(size, size)
             sums = (square.sum(axis=0) != self.mask.scale).any() or (square.sum(axis=1) != self.mask.scale).any()
-            if (square < 0).any() or sums:
+            if (square < 0).any() or (square > self.mask.scale).any() or sums:  # 64-bit sums of larger ones wrap around
                 raise InputError("a masked matrix must be non-negative with equal row and column sums")
         elif (message < 0).any() or (message > self.mask.scale).any():
             raise InputError("a masked value lies outside what decoys can give")
@@ -282,7 +298,10 @@ class PolyVeilCompressed(PolyVeil):
     """Algorithm 2: one masked number per bit to the server, noise to a shuffler. De-shuffling reads all sums."""
 
     name = "polyveil-compressed"
-    validity = "Nobody can check a masked number: one client can move a total by any multiple of the lattice."
+    validity = (
+        "Masked numbers and noise are checked for their range only, and nothing ties one to the other: one client can "
+        "move the total of a bit by up to 4."
+    )
     matrices = False
 
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import httpx2
@@ -24,11 +24,27 @@ BATCH = 500
 """Messages that are committed together: one sync to disk for all of them, before any is acknowledged."""
 
 
+AskAgreed = Callable[[str], Awaitable[str | None]]
+"""Asks the party at an address for the name of the set that it agreed to; None if it did not, or is away."""
+
+
+async def ask_agreed_over_http(address: str) -> str | None:
+    """The answer of a party's status."""
+    try:
+        async with httpx2.AsyncClient(timeout=10.0) as http:
+            agreed = (await http.get(f"{address}/v1/status")).json()["agreed"]
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError):
+        return None
+    return None if agreed is None else str(agreed)
+
+
 class Service:
     """Routes of one party. Messages wait in a queue for the next commit, then all of them are answered."""
 
-    def __init__(self, session: Session, party: Party) -> None:
-        self.session, self.party = session, party
+    def __init__(self, session: Session, party: Party, ask_agreed: AskAgreed) -> None:
+        self.session, self.party, self.ask_agreed = session, party, ask_agreed
+        self.longest_step = max(party.width, len(json.dumps(list(session.file.clients))) + 1_000)
+        """Bytes of a step: the longest names all clients."""
         self.queue: asyncio.Queue[tuple[str, bytes, asyncio.Future[str | None]]] = asyncio.Queue()
 
     async def commit(self) -> None:
@@ -44,7 +60,7 @@ class Service:
 
     async def message(self, request: Request) -> JSONResponse:
         """Keep a client's message, or say why not."""
-        client, body = request.headers.get("x-client", ""), await self._body(request)
+        client, body = request.headers.get("x-client", ""), await self._body(request, self.party.width)
         if body is None:
             return self._refuse_message(413, "the message is longer than any of this session")
         if not self._signed(request, client, "message", body):
@@ -60,7 +76,9 @@ class Service:
 
     async def step(self, request: Request) -> JSONResponse:
         """Close, agree or result: steps that only the server may ask for."""
-        purpose, body = request.path_params["purpose"], await request.body()
+        purpose, body = request.path_params["purpose"], await self._body(request, self.longest_step)
+        if body is None:
+            return _refuse(413, "the step is longer than any of this session")
         if not self._signed(request, SERVER, purpose, body):
             return _refuse(401, "only the server of this session may ask for this")
         try:
@@ -69,12 +87,28 @@ class Service:
             if purpose == "agree":
                 return JSONResponse({"digest": self.party.agree(json.loads(body)["clients"])})
             if purpose == "result":
+                await self._check_agreement()
                 return JSONResponse({"rows": self.party.result().tolist()})
             if purpose == "relay":
                 return JSONResponse({"rows": await self._relayed(body)})
-        except (InputError, ValueError, KeyError) as error:
+        except (InputError, ValueError, KeyError, TypeError) as error:
             return _refuse(409, str(error))
         return _refuse(404, f"there is no step {purpose!r}")
+
+    async def _check_agreement(self) -> None:
+        """Ask the other parties which set they agreed to: the server's word is not enough.
+
+        A server that agrees one set with one party and another set with the next could take their difference.
+        """
+        own, same = self.party.agreed, 1
+        for role in self.session.backend.roles if own else ():
+            if role.name != self.party.role:
+                agreed = await self.ask_agreed(self.session.file.parties[role.name])
+                if agreed not in (None, own):
+                    raise InputError(f"{role.name} agreed to another set of clients")
+                same += agreed == own
+        if own and same < self.session.backend.needed:
+            raise InputError(f"{same} parties agreed to this set of clients: {self.session.backend.needed} are needed")
 
     async def _relayed(self, ticket: bytes) -> list[list[int]]:
         """Fetch what a shuffler passes on, with the server's signature for it, and add it up.
@@ -95,11 +129,10 @@ class Service:
     async def status(self, request: Request) -> JSONResponse:
         """How far the session is; no answer of anybody."""
         status = self.party.status()
-        return JSONResponse({"state": status.state, "held": status.held, "refused": status.refused})
+        return JSONResponse({"state": status.state, "held": status.held, "refused": status.refused, "agreed": self.party.agreed})
 
-    async def _body(self, request: Request) -> bytes | None:
-        """The body, unless it is longer than a message: a sender must not fill the memory."""
-        most = self.party.width + 1
+    async def _body(self, request: Request, most: int) -> bytes | None:
+        """The body, unless it is too long: a sender must not fill the memory."""
         body = b""
         async for part in request.stream():
             body += part
@@ -117,9 +150,9 @@ def _refuse(code: int, reason: str) -> JSONResponse:
     return JSONResponse({"refused": reason}, status_code=code)
 
 
-def make_app(session: Session, party: Party) -> Starlette:
+def make_app(session: Session, party: Party, ask_agreed: AskAgreed = ask_agreed_over_http) -> Starlette:
     """The web application of one party."""
-    service = Service(session, party)
+    service = Service(session, party, ask_agreed)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

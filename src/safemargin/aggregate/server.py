@@ -9,7 +9,6 @@ import httpx2
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.aggregate.backends import Backend, Shamir
 from safemargin.aggregate.party import SERVER
 from safemargin.aggregate.wire import Session, sign
 from safemargin.core import InputError, IntArray
@@ -28,11 +27,6 @@ class Sum:
     """Parties that did not answer and were not needed."""
 
 
-def needed_parties(backend: Backend) -> int:
-    """How many parties must answer."""
-    return backend.threshold if isinstance(backend, Shamir) else len(backend.roles)
-
-
 def collect(session: Session, key: Ed25519PrivateKey, ask: Ask) -> Sum:
     """Two phases, then the results. Nothing is opened before every party that answers has stored the same set."""
     backend = session.backend
@@ -47,8 +41,8 @@ def collect(session: Session, key: Ed25519PrivateKey, ask: Ask) -> Sum:
             held[role.name] = set(ask(role.name, "close", b"")["clients"])
         except (httpx2.HTTPError, ConnectionError):
             absent.append(role.name)
-    if len(held) < needed_parties(backend):
-        raise InputError(f"{', '.join(absent)}: did not answer; {needed_parties(backend)} parties are needed")
+    if len(held) < backend.needed:
+        raise InputError(f"{', '.join(absent)}: did not answer; {backend.needed} parties are needed")
     clients = sorted(set.intersection(*held.values()))
     body = json.dumps({"clients": clients}).encode()
     digests = {ask(name, "agree", body)["digest"] for name in held}

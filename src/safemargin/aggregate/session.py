@@ -83,6 +83,12 @@ class Party:
         """Open, closed or agreed."""
         return str(self.database.execute("SELECT state FROM session").fetchone()[0])
 
+    @property
+    def agreed(self) -> str | None:
+        """The name of the set that this party agreed to, if it did."""
+        stored = self.database.execute("SELECT agreed FROM session").fetchone()[0]
+        return None if stored is None else str(stored)
+
     def status(self) -> Status:
         """How many messages are held, and how many were refused for which reason."""
         held = self.database.execute("SELECT count(*) FROM message").fetchone()[0]
@@ -141,7 +147,7 @@ class Party:
     def agree(self, clients: Sequence[str]) -> str:
         """Phase two: store the set, or refuse it. A party agrees to one set only."""
         chosen, digest = frozenset(clients), set_digest(clients)
-        stored = self.database.execute("SELECT agreed FROM session").fetchone()[0]
+        stored = self.agreed
         if stored is not None:
             if stored != digest:
                 raise InputError("this party agreed to another set of clients already")
