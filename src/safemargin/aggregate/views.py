@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 from rich.console import Console
 
-from safemargin.aggregate.attacks import deshuffle
 from safemargin.aggregate.backends import Backend, Messages, PolyVeil, Shamir, Shares
 from safemargin.aggregate.mask import Draw, Mask, crossings, draw_permutations, draw_weights
 from safemargin.aggregate.session import encode_numbers, shuffled_order
@@ -40,11 +39,14 @@ def views(backend: Backend, messages: Messages) -> tuple[View, ...]:
     passed: list[bytes] = []
     for role in backend.roles:
         received = messages[role.name]
-        if role.forwards == "sum":
+        order = shuffled_order(len(received)) if role.forwards == "shuffled" else np.arange(len(received))
+        rows = tuple(received[row].astype("<i8").tobytes() for row in order)
+        if role.relay:  # the party behind the shuffler adds up, so that the server gets a sum from it
+            seen.append(View(role.relay, False, rows))
+        if role.forwards == "sum" or role.relay:
             passed.append(backend.add(role.name, received).astype("<i8").tobytes())
         else:
-            order = np.arange(len(received)) if role.forwards == "named" else shuffled_order(len(received))
-            passed += [received[row].astype("<i8").tobytes() for row in order]
+            passed += rows
     seen.append(View("server, from the roles", False, tuple(passed)))
     return tuple(seen)
 
@@ -74,14 +76,39 @@ def coalition_learns(backend: Backend, messages: Messages, roles: set[str]) -> I
             ]
         )
     if backend.first.forwards == "named" and backend.first.name in roles:
-        return _server_reads(backend, messages)
+        return _matched(backend, messages, backend.first.name)
+    if {backend.first.relay, backend.second.name} <= roles:
+        return _matched(backend, messages, backend.second.name)
     return None
+
+
+def certain_bits(backend: PolyVeil, message: IntArray) -> int:
+    """How many bits one client's masked matrix or numbers leave no choice about."""
+    unit, most = backend.mask.unit, backend.mask.scale - backend.mask.unit
+    if not backend.matrices:  # the noise lies between 0 and `most`
+        return int(((message < unit) | (message > most)).sum())
+    square = message.reshape(2 * backend.mask.bits, -1)
+    even = np.arange(0, len(square), 2)
+    one = np.minimum(square[even, even + 1], square[even + 1, even]) >= unit
+    nought = np.minimum(square[even, even], square[even + 1, even + 1]) >= unit
+    return int((one != nought).sum())
+
+
+def _alone(backend: Backend, messages: Messages, roles: set[str]) -> str:
+    """What roles that cannot undo the mask know for certain."""
+    if isinstance(backend, PolyVeil) and roles & {backend.first.name, backend.first.relay}:
+        shown = messages[backend.first.name]
+        bits = len(shown) * messages[backend.second.name].shape[1]
+        known = sum(certain_bits(backend, message) for message in shown)
+        nameless = "" if backend.first.name in roles else ", without names"
+        return f"{known:,} of {bits:,} bits for certain{nameless}; good guesses of others (aggregate attack)"
+    return "nothing about a single client that is certain"
 
 
 def inspect(backend: Backend, values: IntArray) -> "Inspection":
     """Protect the answers once, and tell for every role and pair of roles what it sees and works out."""
     messages = backend.protect(values)
-    names = [role.name for role in backend.roles]
+    names = list(backend.parties)
     coalitions = [{name} for name in names] + [{a, b} for a, b in combinations(names, 2)]
     if len(names) > 2:
         coalitions.append(set(names))
@@ -89,11 +116,10 @@ def inspect(backend: Backend, values: IntArray) -> "Inspection":
     for members in coalitions:
         answers = coalition_learns(backend, messages, members)
         if answers is None:
-            learnt[" + ".join(sorted(members))] = "nothing about a single client that is certain"
-        elif answers.shape[1] == values.shape[1] and (answers == values).all():
-            learnt[" + ".join(sorted(members))] = "every answer of every client"
+            learnt[" + ".join(sorted(members))] = _alone(backend, messages, members)
         else:
-            learnt[" + ".join(sorted(members))] = "the sum of every client's answers"
+            assert (answers == values).all()
+            learnt[" + ".join(sorted(members))] = "every answer of every client"
     return Inspection(backend.name, len(values), views(backend, messages), learnt)
 
 
@@ -147,15 +173,29 @@ class Inspection(Result):
         return render_page(title, header(title), joined([section("Views", seen), section("Coalitions", known)]))
 
 
-def _server_reads(backend: PolyVeil, messages: Messages) -> IntArray | None:
-    """Algorithms 1 and 2: the server matches named values with shuffled noise on the lattice (Theorem 5.1)."""
-    first, second = messages[backend.first.name], messages[backend.second.name]
-    values = np.stack([backend.add(backend.first.name, first[t : t + 1]) for t in range(len(first))])
-    shuffled = second[shuffled_order(len(second))]
-    # The same permutation of clients explains every bit; one number per client is enough to find it.
-    whole = Mask(max(1, values.shape[1]), backend.mask.decoys, backend.mask.unit, backend.mask.scale)
-    sums = deshuffle(whole, values.sum(axis=1), shuffled.sum(axis=1))
-    return None if (sums < 0).any() else sums[:, None]
+def _matched(backend: PolyVeil, messages: Messages, named: str) -> IntArray | None:
+    """Answers from named messages of one side and nameless ones of the other, matched on the lattice (Theorem 5.1).
+
+    Remainders of all numbers of a client by the unit tell the pairs; then every difference must be a bit.
+    """
+    values = {
+        role.name: np.stack([backend.add(role.name, message[None]) for message in messages[role.name]])
+        for role in (backend.first, backend.second)
+    }
+    (other,) = set(values) - {named}
+    sign = 1 if named == backend.first.name else -1
+    pool: dict[bytes, list[IntArray]] = {}
+    for row in values[other][shuffled_order(len(values[other]))]:
+        pool.setdefault((row % backend.mask.unit).tobytes(), []).append(row)
+    answers = []
+    for row in values[named]:
+        fits = {tuple(sign * (row - each)) for each in pool.get((row % backend.mask.unit).tobytes(), ())}
+        bits = [fit for fit in fits if set(fit) <= {0, backend.mask.unit}]
+        if len(bits) != 1:
+            return None
+        answers.append(np.array(bits[0]) // backend.mask.unit)
+    weights = 1 << np.arange(backend.digits)
+    return np.stack([bits.reshape(-1, backend.digits) @ weights for bits in answers])
 
 
 def _clients(messages: Messages) -> int:
