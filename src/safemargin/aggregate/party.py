@@ -129,7 +129,9 @@ class Service:
     async def status(self, request: Request) -> JSONResponse:
         """How far the session is; no answer of anybody."""
         status = self.party.status()
-        return JSONResponse({"state": status.state, "held": status.held, "refused": status.refused, "agreed": self.party.agreed})
+        return JSONResponse(
+            {"state": status.state, "held": status.held, "refused": status.refused, "agreed": self.party.agreed}
+        )
 
     async def _body(self, request: Request, most: int) -> bytes | None:
         """The body, unless it is too long: a sender must not fill the memory."""

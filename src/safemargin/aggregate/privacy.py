@@ -207,18 +207,27 @@ class NoiseLaw:
         angles, heights = np.polynomial.legendre.leggauss(NODES)
         angles, heights = (angles + 1) * math.pi / 4, heights * math.pi / 4
         frequencies, jacobian = np.tan(angles) / max(spread, 0.05), heights / np.cos(angles) ** 2 / max(spread, 0.05)
+        # An atom gives nothing to the density beside it, but its term decays slowly there: it is taken out.
+        heavy = np.flatnonzero(law**setting.weights > 1e-18)
+        atoms = law[heavy] ** setting.weights
         density = np.empty(points)
         for start in range(0, points, 100):
             apart = values[None, :] - self.grid[start : start + 100, None]
             fraction = 1 / (1 - 1j * frequencies[None, :, None] * apart[:, None, :])
             phi, psi = fraction @ law, (fraction**2) @ law
-            density[start : start + 100] = (phi ** (setting.weights - 1) * psi).real @ jacobian
+            atomic = (fraction[:, :, heavy] ** (setting.weights + 1)) @ atoms
+            density[start : start + 100] = (phi ** (setting.weights - 1) * psi - atomic).real @ jacobian
         self.density = np.maximum(density * setting.weights / math.pi, 0.0)
 
     @property
     def mass(self) -> float:
         """Of the density: with the atoms it must be one, which checks the integral."""
         return float(self.density.sum() * self.step)
+
+    @property
+    def error(self) -> float:
+        """How far density and atoms are from one."""
+        return abs(self.mass + self.setting.atoms - 1)
 
     def delta(self, epsilon: float) -> float:
         """Delta between the two extreme sums of a client, 0 and n: the atoms, and what the shifted density leaves."""
@@ -227,10 +236,10 @@ class NoiseLaw:
         return self.setting.atoms + float(left.sum() * self.step)
 
     def epsilon(self, delta: float) -> float | None:
-        """The least epsilon at this delta; None where the atoms exceed it, or the noise of one sum reaches values that
-        the other's does not.
+        """The least epsilon at this delta; None where the atoms exceed it, where the noise of one sum reaches values
+        that the other's does not, or where the density is not known that well.
         """
-        if self.setting.atoms >= delta:
+        if self.setting.atoms >= delta or self.error > delta / 2:
             return None
         if self.delta(0.0) <= delta:
             return 0.0
@@ -245,11 +254,11 @@ class NoiseLaw:
 def shuffled_noise_epsilon(law: NoiseLaw, clients: int, delta: float) -> float | None:
     """Epsilon after shuffling masked numbers, which is proved by a bound for local guarantees up to a `local` delta.
 
-    All clients' local deltas add up, so each may be a small part of delta only. None where atoms exceed that part, where
-    the integral of the law is not that accurate, or where no bound speaks about so large a local epsilon.
+    All clients' local deltas add up, so each may be a small part of delta only. None where atoms exceed that part,
+    where the integral of the law is not that accurate, or where no bound speaks about so large a local epsilon.
     """
     part = delta / (20 * clients)
-    local = law.epsilon(part) if abs(law.mass + law.setting.atoms - 1) < part / 10 else None
+    local = law.epsilon(part) if law.error < part / 10 else None
     found = None if local is None else shuffling_epsilon(local, clients, delta / 2)
     if local is None or found is None:
         return None
@@ -317,6 +326,8 @@ class PrivacyFigures:
         """Why there is no epsilon, if there is none."""
         if self.atoms >= self.setting.delta:
             return "the atoms of the noise exceed delta at every epsilon"
+        if abs(self.mass + self.atoms - 1) > self.setting.delta / 2:
+            return "the density of the noise is not computed that accurately"
         return "some masked numbers come from one sum only, more often than delta"
 
 
@@ -337,7 +348,9 @@ def analyse_privacy(bits: int, weights: int, delta: float = 1e-6, clients: int =
         law.mass,
         gaussian_epsilon(delta, mu),
         shuffled_noise_epsilon(law, clients, delta),
-        shuffled_pair_delta(paper["gaussian_mu"], clients, paper["shuffled_epsilon_eq_96"], max(100, min(10_000, 10**7 // clients))),
+        shuffled_pair_delta(
+            paper["gaussian_mu"], clients, paper["shuffled_epsilon_eq_96"], max(100, min(10_000, 10**7 // clients))
+        ),
     )
 
 

@@ -25,12 +25,13 @@ from safemargin.ui import table as html_table
 LEARNS = {
     "shares": "No single aggregator learns anything; all of them together learn every answer.",
     "shamir": "Fewer aggregators than the threshold learn nothing; as many as the threshold learn every answer.",
-    "polyveil": "The server can work out every client's sum, and from the matrix nearly every bit.",
+    "polyveil": "The server can work out every client's answer by undoing the shuffle, and from the matrix alone "
+    "nearly every bit.",
     "polyveil-compressed": "The server can work out every client's answer by undoing the shuffle.",
     "polyveil-two-layer": "The server learns the totals only. The aggregator can read nearly every bit of a matrix; "
     "both aggregators together read all of them.",
-    "polyveil-shuffled": "The server learns the totals only. The aggregator sees masked numbers without names; with "
-    "the shuffler it sees whose they are, with the noise aggregator every answer.",
+    "polyveil-shuffled": "The server learns the totals only. The shuffler sees masked bits with names, the aggregator "
+    "without: some are certain, most can be guessed. Either of them learns every answer with the noise aggregator.",
 }
 """What parties learn, by backend: the docs say the same."""
 
