@@ -22,8 +22,9 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "safemargin" / "__init__.py"
 
-FUNCTIONS = {name.replace("-", "_") for name in MENU if name not in ("noise", "guarantee")}
-"""One per command; the two groups of commands are namespaces."""
+NAMESPACES = ("aggregate", "guarantee", "noise")
+FUNCTIONS = {name.replace("-", "_") for name in MENU if name not in NAMESPACES}
+"""One per command; groups of commands are namespaces."""
 TYPES = {
     *("Draft", "InputError", "Onlooker", "Project", "RefusedError", "Release"),
     *("Result", "SafemarginError", "Table", "Target"),
@@ -54,8 +55,8 @@ COMMANDS = commands()
 def test_there_is_a_function_for_every_command_and_the_types_they_take_and_give() -> None:
     assert sorted(FUNCTIONS - set(safemargin.__all__)) == []
     assert sorted(TYPES - set(safemargin.__all__)) == []
-    assert {"noise", "guarantee"} <= set(safemargin.__all__)
-    extra = set(safemargin.__all__) - FUNCTIONS - TYPES - {"noise", "guarantee"}
+    assert set(NAMESPACES) <= set(safemargin.__all__)
+    extra = set(safemargin.__all__) - FUNCTIONS - TYPES - set(NAMESPACES)
     assert all(inspect.isclass(getattr(safemargin, name)) for name in extra), "only types beside one name per command"
     assert len(safemargin.__all__) == len(set(safemargin.__all__)) <= 40
 
@@ -65,7 +66,7 @@ def test_public_name_is_importable_and_documented(name: str) -> None:
     value = getattr(safemargin, name)
     assert inspect.getdoc(value)
     if isinstance(value, ModuleType):
-        assert name in ("noise", "guarantee") and value.__all__
+        assert name in NAMESPACES and value.__all__
         for member in value.__all__:
             assert callable(getattr(value, member)) and inspect.getdoc(getattr(value, member)), f"{name}.{member}"
     else:

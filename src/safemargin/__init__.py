@@ -1,6 +1,6 @@
 """Decide, cell by cell, how group counts may be published: exactly where that is provably safe, protected elsewhere.
 
-One function per command, and the namespaces `noise` and `guarantee`. Each is loaded when it is first used.
+One function per command, and the namespaces `aggregate`, `guarantee` and `noise`. Each is loaded when it is first used.
 """
 
 import sys
@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what type checkers see; `_HOME` is what is loaded, and a test compares the two
+    from safemargin import aggregate as aggregate
     from safemargin import guarantees as guarantee
     from safemargin import noise as noise
     from safemargin.audit.audit import audit as audit

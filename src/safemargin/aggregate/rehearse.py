@@ -57,7 +57,7 @@ class Rehearsal:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FailurePlan:
     """Who fails in which way; everybody else sends one message to every role."""
 
     silent: frozenset[int]
@@ -67,14 +67,14 @@ class Plan:
     torn: frozenset[int]
 
 
-def make_plan(clients: int, dropouts: float, generator: Generator) -> Plan:
+def plan_failures(clients: int, dropouts: float, generator: Generator) -> FailurePlan:
     """Half of the dropouts send nothing, half reach one role only; a few clients send twice, or something else."""
     order = generator.permutation(clients)
     dropped = round(clients * dropouts)
     odd = max(1, clients // 50)
     parts = np.split(order, np.cumsum([dropped // 2, dropped - dropped // 2, odd, odd, odd])[:5])
     silent, partial, repeated, changed, torn = (frozenset(part.tolist()) for part in parts[:5])
-    return Plan(silent, partial, repeated, changed, torn)
+    return FailurePlan(silent, partial, repeated, changed, torn)
 
 
 class Parties:
@@ -150,7 +150,7 @@ def run_session(
     keys = [Ed25519PrivateKey.generate() for _ in range(clients)]
     server = Ed25519PrivateKey.generate()
     session = _new_session(backend, keys, server, bits)
-    plan = make_plan(clients, dropouts, generator)
+    plan = plan_failures(clients, dropouts, generator)
     with tempfile.TemporaryDirectory(prefix="safemargin-") as folder, _started(session, Path(folder)) as parties:
         progress("sending", 0, clients)
         started = time.monotonic()
@@ -269,7 +269,7 @@ class _Drive:
         parties: Parties,
         keys: Sequence[Ed25519PrivateKey],
         values: IntArray,
-        plan: Plan,
+        plan: FailurePlan,
         kill: bool,
         progress: Progress,
     ) -> None:

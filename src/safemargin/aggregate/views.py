@@ -16,7 +16,7 @@ from safemargin.ui import table as html_table
 
 
 @dataclass(frozen=True)
-class View:
+class PartyView:
     """What one role received: a message per client, in the order in which it came."""
 
     role: str
@@ -30,24 +30,24 @@ class View:
         return hashlib.sha256(b"".join(self.messages)).hexdigest()
 
 
-def views(backend: Backend, messages: Messages) -> tuple[View, ...]:
+def views(backend: Backend, messages: Messages) -> tuple[PartyView, ...]:
     """Every role's view, and the server's of what the roles pass on."""
     seen = []
     for role in backend.roles:
         rows = tuple(encode_numbers(row, backend, role.name) for row in messages[role.name])
-        seen.append(View(role.name, True, rows))
+        seen.append(PartyView(role.name, True, rows))
     passed: list[bytes] = []
     for role in backend.roles:
         received = messages[role.name]
         order = shuffled_order(len(received)) if role.forwards == "shuffled" else np.arange(len(received))
         rows = tuple(received[row].astype("<i8").tobytes() for row in order)
         if role.relay:  # the party behind the shuffler adds up, so that the server gets a sum from it
-            seen.append(View(role.relay, False, rows))
+            seen.append(PartyView(role.relay, False, rows))
         if role.forwards == "sum" or role.relay:
             passed.append(backend.add(role.name, received).astype("<i8").tobytes())
         else:
             passed += rows
-    seen.append(View("server, from the roles", False, tuple(passed)))
+    seen.append(PartyView("server, from the roles", False, tuple(passed)))
     return tuple(seen)
 
 
@@ -129,7 +129,7 @@ class Inspection(Result):
 
     backend: str
     clients: int
-    views: tuple[View, ...]
+    views: tuple[PartyView, ...]
     coalitions: dict[str, str] = field(hash=False)
 
     def to_json(self) -> Document:
