@@ -1,4 +1,4 @@
-"""Sessions: one set of clients for all parties, whatever is lost, repeated, changed or killed on the way."""
+"""Sessions: one set of clients for all parties, whatever is lost, repeated, changed or killed."""
 
 import json
 from pathlib import Path

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from safemargin.aggregate.api import structure
 from safemargin.aggregate.attacks import permanent
 from safemargin.aggregate.mask import Mask, mask_bits
 from safemargin.aggregate.structure import (
@@ -82,6 +83,13 @@ def test_decomposition_is_exact_and_short() -> None:
 def test_interior_condition() -> None:
     """At n = 10, K = 20 no matrix is interior, though the paper calls these parameters typical."""
     assert interior_rate(Mask(10, 20), 40, seeded(1)) == 0.0
+
+
+def test_structure_in_one_report() -> None:
+    report = structure(bits=2, weights=6, draws=20)
+    assert report.values["permutations in the support"] <= 24
+    assert report.values["terms of a Birkhoff decomposition"] <= report.values["most terms (Marcus and Ree)"] == 10
+    assert "hit rate, positive weights" in report.to_text()
 
 
 @pytest.mark.slow

@@ -6,11 +6,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from safemargin.aggregate.api import attack, privacy, rehearse, sum, views
+    from safemargin.aggregate.api import attack, privacy, rehearse, structure, sum, views
 
-_NAMES = ("attack", "privacy", "rehearse", "sum", "views")
+_NAMES = ("attack", "privacy", "rehearse", "structure", "sum", "views")
 
-__all__ = ["attack", "privacy", "rehearse", "sum", "views"]
+__all__ = ["attack", "privacy", "rehearse", "structure", "sum", "views"]
 
 
 class _Namespace(ModuleType):

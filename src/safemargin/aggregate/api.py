@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from safemargin.aggregate.answers import Data, read_answers
-from safemargin.aggregate.attacks import measure_attacks
+from safemargin.aggregate.attacks import MOST_BITS_FOR_PERMANENTS, measure_attacks
 from safemargin.aggregate.backends import make_backend
+from safemargin.aggregate.mask import Mask, mask_bits
 from safemargin.aggregate.privacy import analyse_privacy
 from safemargin.aggregate.rehearse import run_session, simulate
-from safemargin.aggregate.report import AggregateSum, AttackRates, PrivacyReport, RehearsalReport
+from safemargin.aggregate.report import AggregateSum, AttackRates, PrivacyReport, RehearsalReport, StructureReport
 from safemargin.aggregate.session import LEAST_CLIENTS
+from safemargin.aggregate.structure import candidates, decompose, hit_rate, interior_rate, support_size
 from safemargin.aggregate.sum import aggregate_sum, check_clients
 from safemargin.aggregate.views import Inspection, inspect
-from safemargin.core import InputError, Progress, no_progress
+from safemargin.core import InputError, IntArray, Progress, no_progress, numpy_generator
 
 VARIANTS = ("full", "two-layer", "compressed", "shuffled", "shares")
 
@@ -66,6 +68,30 @@ def attack(
 def privacy(*, bits: int = 100, weights: int = 9, delta: float = 1e-6, clients: int = 1000) -> PrivacyReport:
     """What one masked number discloses: the paper's figures and valid ones."""
     return PrivacyReport(analyse_privacy(bits, weights, delta, clients))
+
+
+def structure(*, bits: int = 2, weights: int = 18, draws: int = 200, seed: int = 0) -> StructureReport:
+    """Quantities of the paper's hardness section on simulated masks; hit rates and permanents for at most 3 bits."""
+    generator = numpy_generator(seed)
+
+    def draw(bound: int, shape: tuple[int, ...]) -> IntArray:
+        return generator.integers(0, bound, size=shape)
+
+    mask = Mask(bits, weights)
+    matrix = mask_bits(mask, draw(2, (1, bits)), draw).matrix(0)
+    values: dict[str, float] = {
+        "share of matrices in the interior": interior_rate(mask, draws, draw),
+        "terms of a Birkhoff decomposition": float(len(list(decompose(matrix)))),
+        "most terms (Marcus and Ree)": float((2 * bits) ** 2 - 4 * bits + 2),
+    }
+    if bits <= MOST_BITS_FOR_PERMANENTS:
+        values |= {
+            "permutations in the support": float(support_size(matrix)),
+            "candidates that fit": float(len(candidates(mask, matrix))),
+            "hit rate, positive weights": hit_rate(bits, weights, draws, True, draw),
+            "hit rate, weights of zero allowed": hit_rate(bits, weights, draws, False, draw),
+        }
+    return StructureReport(bits, weights, values)
 
 
 def rehearse(

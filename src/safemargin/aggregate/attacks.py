@@ -249,7 +249,7 @@ def _features(mask: Mask, matrix: IntArray) -> FloatArray:
 
 
 def _learned(mask: Mask, masked: Masked, truth: IntArray, draw: Draw) -> Rate:
-    """Logistic regression on features of a block, trained on clients that the attacker makes up."""
+    """Logistic regression on features of a block, trained on simulated clients."""
     count = min(len(truth), 200)
     known = draw(2, (count, mask.bits))
     made_up = mask_bits(mask, known, draw)

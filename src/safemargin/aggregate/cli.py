@@ -125,11 +125,31 @@ def privacy(
 
 
 @aggregate.command()
+def structure(
+    bits: Annotated[int, typer.Option(min=1, max=20, help="Bits of every client.")] = 2,
+    weights: Weights = 18,
+    draws: Annotated[int, typer.Option(min=10, help="Simulated masks.")] = 200,
+    seed: Annotated[int, typer.Option(help="Random seed of the simulation.")] = 0,
+    page: Page = None,
+    as_json: Json = False,
+) -> None:
+    """Show quantities of the paper's hardness section on simulated masks.
+
+    Example: safemargin aggregate structure --bits 2 --weights 18
+    """
+    with notes.status("simulating"):
+        result = api.structure(bits=bits, weights=weights, draws=draws, seed=seed)
+    if page is not None:
+        result.write(page)
+    print_result(result, as_json)
+
+
+@aggregate.command()
 def rehearse(
     clients: Annotated[int, typer.Option(min=3, max=1_000_000, help="Made-up clients.")] = 1_000,
     bits: Bits = 10,
     backend: Backend = "shares",
-    dropouts: Annotated[float, typer.Option(help="Share of clients that fail on the way.")] = 0.05,
+    dropouts: Annotated[float, typer.Option(help="Share of clients that drop out.")] = 0.05,
     one_process: Annotated[
         bool, typer.Option("--one-process", help="Simulate all parties without sockets, for a million clients.")
     ] = False,

@@ -3,7 +3,7 @@
 A bit is a 2 x 2 permutation matrix, a client's bits are the block-diagonal matrix `M` of size 2n. The client sends
 `N = c M + sum of m_i P_i`, where the `P_i` are uniform permutation matrices (decoys) and the weights `m_i` add up to
 `W - c`; the paper's alpha is `c / W`. Everything is an integer: at the paper's own parameters float sums are off by
-whole people (specification, section 6). Rows and columns are counted from 0 here and from 1 in the paper.
+several people (specification, section 6). Rows and columns are counted from 0 here and from 1 in the paper.
 """
 
 from collections.abc import Callable

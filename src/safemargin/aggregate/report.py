@@ -194,6 +194,34 @@ class PrivacyReport(Result):
 
 
 @dataclass(frozen=True)
+class StructureReport(Result):
+    """Quantities of the paper's hardness section, by name, for masks of one size. No protection rests on them."""
+
+    bits: int
+    weights: int
+    values: dict[str, float] = field(hash=False)
+
+    def to_json(self) -> Document:
+        """The document of `aggregate structure --json`."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Name and value."""
+        return [[name, f"{value:,.4g}"] for name, value in self.values.items()]
+
+    def show(self, console: Console) -> None:
+        """A table in a terminal."""
+        say(console, f"{plural(self.bits, 'bit')} per client, {self.weights} decoys.")
+        console.print(text_table(["quantity", "value"], self.rows))
+
+    def to_html(self) -> str:
+        """A page with the table."""
+        title = "Structure of masked matrices"
+        return render_page(title, header(title), section("Quantities", html_table(["quantity", "value"], self.rows)))
+
+
+@dataclass(frozen=True)
 class RehearsalReport(Result):
     """A session on this machine."""
 

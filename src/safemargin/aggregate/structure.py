@@ -134,7 +134,7 @@ def _has_weights(parts: Sequence[FloatArray], matrix: FloatArray | IntArray, str
 def hit_rate(bits: int, decoys: int, draws: int, strict: bool = True, draw: Draw = system_below) -> float:
     """Share of random tuples of decoys that can explain the uniform matrix J / 2n (Def. B.8).
 
-    With positive weights only, or (not `strict`) also with weights of zero, which the paper does not tell apart.
+    With positive weights only, or (not `strict`) also with weights of zero, which the paper does not distinguish.
     """
     size = 2 * bits
     target = np.full((size, size), 1 / size)

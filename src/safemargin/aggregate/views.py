@@ -106,7 +106,7 @@ def _alone(backend: Backend, messages: Messages, roles: set[str]) -> str:
 
 
 def inspect(backend: Backend, values: IntArray) -> "Inspection":
-    """Protect the answers once, and tell for every role and pair of roles what it sees and works out."""
+    """Protect the answers once, and state for every role and pair of roles what it sees and works out."""
     messages = backend.protect(values)
     names = list(backend.parties)
     coalitions = [{name} for name in names] + [{a, b} for a, b in combinations(names, 2)]
@@ -176,7 +176,7 @@ class Inspection(Result):
 def _matched(backend: PolyVeil, messages: Messages, named: str) -> IntArray | None:
     """Answers from named messages of one side and nameless ones of the other, matched on the lattice (Theorem 5.1).
 
-    Remainders of all numbers of a client by the unit tell the pairs; then every difference must be a bit.
+    Remainders of all numbers of a client by the unit identify the pairs; then every difference must be a bit.
     """
     values = {
         role.name: np.stack([backend.add(role.name, message[None]) for message in messages[role.name]])
