@@ -24,7 +24,7 @@ class Answers:
     questions: tuple[str, ...]
     values: IntArray
     named: bool = True
-    """Whether the data name the clients; else they are numbered, which tells nothing from one file to the next."""
+    """Whether the data name the clients; else they are numbered, which names nothing from one file to the next."""
 
     @property
     def largest(self) -> int:
