@@ -107,8 +107,9 @@ def test_survey(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_real_outcomes(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = example("outcomes", monkeypatch)
-    elections = outcomes.write_elections(str(data_sets / "preflib_ranked_elections_dev.parquet"), tmp_path)
-    burlington = elections["2009 Burlington Mayoral Election"]
+    elections = outcomes.elections(str(data_sets / "preflib_ranked_elections_dev.parquet"))
+    burlington = tmp_path / "burlington.csv"
+    outcomes.write_votes(burlington, elections["2009 Burlington Mayoral Election"])
     winners = {}
     for rule in ("plurality", "veto", "approval-3", "borda", "stv"):
         privacy = safemargin.outcome(rule, votes=burlington, draws=1_000)
@@ -123,8 +124,9 @@ def test_real_outcomes(data_sets: Path, tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.slow
 def test_who_beats_everybody_in_a_duel_wins(data_sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = example("outcomes", monkeypatch)
-    elections = outcomes.write_elections(str(data_sets / "preflib_ranked_elections_dev.parquet"), tmp_path)
-    burlington = elections["2009 Burlington Mayoral Election"]
+    elections = outcomes.elections(str(data_sets / "preflib_ranked_elections_dev.parquet"))
+    burlington = tmp_path / "burlington.csv"
+    outcomes.write_votes(burlington, elections["2009 Burlington Mayoral Election"])
     for rule in outcomes.RULES[5:]:
         assert safemargin.outcome(rule, votes=burlington, draws=1_000).winner == "2", rule
 

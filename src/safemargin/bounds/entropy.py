@@ -18,8 +18,8 @@ from safemargin.core import BoolArray, FloatArray
 def fit_maximum_entropy(known: System, possible: BoolArray) -> FloatArray | None:
     """Expected counts per profile (rows) and option (columns), what the variables leave last; none if it fails.
 
-    `possible` is false where a count is known to be 0. The fit has no finite effects there, so such counts are left out
-    of it from the start.
+    `possible` is false where a count is known to be 0. The fit has no finite effects there, so such counts are
+    excluded from it.
     """
     dual = _Dual(known, possible)
     with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only wait for each other
