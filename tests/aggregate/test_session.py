@@ -101,8 +101,12 @@ def test_overlapping_sets_are_refused() -> None:
 
 
 def test_an_earlier_sum_is_remembered(tmp_path: Path) -> None:
-    one = party(tmp_path)
-    one.remember(CLIENTS[:5])
+    earlier = party(tmp_path)
+    earlier.accept(list(zip(CLIENTS, bodies([[1, 0]] * 6)[0], strict=True)))
+    earlier.close()
+    earlier.agree(CLIENTS[:5])
+    backend = make_backend("shares", 2, 6)
+    one = Party(tmp_path / "second.sqlite", backend.roles[0].name, backend, "another session")
     one.accept(list(zip(CLIENTS, bodies([[1, 0]] * 6)[0], strict=True)))
     one.close()
     with pytest.raises(InputError, match="the difference is about 1"):

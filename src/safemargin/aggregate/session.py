@@ -68,10 +68,12 @@ class Party:
         self.role, self.backend, self.name, self.least = role, backend, name, least
         self.width = next((each.width for each in backend.roles if each.name == role), 0)
         """Bytes of a message; clients never send to a party behind a shuffler."""
+        # Sessions of one party that share a folder share the file of its sums: overlapping sets are always checked.
+        self.sums = SetLedger(path.parent / f"sums of {role}.sqlite")
         self.database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self.database.execute("PRAGMA journal_mode = WAL")
         self.database.execute("PRAGMA synchronous = FULL")  # an acknowledged message survives power loss
-        self.database.executescript(SCHEMA + EARLIER)
+        self.database.executescript(SCHEMA)
         known = self.database.execute("SELECT name FROM session").fetchone()
         if known is None:
             self.database.execute("INSERT INTO session VALUES (?, ?, NULL)", (name, OPEN))
@@ -158,20 +160,13 @@ class Party:
             raise InputError(f"{len(chosen)} clients: a sum needs at least {self.least}")
         if missing := chosen - set(self.close()):
             raise InputError(f"{len(missing):,} clients of the set never reached this party")
-        check_overlap(stored_sets(self.database), chosen, self.least)
+        self.sums.admit(chosen, self.least)  # a party that is killed here admits the same set again
         self.database.execute("BEGIN IMMEDIATE")
         self.database.execute("CREATE TABLE IF NOT EXISTS chosen (client TEXT PRIMARY KEY)")
         self.database.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(client,) for client in sorted(chosen)])
-        self.database.executemany("INSERT OR IGNORE INTO earlier VALUES (?, ?)", [(digest, c) for c in sorted(chosen)])
         self.database.execute("UPDATE session SET state = ?, agreed = ?", (AGREED, digest))
         self.database.execute("COMMIT")
         return digest
-
-    def remember(self, clients: Iterable[str]) -> None:
-        """Name a set that an earlier session summed, so that this one is held against it."""
-        names = sorted(set(clients))
-        digest = set_digest(names)
-        self.database.executemany("INSERT OR IGNORE INTO earlier VALUES (?, ?)", [(digest, name) for name in names])
 
     def messages(self) -> IntArray:
         """Messages of the agreed clients, in rows, in the order of their names."""
@@ -213,7 +208,7 @@ class SetLedger:
 
     def __init__(self, path: Path) -> None:
         try:
-            self.database = sqlite3.connect(path, isolation_level=None)
+            self.database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self.database.execute("PRAGMA synchronous = EXTRA")
             self.database.execute(EARLIER)
         except sqlite3.Error as error:
