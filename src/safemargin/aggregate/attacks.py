@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.stats import binomtest
 
 from safemargin.aggregate.mask import Draw, Mask, Masked, mask_bits
 from safemargin.core import FloatArray, IntArray, numpy_generator
@@ -94,6 +92,8 @@ def birkhoff(mask: Mask, matrix: IntArray) -> FloatArray:
 
     At most (2n - 1)^2 + 1 permutations are peeled off (Marcus and Ree); the decomposition is not unique.
     """
+    from scipy.optimize import linear_sum_assignment  # slow to import, and few commands need it
+
     rest = matrix.astype(np.int64).copy()
     even = np.arange(0, len(rest), 2)
     votes = np.zeros(len(even))
@@ -199,6 +199,8 @@ def _rate(name: str, of: str, right: FloatArray, note: str = "") -> Rate:
     spread = 1.96 * float(right.mean(axis=tuple(range(1, right.ndim))).std()) / np.sqrt(count)
     low, high = mean - spread, mean + spread
     if spread == 0:  # all clients agree: Wilson's interval says how much so many of them can show
+        from scipy.stats import binomtest  # slow to import, and few commands need it
+
         wilson = binomtest(round(mean * count), count).proportion_ci(method="wilson")
         low, high = float(wilson.low), float(wilson.high)
     return Rate(name, of, mean, (max(0.0, low), min(1.0, high)), count, note)
@@ -221,6 +223,8 @@ def _zeros(masked: Masked) -> Rate:
 
 def _hungarian(masked: Masked) -> Rate:
     """The heaviest assignment (eq. 119): the right guess if decoys were Gaussian noise."""
+    from scipy.optimize import linear_sum_assignment  # slow to import, and few commands need it
+
     right = []
     for client, columns in enumerate(masked.true):
         _, chosen = linear_sum_assignment(masked.matrix(client), maximize=True)

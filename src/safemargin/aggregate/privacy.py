@@ -14,9 +14,7 @@ from itertools import combinations, product
 from math import comb
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import erfcx, gammaln
-from scipy.stats import norm
+from scipy.special import erfcx, gammaln, ndtr
 
 from safemargin.aggregate.mask import Mask
 from safemargin.core import FloatArray, InputError, numpy_generator
@@ -66,13 +64,15 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     # exp(epsilon) times a tail, written with the scaled error function: the factors alone overflow.
     z = (epsilon / mu + mu / 2) / math.sqrt(2)
     second = 0.5 * float(erfcx(z)) * math.exp(epsilon - z * z)
-    return float(norm.cdf(-epsilon / mu + mu / 2)) - second
+    return float(ndtr(-epsilon / mu + mu / 2)) - second
 
 
 def gaussian_epsilon(delta: float, mu: float) -> float:
     """The inverse of `gaussian_delta`."""
     if gaussian_delta(0, mu) <= delta:
         return 0.0
+    from scipy.optimize import brentq  # slow to import, and few commands need it
+
     return float(brentq(lambda epsilon: gaussian_delta(epsilon, mu) - delta, 0, mu * mu / 2 + 40 * mu + 10))
 
 
@@ -248,6 +248,8 @@ class NoiseLaw:
             top *= 2
             if top > 512:
                 return None
+        from scipy.optimize import brentq  # slow to import, and few commands need it
+
         return float(brentq(lambda epsilon: self.delta(epsilon) - delta, 0.0, top, xtol=1e-6))
 
 

@@ -6,7 +6,6 @@ from itertools import combinations, permutations, product
 from math import factorial
 
 import numpy as np
-from scipy.optimize import linprog
 
 from safemargin.aggregate.attacks import permanent
 from safemargin.aggregate.mask import Draw, Mask, Masked, draw_permutations, mask_bits
@@ -119,6 +118,8 @@ def _ones(columns: Sequence[int]) -> FloatArray:
 
 def _has_weights(parts: Sequence[FloatArray], matrix: FloatArray | IntArray, strict: bool) -> bool:
     """Whether weights, all positive if `strict`, make the parts add up to the matrix: maximise the least one."""
+    from scipy.optimize import linprog  # slow to import, and few commands need it
+
     target = np.asarray(matrix, dtype=float).ravel()
     columns = np.stack([*parts, np.zeros_like(target)], axis=1)
     least = np.concatenate([-np.eye(len(parts)), np.ones((len(parts), 1))], axis=1)
