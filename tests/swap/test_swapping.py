@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from collections import Counter
 from fractions import Fraction
 
@@ -242,7 +243,8 @@ def test_draws_follow_the_exact_law() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("large", [LARGE, 1])  # blocks together, and each by itself
 def test_derangements_are_uniform(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safemargin.swap.permutation.LARGE", large)
+    # By module: `safemargin.swap` is the public function for names with dots.
+    monkeypatch.setattr(sys.modules["safemargin.swap.permutation"], "LARGE", large)
     seen = Counter(map(tuple, (derange(np.full(30_000, 4)) % 4).reshape(-1, 4).tolist()))
     assert len(seen) == derangements(4) == 9
     assert chance(Counter(dict(seen)), {key: 1 / 9 for key in seen}) > RARE
