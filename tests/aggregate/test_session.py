@@ -191,6 +191,21 @@ def test_sums_over_http(tmp_path: Path, backend: str) -> None:
         assert again.totals.tolist() == summed.totals.tolist()
 
 
+def test_a_message_that_is_added_twice_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A party that adds one message twice: the server sees more messages than clients."""
+    with Web(tmp_path) as web:
+        messages = web.session.backend.protect(np.zeros((6, 2), dtype=np.int64))
+        for number, client in enumerate(CLIENTS):
+            for role in messages:
+                assert web.send(client, role, encode_numbers(messages[role][number], web.session.backend, role)) == 200
+        assert collect(web.session, web.server, web.ask).added == 6
+        first = web.parties[next(iter(web.parties))]
+        held = first.messages()
+        twice = np.concatenate([held, np.zeros_like(held[:1])])
+        monkeypatch.setattr(first, "messages", lambda: twice)
+        assert collect(web.session, web.server, web.ask).added == 7
+
+
 def test_messages_that_are_not_authentic_are_refused_and_counted(tmp_path: Path) -> None:
     with Web(tmp_path) as web:
         role, other = web.parties

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import numpy as np
@@ -88,9 +89,9 @@ class Service:
                 return JSONResponse({"digest": self.party.agree(json.loads(body)["clients"])})
             if purpose == "result":
                 await self._check_agreement()
-                return JSONResponse({"rows": self.party.result().tolist()})
+                return JSONResponse({"rows": self.party.result().tolist(), "added": self.party.added})
             if purpose == "relay":
-                return JSONResponse({"rows": await self._relayed(body)})
+                return JSONResponse(await self._relayed(body))
         except (InputError, ValueError, KeyError, TypeError) as error:
             return _refuse(409, str(error))
         return _refuse(404, f"there is no step {purpose!r}")
@@ -110,7 +111,7 @@ class Service:
         if own and same < self.session.backend.needed:
             raise InputError(f"{same} parties agreed to this set of clients: {self.session.backend.needed} are needed")
 
-    async def _relayed(self, ticket: bytes) -> list[list[int]]:
+    async def _relayed(self, ticket: bytes) -> dict[str, Any]:
         """Fetch what a shuffler passes on, with the server's signature for it, and add it up.
 
         So the server gets a sum, and this party gets numbers without names.
@@ -124,7 +125,7 @@ class Service:
         if answer.status_code != 200:
             raise InputError(f"{role.name}: {answer.json().get('refused')}")
         rows = np.array(answer.json()["rows"], dtype=np.int64)
-        return [list(map(int, self.session.backend.add(role.name, rows)))]
+        return {"rows": [self.session.backend.add(role.name, rows).tolist()], "added": len(rows)}
 
     async def status(self, request: Request) -> JSONResponse:
         """How far the session is; no answer of anybody."""

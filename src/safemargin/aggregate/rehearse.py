@@ -172,7 +172,7 @@ def run_session(
         counted=len(summed.clients),
         dropped=clients - len(summed.clients),
         lost=len(expected - set(summed.clients)),
-        doubled=len(summed.clients) - len(set(summed.clients)),
+        doubled=summed.added - len(summed.clients),
         refused=refused,
         restarts=drive.restarts,
         exact=bool(np.array_equal(summed.totals, values[chosen].sum(axis=0))),

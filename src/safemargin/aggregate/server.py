@@ -25,6 +25,8 @@ class Sum:
     clients: tuple[str, ...]
     absent: tuple[str, ...]
     """Parties that did not answer and were not needed."""
+    added: int
+    """Messages that the party with the most of them added up: as many as clients, unless one was counted twice."""
 
 
 def collect(session: Session, key: Ed25519PrivateKey, ask: Ask) -> Sum:
@@ -49,15 +51,20 @@ def collect(session: Session, key: Ed25519PrivateKey, ask: Ask) -> Sum:
     if len(digests) != 1:
         raise InputError("the parties agreed to different sets of clients")
     sums: dict[str, IntArray] = {}
+    added: list[int] = []
     for name in held:
         relay = backend.role(name).relay
         if relay:  # the party behind the shuffler adds up: the server never sees single messages
             ticket = json.dumps({"signature": sign_step(name, "result", b"")}).encode()
-            sums[name] = np.array(ask(relay, "relay", ticket)["rows"][0], dtype=np.int64)
+            relayed = ask(relay, "relay", ticket)
+            sums[name] = np.array(relayed["rows"][0], dtype=np.int64)
+            added.append(int(relayed["added"]))
             continue
-        rows = np.array(ask(name, "result", b"")["rows"], dtype=np.int64)
+        answer = ask(name, "result", b"")
+        added.append(int(answer["added"]))
+        rows = np.array(answer["rows"], dtype=np.int64)
         sums[name] = rows[0] if backend.role(name).forwards == "sum" else backend.add(name, rows)
-    return Sum(backend.combine(sums, len(clients)), tuple(clients), tuple(absent))
+    return Sum(backend.combine(sums, len(clients)), tuple(clients), tuple(absent), max(added))
 
 
 def ask_over_http(session: Session, key: Ed25519PrivateKey, client: httpx2.Client) -> Ask:

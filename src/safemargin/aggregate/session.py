@@ -68,6 +68,8 @@ class Party:
         self.role, self.backend, self.name, self.least = role, backend, name, least
         self.width = next((each.width for each in backend.roles if each.name == role), 0)
         """Bytes of a message; clients never send to a party behind a shuffler."""
+        self.added = 0
+        """Messages in the last result: more than the agreed clients would mean that one was counted twice."""
         # Sessions of one party that share a folder share the file of its sums: overlapping sets are always checked.
         self.sums = SetLedger(path.parent / f"sums of {role}.sqlite")
         self.database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -178,6 +180,7 @@ class Party:
     def result(self) -> IntArray:
         """What the server gets: sums as one row, or all messages in random or in named order."""
         messages = self.messages()
+        self.added = len(messages)
         forwards = self.backend.role(self.role).forwards
         if forwards == "sum":
             return self.backend.add(self.role, messages)[None, :]
