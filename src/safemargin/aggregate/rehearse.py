@@ -296,13 +296,20 @@ class _Drive:
             self.done += 1
             if self.done % 200 == 0:
                 self.progress("sending", self.done, len(self.values))
-            restart = self.kill and self.restarts == 0 and self.done > len(self.values) // 2
-            self.restarts += restart
-        if restart:
-            victim = self.session.backend.roles[-1].name
+            victim = self._next_victim()
+        if victim is not None:
             self.parties.kill(victim)
             self.parties.start(victim)
         return held
+
+    def _next_victim(self) -> str | None:
+        """The party to kill now: every one that clients send to, one after another, while messages come in."""
+        roles = self.session.backend.roles
+        due = self.done * (len(roles) + 1) > len(self.values) * (self.restarts + 1)
+        if not self.kill or self.restarts == len(roles) or not due:
+            return None
+        self.restarts += 1
+        return roles[self.restarts - 1].name
 
     def _send(self, client: int, bodies: dict[str, bytes]) -> bool:
         roles = list(bodies)
