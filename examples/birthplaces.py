@@ -80,7 +80,7 @@ def main() -> None:
         print(f"{each.counts}, {each.level} ({each.areas}): {each.method} {each.rmse:.3g}")
     for name, epsilon in epsilons.items():
         print(f"{name}: epsilon {epsilon:.2f}")
-    page = folder / "release/inside/report.html"
+    page = folder / "release/confidential/report.html"
     page.write_text(found.to_html(), encoding="utf-8")
     print(f"Written: {page}")
 

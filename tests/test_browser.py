@@ -79,7 +79,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a release of the city."""
     folder = tmp_path_factory.mktemp("city")
     release(write_city(folder, people=30_000)).write(folder / "release")
-    return folder / "release/inside/report.html"
+    return folder / "release/confidential/report.html"
 
 
 def test_the_page_shows_the_release(chromium: str, report: Path, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_release(run: Run, folder: Path) -> None:
     ran = run("release", "project.toml", "--out", "release")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("Certified.\n") and "Publish release/published." in ran.out
-    assert sorted(path.name for path in (folder / "release").iterdir()) == ["inside", "published"]
+    assert sorted(path.name for path in (folder / "release").iterdir()) == ["confidential", "published"]
     assert (folder / "release/published/site.csv").read_text() == SITE.replace("count\n", "count,status\n").replace(
         "North,yes,70\nNorth,no,60\nSouth,yes,65\nSouth,no,80\n",
         "North,no,60,exact\nNorth,yes,70,exact\nSouth,no,80,exact\nSouth,yes,65,exact\n",
@@ -149,7 +149,7 @@ def test_release_as_json(run: Run, folder: Path) -> None:
         "reason": "large enough, share within the target",
         "counts": {"no": 60, "yes": 70},
     }
-    assert json.loads((folder / "release/inside/plan.json").read_text(encoding="utf-8")) == document
+    assert json.loads((folder / "release/confidential/plan.json").read_text(encoding="utf-8")) == document
 
 
 def test_release_into_an_empty_folder(run: Run, folder: Path) -> None:

@@ -29,7 +29,7 @@ kappa = 20
 [ledger]
 file = "ledger.sqlite"
 population = "staff"
-wave = "2026"
+cycle = "2026"
 """
 COUNTS = [[20, 1, 12], [5, 30, 2], [14, 9, 40], [3, 22, 18]]
 FILES = {

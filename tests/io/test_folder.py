@@ -142,14 +142,14 @@ def test_an_interrupt_waits_until_the_work_is_done() -> None:
 def test_only_the_owner_can_read_what_is_confidential(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        write_folder(tmp_path / "out", {"published/a": b"1", "inside/b": b"2", "inside/below/c": b"3"})
+        write_folder(tmp_path / "out", {"published/a": b"1", "confidential/b": b"2", "confidential/below/c": b"3"})
     finally:
         os.umask(before)
     modes = {str(path.relative_to(tmp_path)): path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
-    assert {name: mode for name, mode in modes.items() if "inside" in name} == {
-        "out/inside": 0o700,
-        "out/inside/b": 0o600,
-        "out/inside/below": 0o700,
-        "out/inside/below/c": 0o600,
+    assert {name: mode for name, mode in modes.items() if "confidential" in name} == {
+        "out/confidential": 0o700,
+        "out/confidential/b": 0o600,
+        "out/confidential/below": 0o700,
+        "out/confidential/below/c": 0o600,
     }
     assert modes["out"] == 0o755 and modes["out/published/a"] == 0o666 & ~umask

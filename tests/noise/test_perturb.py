@@ -135,7 +135,7 @@ def test_counts_of_the_reference_cell_for_cell(
     )
     assert ran.code == 0 and "21 cells" in ran.out
     published = {(row["sex"], row["age"]): row for row in rows_of((tmp_path / "out/published/table.csv").read_text())}
-    inside = {(row["sex"], row["age"]): row for row in rows_of((tmp_path / "out/inside/table.csv").read_text())}
+    inside = {(row["sex"], row["age"]): row for row in rows_of((tmp_path / "out/confidential/table.csv").read_text())}
     assert len(published) == 21 and set(next(iter(published.values()))) == {"sex", "age", "count", "weighted", "status"}
     for sex, age, true, perturbed in PERTURBED[setting]:
         assert int(published[sex, age]["count"]) == perturbed and int(inside[sex, age]["true"]) == true

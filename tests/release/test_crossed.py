@@ -54,7 +54,7 @@ def test_two_of_three_pairs_are_published_and_the_third_is_explained(run: Run, t
     ran = run("release", project, "--out", out, "--json")
     assert ran.code == 0, ran.err
     document = json.loads(ran.out)
-    assert json.loads((out / "inside/plan.json").read_text()) == document
+    assert json.loads((out / "confidential/plan.json").read_text()) == document
     assert document["maximum"]["value"] == document["maximum"]["bound"] == 8 and document["maximum"]["gap"] == 0
     published = [each for each in document["margins"] if each["published"]]
     (left_out,) = [each for each in document["margins"] if not each["published"]]
@@ -87,7 +87,7 @@ def test_explain_names_whom_a_table_would_expose(run: Run, tmp_path: Path) -> No
     words = "exactly 40 of the 40 people with"
     assert words not in brief.out and words in " ".join(full.out.split())
     assert "no safe choice of the tables asked for is worth more" in " ".join(brief.out.split())
-    assert words in (tmp_path / "brief/inside/report.html").read_text(encoding="utf-8")
+    assert words in (tmp_path / "brief/confidential/report.html").read_text(encoding="utf-8")
 
 
 def test_small_cells_are_merged_in_the_table_that_has_them(run: Run, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_without_a_request_nothing_changes(run: Run, tmp_path: Path) -> None:
     project = write(tmp_path, "")
     document = json.loads(run("release", project, "--out", tmp_path / "release", "--json").out)
     assert "margins" not in document and "maximum" not in document
-    assert not (tmp_path / "release/inside/refused").exists()
+    assert not (tmp_path / "release/confidential/refused").exists()
     manifest = json.loads((tmp_path / "release/published/manifest.json").read_text())
     assert "several axes" not in manifest["rule"]
 

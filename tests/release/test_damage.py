@@ -211,8 +211,8 @@ def test_the_ledger_is_written_through_to_the_disk(ledger: Path, fast_folder: Pa
 def test_only_the_owner_can_read_a_ledger(ledger: Path, tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        record(tmp_path / "l.sqlite", read_ledger(ledger)[0], Chain("k"), 0, tmp_path / "out", {"inside/a": b""})
+        record(tmp_path / "l.sqlite", read_ledger(ledger)[0], Chain("k"), 0, tmp_path / "out", {"confidential/a": b""})
     finally:
         os.umask(before)
     assert (tmp_path / "l.sqlite").stat().st_mode & 0o777 == 0o600
-    assert (tmp_path / "out/inside").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "out/confidential").stat().st_mode & 0o777 == 0o700

@@ -142,7 +142,7 @@ def test_a_draft_is_never_written_as_published(tmp_path: Path, draft: Draft) -> 
     forged(draft).write(tmp_path / "forged")
     draft.write(tmp_path / "draft")
     for name in ("draft", "forged"):
-        assert sorted(path.name for path in (tmp_path / name).iterdir()) == ["inside"]
+        assert sorted(path.name for path in (tmp_path / name).iterdir()) == ["confidential"]
     assert published(tmp_path) == []
     assert draft.to_json()["certified"] is False and forged(draft).to_json()["certified"] is False
     assert draft.to_text().startswith("Not certified: do not publish.")

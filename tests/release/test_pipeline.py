@@ -147,8 +147,8 @@ def test_the_manifest_holds_the_hash_of_every_file(run: Run, tmp_path: Path) -> 
     assert certificate["files"] == {n: h for n, h in manifest["files"].items() if n != "certificate.json"}
     assert manifest["statement"] == certificate["statement"] and certificate["certified"] is True
     assert set(files(tmp_path / "release")) - {f"published/{name}" for name in published} == {
-        "inside/plan.json",
-        "inside/report.html",
+        "confidential/plan.json",
+        "confidential/report.html",
     }
 
 
@@ -157,13 +157,13 @@ def test_nothing_is_published_where_the_total_itself_is_outside_the_target(run: 
     ran = run("release", "data.toml", "--out", "release")
     people, yes = (sum(column) for column in zip(*ALL_AGREED.values(), strict=True))
     assert ran.code == 1 and yes / people < 0.05
-    assert sorted(path.name for path in (tmp_path / "release").iterdir()) == ["inside"]
+    assert sorted(path.name for path in (tmp_path / "release").iterdir()) == ["confidential"]
     assert ran.out.startswith("Not certified: do not publish.")
     assert f"would disclose that exactly {yes} of all {people} people chose 'yes'" in ran.out
-    assert "Nothing was published. The report is release/inside/report.html." in ran.out
-    page = (tmp_path / "release/inside/report.html").read_text(encoding="utf-8")
+    assert "Nothing was published. The report is release/confidential/report.html." in ran.out
+    page = (tmp_path / "release/confidential/report.html").read_text(encoding="utf-8")
     assert "Not certified: do not publish" in page and f"of all {people} people" in page
-    plan = json.loads((tmp_path / "release/inside/plan.json").read_text(encoding="utf-8"))
+    plan = json.loads((tmp_path / "release/confidential/plan.json").read_text(encoding="utf-8"))
     assert (plan["certified"], plan["published"], plan["certificate"]) == (False, [], "")
     assert plan["refused"][0]["people"] == people and plan["exposed_people"] == people
 
@@ -183,7 +183,7 @@ def test_a_certified_release_that_an_attack_breaks_is_not_published(
     draft = release_into(tmp_path / "release", tmp_path / "sealed.toml")
     assert isinstance(draft, Draft) and draft.plan.certificate.certified and not draft.is_sound
     assert draft.to_json()["certified"] is False
-    assert set(files(tmp_path / "release")) == {"inside/plan.json", "inside/report.html"}
+    assert set(files(tmp_path / "release")) == {"confidential/plan.json", "confidential/report.html"}
 
 
 LOUD = f'{TARGET}protect = "noise"\nepsilon_max = 1e-8\n'
@@ -244,7 +244,7 @@ def test_noised_counts_add_up_to_the_people_of_their_group(run: Run, tmp_path: P
     """One noised count says it all where two options cover everybody: the second is what it leaves."""
     write(tmp_path, WITH_A_BLOC, LOUD)
     run("release", "data.toml", "--out", "release", "--json")
-    plan = json.loads((tmp_path / "release/inside/plan.json").read_text(encoding="utf-8"))
+    plan = json.loads((tmp_path / "release/confidential/plan.json").read_text(encoding="utf-8"))
     noised = [entry for entry in plan["cells"] if entry["action"] == "noised"]
     assert noised and all(sum(entry["counts"].values()) == entry["people"] for entry in noised)
 

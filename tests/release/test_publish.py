@@ -172,7 +172,7 @@ def test_files_say_the_same_in_every_format_and_can_be_read_back(protect: str, t
 
 
 def test_a_folder_is_written_whole(tmp_path: Path) -> None:
-    files = {"a.csv": b"1", "inside/b.json": b"2"}
+    files = {"a.csv": b"1", "confidential/b.json": b"2"}
     for folder in (tmp_path / "new", tmp_path / "deep" / "er" / "new"):
         write_folder(folder, files)
         assert {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.*")} == files

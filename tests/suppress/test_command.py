@@ -32,7 +32,7 @@ def test_document_and_files(run: Run, table: Path, tmp_path: Path) -> None:
     document = ran.document
     assert list(document) == ["schema", "suppressed", "lower_bound", "gap", "certificate"]
     assert (document["lower_bound"], document["gap"]) == (4, 0)
-    assert document["certificate"] == str(folder / "inside" / "certificate.json")
+    assert document["certificate"] == str(folder / "confidential" / "certificate.json")
     suppressed = document["suppressed"]
     assert {"cell": {"town": "a", "kind": "x"}, "primary": True} in suppressed
     assert sum(entry["primary"] for entry in suppressed) == 1
@@ -47,7 +47,7 @@ def test_the_library_writes_what_the_command_writes(run: Run, table: Path, tmp_p
     result = safemargin.suppress(table, (1, 3))
     run("suppress", str(table), "--out", str(tmp_path / "command"))
     folder = result.write(tmp_path / "library")
-    for name in ("pattern.csv", "inside/certificate.json"):
+    for name in ("pattern.csv", "confidential/certificate.json"):
         assert (folder / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
     assert "4 of 12 cells suppressed: 1 primary, 3 secondary." in result.to_text()
     assert "town a, kind x" in result.to_html()
@@ -65,7 +65,7 @@ def test_rows_and_frames_are_read_like_files(table: Path) -> None:
 def test_the_audit_finds_nothing_and_the_certificate_holds(run: Run, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
     run("suppress", str(table), "--out", str(folder))
-    pattern, certificate = folder / "pattern.csv", folder / "inside" / "certificate.json"
+    pattern, certificate = folder / "pattern.csv", folder / "confidential" / "certificate.json"
     assert run("audit", str(pattern)).code == 0
     assert run("verify", str(certificate), str(pattern)).code == 0
 
@@ -74,7 +74,7 @@ def test_the_audit_finds_nothing_and_the_certificate_holds(run: Run, table: Path
 def test_a_certificate_that_is_wrong_fails(run: Run, spoil: str, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
     run("suppress", str(table), "--out", str(folder))
-    path = folder / "inside" / "certificate.json"
+    path = folder / "confidential" / "certificate.json"
     document = json.loads(path.read_text())
     if spoil in ("tau", "insiders"):
         document[spoil] = {"tau": 9, "insiders": 2}[spoil]
@@ -95,7 +95,7 @@ def test_a_pattern_that_was_changed_fails(run: Run, table: Path, tmp_path: Path)
     run("suppress", str(table), "--out", str(folder))
     pattern = folder / "pattern.csv"
     pattern.write_text(pattern.read_text().replace("37", "38"))
-    assert run("verify", str(folder / "inside" / "certificate.json"), str(pattern)).code == 1
+    assert run("verify", str(folder / "confidential" / "certificate.json"), str(pattern)).code == 1
 
 
 def test_hierarchies(run: Run, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_linked_tables_share_their_gaps(run: Run, tmp_path: Path) -> None:
     for name, axis in (("left", "kind"), ("right", "age")):
         gaps = [row for row in (folder / f"{name}.csv").read_text().splitlines() if row.endswith(",,suppressed")]
         assert len(gaps) == sum(set(cell) <= {"town", axis} for cell in cells)
-    certificate = str(folder / "inside" / "certificate.json")
+    certificate = str(folder / "confidential" / "certificate.json")
     assert run("verify", certificate, str(folder)).code == 0
     assert run("audit", str(folder / "left.csv"), str(folder / "right.csv")).code == 0
     ran = run("verify", certificate, str(folder / "left.csv"))
@@ -176,7 +176,7 @@ def test_what_was_published_before_is_known(run: Run, tmp_path: Path) -> None:
     assert {"town": "c", "kind": "x"} in cells
     assert {"town": "a", "kind": "x"} not in cells
     assert "a,x,2,exact" in (folder / "pattern.csv").read_text()
-    certificate = str(folder / "inside" / "certificate.json")
+    certificate = str(folder / "confidential" / "certificate.json")
     assert run("verify", certificate, str(folder), str(old)).code == 0
     old.write_text(old.read_text().replace("a,y,9", "a,y,8"))
     assert run("verify", certificate, str(folder), str(old)).code == 1
@@ -194,7 +194,7 @@ def test_a_gap_that_was_disclosed_before_is_named(run: Run, tmp_path: Path) -> N
     assert ran.code == 0, ran.err
     assert "whatever is suppressed now: town a, kind x" in ran.err
     assert len(ran.document["suppressed"]) == 4
-    assert run("verify", str(folder / "inside" / "certificate.json"), str(folder), str(old)).code == 0
+    assert run("verify", str(folder / "confidential" / "certificate.json"), str(folder), str(old)).code == 0
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_table_of_wider_areas_is_linked_by_the_hierarchy(run: Run, tmp_path: P
     ran = run("suppress", str(fine), str(wide), *options)
     assert ran.code == 0, ran.err
     assert len(ran.document["suppressed"]) == 4
-    assert run("verify", str(folder / "inside" / "certificate.json"), str(folder)).code == 0
+    assert run("verify", str(folder / "confidential" / "certificate.json"), str(folder)).code == 0
     assert "north,Total,20,exact" in (folder / "wide.csv").read_text()
 
 
@@ -234,7 +234,7 @@ def test_insiders_and_tau_are_in_the_certificate(run: Run, tmp_path: Path) -> No
     ran = run("suppress", str(table), "--primary", "1", "--insiders", "1", "--tau", "1", "--out", str(folder))
     assert ran.code == 0, ran.err
     assert "A respondent cannot infer a suppressed count that includes others." in ran.out
-    assert run("verify", str(folder / "inside" / "certificate.json"), str(folder)).code == 0
+    assert run("verify", str(folder / "confidential" / "certificate.json"), str(folder)).code == 0
 
 
 @pytest.mark.parametrize(

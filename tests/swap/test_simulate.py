@@ -332,24 +332,24 @@ def test_commands(run: Run, file: Path, tmp_path: Path) -> None:
     pairs, cross, noised = (tmp_path / name for name in ("pairs", "across", "noised"))
     ran = run("simulate", "targeted", file, *TARGETED, "--unique", "race", "--imputed", "imputed", "--out", pairs)
     assert ran.code == 0 and "No finite budget. This is a simulation for comparison" in ran.out.replace("\n", " ")
-    assert sorted(each.name for each in pairs.iterdir()) == ["inside"]
-    assert sorted(each.name for each in (pairs / "inside").iterdir()) == [
+    assert sorted(each.name for each in pairs.iterdir()) == ["confidential"]
+    assert sorted(each.name for each in (pairs / "confidential").iterdir()) == [
         "guarantee.json",
         "report.html",
         "swapped.parquet",
     ]
-    page = (pairs / "inside/report.html").read_text()
+    page = (pairs / "confidential/report.html").read_text()
     assert "Nothing is guaranteed." in page and "same tract" in page and "Witness" in page and "<script" not in page
     found = run("simulate", "across", file, *ACROSS, "--out", cross, "--format", "csv", "--json").document
     assert found["method"] == "swapping across strata" and found["guarantee"]["epsilon"] is None  # type: ignore[index]
     assert found["beside"]["guarantee"]["epsilon"] > 0  # type: ignore[index]
     assert {each["area"] for each in found["errors"]} == {"county"}  # type: ignore[attr-defined]
-    guarantee = cross / "inside/guarantee.json"
-    compared = run("guarantee", "compare", guarantee, pairs / "inside/guarantee.json", "--json").document
+    guarantee = cross / "confidential/guarantee.json"
+    compared = run("guarantee", "compare", guarantee, pairs / "confidential/guarantee.json", "--json").document
     assert compared["blocks"]["budget"]["standing"] == "unknown"  # type: ignore[index]
     assert run("guarantee", "compose", guarantee).err.count("\n") == 1
     noise = ("--by", "county,tenure", "--record-key", "key", "--variance", "2", "--bound", "5", "--out", noised)
-    ran = run("noise", "perturb", cross / "inside/swapped.csv", *noise, "--after", guarantee, "--json")
+    ran = run("noise", "perturb", cross / "confidential/swapped.csv", *noise, "--after", guarantee, "--json")
     assert ran.code == 0 and ran.document["guarantee"]["budget"] is None  # type: ignore[index]
     ran = run("guarantee", "show", noised / "published/guarantee.json")
     assert "budget not known" in ran.out and "swapping across strata, then cell key" in ran.out
@@ -366,10 +366,10 @@ def test_beside_topdown(run: Run, tmp_path: Path) -> None:
     options = ("--geography", "region,district,tract,block", "--match", "sex", "--unique", "age", "--rate", "0.1")
     file = country / "people.parquet"
     assert run("simulate", "targeted", file, *options, "--unit", "person", "--out", pairs).code == 0
-    beside = f"targeted={pairs / 'inside/swapped.parquet'}"
+    beside = f"targeted={pairs / 'confidential/swapped.parquet'}"
     ran = run("topdown", country / "topdown.toml", "--out", release, "--beside", beside)
     assert ran.code == 0 and "targeted" in ran.out
-    files = pairs / "inside/guarantee.json", release / "published/guarantee.json"
+    files = pairs / "confidential/guarantee.json", release / "published/guarantee.json"
     blocks = run("guarantee", "compare", *files, "--json").document["blocks"]
     assert blocks["change"]["standing"] == "equal" and blocks["budget"]["one"] == "no finite budget"  # type: ignore[index]
 

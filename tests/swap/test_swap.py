@@ -278,7 +278,7 @@ def test_marks_are_the_same_words_everywhere(run: Run, tmp_path: Path) -> None:
                 assert ran.code == 2 and "'0.25' does not say whether a record was imputed" in ran.err
             elif name == "targeted":
                 assert ran.code == 0, ran.err
-                moved = f"select count(*) from '{out[1]}/inside/swapped.parquet' group by s, trim(lower(flag))"
+                moved = f"select count(*) from '{out[1]}/confidential/swapped.parquet' group by s, trim(lower(flag))"
                 assert {
                     count for (count,) in duckdb.sql(f"{moved} having trim(lower(flag)) in ('t', 'y')").fetchall()
                 } == {1}
@@ -428,11 +428,11 @@ def test_command_writes_what_leaves_and_what_stays(run: Run, people: Path, tmp_p
     assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
         "published/swapped.csv",
         "published/guarantee.json",
-        "inside/report.html",
+        "confidential/report.html",
     }
     guarantee = json.loads((folder / "published/guarantee.json").read_text())
     assert guarantee["varies"].startswith("swap rate 1/20") and "selected" not in json.dumps(guarantee)
-    assert "<svg" in (folder / "inside/report.html").read_text()
+    assert "<svg" in (folder / "confidential/report.html").read_text()
     again = run("swap", people, *options, "--out", folder)
     assert again.code == 2 and "not empty" in again.err
     shown = run("guarantee", "show", folder / "published/guarantee.json")
@@ -716,7 +716,7 @@ def test_data_in_memory(form: Callable[[object], object], tmp_path: Path) -> Non
     folder = found.write(tmp_path / "out")
     assert folder == tmp_path / "out"
     assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == [
-        "inside/report.html",
+        "confidential/report.html",
         "published/guarantee.json",
         "published/swapped.parquet",
     ]

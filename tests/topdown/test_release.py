@@ -107,8 +107,8 @@ def test_the_country_keeps_all_its_constraints(country: Path, released: Path) ->
 
 
 def test_only_the_owner_can_read_what_is_confidential(released: Path) -> None:
-    assert (released / "inside").stat().st_mode & 0o777 == 0o700
-    files = [path for path in (released / "inside").iterdir() if path.suffix in (".json", ".html", ".parquet")]
+    assert (released / "confidential").stat().st_mode & 0o777 == 0o700
+    files = [path for path in (released / "confidential").iterdir() if path.suffix in (".json", ".html", ".parquet")]
     assert files and all(path.stat().st_mode & 0o777 == 0o600 for path in files)
 
 

@@ -118,7 +118,7 @@ def published(folder: Path) -> str:
 
 
 def pattern(folder: Path) -> str:
-    return failures(folder / "gaps" / "inside" / "certificate.json", folder / "gaps")
+    return failures(folder / "gaps" / "confidential" / "certificate.json", folder / "gaps")
 
 
 def test_originals_hold(folder: Path) -> None:
@@ -520,7 +520,7 @@ def protect_more(document: Document) -> None:
     ],
 )
 def test_forged_certificate_of_a_pattern(folder: Path, forge: Callable[[Document], object], message: str) -> None:
-    change(folder / "gaps" / "inside" / "certificate.json", forge, seal=False)
+    change(folder / "gaps" / "confidential" / "certificate.json", forge, seal=False)
     assert message in pattern(folder)
 
 

@@ -194,9 +194,9 @@ def test_project_and_release(run: Run, tmp_path: Path) -> None:
     assert released == {key: value for key, value in alone.items() if key != "schema"}
     expected = result_privacy(("blank", "no", "yes"), (80, 80, 240))
     assert expected is not None and alone["delta"] == expected.delta and alone["words"] == result_words(expected)
-    page = (tmp_path / "out/inside/report.html").read_text()
+    page = (tmp_path / "out/confidential/report.html").read_text()
     assert "What the total discloses" in page and "Publishing this result exactly is (" in page
-    kept = json.loads((tmp_path / "out/inside/plan.json").read_text())
+    kept = json.loads((tmp_path / "out/confidential/plan.json").read_text())
     assert kept["outcome"] == released
     assert "-private against an onlooker who believes" in " ".join(run("outcome", path).out.split())
 

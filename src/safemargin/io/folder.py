@@ -20,7 +20,7 @@ from safemargin.core.errors import InputError, OutputError, cannot_read, cannot_
 from safemargin.io.files import read_json
 
 MANIFEST = "manifest.json"
-CONFIDENTIAL = "inside"
+CONFIDENTIAL = "confidential"
 """The part of a folder that only its owner may read."""
 
 

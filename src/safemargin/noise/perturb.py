@@ -71,7 +71,7 @@ class Perturbed(Result):
     @property
     def files(self) -> dict[str, bytes]:
         """What `write` writes: the table to publish, the confidential one, and a guarantee of both mechanisms."""
-        files = {"published/table.csv": self.to_csv(), "inside/table.csv": self.to_csv(confidential=True)}
+        files = {"published/table.csv": self.to_csv(), "confidential/table.csv": self.to_csv(confidential=True)}
         if self.is_chained:
             files[f"published/{GUARANTEE_FILE}"] = guarantee_text(self.guarantee)
         return {name: text.encode() for name, text in files.items()}

@@ -45,7 +45,7 @@ class NoisyProgramme(Result):
             f"published/{file_name(table.name)}.csv": WRITERS["csv"](rows_of(table, orders)) for table in self.tables
         }
         parameters = {"variance": self.variance, "bound": self.bound, "people": self.people, "tables": sorted(files)}
-        return {**files, "inside/parameters.json": json_bytes(parameters)}
+        return {**files, "confidential/parameters.json": json_bytes(parameters)}
 
     def write(self, path: Path | str) -> Path:
         """Write all files to a new folder."""
@@ -61,7 +61,8 @@ class NoisyProgramme(Result):
         """What was noised, and how."""
         return (
             f"{plural(len(self.tables), 'statistic')} of {plural(self.people, 'person')}, with noise of variance "
-            f"{self.variance:g} within {self.bound}; the bound is confidential: do not publish inside/parameters.json."
+            f"{self.variance:g} within {self.bound}; the bound is confidential: do not publish "
+            "confidential/parameters.json."
         )
 
     def show(self, console: Console) -> None:

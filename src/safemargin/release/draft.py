@@ -18,7 +18,7 @@ from safemargin.release.report.text import show_release
 from safemargin.release.report.words import headline
 from safemargin.ui import Document, Result
 
-EVIDENCE = "inside/refused"
+EVIDENCE = "confidential/refused"
 """Where it is proved what tables that were rejected would disclose."""
 
 
@@ -85,6 +85,6 @@ def confidential_files(draft: Draft, document: Document) -> dict[str, bytes]:
     """The files that explain the decisions; `document` is what `plan.json` says."""
     return {
         **{f"{EVIDENCE}/{name}": content for name, content in draft.evidence.files.items()},
-        "inside/plan.json": json_bytes(document),
-        "inside/report.html": draft.to_html().encode(),
+        "confidential/plan.json": json_bytes(document),
+        "confidential/report.html": draft.to_html().encode(),
     }

@@ -15,7 +15,7 @@ from safemargin.io import hash_bytes, write_folder
 from safemargin.suppress.pattern import Pattern
 from safemargin.ui import SCHEMA, Document, Result, header, joined, paragraphs, plural, render_page, section, table
 
-PATTERN, CERTIFICATE = "pattern.csv", "inside/certificate.json"
+PATTERN, CERTIFICATE = "pattern.csv", "confidential/certificate.json"
 MAX_LISTED = 30
 
 

@@ -36,7 +36,7 @@ Format = Annotated[str, typer.Option("--format", help=f"{' or '.join(FORMATS)}."
 
 def swap(
     file: File,
-    folder: Annotated[Path, typer.Option("--out", help="New folder for published/ and inside/.")],
+    folder: Annotated[Path, typer.Option("--out", help="New folder for published/ and confidential/.")],
     swapped: Swapped,
     match: Match = None,
     hold: Hold = None,

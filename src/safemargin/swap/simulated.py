@@ -181,11 +181,11 @@ class Simulated(Result):
         return render_page(title, header(title, about, banner=BANNER), joined(body))
 
     def write(self, path: Path | str) -> Path:
-        """Write a new folder; all of it is `inside/`: confidential."""
+        """Write a new folder; all of it is `confidential/`: confidential."""
         if self.space is None:
             raise InputError("the result was written to a file already; call `simulate` for a folder")
         with new_folder(Path(path)) as draft:
-            inside = draft / "inside"
+            inside = draft / "confidential"
             inside.mkdir()
             shutil.copyfile(self.space.folder / self.file, inside / self.file)
             write_text(inside / GUARANTEE_FILE, guarantee_text(self.guarantee))

@@ -137,15 +137,15 @@ class Swapped(Result):
         return render_page(title, header(title, paragraphs(*self._lines), banner=CONFIDENTIAL), joined(body))
 
     def write(self, path: Path | str) -> Path:
-        """Write a new folder: `published/` with result and guarantee, `inside/` with the confidential report."""
+        """Write a new folder: `published/` with result and guarantee, `confidential/` with the confidential report."""
         if self.space is None:
             raise InputError("the result was written to a file already; call `swap` for a folder")
         with new_folder(Path(path)) as draft:
-            for part in ("published", "inside"):
+            for part in ("published", "confidential"):
                 (draft / part).mkdir()
             shutil.copyfile(self.space.folder / self.file, draft / "published" / self.file)
             write_text(draft / "published" / GUARANTEE_FILE, guarantee_text(self.guarantee))
-            write_text(draft / "inside" / "report.html", self.to_html())
+            write_text(draft / "confidential" / "report.html", self.to_html())
         return Path(path)
 
 

@@ -24,7 +24,7 @@ from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
 from safemargin.topdown.steps import check, estimate, publish_measurements
 from safemargin.topdown.tabulate import count_people, read_design
 
-STATE, LOCK, REPORT = "inside/state.json", "inside/.lock", "inside/report.html"
+STATE, LOCK, REPORT = "confidential/state.json", "confidential/.lock", "confidential/report.html"
 # All that the estimation phase reads, below the public folder.
 SOURCES = ("design.json", "areas.parquet", "bounds", "exact", "noisy")
 
@@ -192,7 +192,9 @@ def _check_claim(folder: Path, inputs: list[tuple[str, str]]) -> None:
                 changed = [name for name, mark in inputs if (name, mark) not in before]
                 what = f"with another {changed[0]}" if changed else "with other files"
                 raise OutputError(f"{folder}: holds a run {what}; name another folder")
-        elif folder.exists() and (not folder.is_dir() or any(file != folder / "inside" for file in folder.iterdir())):
+        elif folder.exists() and (
+            not folder.is_dir() or any(file != folder / "confidential" for file in folder.iterdir())
+        ):
             raise OutputError(f"{folder}: is not empty and holds no run to resume; name another folder")
     except (OSError, ValueError) as error:
         raise OutputError(f"{folder}: cannot be read ({error})") from None

@@ -98,9 +98,11 @@ def test_a_failed_release_names_the_cells_that_attacks_found(broken_story) -> No
 
 def test_where_to_find_the_files(story, broken_story) -> None:
     text = shown(show_release, story, "june", published=True, width=120)
-    assert "Publish june/published. Its report, june/inside/report.html, is confidential: do not publish it." in text
+    assert (
+        "Publish june/published. Its report, june/confidential/report.html, is confidential: do not publish it." in text
+    )
     text = shown(show_release, broken_story, "june")
-    assert "Nothing was published. The report is june/inside/report.html." in text
+    assert "Nothing was published. The report is june/confidential/report.html." in text
 
 
 def test_fractional_tables_are_admitted(story) -> None:

@@ -59,7 +59,7 @@ def show_release(
 
 
 def _show_files(console: Console, published: bool, folder: str | Path) -> None:
-    report = f"{folder}/inside/report.html"
+    report = f"{folder}/confidential/report.html"
     if published:
         say(console, f"\nPublish {folder}/published. Its report, {report}, is confidential: do not publish it.")
     else:
