@@ -19,10 +19,17 @@ import duckdb
 import numpy as np
 
 from safemargin.noise.records import Columns, read_cells
-from safemargin.samplers.cell_key import HASHED, noise_of, record_keys, secret_of
-from safemargin.samplers.gaussian import vector_gaussian
-from safemargin.samplers.geometric import Geometric
-from safemargin.samplers.ptable_design import ptable, reference_ptable, request
+from safemargin.samplers import (
+    HASHED,
+    Geometric,
+    noise_of,
+    ptable,
+    record_keys,
+    reference_ptable,
+    request,
+    secret_of,
+    vector_gaussian,
+)
 
 
 def timed(call: Callable[[], Any], runs: int = 3) -> tuple[float, Any]:

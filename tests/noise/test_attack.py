@@ -21,9 +21,7 @@ from safemargin.noise.layout import Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaged, averaging, fitting
 from safemargin.noise.perturb import perturb
 from safemargin.noise.reveal import reveal_chance, reveal_risk
-from safemargin.samplers.cell_key import SIMULATED, noise_of
-from safemargin.samplers.max_entropy import bounded_law
-from safemargin.samplers.ptable_design import reference_ptable, request
+from safemargin.samplers import SIMULATED, bounded_law, noise_of, reference_ptable, request
 
 
 def noisy_table(name: str, axes: Sequence[str], counts: IntArray, printed: IntArray | None) -> PublishedTable:

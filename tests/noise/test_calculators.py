@@ -34,7 +34,7 @@ from safemargin.noise.calculators import (
 )
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, sum_law
 from safemargin.noise.reveal import reveal_chance, reveal_risk, true_ranges, tuples_needed
-from safemargin.samplers.max_entropy import bounded_law
+from safemargin.samplers import bounded_law
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from commands import Run, in_process
 from safemargin import noise
 from safemargin.core import InputError, numpy_generator
 from safemargin.noise.perturb import perturb
-from safemargin.samplers.ptable_design import ptable, request
-from safemargin.samplers.ptable_privacy import epsilon_at
+from safemargin.samplers import epsilon_at, ptable, request
 
 TRUTH = Path(__file__).parents[3] / "shared" / "truth" / "cellkey"
 

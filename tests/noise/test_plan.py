@@ -15,7 +15,7 @@ from safemargin.noise.laws import sum_law
 from safemargin.noise.plan import COLOURS, NoisePlan, Wishes, bound_risk, epsilon_band, judge, plan
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
-from safemargin.samplers.max_entropy import bounded_law
+from safemargin.samplers import bounded_law
 from safemargin.ui import CONFIG
 
 CENSUS = """

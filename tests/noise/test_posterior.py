@@ -8,9 +8,7 @@ from scipy.stats import binomtest
 
 from safemargin.core import InputError, numpy_generator
 from safemargin.noise.posterior import posterior_of_cells as posterior
-from safemargin.samplers.cell_key import noise_of
-from safemargin.samplers.ptable import Law, PTable
-from safemargin.samplers.ptable_design import ptable, request
+from safemargin.samplers import Law, PTable, noise_of, ptable, request
 
 COIN = PTable((Law(0, (0,), (1,)), Law(1, (-1, 1), (1, 1)), Law(2, (-1, 0, 1), (1, 2, 1))))
 

@@ -8,8 +8,7 @@ from scipy.stats import binomtest
 
 from safemargin.core import InputError, numpy_generator
 from safemargin.noise.posterior import UNIT, _keys, _volume, posterior_of_cells, posterior_of_sum
-from safemargin.samplers.cell_key import noise_of
-from safemargin.samplers.ptable_design import ptable, request
+from safemargin.samplers import noise_of, ptable, request
 
 
 def test_noise_at_its_bound_discloses_everything() -> None:

@@ -9,8 +9,7 @@ from cell_key_vectors import PTABLES
 from safemargin.core import InputError
 from safemargin.noise.ptable import NoiseTable
 from safemargin.noise.ptable_file import ons_text, ptable_text, read_ptable
-from safemargin.samplers.ptable import KeyTable, PTable, key_table
-from safemargin.samplers.ptable_design import ptable, reference_ptable, request
+from safemargin.samplers import KeyTable, PTable, key_table, ptable, reference_ptable, request
 
 
 def written(tmp_path: Path, text: str, name: str = "table.csv") -> Path:

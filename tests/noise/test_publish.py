@@ -13,8 +13,7 @@ from safemargin.io import read_tidy
 from safemargin.noise.attack import attack
 from safemargin.noise.programme import Programme, parse_programme
 from safemargin.noise.publish import noised_statistics
-from safemargin.samplers.cell_key import read_secret
-from safemargin.samplers.ptable_design import ptable, request
+from safemargin.samplers import ptable, read_secret, request
 
 PROGRAMME = """
 [variables]

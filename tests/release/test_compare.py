@@ -26,7 +26,7 @@ from safemargin.release.compare.compare import measure
 from safemargin.release.compare.comparison import Comparison, Learnt, MeasuredMethod, PropertyAnswer
 from safemargin.release.compare.measures import people_in, read
 from safemargin.release.compare.methods import Case, PublishingMethod, cell_key, global_dp, suppression
-from safemargin.samplers.geometric import Geometric
+from safemargin.samplers import Geometric
 
 SIGMAS = 7
 """Means of over a thousand draws are nearly normal: beyond this many standard errors they fall below once in 1e9."""

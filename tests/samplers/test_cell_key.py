@@ -7,9 +7,8 @@ from scipy.stats import chisquare
 from safemargin.core import Axis, IntArray, Schema, Table, Tally, frozen, numpy_generator
 from safemargin.samplers.cell_key import SIMULATED, noise_of, simulated_keys
 from safemargin.samplers.max_entropy import bounded_law
-from safemargin.samplers.ptable import PTable
-from safemargin.samplers.ptable_design import ptable, reference_ptable, request
-from safemargin.samplers.ptable_privacy import guarantee
+from safemargin.samplers.privacy import guarantee
+from safemargin.samplers.ptables import PTable, ptable, reference_ptable, request
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; each test makes fewer than a hundred, so it alarms below 1e-6."""

@@ -20,8 +20,7 @@ from safemargin.samplers.cell_key import (
     record_keys,
     secret_of,
 )
-from safemargin.samplers.ptable import Law, PTable, key_table
-from safemargin.samplers.ptable_design import ptable, request
+from safemargin.samplers.ptables import Law, PTable, key_table, ptable, request
 
 ALARM = 1e-8
 """False-alarm rate of one statistical check; the tests here make fewer than a hundred, so they alarm below 1e-6."""

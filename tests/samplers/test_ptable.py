@@ -12,9 +12,18 @@ from scipy.optimize import LinearConstraint, minimize
 from cell_key_vectors import PTABLES
 from safemargin.core import InputError, Measure
 from safemargin.samplers.max_entropy import attainable, largest_entropy
-from safemargin.samplers.ptable import KeyTable, Law, PTable, apportioned, key_table
-from safemargin.samplers.ptable_design import Request, ptable, reference_ptable, request
-from safemargin.samplers.ptable_privacy import delta_at, epsilon_at, guarantee, readings
+from safemargin.samplers.privacy import delta_at, epsilon_at, guarantee, readings
+from safemargin.samplers.ptables import (
+    KeyTable,
+    Law,
+    PTable,
+    Request,
+    apportioned,
+    key_table,
+    ptable,
+    reference_ptable,
+    request,
+)
 
 NEAR = 2e-6
 """How far the reference package is from the optimum of its own problem."""

@@ -19,7 +19,7 @@ from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.guarantee_file import document, guarantee_from
 from safemargin.guarantees.rules import chained, compose
 from safemargin.noise.perturb import perturb
-from safemargin.samplers.ptable_design import ptable, request
+from safemargin.samplers import ptable, request
 from safemargin.swap import targeted
 from safemargin.swap.across import swap_across_file
 from safemargin.swap.pairing import HouseholdPairs, Risk

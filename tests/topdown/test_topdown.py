@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from safemargin.core import InputError, IntArray, numpy_generator
-from safemargin.samplers.gaussian import vector_gaussian as gaussian
+from safemargin.samplers import vector_gaussian as gaussian
 from safemargin.topdown import siblings as rounding
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
 from safemargin.topdown.design import (

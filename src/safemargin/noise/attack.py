@@ -18,7 +18,7 @@ from safemargin.noise.differencing import changes, nested
 from safemargin.noise.layout import OPTION, Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaging, fitting
 from safemargin.noise.records import Data, data_file
-from safemargin.samplers.checks import positive
+from safemargin.samplers import positive
 
 SURE = 0.95
 """How sure an attack must be of a count for it to be disclosed."""

@@ -14,7 +14,7 @@ import numpy as np
 from safemargin.core import Generator, InputError, numpy_generator
 from safemargin.noise.calculators import CONFIDENCE, Figure
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
-from safemargin.samplers.checks import LARGEST_BOUND, at_least, inside, positive
+from safemargin.samplers import LARGEST_BOUND, at_least, inside, positive
 from safemargin.ui import exact_percent
 
 HALF = 0.5

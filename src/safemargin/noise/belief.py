@@ -7,7 +7,7 @@ from rich.console import Console
 from safemargin import ui
 from safemargin.noise.charts import belief_chart
 from safemargin.noise.ptable import right_aligned
-from safemargin.samplers.ptable_design import Missed
+from safemargin.samplers import Missed
 
 TITLE = "What noised counts disclose"
 ALONE = "One cell at a time, for an onlooker who knows the p-table and nothing about other cells."

@@ -8,7 +8,7 @@ import numpy as np
 from safemargin.core import UNBOUNDED, BoolArray, FloatArray, InputError, IntArray, row_keys
 from safemargin.noise.laws import keyed_gap_law, sum_law
 from safemargin.noise.layout import ENOUGH, LARGE, Layout, Recovered, tuples_in
-from safemargin.samplers.max_entropy import bounded_law
+from safemargin.samplers import bounded_law
 
 CANDIDATES = 10
 """Bounds from the smallest possible up that are compared."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 
 from safemargin.core import InputError
-from safemargin.samplers.checks import at_least, inside, positive, share
+from safemargin.samplers import at_least, inside, positive, share
 from safemargin.ui import Document, Result, exact_percent, header, paragraphs, render_page, say
 
 CENSUS_SHARE = 0.675 / 6

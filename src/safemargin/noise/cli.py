@@ -11,8 +11,7 @@ from safemargin.core import OutputError
 from safemargin.io import axes, check_folder, hierarchies
 from safemargin.noise import calculators_cli as figures
 from safemargin.noise.calculators import CONFIDENCE
-from safemargin.samplers.checks import at_least
-from safemargin.samplers.ptable_design import Missed
+from safemargin.samplers import Missed, at_least
 
 ProgrammeFile = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
 Variance = Annotated[str | None, typer.Option("--variance", help="Variance of the noise, e.g. 2.")]

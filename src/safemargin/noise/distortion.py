@@ -18,7 +18,7 @@ from safemargin.io import Sheet, check_columns, read_sheet
 from safemargin.noise.charts import distortion_chart
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
 from safemargin.noise.records import Data, data_file
-from safemargin.samplers.checks import at_least, positive
+from safemargin.samplers import at_least, positive
 
 THRESHOLDS = (0.2, 0.5, 1.0)
 """Relative errors that the paper looks at."""

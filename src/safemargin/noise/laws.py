@@ -7,8 +7,7 @@ import numpy as np
 
 from safemargin.core.arrays import FloatArray, IntArray
 from safemargin.core.randomness import Generator
-from safemargin.samplers.checks import positive, variance_within
-from safemargin.samplers.max_entropy import bounded_law
+from safemargin.samplers import bounded_law, positive, variance_within
 
 STEPS = 1024
 """Keys that are distinguished when the keys of several parts are added."""

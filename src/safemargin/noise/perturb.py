@@ -28,10 +28,17 @@ from safemargin.guarantees.rules import chained
 from safemargin.io import Hierarchies, tree, write_folder
 from safemargin.noise.ptable import ptable as make_table
 from safemargin.noise.records import MILLIONTHS, Columns, Data, KeyedCells, data_file, read_cells
-from safemargin.samplers.cell_key import DECIMAL, integer_keys, noise_of, read_secret, record_keys
-from safemargin.samplers.ptable import KeyTable, PTable
-from safemargin.samplers.ptable_design import Missed
-from safemargin.samplers.ptable_privacy import guarantee
+from safemargin.samplers import (
+    DECIMAL,
+    KeyTable,
+    Missed,
+    PTable,
+    guarantee,
+    integer_keys,
+    noise_of,
+    read_secret,
+    record_keys,
+)
 from safemargin.ui import SCHEMA, Document, Result, header, paragraphs, render_page, section, table
 
 TAKEN = ("count", "weighted", "true", "noise", "true_weighted", "status")

@@ -22,7 +22,7 @@ from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.programme import Programme, load_programme
 from safemargin.noise.redundancy import COLUMNS, Redundancy, redundancies, short_number, tuples
 from safemargin.noise.reveal import MOST_PARTS, reveal_chance, reveal_risk
-from safemargin.samplers.checks import at_least, inside, positive
+from safemargin.samplers import at_least, inside, positive
 
 RELAXED = 0.8
 """How often averaging may be right where constraints are loosened a little."""

@@ -16,8 +16,7 @@ from safemargin.io import BadText, Sheet, count_column, is_finite, read_sheet, w
 from safemargin.noise.belief import Beliefs, CountBelief
 from safemargin.noise.ptable import ptable as make_table
 from safemargin.noise.records import Data, data_file
-from safemargin.samplers.checks import at_least
-from safemargin.samplers.ptable import KeyTable, PTable
+from safemargin.samplers import KeyTable, PTable, at_least
 
 UNIT = 2**60
 """Keys from 0 to 1 as integers: volumes of boxes of keys are then exact."""

@@ -12,10 +12,21 @@ from rich.table import Table
 from safemargin import ui
 from safemargin.core import InputError
 from safemargin.noise.ptable_file import FORMS, ons_text, ptable_text, read_ptable
-from safemargin.samplers.ptable import KeyTable, Law, PTable, key_table
-from safemargin.samplers.ptable_design import Missed, fallen_short, reference_ptable, request, without_js
-from safemargin.samplers.ptable_design import ptable as make_ptable
-from safemargin.samplers.ptable_privacy import delta_at, epsilon_at, readings
+from safemargin.samplers import (
+    KeyTable,
+    Law,
+    Missed,
+    PTable,
+    delta_at,
+    epsilon_at,
+    fallen_short,
+    key_table,
+    readings,
+    reference_ptable,
+    request,
+    without_js,
+)
+from safemargin.samplers import ptable as make_ptable
 
 DELTAS = (0.1, 0.01)
 EPSILONS = (0.5, 1.0, 2.0)

@@ -20,8 +20,7 @@ import numpy as np
 
 from safemargin.core import InputError, exact_number
 from safemargin.io.files import csv_records
-from safemargin.samplers.max_entropy import tilted
-from safemargin.samplers.ptable import ONS_LAST, ONS_REPEAT, KeyTable, Law, PTable
+from safemargin.samplers import ONS_LAST, ONS_REPEAT, KeyTable, Law, PTable, tilted
 
 DIGITS = 15
 """Digits after the point that are written."""

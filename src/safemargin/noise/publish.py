@@ -18,9 +18,7 @@ from safemargin.noise.plan import plan
 from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
 from safemargin.noise.records import Data, data_file
 from safemargin.noise.redundancy import published_statistics
-from safemargin.samplers.cell_key import HASHED, noise_of, read_secret, record_keys
-from safemargin.samplers.ptable import PTable
-from safemargin.samplers.ptable_design import ptable, request
+from safemargin.samplers import HASHED, PTable, noise_of, ptable, read_secret, record_keys, request
 from safemargin.ui import Document, Result, header, paragraphs, plural, render_page, say
 
 MOST_CELLS = 5_000_000

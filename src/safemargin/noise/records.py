@@ -12,7 +12,7 @@ import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress, frozen, no_progress
 from safemargin.io import WRITERS, DuckSource, check_columns, check_labels, connected, open_source
-from safemargin.samplers.cell_key import DECIMAL, HASHED, KeyForm
+from safemargin.samplers import DECIMAL, HASHED, KeyForm
 
 MILLIONTHS = 10**6
 """Weights are added up in these, exactly."""

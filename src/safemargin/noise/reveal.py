@@ -7,8 +7,7 @@ import numpy as np
 
 from safemargin.core import InputError
 from safemargin.noise.calculators import CONFIDENCE, Figure
-from safemargin.samplers.checks import at_least, inside
-from safemargin.samplers.max_entropy import bounded_law
+from safemargin.samplers import at_least, bounded_law, inside
 from safemargin.ui import count_range, exact_percent
 
 MOST_PARTS = 1000

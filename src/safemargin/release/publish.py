@@ -22,7 +22,7 @@ from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.noise import one_count_suffices
 from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, rows_of
 from safemargin.release.plan import Action, Certificate, Plan
-from safemargin.samplers.geometric import Geometric
+from safemargin.samplers import Geometric
 
 RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "

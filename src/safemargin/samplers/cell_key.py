@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import Generator, InputError, IntArray, Table, Tally, frozen
-from safemargin.samplers.ptable import KeyTable, PTable
+from safemargin.samplers.ptables import KeyTable, PTable
 
 SHORTEST_SECRET = 16
 """Bytes that a secret must have."""
@@ -122,7 +122,7 @@ def simulated_keys(table: Table, generator: Generator) -> Table:
 def noise_of(table: PTable | KeyTable, counts: IntArray, keys: IntArray, form: KeyForm = HASHED) -> IntArray:
     """The noise on every count that the key of its cell selects.
 
-    >>> from safemargin.samplers.ptable import Law
+    >>> from safemargin.samplers.ptables import Law
     >>> halves = PTable((Law(0, (0,), (1,)), Law(1, (-1, 1), (1, 1))))
     >>> noise_of(halves, np.array([0, 1, 1]), np.array([7, 0, 2**48 - 1])).tolist()
     [0, -1, 1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safemargin.core import FloatArray, IntArray
-from safemargin.samplers.geometric import Geometric
+from safemargin.samplers import Geometric
 from safemargin.topdown.design import Design
 from safemargin.topdown.least_squares import expected_errors
 

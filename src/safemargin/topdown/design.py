@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.core import BoolArray, InputError, IntArray, frozen, rounded
-from safemargin.samplers.gaussian import DiscreteGaussian
+from safemargin.samplers import DiscreteGaussian
 from safemargin.topdown.attributes import Attributes, MarginQuery, Numbers
 
 MAX_COUNT = 2**53  # stands for no upper limit. Sums of counts stay below it, so they are exact in floating point.

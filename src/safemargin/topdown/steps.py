@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress, no_progress
-from safemargin.samplers.gaussian import vector_gaussian
+from safemargin.samplers import vector_gaussian
 from safemargin.topdown.attributes import MarginQuery
 from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, noise_variance
 from safemargin.topdown.folder import Folder, write_cells

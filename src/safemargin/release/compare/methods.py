@@ -25,10 +25,7 @@ from safemargin.core import (
 )
 from safemargin.release.decide.protect import by_size
 from safemargin.release.decide.split import Split, covers_everybody, population, unmerged_split
-from safemargin.samplers.cell_key import SIMULATED, noise_of, simulated_keys
-from safemargin.samplers.geometric import Geometric
-from safemargin.samplers.ptable import PTable
-from safemargin.samplers.ptable_design import reference_ptable, request
+from safemargin.samplers import SIMULATED, Geometric, PTable, noise_of, reference_ptable, request, simulated_keys
 
 Tables = tuple[PublishedTable, ...]
 

@@ -22,7 +22,7 @@ import numpy as np
 from safemargin.core import Generator, Group, IntArray, Limits, label, numpy_generator
 from safemargin.release.decide.coarsen import coarsen
 from safemargin.release.decide.split import Split
-from safemargin.samplers.geometric import Geometric
+from safemargin.samplers import Geometric
 
 SEED = 40_000
 TRIES = 60

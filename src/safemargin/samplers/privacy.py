@@ -13,7 +13,7 @@ import numpy as np
 
 from safemargin.core import ONE_PERSON, Guarantee, InputError, Measure, about_a_person
 from safemargin.samplers.checks import at_least
-from safemargin.samplers.ptable import PTable
+from safemargin.samplers.ptables import PTable
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def readings(table: PTable) -> tuple[CountPrivacy, ...]:
 def delta_at(table: PTable, epsilon: float) -> float:
     """The smallest delta for this epsilon, over all neighbours of which the smaller is not empty.
 
-    >>> from safemargin.samplers.ptable import Law
+    >>> from safemargin.samplers.ptables import Law
     >>> delta_at(PTable((Law(0, (0,), (1,)), Law(1, (-1, 0, 1), (1, 2, 1)))), 50.0)
     0.25
     """
