@@ -89,7 +89,8 @@ def shown(arguments: list[str]) -> str:
         text = pattern.sub(instead, text)
     code = end.value.code or 0
     lines = [line.rstrip() for line in text.splitlines()]
-    return "\n".join([f"$ safemargin {' '.join(arguments)}{f'  # exit {code}' if code else ''}", *lines, ""])
+    called = f"$ safemargin {' '.join(arguments)}{f'  # exit {code}' if code else ''}"
+    return "\n".join([called, *lines]).rstrip("\n") + "\n"
 
 
 def compare(name: str, text: str, rewrite: bool) -> None:
