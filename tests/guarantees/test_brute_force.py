@@ -27,7 +27,7 @@ from safemargin.core import (
     at_least,
     counts,
 )
-from safemargin.guarantees.exact import Holds, check, universe_loss
+from safemargin.guarantees.exact import Holds, check_laws, universe_loss
 from safemargin.guarantees.implication import implies
 from safemargin.guarantees.refinement import determined
 
@@ -244,7 +244,7 @@ def test_verdicts_over_all_events() -> None:
                     p, q = (sum(laws[each][o] for o in event) for each in (one, other))
                     broken |= p > limit * q or q > limit * p
                     reached |= one != other and (p == limit * q or q == limit * p) and (p != q or limit == 1) and p > 0
-        found = check(laws, universes, lambda a, b, t=table: float(t[a, b]), factors.__getitem__)
+        found = check_laws(laws, universes, lambda a, b, t=table: float(t[a, b]), factors.__getitem__)
         seen[found.verdict] += 1
         assert (found.verdict is Holds.VIOLATED) == broken
         if found.verdict is Holds.TIGHT:
@@ -268,12 +268,12 @@ def test_pairs_that_only_fractions_distinguish() -> None:
     def one_apart(a: int, b: int) -> float:
         return float(a != b)
 
-    assert check(laws, {"u": [0, 1]}, one_apart, lambda _: Fraction(2)).verdict is Holds.TIGHT
-    assert check(laws, {"u": [0, 1, 2]}, one_apart, lambda _: Fraction(2)).verdict is Holds.VIOLATED
-    assert check(laws, {"u": [0, 2]}, one_apart, lambda _: Fraction(1)).verdict is Holds.VIOLATED
+    assert check_laws(laws, {"u": [0, 1]}, one_apart, lambda _: Fraction(2)).verdict is Holds.TIGHT
+    assert check_laws(laws, {"u": [0, 1, 2]}, one_apart, lambda _: Fraction(2)).verdict is Holds.VIOLATED
+    assert check_laws(laws, {"u": [0, 2]}, one_apart, lambda _: Fraction(1)).verdict is Holds.VIOLATED
     assert universe_loss({n: laws[n] for n in (0, 2)}, lambda a, b: 0.0).value == math.inf
     rare = Fraction(1, 10**400)
     huge = {0: {0: 1 - rare, 1: rare}, 1: {0: Fraction(1, 2), 1: Fraction(1, 2)}}
     assert universe_loss(huge, one_apart).value == pytest.approx(400 * math.log(10) - math.log(2))
-    sloped = check(laws, {"u": [0, 1]}, lambda a, b: 0.5 if a < b else 7.0, lambda _: Fraction(4))
+    sloped = check_laws(laws, {"u": [0, 1]}, lambda a, b: 0.5 if a < b else 7.0, lambda _: Fraction(4))
     assert sloped.verdict is Holds.TIGHT, "of two ways round, the shorter one counts"

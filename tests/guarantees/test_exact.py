@@ -25,7 +25,7 @@ from oracles import (
 from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import (
     Holds,
-    check,
+    check_laws,
     frozen_hamming,
     hamming,
     per_unit,
@@ -66,7 +66,7 @@ def test_exact_losses_and_theorem_1(text: str) -> None:
         laws = {each: found[each].law([rate] * len(each)) for each in data}
         assert all(sum(law.values()) == 1 for law in laws.values())
         factor = odds_factor(rate, len(data[0]))
-        checked = check(laws, {"u": data}, near, lambda _, factor=factor: factor)
+        checked = check_laws(laws, {"u": data}, near, lambda _, factor=factor: factor)
         assert checked.verdict in (Holds.HOLDS, Holds.TIGHT)
         assert checked.losses["u"].value == pytest.approx(loss, abs=6e-6)
 
@@ -114,8 +114,8 @@ def test_tight_by_fractions() -> None:
     data = tables_of(stratum((1, 1), (1, 1)))
     laws = {each: swap_law(each, Fraction(9, 10)) for each in data}
     almost = Fraction(9) - Fraction(1, 10**12)
-    assert check(laws, {"u": data}, hamming, lambda _: almost).verdict is Holds.VIOLATED
-    assert check(laws, {"u": data}, hamming, lambda _: Fraction(9) + Fraction(1, 10**12)).verdict is Holds.HOLDS
+    assert check_laws(laws, {"u": data}, hamming, lambda _: almost).verdict is Holds.VIOLATED
+    assert check_laws(laws, {"u": data}, hamming, lambda _: Fraction(9) + Fraction(1, 10**12)).verdict is Holds.HOLDS
 
 
 @pytest.mark.parametrize(
@@ -295,8 +295,8 @@ def test_invariants_in_the_distance_say_the_same() -> None:
             return abs(one - other)
 
         whole, moved = fold(universes, apart, lambda _, budget=budget: budget)
-        one = check(laws, universes, apart, lambda _, budget=budget: budget)
-        other = check(laws, whole, moved, lambda _, budget=budget: budget)
+        one = check_laws(laws, universes, apart, lambda _, budget=budget: budget)
+        other = check_laws(laws, whole, moved, lambda _, budget=budget: budget)
         assert one.verdict is other.verdict
     with pytest.raises(InputError, match="varies over universes"):
         fold(universes, apart, lambda name: Fraction(1) if name else Fraction(2))
@@ -374,5 +374,5 @@ def test_budgets_carry_to_finer_universes() -> None:
         budgets = {
             name: universe_loss({n: laws[n] for n in m}, lambda a, b: abs(a - b)).value for name, m in coarse.items()
         }
-        found = check(laws, fine, lambda a, b: abs(a - b), lambda name, budgets=budgets: budgets[name[0]])
+        found = check_laws(laws, fine, lambda a, b: abs(a - b), lambda name, budgets=budgets: budgets[name[0]])
         assert found.verdict in (Holds.HOLDS, Holds.TIGHT)

@@ -38,15 +38,15 @@ from safemargin.guarantees.census import (
     tabulated,
 )
 from safemargin.guarantees.compare import Standing, beside, compare
-from safemargin.guarantees.compose import compose as compose_sources
 from safemargin.guarantees.conversion import published_epsilon, rho_squared_for, tight_epsilon
-from safemargin.guarantees.exact import Holds, check, hamming
+from safemargin.guarantees.exact import Holds, check_laws, hamming
 from safemargin.guarantees.guarantee_file import document, guarantee_from, read_guarantee
 from safemargin.guarantees.implication import Swapping, is_injective, least_epsilon, swap_implies
 from safemargin.guarantees.refinement import classes, determined, invariants_fixed
+from safemargin.guarantees.report import compose as compose_sources
 from safemargin.guarantees.rules import (
     change_unit,
-    compose,
+    compose_parts,
     derive,
     post_process,
     publish_invariants,
@@ -151,15 +151,15 @@ def test_units() -> None:
 def test_rules_refuse_what_they_do_not_cover() -> None:
     persons = measured("persons", "person", Fraction(1))
     with pytest.raises(InputError, match="differ in change"):
-        compose([persons, measured("households", "household", Fraction(1))], "both")
+        compose_parts([persons, measured("households", "household", Fraction(1))], "both")
     with pytest.raises(InputError, match="differ in measure"):
-        compose([persons, replace(persons, measure=Measure.PURE)], "both")
+        compose_parts([persons, replace(persons, measure=Measure.PURE)], "both")
     with pytest.raises(InputError, match="nothing to compose"):
-        compose([], "none")
+        compose_parts([], "none")
     with pytest.raises(InputError, match="persons guarantees nothing"):
-        compose([replace(persons, budget=None, measure=Measure.NONE)], "none")
+        compose_parts([replace(persons, budget=None, measure=Measure.NONE)], "none")
     with pytest.raises(InputError, match="the budget of persons is not known"):
-        compose([replace(persons, budget=None)], "none")
+        compose_parts([replace(persons, budget=None)], "none")
     with pytest.raises(InputError, match="is not fixed by persons, so it is not free"):
         publish_invariants(persons, CENSUS_INVARIANTS, "invariants")
     with pytest.raises(InputError, match="are not known to fix"):
@@ -171,11 +171,11 @@ def test_rules_refuse_what_they_do_not_cover() -> None:
 def test_composition_and_post_processing() -> None:
     """Epsilons add, rho squared adds; what is derived from a release costs nothing more."""
     one = Guarantee("swapping", "", 3.0, (counts("persons", "age"),), CEF, Change(Distance.HAMMING, "person"))
-    both = compose([one, one], "two runs")
+    both = compose_parts([one, one], "two runs")
     assert both.epsilon == 6.0 and both.rule == "composition" and both.premises == (one, one)
     assert post_process(both, "profile").epsilon == 6.0
     assert to_zcdp(one).rho == 4.5
-    more = compose([one, replace(one, invariants=(counts("persons", "sex"),))], "others")
+    more = compose_parts([one, replace(one, invariants=(counts("persons", "sex"),))], "others")
     assert set(more.invariants) == {counts("persons", "age"), counts("persons", "sex")}
     assert [each.rule for each in more.premises] == ["finer universes (Proposition 5)"] * 2
     assert to_approximate(one, 1e-6).budget == 3.0
@@ -494,16 +494,16 @@ def test_what_is_derived_costs_nothing_beside_its_source() -> None:
     derived = [each for each in whole.premises if each.rule.startswith("post-processing of")]
     assert len(derived) == 5 and all(each.budget == 0 for each in derived)
     rest = [each for each in whole.premises if each not in derived]
-    assert compose(rest, "x").budget == whole.budget == Fraction("55.371")
+    assert compose_parts(rest, "x").budget == whole.budget == Fraction("55.371")
     profile = derive(ZCDP, "profile")
-    assert compose([ZCDP, profile], "both").budget == ZCDP.budget
+    assert compose_parts([ZCDP, profile], "both").budget == ZCDP.budget
     with pytest.raises(InputError, match="profile is computed from noise, which is not counted"):
-        compose([profile], "alone")
+        compose_parts([profile], "alone")
     shown = to_approximate(ZCDP, 0.6)
-    assert compose([shown, derive(shown, "profile")], "both").delta == 0.6
+    assert compose_parts([shown, derive(shown, "profile")], "both").delta == 0.6
     with pytest.raises(InputError, match=r"the deltas add up to 1\.2"):
-        compose([shown, shown], "both")
-    again = compose([shown, derive(shown, "profile")], "both")
+        compose_parts([shown, shown], "both")
+    again = compose_parts([shown, derive(shown, "profile")], "both")
     assert guarantee_from(document(again), "x") == again
 
 
@@ -512,7 +512,7 @@ def test_households_are_not_added_to_persons_without_a_fact() -> None:
     safetab = tabulated()[1]
     undeclared = replace(safetab, population=replace(CEF, nested=()))
     with pytest.raises(InputError, match="differ in change"):
-        compose([characteristics_2020(), undeclared], "2020")
+        compose_parts([characteristics_2020(), undeclared], "2020")
     with pytest.raises(InputError, match="nothing is declared"):
         change_unit(undeclared, "person")
     twice = replace(safetab, population=replace(CEF, nested=(Nested("person", "household", up=2),)))
@@ -539,13 +539,13 @@ def test_a_dropped_invariant_costs_everything() -> None:
 
     laws = {x: {tuple(each(x) for each in statistics): Fraction(1)} for x in data}
     whole = classes(data, lambda x: tuple(each(x) for each in statistics))
-    assert check(laws, whole, persons, lambda _: Fraction(1)).verdict is Holds.TIGHT
+    assert check_laws(laws, whole, persons, lambda _: Fraction(1)).verdict is Holds.TIGHT
     for dropped in statistics:
         rest = [each for each in statistics if each is not dropped]
         universes = classes(data, lambda x, rest=rest: tuple(each(x) for each in rest))
         pair = distinguished_pair(universes, persons, dropped)
         assert pair is not None and dropped(pair[0]) != dropped(pair[1])
-        found = check(laws, universes, persons, lambda _: 1e6)
+        found = check_laws(laws, universes, persons, lambda _: 1e6)
         assert found.verdict is Holds.VIOLATED and found.worst is not None and found.worst.value == math.inf
 
 

@@ -24,7 +24,7 @@ from oracles import (
     varying_pair,
 )
 from safemargin.core import InputError
-from safemargin.guarantees.exact import Holds, check, frozen_hamming, hamming, universe_loss, zcdp_loss
+from safemargin.guarantees.exact import Holds, check_laws, frozen_hamming, hamming, universe_loss, zcdp_loss
 from safemargin.guarantees.refinement import classes
 from safemargin.guarantees.swap_law import swap_law
 from safemargin.guarantees.swap_loss import odds_factor, swap_epsilon
@@ -69,12 +69,12 @@ def test_universe_functions_need_not_part_the_domain() -> None:
     near = universes_of(range(5), lambda x: [y for y in range(5) if gap(x, y) <= 1])
     assert [list(each) for each in near.values()] == [[0, 1], [0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4]]
     laws = {n: {0: Fraction(1, 2 + n), 1: Fraction(1 + n, 2 + n)} for n in range(5)}
-    found = check(laws, near, gap, lambda _: Fraction(3, 2))
+    found = check_laws(laws, near, gap, lambda _: Fraction(3, 2))
     assert found.verdict is Holds.TIGHT and set(found.losses) == set(near)
     with pytest.raises(InputError, match="overlap"):
         fold(near, gap, lambda _: Fraction(3, 2))
     with pytest.raises(InputError, match="there is no law of the output for 7"):
-        check(laws, {"u": [1, 7]}, gap, lambda _: Fraction(2))
+        check_laws(laws, {"u": [1, 7]}, gap, lambda _: Fraction(2))
 
 
 def test_invariants_move_into_the_distance_and_back() -> None:
@@ -94,7 +94,9 @@ def test_invariants_move_into_the_distance_and_back() -> None:
         whole, moved = fold(universes, gap, allowed)
         back = unfold(whole["everything"], moved)
         assert sorted(map(sorted, back.values())) == sorted(map(sorted, universes.values()))
-        verdicts = {check(laws, *form, allowed).verdict for form in ((universes, gap), (whole, moved), (back, moved))}
+        verdicts = {
+            check_laws(laws, *form, allowed).verdict for form in ((universes, gap), (whole, moved), (back, moved))
+        }
         assert len(verdicts) == 1
         seen.update(verdicts)
     assert len(seen) == 3, seen
@@ -161,12 +163,12 @@ def test_swapping_keeps_its_budget_in_every_universe(text: str) -> None:
     universes = classes(data, lambda x: tuple(frozenset(margin.items()) for margin in margins_of(x)))
     assert len(universes) == 104
     budget = SwapBudget(rate)
-    found = check(
+    found = check_laws(
         {x: law(x) for x in data}, universes, hamming, lambda key: budget.factor(*(dict(each) for each in key))
     )
     assert found.verdict is not Holds.VIOLATED
     assert {budget.factor(*margins_of(x)) for x in data} == {1, *(odds_factor(rate, b) for b in (2, 3))}
-    assert check({x: law(x) for x in data}, universes, hamming, lambda _: Fraction(1)).verdict is Holds.VIOLATED
+    assert check_laws({x: law(x) for x in data}, universes, hamming, lambda _: Fraction(1)).verdict is Holds.VIOLATED
 
 
 def test_propositions_on_random_mechanisms() -> None:
@@ -190,7 +192,7 @@ def test_propositions_on_random_mechanisms() -> None:
         parts = {name: universe_loss({n: laws[n] for n in members}, apart) for name, members in fine.items()}
         assert all(parts[name].value <= losses[name[0]].value for name in parts)  # Proposition 3
         budgets = carried(coarse, lambda name, losses=losses: losses[name].value, fine)
-        assert check(laws, fine, apart, budgets.__getitem__).verdict is not Holds.VIOLATED  # Proposition 5
+        assert check_laws(laws, fine, apart, budgets.__getitem__).verdict is not Holds.VIOLATED  # Proposition 5
         pair = varying_pair(laws, coarse, apart)
         assert (pair is None) == all(loss.value == 0 for loss in losses.values())  # Proposition 2
         seen["varies"] += pair is not None

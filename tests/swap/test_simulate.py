@@ -17,7 +17,7 @@ from commands import Run, in_process
 from safemargin.core import Guarantee, InputError, Measure
 from safemargin.guarantees.compare import Standing, compare
 from safemargin.guarantees.guarantee_file import document, guarantee_from
-from safemargin.guarantees.rules import chained, compose
+from safemargin.guarantees.rules import chained, compose_parts
 from safemargin.noise.perturb import perturb
 from safemargin.samplers import ptable, request
 from safemargin.swap import targeted
@@ -246,8 +246,8 @@ def test_what_is_not_known_is_neither_ranked_nor_added(file: Path, tmp_path: Pat
             block = compare(one, two).block("budget")
             assert block.standing is Standing.UNKNOWN and "is not known" in block.why
             with pytest.raises(InputError, match="is not known, so it cannot be added|differ in"):
-                compose([one, two], "both")
-    assert compose([known, known], "twice").budget == 2 * float(known.budget or 0)
+                compose_parts([one, two], "both")
+    assert compose_parts([known, known], "twice").budget == 2 * float(known.budget or 0)
 
 
 def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_noise_after_swapping(file: Path, tmp_path: Path) -> None:
     for other in (swapped, alone.guarantee, guarantee):
         assert compare(guarantee, other).block("budget").standing is Standing.UNKNOWN
     with pytest.raises(InputError, match="is not known"):
-        compose([guarantee], "once")
+        compose_parts([guarantee], "once")
     nothing = swap_targeted(file, tmp_path / "t.parquet", WISH).guarantee
     assert chained(nothing, alone.guarantee).remarks == ()
     assert guarantee_from(json.loads(json.dumps(document(guarantee))), "x") == guarantee

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, V
 
 from safemargin.bounds.certificate import binding_failures
 from safemargin.core import InputError, Publication, Target
-from safemargin.guarantees.guarantee_file import guarantee_from
+from safemargin.guarantees import guarantee_from
 from safemargin.io import Manifest, hash_file, read_json, read_text
 from safemargin.io import read_manifest as read_hashes
 

@@ -1,32 +1,72 @@
 """Privacy guarantees: state, convert, compose, compare and check them. One function per subcommand of `guarantee`."""
 
+# Features import everything else of this engine from here too. A module is loaded when one of its names is first used.
+# ruff: noqa: F401 (names are for those who import them from here)
+
 import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what type checkers see; `_NAMES` is what is loaded
     from safemargin.guarantees.census import budget, census
     from safemargin.guarantees.compare import beside, compare
-    from safemargin.guarantees.compose import compose, show
-    from safemargin.guarantees.convert import convert
-    from safemargin.guarantees.swap_curves import rates, swap
+    from safemargin.guarantees.conversion import convert, loss_epsilon, published_epsilon
+    from safemargin.guarantees.exact import Checked, Holds, check_laws, frozen_hamming, hamming, universe_loss
+    from safemargin.guarantees.guarantee_file import (
+        GUARANTEE_FILE,
+        document,
+        guarantee_from,
+        guarantee_text,
+        read_guarantee,
+    )
+    from safemargin.guarantees.noise import (
+        NoiseBudget,
+        check_noise,
+        choice_epsilon,
+        is_vacuous,
+        noise_budget,
+        one_count_suffices,
+        partnered,
+    )
+    from safemargin.guarantees.report import COLUMNS, compose, show, side_by_side
+    from safemargin.guarantees.rules import chained, compose_parts, post_process, publish_invariants
+    from safemargin.guarantees.swap_curves import CAPTION, CURVE_NOTE, rate_chart, rates, swap
+    from safemargin.guarantees.swap_law import (
+        VARIANTS,
+        Law,
+        Outcomes,
+        Stratum,
+        check_work,
+        fixed_number_law,
+        nearby,
+        ordered,
+        outcomes,
+        stratum,
+        table,
+        universe,
+    )
+    from safemargin.guarantees.swap_loss import Rate, odds_factor, rate_of, rates_for, short_rate, swap_epsilon
     from safemargin.guarantees.verify import verify
 
-_HOME = {
-    "beside": "guarantees.compare",
-    "budget": "guarantees.census",
-    "census": "guarantees.census",
-    "check": "swap.check",
-    "compare": "guarantees.compare",
-    "compose": "guarantees.compose",
-    "convert": "guarantees.convert",
-    "rates": "guarantees.swap_curves",
-    "show": "guarantees.compose",
-    "swap": "guarantees.swap_curves",
-    "verify": "guarantees.verify",
+_NAMES = {
+    "guarantees.census": "budget census",
+    "guarantees.compare": "beside compare",
+    "guarantees.conversion": "convert loss_epsilon published_epsilon",
+    "guarantees.exact": "Checked Holds check_laws frozen_hamming hamming universe_loss",
+    "guarantees.guarantee_file": "GUARANTEE_FILE document guarantee_from guarantee_text read_guarantee",
+    "guarantees.noise": "NoiseBudget check_noise choice_epsilon is_vacuous noise_budget one_count_suffices partnered",
+    "guarantees.report": "COLUMNS compose show side_by_side",
+    "guarantees.rules": "chained compose_parts post_process publish_invariants",
+    "guarantees.swap_curves": "CAPTION CURVE_NOTE rate_chart rates swap",
+    "guarantees.swap_law": "VARIANTS Law Outcomes Stratum check_work fixed_number_law nearby ordered outcomes "
+    "stratum table universe",
+    "guarantees.swap_loss": "Rate odds_factor rate_of rates_for short_rate swap_epsilon",
+    "guarantees.verify": "verify",
+    "swap.check": "check",
 }
-"""The module of every function; `check` is a part of swapping, as in the menu."""
+"""The names of every module, parted by blanks; `check` is a part of swapping, as in the menu."""
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["beside", "budget", "census", "check", "compare", "compose", "convert", "rates", "show", "swap", "verify"]
 

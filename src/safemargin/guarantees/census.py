@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.core import (
     Change,
     Distance,
@@ -20,28 +21,13 @@ from safemargin.core import (
     at_least,
     counts,
 )
-from safemargin.guarantees.conversion import printed_interval, published_epsilon, tight_epsilon
-from safemargin.guarantees.convert import DELTA, Conversion
+from safemargin.guarantees.conversion import DELTA, Conversion, printed_interval, published_epsilon, tight_epsilon
 from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.product import CensusCertificate, Product, certificate, read_product
 from safemargin.guarantees.report import COLUMNS, SCALES, derivation, derivation_details, side_by_side
-from safemargin.guarantees.rules import change_unit, compose, derive, post_process, publish_invariants, refine
+from safemargin.guarantees.rules import change_unit, compose_parts, derive, post_process, publish_invariants, refine
 from safemargin.guarantees.swap_curves import COUNTERFACTUAL, Alternative
 from safemargin.guarantees.swap_loss import swap_epsilon
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Result,
-    header,
-    joined,
-    paragraphs,
-    points,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
-)
 
 PRODUCTS = tuple(
     read_product(Path(__file__).with_name("data") / f"{name}.toml")
@@ -125,8 +111,8 @@ def product_guarantee(product: Product, population: Population) -> Guarantee:
             if level.share * query.share
         ]
         if answers:
-            levels.append(compose(answers, f"{product.name}, {level.name}"))
-    return compose(levels, product.name)
+            levels.append(compose_parts(answers, f"{product.name}, {level.name}"))
+    return compose_parts(levels, product.name)
 
 
 def measured(name: str, unit: str, rho_squared: Fraction, invariants: Sequence[Invariant] = ()) -> Guarantee:
@@ -144,7 +130,7 @@ def top_down(name: str, parts: Sequence[Guarantee], earlier: Sequence[Guarantee]
     moved = [refine(change_unit(part, "person"), CENSUS_INVARIANTS) for part in parts]
     free = publish_invariants(moved[0], CENSUS_INVARIANTS, "invariants")
     # Appendix H: step 2 of TopDown reads the invariants too, so they are composed before post-processing.
-    return post_process(compose([*moved, *earlier, free], f"{name} measurements"), name)
+    return post_process(compose_parts([*moved, *earlier, free], f"{name} measurements"), name)
 
 
 def redistricting_2020() -> Guarantee:
@@ -166,7 +152,7 @@ def census_2020() -> Guarantee:
     others = [refine(change_unit(product, "person"), CENSUS_INVARIANTS) for product in tabulated()]
     top = characteristics_2020()
     derived = [derive(top, name) for name in DERIVED_PRODUCTS]
-    whole = compose([top, *others, *derived], "2020 census to date")
+    whole = compose_parts([top, *others, *derived], "2020 census to date")
     return replace(whole, remarks=(IMPUTED, UNCOVERED, EDITED))
 
 
@@ -227,14 +213,14 @@ def tabulated() -> list[Guarantee]:
 
 
 @dataclass(frozen=True)
-class ProductBudget(Result):
+class ProductBudget(ui.Result):
     """The budget of one product: its epsilons, the noise of every query, and its guarantee."""
 
     certificate: CensusCertificate
     guarantee: Guarantee
 
-    def to_json(self) -> Document:
-        return {"schema": SCHEMA, **self.certificate.to_json(), "guarantee": document(self.guarantee)}
+    def to_json(self) -> ui.Document:
+        return {"schema": ui.SCHEMA, **self.certificate.to_json(), "guarantee": document(self.guarantee)}
 
     @property
     def _rows(self) -> list[list[str]]:
@@ -253,14 +239,14 @@ class ProductBudget(Result):
 
     def show(self, console: Console) -> None:
         for line in self.certificate.lines:
-            say(console, line)
-        console.print(text_table(["level", "query", "share", "rho²", "sigma"], self._rows))
+            ui.say(console, line)
+        console.print(ui.text_table(["level", "query", "share", "rho²", "sigma"], self._rows))
 
     def to_html(self) -> str:
         title = f"{self.certificate.product.name}: budget"
-        queries = table(["level", "query", "share", "rho²", "sigma"], self._rows, ("share", "rho²", "sigma"))
-        body = section("Queries", queries), section("Why", derivation_details(self.guarantee))
-        return render_page(title, header(title, paragraphs(*self.certificate.lines)), joined(body))
+        queries = ui.table(["level", "query", "share", "rho²", "sigma"], self._rows, ("share", "rho²", "sigma"))
+        body = ui.section("Queries", queries), ui.section("Why", derivation_details(self.guarantee))
+        return ui.render_page(title, ui.header(title, ui.paragraphs(*self.certificate.lines)), ui.joined(body))
 
 
 def budget(source: Path | str | Product, *, delta: float = DELTA) -> ProductBudget:
@@ -273,7 +259,7 @@ def budget(source: Path | str | Product, *, delta: float = DELTA) -> ProductBudg
 
 
 @dataclass(frozen=True)
-class Census(Result):
+class Census(ui.Result):
     """Certificates, redistricting data from their configuration, TopDown, products outside it, the whole, what swapping
     would have guaranteed, and budgets as printed."""
 
@@ -314,13 +300,13 @@ class Census(Result):
     def _swapping(self) -> list[list[str]]:
         return [[guarantee.mechanism, f"{guarantee.epsilon:.2f}", guarantee.varies] for guarantee in self.swapping]
 
-    def to_json(self) -> Document:
-        def converted(guarantee: Guarantee) -> Document:
+    def to_json(self) -> ui.Document:
+        def converted(guarantee: Guarantee) -> ui.Document:
             conversion = Conversion(guarantee.budget or 0.0, self.delta)
             return {**conversion.to_json(), "guarantee": document(guarantee)}
 
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "products": [product.to_json() for product in self.certificates],
             "redistricting": converted(self.redistricting),
             "all": converted(self.whole),
@@ -343,15 +329,15 @@ class Census(Result):
 
     def show(self, console: Console) -> None:
         for line in (line for product in self.certificates for line in product.lines):
-            say(console, line)
-        say(console, f"\n{self._composed}\n\nAll guarantees, about the census edited file")
-        console.print(text_table(COLUMNS, self.rows))
+            ui.say(console, line)
+        ui.say(console, f"\n{self._composed}\n\nAll guarantees, about the census edited file")
+        console.print(ui.text_table(COLUMNS, self.rows))
         for line in (SCALES, *self.whole.remarks, f"\n{self.whole.mechanism}, why:", *derivation(self.whole)):
-            say(console, line)
-        say(console, "\nAs printed")
-        console.print(text_table(PRINTED_COLUMNS, self._printed))
-        say(console, f"{PRINTED_NOTE}\n\n{SWAPPED_NOTE}")
-        console.print(text_table(SWAPPING_COLUMNS, self._swapping))
+            ui.say(console, line)
+        ui.say(console, "\nAs printed")
+        console.print(ui.text_table(PRINTED_COLUMNS, self._printed))
+        ui.say(console, f"{PRINTED_NOTE}\n\n{SWAPPED_NOTE}")
+        console.print(ui.text_table(SWAPPING_COLUMNS, self._swapping))
 
     def to_html(self) -> str:
         title = "The 2020 census: what was guaranteed"
@@ -366,22 +352,26 @@ class Census(Result):
             for item in self.certificates
         ]
         body = [
-            section("All guarantees", table(COLUMNS, self.rows), paragraphs(SCALES), points(self.whole.remarks)),
-            section(
-                "Redistricting data from its configuration",
-                table(("product", "per", *figures), certified, figures),
-                paragraphs(f"{self._composed}."),
+            ui.section(
+                "All guarantees", ui.table(COLUMNS, self.rows), ui.paragraphs(SCALES), ui.points(self.whole.remarks)
             ),
-            section("As printed", table(PRINTED_COLUMNS, self._printed, PRINTED_COLUMNS[2:]), paragraphs(PRINTED_NOTE)),
-            section("Why", derivation_details(self.whole), derivation_details(self.redistricting)),
-            section(
+            ui.section(
+                "Redistricting data from its configuration",
+                ui.table(("product", "per", *figures), certified, figures),
+                ui.paragraphs(f"{self._composed}."),
+            ),
+            ui.section(
+                "As printed", ui.table(PRINTED_COLUMNS, self._printed, PRINTED_COLUMNS[2:]), ui.paragraphs(PRINTED_NOTE)
+            ),
+            ui.section("Why", derivation_details(self.whole), derivation_details(self.redistricting)),
+            ui.section(
                 "Swapping in their place",
-                table(SWAPPING_COLUMNS, self._swapping, ("epsilon",)),
-                paragraphs(SWAPPED_NOTE),
+                ui.table(SWAPPING_COLUMNS, self._swapping, ("epsilon",)),
+                ui.paragraphs(SWAPPED_NOTE),
             ),
         ]
         about = f"Epsilons of rho² are at delta {self.delta:g}. All guarantees are about the census edited file."
-        return render_page(title, header(title, paragraphs(about)), joined(body))
+        return ui.render_page(title, ui.header(title, ui.paragraphs(about)), ui.joined(body))
 
 
 def census(*, delta: float = DELTA) -> Census:

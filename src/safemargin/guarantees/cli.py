@@ -5,20 +5,10 @@ from typing import Annotated
 
 import typer
 
-from safemargin.guarantees.census import budget as budget_of
-from safemargin.guarantees.census import census as census_budgets
-from safemargin.guarantees.compare import beside as put_beside
-from safemargin.guarantees.compare import compare as compare_two
-from safemargin.guarantees.compose import compose as compose_all
-from safemargin.guarantees.compose import show as show_one
-from safemargin.guarantees.convert import DELTA, exact_amount
-from safemargin.guarantees.convert import convert as convert_budget
+from safemargin import guarantees, ui
+from safemargin.guarantees.conversion import DELTA, exact_amount
 from safemargin.guarantees.exact import Holds
 from safemargin.guarantees.swap_curves import SIZES
-from safemargin.guarantees.swap_curves import rates as epsilon_by_rate
-from safemargin.guarantees.swap_curves import swap as epsilon_of_swapping
-from safemargin.guarantees.verify import verify as verify_mechanism
-from safemargin.ui import Json, Result, parse_integers, print_result, progress_bar
 
 guarantee = typer.Typer(
     help="Privacy guarantees: state, convert, compose, compare and check them.",
@@ -31,10 +21,10 @@ Delta = Annotated[str, typer.Option(help="Probability with which epsilon may be 
 Page = Annotated[Path | None, typer.Option("--out", help="Also write a page (HTML).")]
 
 
-def _print(result: Result, page: Path | None, as_json: bool) -> None:
+def _print(result: ui.Result, page: Path | None, as_json: bool) -> None:
     if page is not None:
         result.write(page)
-    print_result(result, as_json)
+    ui.print_result(result, as_json)
 
 
 def _delta(text: str) -> float:
@@ -47,14 +37,14 @@ def swap(
     rate: Annotated[str | None, typer.Option(help="Swap rate, e.g. 0.05 or 1/20.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="Find the two rates with this epsilon.")] = None,
     page: Page = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """What permutation swapping guarantees at a rate, or which rates guarantee an epsilon.
 
     Example: safemargin guarantee swap --rate 0.05 --largest-stratum 13475623
     """
     wanted = None if epsilon is None else float(exact_amount("epsilon", epsilon))
-    _print(epsilon_of_swapping(largest, rate=rate, epsilon=wanted), page, as_json)
+    _print(guarantees.swap(largest, rate=rate, epsilon=wanted), page, as_json)
 
 
 @guarantee.command()
@@ -67,13 +57,13 @@ def rates(
         bool, typer.Option("--census", help="The strata of the 2020 census, had its households been swapped.")
     ] = False,
     page: Page = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """What permutation swapping guarantees at several rates for several strata, as a table and a picture.
 
     Example: safemargin guarantee rates --largest-stratum 2,1000,1000000 --rates 0.05,0.5 --out curves.html
     """
-    result = epsilon_by_rate(parse_integers(largest), rates=chosen.split(","), census=census)
+    result = guarantees.rates(ui.parse_integers(largest), rates=chosen.split(","), census=census)
     _print(result, page, as_json)
 
 
@@ -85,14 +75,14 @@ def convert(
     epsilon: Annotated[str | None, typer.Option(help="Epsilon at the delta: find its rho squared.")] = None,
     delta: Delta = str(DELTA),
     times: Annotated[int, typer.Option(min=1, help="Records that one unit stands in.")] = 1,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Convert a budget of zCDP to epsilon at a delta, and back.
 
     Example: safemargin guarantee convert --rho2 2.63 --delta 1e-10
     """
-    result = convert_budget(rho_squared=rho_squared, epsilon=epsilon, delta=delta, times=times)
-    print_result(result, as_json)
+    result = guarantees.convert(rho_squared=rho_squared, epsilon=epsilon, delta=delta, times=times)
+    ui.print_result(result, as_json)
 
 
 @guarantee.command()
@@ -100,22 +90,22 @@ def compare(
     first: File,
     second: Annotated[Path, typer.Argument(help="The other guarantee.")],
     page: Page = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Compare two guarantees block by block; budgets alone are never ranked.
 
     Example: safemargin guarantee compare swapped/published/guarantee.json release/published/manifest.json
     """
-    _print(compare_two(first, second), page, as_json)
+    _print(guarantees.compare(first, second), page, as_json)
 
 
 @guarantee.command()
-def beside(files: Files, delta: Delta = str(DELTA), page: Page = None, as_json: Json = False) -> None:
+def beside(files: Files, delta: Delta = str(DELTA), page: Page = None, as_json: ui.Json = False) -> None:
     """Show several guarantees side by side: what each covers, which implies which, and what they omit.
 
     Example: safemargin guarantee beside swapped/published/guarantee.json release/published/manifest.json
     """
-    _print(put_beside(files, delta=_delta(delta)), page, as_json)
+    _print(guarantees.beside(files, delta=_delta(delta)), page, as_json)
 
 
 @guarantee.command()
@@ -125,40 +115,40 @@ def compose(
         str | None, typer.Option(help="First convert them to this unit, by what their populations declare.")
     ] = None,
     zcdp: Annotated[bool, typer.Option("--zcdp", help="First convert pure guarantees to zCDP.")] = False,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Compose the guarantees of several publications about the same records.
 
     Example: safemargin guarantee compose first.json second.json --json > both.json
     """
-    print_result(compose_all(files, unit=unit, zcdp=zcdp), as_json)
+    ui.print_result(guarantees.compose(files, unit=unit, zcdp=zcdp), as_json)
 
 
 @guarantee.command()
 def show(
     file: File,
     depth: Annotated[int | None, typer.Option(help="Steps of the derivation to print.")] = None,
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Show one guarantee in words, with what it rests on.
 
     Example: safemargin guarantee show swapped/published/guarantee.json
     """
-    print_result(show_one(file, depth=depth), as_json)
+    ui.print_result(guarantees.show(file, depth=depth), as_json)
 
 
 @guarantee.command()
 def verify(
     file: Annotated[Path, typer.Argument(help="Data sets, laws of the output and the guarantee (JSON).")],
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Verify a guarantee about a small mechanism exactly, over all pairs of data sets.
 
     Example: safemargin guarantee verify mechanism.json
     """
-    with progress_bar("reading") as progress:
-        result = verify_mechanism(file, progress=progress)
-    print_result(result, as_json)
+    with ui.progress_bar("reading") as progress:
+        result = guarantees.verify(file, progress=progress)
+    ui.print_result(result, as_json)
     if result.verdict is Holds.VIOLATED:
         raise typer.Exit(1)
 
@@ -167,19 +157,19 @@ def verify(
 def budget(
     file: Annotated[Path, typer.Argument(help="Scale, levels and queries with their shares (TOML).")],
     delta: Delta = str(DELTA),
-    as_json: Json = False,
+    as_json: ui.Json = False,
 ) -> None:
     """Show what a plan of noisy queries guarantees, per attribute and inside areas, and the noise of every query.
 
     Example: safemargin guarantee budget survey.toml --delta 1e-6
     """
-    print_result(budget_of(file, delta=_delta(delta)), as_json)
+    ui.print_result(guarantees.budget(file, delta=_delta(delta)), as_json)
 
 
 @guarantee.command()
-def census(delta: Delta = str(DELTA), page: Page = None, as_json: Json = False) -> None:
+def census(delta: Delta = str(DELTA), page: Page = None, as_json: ui.Json = False) -> None:
     """Show the budgets of the 2020 census: certificates, composition, all products side by side.
 
     Example: safemargin guarantee census
     """
-    _print(census_budgets(delta=_delta(delta)), page, as_json)
+    _print(guarantees.census(delta=_delta(delta)), page, as_json)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from rich.console import Console
 from rich.text import Text
 
+from safemargin import ui
 from safemargin.core import Guarantee, Measure, Population
 from safemargin.guarantees.guarantee_file import document
 from safemargin.guarantees.implication import STRENGTH, brought, facts_between, implies, plain, reasons_empty, within
@@ -24,20 +25,6 @@ from safemargin.guarantees.report import (
     derivation_details,
     folded,
     side_by_side,
-)
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Result,
-    header,
-    joined,
-    paragraphs,
-    points,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
 )
 
 
@@ -63,7 +50,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Contrast(Result):
+class Contrast(ui.Result):
     """The five blocks, what follows from all of them, and what must not be read into the budgets.
 
     `down` says whether the first implies the second, `up` the same the other way round.
@@ -81,9 +68,9 @@ class Contrast(Result):
         """The block of that name."""
         return next(block for block in self.blocks if block.name == name)
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "one": self.one.mechanism,
             "other": self.other.mechanism,
             "blocks": {
@@ -120,17 +107,19 @@ class Contrast(Result):
             [block.name, block.one, block.other, Text(str(block.standing), STYLES[block.standing]), block.why]
             for block in self.blocks
         ]
-        console.print(text_table(["", "first", "second", "the first is", "why"], rows))
-        say(console, "")
+        console.print(ui.text_table(["", "first", "second", "the first is", "why"], rows))
+        ui.say(console, "")
         for line in self._lines:
-            say(console, line)
+            ui.say(console, line)
 
     def to_html(self) -> str:
         title = f"{self.one.mechanism} and {self.other.mechanism}"
         rows = [[block.name, block.one, block.other, str(block.standing), block.why] for block in self.blocks]
-        blocks = table(["block", "first", "second", "the first is", "why"], rows)
-        why = section("Why", derivation_details(self.one), derivation_details(self.other))
-        return render_page(title, header(title, paragraphs(*self._lines)), joined([section("Blocks", blocks), why]))
+        blocks = ui.table(["block", "first", "second", "the first is", "why"], rows)
+        why = ui.section("Why", derivation_details(self.one), derivation_details(self.other))
+        return ui.render_page(
+            title, ui.header(title, ui.paragraphs(*self._lines)), ui.joined([ui.section("Blocks", blocks), why])
+        )
 
 
 STYLES = {
@@ -310,7 +299,7 @@ def explain(way: Determined, first: str, second: str, example: bool = False) -> 
 
 
 @dataclass(frozen=True)
-class SideBySide(Result):
+class SideBySide(ui.Result):
     """Several guarantees side by side: what each is about, how each stands to each, and what they omit."""
 
     guarantees: tuple[Guarantee, ...]
@@ -343,10 +332,10 @@ class SideBySide(Result):
             for n, row in enumerate(pairs)
         ]
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         pairs = self._pairs
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "guarantees": [
                 {
                     **dict(zip(COLUMNS, row, strict=True)),
@@ -363,33 +352,33 @@ class SideBySide(Result):
     def show(self, console: Console) -> None:
         pairs = self._pairs
         rows = [[str(n), *row] for n, row in enumerate(side_by_side(self.guarantees, self.delta), 1)]
-        console.print(text_table(("", *COLUMNS), rows))
-        say(console, "\nThe guarantee of the row, to that of the column")
+        console.print(ui.text_table(("", *COLUMNS), rows))
+        ui.say(console, "\nThe guarantee of the row, to that of the column")
         numbers = [str(n + 1) for n in range(len(self.guarantees))]
-        console.print(text_table(["", *numbers], self._standings(pairs)))
+        console.print(ui.text_table(["", *numbers], self._standings(pairs)))
         for line in (*(text for text, _ in self._implications(pairs)), *self._remarks):
-            say(console, line)
+            ui.say(console, line)
 
     def to_html(self) -> str:
         title, pairs = "Guarantees side by side", self._pairs
         rows = [[n, *row] for n, row in enumerate(side_by_side(self.guarantees, self.delta), 1)]
         numbers = [str(n + 1) for n in range(len(self.guarantees))]
         reasons = [
-            joined([text, folded("example", str(witness))] if witness else [text])
+            ui.joined([text, folded("example", str(witness))] if witness else [text])
             for text, witness in self._implications(pairs)
         ]
         body = [
-            section("What is guaranteed", table(["no.", *COLUMNS], rows), points(self._remarks)),
-            section(
+            ui.section("What is guaranteed", ui.table(["no.", *COLUMNS], rows), ui.points(self._remarks)),
+            ui.section(
                 "Which implies which",
-                paragraphs("How the guarantee of the row stands to that of the column."),
-                table(["no.", *numbers], self._standings(pairs)),
-                points(reasons),
+                ui.paragraphs("How the guarantee of the row stands to that of the column."),
+                ui.table(["no.", *numbers], self._standings(pairs)),
+                ui.points(reasons),
             ),
-            section("Why", *map(derivation_details, self.guarantees)),
+            ui.section("Why", *map(derivation_details, self.guarantees)),
         ]
-        about = paragraphs(f"{len(self.guarantees)} guarantees about odds.")
-        return render_page(title, header(title, about), joined(body))
+        about = ui.paragraphs(f"{len(self.guarantees)} guarantees about odds.")
+        return ui.render_page(title, ui.header(title, about), ui.joined(body))
 
 
 def beside(sources: Sequence[Source], *, delta: float = 1e-10) -> SideBySide:

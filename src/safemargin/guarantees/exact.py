@@ -169,7 +169,7 @@ def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> L
     return Loss(len(data), 0.0 if best is None else best.loss, best, neighbours)
 
 
-def check(
+def check_laws(
     laws: Mapping[Data, Law[Output]],
     universes: Mapping[Hashable, Iterable[Data]],
     distance: Metric[Data],

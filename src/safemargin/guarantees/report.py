@@ -1,13 +1,18 @@
-"""What all reports on guarantees share: the derivation as text and the table side by side."""
+"""Guarantees in words: the derivation, one read from a file or composed from several, and the table side by side."""
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+
+from safemargin import ui
 from safemargin.core import Guarantee, Measure
-from safemargin.guarantees.conversion import published_epsilon
-from safemargin.guarantees.guarantee_file import read_guarantee
-from safemargin.ui import Html, element
+from safemargin.guarantees.conversion import DELTA, published_epsilon
+from safemargin.guarantees.guarantee_file import document, read_guarantee
+from safemargin.guarantees.implication import reasons_empty
+from safemargin.guarantees.rules import change_unit, compose_parts, to_zcdp
 
 SCALES = "These budgets are on one scale only where all other columns agree: do not rank guarantees by them."
 COLUMNS = ("guarantee", "measure", "change", "invariants", "budget")
@@ -29,17 +34,17 @@ def derivation(guarantee: Guarantee, depth: int | None = None, indent: int = 1) 
         yield from derivation(premise, depth, indent + 1)
 
 
-def derivation_details(guarantee: Guarantee) -> Html:
+def derivation_details(guarantee: Guarantee) -> ui.Html:
     """The tree of rules behind a guarantee, folded."""
     return folded(guarantee.mechanism, "\n".join(derivation(guarantee, indent=0)))
 
 
-def folded(summary: str, text: str) -> Html:
+def folded(summary: str, text: str) -> ui.Html:
     """A text that opens on a click."""
-    return element("details", element("summary", summary), element("pre", text))
+    return ui.element("details", ui.element("summary", summary), ui.element("pre", text))
 
 
-def side_by_side(guarantees: Sequence[Guarantee], delta: float = 1e-10) -> list[list[str]]:
+def side_by_side(guarantees: Sequence[Guarantee], delta: float = DELTA) -> list[list[str]]:
     """One row per guarantee with the columns in `COLUMNS`."""
     return [
         [
@@ -57,3 +62,65 @@ def _shown_epsilon(guarantee: Guarantee, delta: float) -> str:
     if guarantee.measure is not Measure.ZCDP or guarantee.budget in (None, math.inf):
         return ""
     return f" (epsilon {published_epsilon(float(guarantee.budget or 0), delta):.2f} at delta {delta:g})"
+
+
+@dataclass(frozen=True)
+class Statement(ui.Result):
+    """One guarantee in words, with the tree of rules it rests on; `depth` cuts the tree."""
+
+    guarantee: Guarantee
+    depth: int | None = None
+
+    def to_json(self) -> ui.Document:
+        return {"schema": ui.SCHEMA, **document(self.guarantee)}
+
+    @property
+    def _lines(self) -> list[str]:
+        guarantee = self.guarantee
+        invariants = "; ".join(map(str, guarantee.invariants)) or "nothing"
+        return [
+            *([guarantee.statement] if guarantee.statement else []),
+            f"Unchanged: {invariants}.",
+            *([f"Depends on: {guarantee.varies}."] if guarantee.varies else []),
+            *guarantee.remarks,
+            *reasons_empty(guarantee),
+        ]
+
+    @property
+    def _title(self) -> str:
+        per = "" if self.guarantee.budget is None else f" per {self.guarantee.change}"
+        return f"{self.guarantee.mechanism}: {self.guarantee.amount}{per}"
+
+    def show(self, console: Console) -> None:
+        for line in (self._title, *self._lines, "Why:", *derivation(self.guarantee, self.depth)):
+            ui.say(console, line)
+
+    def to_html(self) -> str:
+        body = (
+            ui.section("What is guaranteed", ui.points(self._lines)),
+            ui.section("Why", derivation_details(self.guarantee)),
+        )
+        return ui.render_page(self._title, ui.header(self._title), ui.joined(body))
+
+
+def show(source: Source, *, depth: int | None = None) -> Statement:
+    """One guarantee in words, with what it rests on; `source` is a file or a guarantee."""
+    return Statement(as_guarantee(source), depth)
+
+
+def compose(sources: Sequence[Source], *, unit: str | None = None, zcdp: bool = False) -> Statement:
+    """The guarantee of publishing several things about the same records.
+
+    With `zcdp`, pure guarantees are first made zero-concentrated ones; with `unit`, all are first made guarantees to
+    this unit, by what their populations declare.
+    """
+    parts = [as_guarantee(source) for source in sources]
+    names = [
+        part.mechanism if isinstance(source, Guarantee) else Path(source).stem
+        for source, part in zip(sources, parts, strict=True)
+    ]
+    if zcdp:
+        parts = [to_zcdp(part) for part in parts]
+    if unit is not None:
+        parts = [change_unit(part, unit) for part in parts]
+    return Statement(compose_parts(parts, " and ".join(names)))

@@ -29,7 +29,7 @@ def _free(like: Guarantee, mechanism: str, rule: str) -> Guarantee:
     return _derived(like, rule, mechanism=mechanism, **nothing)
 
 
-def compose(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
+def compose_parts(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
     """The guarantee of publishing all of `parts`, about the same records.
 
     Each part is first carried to the common refinement of their invariants. Parts that are about other data sets, other
@@ -152,7 +152,7 @@ def _change_unit_of_parts(source: Guarantee, unit: str) -> Guarantee | None:
     try:
         premises = [change_unit(premise, unit) for premise in source.premises]
         if source.rule == COMPOSITION:
-            return replace(compose(premises, source.mechanism), invariants=source.invariants)
+            return replace(compose_parts(premises, source.mechanism), invariants=source.invariants)
         if source.rule == POST_PROCESSING:
             return replace(post_process(premises[0], source.mechanism), invariants=source.invariants)
         if source.rule == FINER:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.core import InputError
 from safemargin.guarantees.swap_loss import (
     Rate,
@@ -21,25 +22,6 @@ from safemargin.guarantees.swap_loss import (
     swap_epsilon,
     tightness,
 )
-from safemargin.ui import (
-    SCHEMA,
-    STACK_WIDTH,
-    TEXT_MARK,
-    Document,
-    Result,
-    Spec,
-    exact_percent,
-    figure,
-    finite,
-    header,
-    paragraphs,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
-    to_svg,
-)
 
 SIZES = (2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 REFERENCE = (2, 10, 1_000, 1_000_000)
@@ -52,13 +34,13 @@ CURVE_NOTE = (
     "One line per size of the largest stratum; the diamond is its smallest epsilon. A smaller stratum has a smaller "
     "epsilon because more is fixed, not because more is protected: do not compare lines."
 )
-X: Spec = {
+X: ui.Spec = {
     "field": "rate",
     "type": "quantitative",
     "scale": {"domain": [0, 1], "nice": False},
     "axis": {"format": ".0%", "title": "swap rate", "tickCount": 6, "grid": True},
 }
-Y: Spec = {
+Y: ui.Spec = {
     "field": "epsilon",
     "type": "quantitative",
     "scale": {"domain": [0, TOP], "nice": False},
@@ -106,7 +88,7 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class Curves(Result):
+class Curves(ui.Result):
     """Epsilon of swapping for several largest strata at several rates; `about` names what else is said of a stratum."""
 
     strata: tuple[Stratum, ...]
@@ -124,7 +106,7 @@ class Curves(Result):
     @property
     def columns(self) -> tuple[str, ...]:
         """Of the table."""
-        epsilons = (f"epsilon at {exact_percent(float(rate))}" for rate in self.rates)
+        epsilons = (f"epsilon at {ui.exact_percent(float(rate))}" for rate in self.rates)
         return *self.about, f"{self.unit}s", *epsilons, "smallest epsilon", "at a rate of"
 
     @property
@@ -138,17 +120,17 @@ class Curves(Result):
             rows.append([*stratum.about, f"{stratum.size:,}", *figures, precise_rate(best)])
         return rows
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         names = [name.replace(" ", "_") for name in self.about]
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "rates": [float(rate) for rate in self.rates],
             "strata": [
                 {
                     "name": stratum.name,
                     **dict(zip(names, stratum.about, strict=True)),
                     "records": stratum.size,
-                    "epsilon": [finite(swap_epsilon(rate, stratum.size)) for rate in self.rates],
+                    "epsilon": [ui.finite(swap_epsilon(rate, stratum.size)) for rate in self.rates],
                     "best": dict(zip(("rate", "epsilon"), best_rate(stratum.size), strict=True)),
                 }
                 for stratum in self.strata
@@ -156,22 +138,22 @@ class Curves(Result):
         }
 
     def show(self, console: Console) -> None:
-        grid = text_table(self.columns, self.rows)
+        grid = ui.text_table(self.columns, self.rows)
         for column in grid.columns[len(self.about) :]:
             column.justify = "right"
         console.print(grid)
 
     def to_html(self) -> str:
-        lines = " and ".join(exact_percent(float(rate)) for rate in self.rates)
+        lines = " and ".join(ui.exact_percent(float(rate)) for rate in self.rates)
         caption = f"Epsilon by rate and largest stratum; diamonds at the smallest epsilon, lines at {lines}"
-        picture = figure(to_svg(curves_chart(self)), caption, fits=True)
-        figures = table(self.columns, self.rows, self.columns[len(self.about) :])
-        body = section("Epsilon", picture, paragraphs(CURVE_NOTE), figures)
-        return render_page(self.title, header(self.title), body)
+        picture = ui.figure(ui.to_svg(curves_chart(self)), caption, fits=True)
+        figures = ui.table(self.columns, self.rows, self.columns[len(self.about) :])
+        body = ui.section("Epsilon", picture, ui.paragraphs(CURVE_NOTE), figures)
+        return ui.render_page(self.title, ui.header(self.title), body)
 
 
 @dataclass(frozen=True)
-class SwapRate(Result):
+class SwapRate(ui.Result):
     """What permutation swapping guarantees at a rate; `wanted` is the epsilon that the rate was found for."""
 
     rate: Rate
@@ -183,16 +165,16 @@ class SwapRate(Result):
         """Of Theorem 1."""
         return swap_epsilon(self.rate, self.largest) if self.wanted is None else self.wanted
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         rate, largest, epsilon = self.rate, self.largest, self.epsilon
         best, least = best_rate(largest) if largest else (None, 0.0)
         bounded = largest > 0 and 0 < rate < 1
         often = hardest(rate, largest) if bounded else None
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "rate": float(rate),
             "largest_stratum": largest,
-            "epsilon": finite(epsilon),
+            "epsilon": ui.finite(epsilon),
             "best": None if best is None else {"rate": best, "epsilon": least},
             "lower_bound": tightness(rate, largest).lower if bounded else None,
             "lower_bound_values": None if not bounded else "all different" if often is None else list(often),
@@ -227,14 +209,14 @@ class SwapRate(Result):
 
     def show(self, console: Console) -> None:
         for line in self._lines:
-            say(console, line)
+            ui.say(console, line)
 
     def to_html(self) -> str:
         title = f"Swapping at a rate of {short_rate(self.rate)}"
         amount = "infinite" if math.isinf(self.epsilon) else f"{self.epsilon:.4g}"
-        about = paragraphs(f"epsilon {amount} with {self.largest:,} records in the largest stratum")
-        picture = figure(to_svg(rate_chart(self.rate, self.largest)), CAPTION, fits=True)
-        return render_page(title, header(title, about), section("Epsilon", picture, paragraphs(CURVE_NOTE)))
+        about = ui.paragraphs(f"epsilon {amount} with {self.largest:,} records in the largest stratum")
+        picture = ui.figure(ui.to_svg(rate_chart(self.rate, self.largest)), CAPTION, fits=True)
+        return ui.render_page(title, ui.header(title, about), ui.section("Epsilon", picture, ui.paragraphs(CURVE_NOTE)))
 
 
 def swap(largest: int, *, rate: str | Rate | None = None, epsilon: float | None = None) -> SwapRate:
@@ -277,22 +259,22 @@ def by_size(numbers: Iterable[int]) -> tuple[Stratum, ...]:
     return tuple(Stratum(size, f"{size:,} records") for size in dict.fromkeys(numbers))
 
 
-def rate_chart(rate: Rate, largest: int, others: Sequence[int] = REFERENCE) -> Spec:
+def rate_chart(rate: Rate, largest: int, others: Sequence[int] = REFERENCE) -> ui.Spec:
     """Epsilon against the rate for several sizes of the largest stratum, with the best rate of each and the chosen."""
     strata = by_size(sorted({*others, largest} - {0}))
     return _picture([*_curves(strata), *_circle(rate, largest)])
 
 
-def curves_chart(found: Curves) -> Spec:
+def curves_chart(found: Curves) -> ui.Spec:
     """Epsilon against the rate with upright lines at the rates that are tabulated."""
     return _picture([*_upright(found.rates), *_curves(found.strata)])
 
 
-def _picture(layers: list[Spec]) -> Spec:
-    return {"width": STACK_WIDTH, "height": 320, "layer": layers}
+def _picture(layers: list[ui.Spec]) -> ui.Spec:
+    return {"width": ui.STACK_WIDTH, "height": 320, "layer": layers}
 
 
-def _curves(strata: Sequence[Stratum]) -> list[Spec]:
+def _curves(strata: Sequence[Stratum]) -> list[ui.Spec]:
     """A line for each stratum, with a diamond at its smallest epsilon."""
     lines = [
         {"size": stratum.name, "rate": rate, "epsilon": epsilon}
@@ -314,7 +296,7 @@ def _curves(strata: Sequence[Stratum]) -> list[Spec]:
     ]
 
 
-def _colour(order: list[str], title: str) -> Spec:
+def _colour(order: list[str], title: str) -> ui.Spec:
     legend = {
         "title": title,
         "labelFontSize": 12,
@@ -327,7 +309,7 @@ def _colour(order: list[str], title: str) -> Spec:
     return {"field": "size", "type": "nominal", "sort": order, "scale": scale, "legend": legend}
 
 
-def _circle(rate: Rate, largest: int) -> list[Spec]:
+def _circle(rate: Rate, largest: int) -> list[ui.Spec]:
     """The rate at hand, with its epsilon; nothing where that is off the picture."""
     epsilon = swap_epsilon(rate, largest)
     if not largest or epsilon > TOP:
@@ -337,18 +319,18 @@ def _circle(rate: Rate, largest: int) -> list[Spec]:
     labels = {"x": X, "y": Y, "text": {"field": "text"}}
     return [
         {"data": here, "mark": circle, "encoding": {"x": X, "y": Y}},
-        {"data": here, "mark": {**TEXT_MARK, "dx": 10, "dy": -10}, "encoding": labels},
+        {"data": here, "mark": {**ui.TEXT_MARK, "dx": 10, "dy": -10}, "encoding": labels},
     ]
 
 
-def _upright(rates: Sequence[Fraction]) -> list[Spec]:
+def _upright(rates: Sequence[Fraction]) -> list[ui.Spec]:
     """Upright lines at some rates, with the rate on top."""
-    values = [{"rate": float(rate), "epsilon": TOP, "text": exact_percent(float(rate))} for rate in rates]
+    values = [{"rate": float(rate), "epsilon": TOP, "text": ui.exact_percent(float(rate))} for rate in rates]
     line = {"type": "rule", "color": "#888", "strokeDash": [4, 3]}
     labels = {"x": X, "y": Y, "text": {"field": "text"}}
     return [
         {"data": {"values": values}, "mark": line, "encoding": {"x": X}},
-        {"data": {"values": values}, "mark": {**TEXT_MARK, "dx": 4, "dy": 8}, "encoding": labels},
+        {"data": {"values": values}, "mark": {**ui.TEXT_MARK, "dx": 4, "dy": 8}, "encoding": labels},
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, PlainValidator, model_validator
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.core import (
     Amount,
     Distance,
@@ -23,24 +24,19 @@ from safemargin.core import (
     TooLargeError,
     no_progress,
 )
-from safemargin.guarantees.exact import Holds, Loss, Metric, check, frozen_hamming, hamming, universe_loss, zcdp_loss
+from safemargin.guarantees.exact import (
+    Holds,
+    Loss,
+    Metric,
+    check_laws,
+    frozen_hamming,
+    hamming,
+    universe_loss,
+    zcdp_loss,
+)
 from safemargin.guarantees.guarantee_file import FractionField, Part, Texts, guarantee_from, rule, validated
 from safemargin.guarantees.refinement import classes
 from safemargin.io import read_json
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Result,
-    finite,
-    header,
-    joined,
-    paragraphs,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
-)
 
 CLOSE = 1e-9
 MOST_PAIRS = {Measure.PURE: 200_000, Measure.ZCDP: 3_000}
@@ -116,7 +112,7 @@ def read_mechanism(source: Path | str | Mapping[str, object]) -> Mechanism:
 
 
 @dataclass(frozen=True)
-class Verified(Result):
+class Verified(ui.Result):
     """The loss of every universe (epsilon, or rho squared), the worst pair, and a verdict if a budget is claimed."""
 
     mechanism: Mechanism
@@ -140,22 +136,22 @@ class Verified(Result):
         """Whether every universe holds one data set, so that nothing is protected."""
         return all(loss.size < 2 for loss in self.losses.values())
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         claimed, worst = self.mechanism.guarantee, self.losses[self.worst].pair
-        witness: Document | None = None
+        witness: ui.Document | None = None
         if self.pair is not None:
             witness = {"one": self.pair[0], "other": self.pair[1]}
             if worst is not None and not self.rho_squared:
                 ratio = "infinite" if worst.ratio is None else str(worst.ratio)
                 witness |= {"output": worst.output, "ratio": ratio}
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "verdict": None if self.verdict is None else str(self.verdict),
             "measure": str(claimed.measure),
-            "claimed": None if claimed.budget is None else finite(float(claimed.budget)),
-            "loss": finite(self.loss),
+            "claimed": None if claimed.budget is None else ui.finite(float(claimed.budget)),
+            "loss": ui.finite(self.loss),
             "universes": {
-                name: {"data_sets": loss.size, "neighbours": loss.neighbours, "loss": finite(self.in_measure(name))}
+                name: {"data_sets": loss.size, "neighbours": loss.neighbours, "loss": ui.finite(self.in_measure(name))}
                 for name, loss in self.losses.items()
             },
             "witness": witness,
@@ -198,16 +194,16 @@ class Verified(Result):
         return lines
 
     def show(self, console: Console) -> None:
-        say(console, self._headline)
-        console.print(text_table(["universe", "data sets", "neighbours", self._measure], self._rows))
+        ui.say(console, self._headline)
+        console.print(ui.text_table(["universe", "data sets", "neighbours", self._measure], self._rows))
         for line in self._remarks:
-            say(console, line)
+            ui.say(console, line)
 
     def to_html(self) -> str:
         title = f"{self.mechanism.guarantee.mechanism}: exact loss"
-        losses = table(["universe", "data sets", "neighbours", self._measure], self._rows)
-        body = section("Loss by universe", losses, paragraphs(*self._remarks))
-        return render_page(title, header(title, paragraphs(self._headline)), joined([body]))
+        losses = ui.table(["universe", "data sets", "neighbours", self._measure], self._rows)
+        body = ui.section("Loss by universe", losses, ui.paragraphs(*self._remarks))
+        return ui.render_page(title, ui.header(title, ui.paragraphs(self._headline)), ui.joined([body]))
 
 
 def verify(source: Path | str | Mapping[str, object], *, progress: Progress = no_progress) -> Verified:
@@ -236,7 +232,7 @@ def check_mechanism(mechanism: Mechanism) -> Verified:
     distance = _distance(mechanism)
     if claimed.measure is Measure.PURE:
         budget = None if claimed.budget is None else float(claimed.budget)
-        checked = check(mechanism.laws, universes, distance, lambda _: budget)
+        checked = check_laws(mechanism.laws, universes, distance, lambda _: budget)
         losses = {str(name): loss for name, loss in checked.losses.items()}
         worst = max(losses, key=lambda name: losses[name].value)
         pair = losses[worst].pair

@@ -23,8 +23,7 @@ from safemargin.core import (
     no_progress,
     write_secret,
 )
-from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, document, guarantee_text, read_guarantee
-from safemargin.guarantees.rules import chained
+from safemargin.guarantees import GUARANTEE_FILE, chained, document, guarantee_text, read_guarantee
 from safemargin.io import Hierarchies, tree, write_folder
 from safemargin.noise.ptable import ptable as make_table
 from safemargin.noise.records import MILLIONTHS, Columns, Data, KeyedCells, data_file, read_cells

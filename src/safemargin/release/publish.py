@@ -18,8 +18,7 @@ from safemargin.core import (
     printed,
     protected_margin,
 )
-from safemargin.guarantees.guarantee_file import document
-from safemargin.guarantees.noise import one_count_suffices
+from safemargin.guarantees import document, one_count_suffices
 from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, rows_of
 from safemargin.release.plan import Action, Certificate, Plan
 from safemargin.samplers import Geometric

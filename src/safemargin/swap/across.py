@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, Progress, counts, no_progress
-from safemargin.guarantees.swap_loss import Rate, rate_of
+from safemargin.guarantees import Rate, rate_of
 from safemargin.swap.permutation import StratumCells, crossing_rates, swap_across
 from safemargin.swap.reading import opened
 from safemargin.swap.simulated import Simulated, baseline

@@ -10,22 +10,28 @@ from typing import Any
 from rich.console import Console
 
 from safemargin.core import InputError
-from safemargin.guarantees.exact import Checked, Holds, frozen_hamming, hamming
-from safemargin.guarantees.exact import check as check_laws
-from safemargin.guarantees.swap_law import (
+from safemargin.guarantees import (
     VARIANTS,
+    Checked,
+    Holds,
     Law,
     Outcomes,
+    Rate,
     Stratum,
+    check_laws,
     check_work,
     fixed_number_law,
+    frozen_hamming,
+    hamming,
     nearby,
+    odds_factor,
     ordered,
     outcomes,
+    rate_of,
     stratum,
+    swap_epsilon,
     universe,
 )
-from safemargin.guarantees.swap_loss import Rate, odds_factor, rate_of, swap_epsilon
 from safemargin.swap.pair_law import targeted_law
 from safemargin.ui import SCHEMA, Document, Result, finite, header, plural, points, render_page, say, section
 

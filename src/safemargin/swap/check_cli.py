@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.guarantees.exact import Holds
+from safemargin.guarantees import Holds
 from safemargin.swap.check import WAYS
 from safemargin.swap.check import check as check_swapping
 from safemargin.ui import Json, notes, parse_integers, print_result

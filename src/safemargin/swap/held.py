@@ -8,7 +8,7 @@ from statistics import fmean, median, stdev
 import numpy as np
 
 from safemargin.core import IntArray
-from safemargin.guarantees.swap_loss import swap_epsilon
+from safemargin.guarantees import swap_epsilon
 from safemargin.swap.permutation import Exchange, StratumCells
 from safemargin.swap.reading import Counted
 from safemargin.swap.tables import Run

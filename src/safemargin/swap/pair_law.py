@@ -14,7 +14,7 @@ from math import factorial, prod
 import numpy as np
 
 from safemargin.core import InputError, TooLargeError
-from safemargin.guarantees.swap_law import Law, Stratum, table
+from safemargin.guarantees import Law, Stratum, table
 from safemargin.swap.pairing import Risk, pair_up
 
 MOST_RECORDS = 5

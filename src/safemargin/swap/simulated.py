@@ -8,34 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.core import Guarantee, InputError, IntArray
-from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, document, guarantee_text
+from safemargin.guarantees import GUARANTEE_FILE, document, guarantee_text
 from safemargin.io import new_folder
 from safemargin.swap.permutation import StratumCells, swap
 from safemargin.swap.tables import Roles, Run, TableError, swap_guarantee
 from safemargin.swap.workspace import Workspace
-from safemargin.ui import (
-    LETTER,
-    SCHEMA,
-    STACK_WIDTH,
-    TEXT_MARK,
-    Document,
-    Result,
-    Spec,
-    exact_percent,
-    figure,
-    header,
-    joined,
-    paragraphs,
-    points,
-    render_page,
-    say,
-    section,
-    table,
-    tiles,
-    to_svg,
-    write_text,
-)
 
 COLOURS = ("#0072b2", "#e69f00")
 PERMUTATION = "permutation swapping"
@@ -63,7 +42,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Simulated(Result):
+class Simulated(ui.Result):
     """One run. It reads confidential data, and has no guarantee that would let the result be published.
 
     `counts` are what happened to records, under a heading each.
@@ -83,10 +62,10 @@ class Simulated(Result):
     file: str
     space: Workspace | None = None
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         beside = self.beside
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "method": self.method,
             "unit": self.unit,
             "records": self.records,
@@ -137,7 +116,7 @@ class Simulated(Result):
     def show(self, console: Console) -> None:
         stated = f"{self.guarantee.amount.capitalize()}. {' '.join(self.guarantee.remarks)}"
         for line in (*self._lines, stated, *self._compared):
-            say(console, line)
+            ui.say(console, line)
 
     def to_html(self) -> str:
         title = f"{self.space.name if self.space else 'records'}: {self.method}, simulated"
@@ -160,25 +139,25 @@ class Simulated(Result):
                 error.column,
                 error.cells,
                 f"{error.mean:.3g}",
-                exact_percent(error.relative),
-                "" if self.beside is None else exact_percent(other.relative),
+                ui.exact_percent(error.relative),
+                "" if self.beside is None else ui.exact_percent(other.relative),
             )
             for area, errors in self.errors.items()
             for error, other in zip(errors, others[area], strict=True)
         ]
         columns = ("table of", "by", "cells", "mean error of a count", "mean relative error", "by permutation")
         body = [
-            section("This run", tiles(figures)),
-            section("What is guaranteed", points(stated)),
-            section("What happened", figure(to_svg(counts_chart(self.counts)), CAPTION, fits=True)),
-            section(
+            ui.section("This run", ui.tiles(figures)),
+            ui.section("What is guaranteed", ui.points(stated)),
+            ui.section("What happened", ui.figure(ui.to_svg(counts_chart(self.counts)), CAPTION, fits=True)),
+            ui.section(
                 "What it did to tables",
-                figure(to_svg(errors_chart(self)), ERRORS_CAPTION, fits=True),
-                table(columns, rows, columns[2:]),
+                ui.figure(ui.to_svg(errors_chart(self)), ERRORS_CAPTION, fits=True),
+                ui.table(columns, rows, columns[2:]),
             ),
         ]
-        about = paragraphs(*self._lines, *self._compared)
-        return render_page(title, header(title, about, banner=BANNER), joined(body))
+        about = ui.paragraphs(*self._lines, *self._compared)
+        return ui.render_page(title, ui.header(title, about, banner=BANNER), ui.joined(body))
 
     def write(self, path: Path | str) -> Path:
         """Write a new folder; all of it is `confidential/`: confidential."""
@@ -188,8 +167,8 @@ class Simulated(Result):
             inside = draft / "confidential"
             inside.mkdir()
             shutil.copyfile(self.space.folder / self.file, inside / self.file)
-            write_text(inside / GUARANTEE_FILE, guarantee_text(self.guarantee))
-            write_text(inside / "report.html", self.to_html())
+            ui.write_text(inside / GUARANTEE_FILE, guarantee_text(self.guarantee))
+            ui.write_text(inside / "report.html", self.to_html())
         return Path(path)
 
 
@@ -206,22 +185,22 @@ def baseline(run: Run, cells: StratumCells, ids: IntArray, roles: Roles, unit: s
     return Baseline(swap_guarantee(roles, unit, rate, run.strata(cells, ids)), rate, changed, run.errors_by_area())
 
 
-def _error_documents(errors: Errors) -> list[Document]:
+def _error_documents(errors: Errors) -> list[ui.Document]:
     return [{"area": area, **error.to_json()} for area, listed in errors.items() for error in listed]
 
 
-def counts_chart(counts: Mapping[str, Mapping[str, int]]) -> Spec:
+def counts_chart(counts: Mapping[str, Mapping[str, int]]) -> ui.Spec:
     """One bar per number, under their headings; every heading has a scale of its own."""
     names = [name for parts in counts.values() for name in parts]
-    room = int(LETTER * max(map(len, names))) + 12
-    width = STACK_WIDTH - room
+    room = int(ui.LETTER * max(map(len, names))) + 12
+    width = ui.STACK_WIDTH - room
     return {"vconcat": [_bars(heading, parts, room, width) for heading, parts in counts.items()], "spacing": 16}
 
 
-def _bars(heading: str, parts: Mapping[str, int], room: int, width: int) -> Spec:
+def _bars(heading: str, parts: Mapping[str, int], room: int, width: int) -> ui.Spec:
     values = [{"what": name, "count": number, "text": f"{number:,}"} for name, number in parts.items()]
     top = max([1, *parts.values()])
-    scale = {"domain": [0, top * (1 + 11 * LETTER / width)], "nice": False}
+    scale = {"domain": [0, top * (1 + 11 * ui.LETTER / width)], "nice": False}
     x = {"field": "count", "type": "quantitative", "scale": scale, "axis": None}
     axis = {"minExtent": room, "maxExtent": room}
     return {
@@ -232,12 +211,12 @@ def _bars(heading: str, parts: Mapping[str, int], room: int, width: int) -> Spec
         "encoding": {"y": {"field": "what", "type": "nominal", "sort": list(parts), "axis": axis}, "x": x},
         "layer": [
             {"mark": {"type": "bar", "height": {"band": 0.7}, "color": COLOURS[0]}},
-            {"mark": TEXT_MARK, "encoding": {"text": {"field": "text"}}},
+            {"mark": ui.TEXT_MARK, "encoding": {"text": {"field": "text"}}},
         ],
     }
 
 
-def errors_chart(run: Simulated) -> Spec:
+def errors_chart(run: Simulated) -> ui.Spec:
     """The mean relative error of every table, by this way to swap and by permutation swapping beside it."""
     sides = {run.method: run.errors, **({} if run.beside is None else {PERMUTATION: run.beside.errors})}
     values = [
@@ -247,12 +226,12 @@ def errors_chart(run: Simulated) -> Spec:
         for error in listed
     ]
     tables = list(dict.fromkeys(str(value["table"]) for value in values))
-    room = int(LETTER * max(map(len, tables))) + 20
+    room = int(ui.LETTER * max(map(len, tables))) + 20
     legend = {"title": None, "orient": "bottom", "labelFontSize": 12, "labelLimit": 0, "columnPadding": 40}
     scale = {"domain": list(sides), "range": list(COLOURS[: len(sides)])}
     return {
         "data": {"values": values},
-        "width": STACK_WIDTH - room,
+        "width": ui.STACK_WIDTH - room,
         "height": {"step": 24},
         "mark": {"type": "point", "filled": True, "size": 110, "opacity": 0.85},
         "encoding": {

@@ -13,33 +13,26 @@ from pathlib import Path
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.core import Guarantee, InputError, Progress, no_progress
-from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, document, guarantee_text
-from safemargin.guarantees.swap_curves import CAPTION, CURVE_NOTE, rate_chart
-from safemargin.guarantees.swap_loss import Rate, rate_of, rates_for, short_rate, swap_epsilon
+from safemargin.guarantees import (
+    CAPTION,
+    CURVE_NOTE,
+    GUARANTEE_FILE,
+    Rate,
+    document,
+    guarantee_text,
+    rate_chart,
+    rate_of,
+    rates_for,
+    short_rate,
+    swap_epsilon,
+)
 from safemargin.io import new_folder
 from safemargin.swap.permutation import Strata
 from safemargin.swap.reading import counted
 from safemargin.swap.tables import CONFIDENTIAL, Roles, TableError, swap_guarantee
 from safemargin.swap.workspace import Workspace, workspace
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Result,
-    exact_percent,
-    figure,
-    header,
-    joined,
-    paragraphs,
-    points,
-    render_page,
-    say,
-    section,
-    table,
-    tiles,
-    to_svg,
-    write_text,
-)
 
 FORMS = ("table", "records")
 DIGITS = (9, 12, 15, 18)
@@ -47,7 +40,7 @@ DIGITS = (9, 12, 15, 18)
 
 
 @dataclass(frozen=True)
-class Swapped(Result):
+class Swapped(ui.Result):
     """One run of swapping. It reads confidential data: only the guarantee and the file may be published."""
 
     roles: Roles
@@ -66,9 +59,9 @@ class Swapped(Result):
     """Held columns that are different for every record, such as a key: they are published."""
     space: Workspace | None = None
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "unit": self.unit,
             "records": self.strata.records,
             "rate": float(self.rate),
@@ -107,7 +100,7 @@ class Swapped(Result):
 
     def show(self, console: Console) -> None:
         for line in self._lines:
-            say(console, line)
+            ui.say(console, line)
 
     def to_html(self) -> str:
         title = f"{self.space.name if self.space else 'records'}, swapped"
@@ -124,17 +117,19 @@ class Swapped(Result):
             f"Why: {self.guarantee.rule}",
         ]
         rows = [
-            (error.column, error.cells, f"{error.mean:.3g}", exact_percent(error.relative)) for error in self.errors
+            (error.column, error.cells, f"{error.mean:.3g}", ui.exact_percent(error.relative)) for error in self.errors
         ]
         columns = ("by", "cells", "mean error of a count", "mean relative error")
-        picture = figure(to_svg(rate_chart(self.rate, self.strata.largest)), CAPTION, fits=True)
+        picture = ui.figure(ui.to_svg(rate_chart(self.rate, self.strata.largest)), CAPTION, fits=True)
         body = [
-            section("This run", tiles(figures)),
-            section("What is guaranteed", points(stated)),
-            section("Epsilon against the swap rate", picture, paragraphs(CURVE_NOTE)),
-            section(f"What happened to {', '.join(self.roles.swap)}", table(columns, rows, columns[1:])),
+            ui.section("This run", ui.tiles(figures)),
+            ui.section("What is guaranteed", ui.points(stated)),
+            ui.section("Epsilon against the swap rate", picture, ui.paragraphs(CURVE_NOTE)),
+            ui.section(f"What happened to {', '.join(self.roles.swap)}", ui.table(columns, rows, columns[1:])),
         ]
-        return render_page(title, header(title, paragraphs(*self._lines), banner=CONFIDENTIAL), joined(body))
+        return ui.render_page(
+            title, ui.header(title, ui.paragraphs(*self._lines), banner=CONFIDENTIAL), ui.joined(body)
+        )
 
     def write(self, path: Path | str) -> Path:
         """Write a new folder: `published/` with result and guarantee, `confidential/` with the confidential report."""
@@ -144,8 +139,8 @@ class Swapped(Result):
             for part in ("published", "confidential"):
                 (draft / part).mkdir()
             shutil.copyfile(self.space.folder / self.file, draft / "published" / self.file)
-            write_text(draft / "published" / GUARANTEE_FILE, guarantee_text(self.guarantee))
-            write_text(draft / "confidential" / "report.html", self.to_html())
+            ui.write_text(draft / "published" / GUARANTEE_FILE, guarantee_text(self.guarantee))
+            ui.write_text(draft / "confidential" / "report.html", self.to_html())
         return Path(path)
 
 

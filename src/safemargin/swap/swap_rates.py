@@ -7,32 +7,14 @@ from statistics import fmean
 
 from rich.console import Console
 
+from safemargin import ui
 from safemargin.core import InputError, Progress, no_progress
-from safemargin.guarantees.swap_loss import Rate, rate_of
+from safemargin.guarantees import Rate, rate_of
 from safemargin.swap.held import MeasuredTable, Trial, held_tables, run_trial
 from safemargin.swap.permutation import Strata
 from safemargin.swap.reading import counted
 from safemargin.swap.tables import CONFIDENTIAL, Roles
 from safemargin.swap.workspace import workspace
-from safemargin.ui import (
-    SCHEMA,
-    STACK_WIDTH,
-    Document,
-    Result,
-    Spec,
-    figure,
-    header,
-    joined,
-    paragraphs,
-    plural,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
-    tiles,
-    to_svg,
-)
 
 RATES = tuple(Fraction(percent, 100) for percent in (1, 2, 5, 10, 20, 30, 40, 50))
 RUNS = 20
@@ -44,7 +26,7 @@ WIDTH_OF_A_RATE = 52
 COLUMNS = ("rate", "epsilon", "records changed", "mean error", "deviation", "least", "median", "most")
 FILLED = "cells filled"
 
-BOX: Spec = {
+BOX: ui.Spec = {
     "type": "boxplot",
     "extent": "min-max",
     "size": 22,
@@ -66,7 +48,7 @@ CHOOSING = (
 
 
 @dataclass(frozen=True)
-class Trials(Result):
+class Trials(ui.Result):
     """Runs at several rates. They read confidential data, so they are not published."""
 
     roles: Roles
@@ -79,9 +61,9 @@ class Trials(Result):
     rates: tuple[Trial, ...]
     name: str = "records"
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "unit": self.unit,
             "records": self.strata.records,
             "largest_stratum": self.strata.largest,
@@ -109,7 +91,7 @@ class Trials(Result):
         matched = f" between records that agree on {', '.join(self.roles.match)}" if self.roles.match else ""
         return (
             f"{self.strata.records:,} {self.unit} records; {', '.join(self.roles.swap)} exchanged{matched}, "
-            f"{plural(self.runs, 'run')} at each rate. The largest stratum with two different records holds "
+            f"{ui.plural(self.runs, 'run')} at each rate. The largest stratum with two different records holds "
             f"{self.strata.largest:,}."
         )
 
@@ -122,8 +104,8 @@ class Trials(Result):
         return " x ".join((*self.roles.swap, measured.column))
 
     def _title(self, measured: MeasuredTable) -> str:
-        empty = f"{plural(measured.empty, 'empty cell')} excluded" if measured.empty else "no cell is empty"
-        return f"{self._name(measured)}: {plural(measured.cells, 'cell')}, {empty}"
+        empty = f"{ui.plural(measured.empty, 'empty cell')} excluded" if measured.empty else "no cell is empty"
+        return f"{self._name(measured)}: {ui.plural(measured.cells, 'cell')}, {empty}"
 
     def _columns(self, number: int) -> tuple[str, ...]:
         return (*COLUMNS, FILLED) if self.tables[number].empty else COLUMNS
@@ -138,15 +120,15 @@ class Trials(Result):
         return rows
 
     def show(self, console: Console) -> None:
-        say(console, self._summary)
+        ui.say(console, self._summary)
         for number, measured in enumerate(self.tables):
-            say(console, f"\n{self._title(measured)}", style="bold")
-            grid = text_table(self._columns(number), self._rows(number))
+            ui.say(console, f"\n{self._title(measured)}", style="bold")
+            grid = ui.text_table(self._columns(number), self._rows(number))
             for column in grid.columns:
                 column.justify = "right"
             console.print(grid)
         for line in (*self._not_measured, NOT_PUBLIC):
-            say(console, line)
+            ui.say(console, line)
 
     def to_html(self) -> str:
         title = f"{self.name}: swap rates"
@@ -156,14 +138,18 @@ class Trials(Result):
             "rates": len(self.rates),
             "runs at each": self.runs,
         }
-        parts = [section("What was tried", tiles(figures), paragraphs(NOTE, CHOOSING, *self._not_measured))]
-        fits = _width(self) == STACK_WIDTH
+        parts = [ui.section("What was tried", ui.tiles(figures), ui.paragraphs(NOTE, CHOOSING, *self._not_measured))]
+        fits = _width(self) == ui.STACK_WIDTH
         for number, measured in enumerate(self.tables):
             caption = f"{self._title(measured)}. Mean of the runs, a box for their middle half, least and most"
-            picture = figure(to_svg(error_chart(self, number)), caption, fits=fits) if number < MOST_PICTURES else ""
+            picture = (
+                ui.figure(ui.to_svg(error_chart(self, number)), caption, fits=fits) if number < MOST_PICTURES else ""
+            )
             columns = self._columns(number)
-            parts.append(section(self._name(measured), picture, table(columns, self._rows(number), columns)))
-        return render_page(title, header(title, paragraphs(self._summary), banner=CONFIDENTIAL), joined(parts))
+            parts.append(ui.section(self._name(measured), picture, ui.table(columns, self._rows(number), columns)))
+        return ui.render_page(
+            title, ui.header(title, ui.paragraphs(self._summary), banner=CONFIDENTIAL), ui.joined(parts)
+        )
 
 
 def swap_rates(
@@ -223,7 +209,7 @@ def _checked_rates(rates: Sequence[str | Rate], runs: int) -> tuple[Fraction, ..
     return tuple(sorted(chosen))
 
 
-def error_chart(trials: Trials, number: int) -> Spec:
+def error_chart(trials: Trials, number: int) -> ui.Spec:
     """Boxes of the errors of one table against the rate, with the epsilon of each rate below it."""
     order = [_tick(trial) for trial in trials.rates]
     tried = [(tick, trial.tables[number]) for tick, trial in zip(order, trials.rates, strict=True)]
@@ -243,10 +229,10 @@ def error_chart(trials: Trials, number: int) -> Spec:
 
 def _width(trials: Trials) -> int:
     """Room for the labels of every rate."""
-    return max(STACK_WIDTH, WIDTH_OF_A_RATE * len(trials.rates))
+    return max(ui.STACK_WIDTH, WIDTH_OF_A_RATE * len(trials.rates))
 
 
-def _rate_axis(order: list[str]) -> Spec:
+def _rate_axis(order: list[str]) -> ui.Spec:
     axis = {
         "labelExpr": "split(datum.label, '|')",
         "labelAngle": 0,
@@ -257,7 +243,7 @@ def _rate_axis(order: list[str]) -> Spec:
     return {"field": "rate", "type": "ordinal", "sort": order, "axis": axis}
 
 
-def _error_axis() -> Spec:
+def _error_axis() -> ui.Spec:
     axis = {"format": "~%", "title": "mean relative error", "grid": True, "tickCount": 5}
     return {"field": "error", "type": "quantitative", "scale": {"zero": True, "nice": True}, "axis": axis}
 

@@ -20,7 +20,7 @@ from safemargin.core import (
     Records,
     counts,
 )
-from safemargin.guarantees.swap_loss import short_rate, swap_epsilon
+from safemargin.guarantees import short_rate, swap_epsilon
 from safemargin.io import literal, quoted
 from safemargin.swap.permutation import Exchange, Strata, StratumCells, strata
 from safemargin.ui import Document

@@ -12,9 +12,7 @@ import duckdb
 import numpy as np
 
 from safemargin.core import Change, Distance, Guarantee, InputError, IntArray, Progress, counts, no_progress
-from safemargin.guarantees.exact import hamming, universe_loss
-from safemargin.guarantees.swap_law import stratum, universe
-from safemargin.guarantees.swap_loss import Rate, rate_of
+from safemargin.guarantees import Rate, hamming, rate_of, stratum, universe, universe_loss
 from safemargin.io import DuckSource, check_columns, quoted
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import HouseholdPairs, Risk, Selection, Traits, capped, draw_order, pair_up, select

@@ -19,8 +19,7 @@ from safemargin.core import (
     counts,
     named,
 )
-from safemargin.guarantees.conversion import loss_epsilon, published_epsilon
-from safemargin.guarantees.rules import compose, post_process, publish_invariants
+from safemargin.guarantees import compose_parts, loss_epsilon, post_process, publish_invariants, published_epsilon
 from safemargin.topdown.design import Design
 
 MECHANISM = "TopDown"
@@ -74,7 +73,7 @@ def derive_guarantee(design: Design, areas_from_data: bool) -> Guarantee:
 def compose_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Guarantee]) -> Guarantee:
     """The guarantee of this release and of those whose tables it agrees with: its tables are computed from both."""
     parts = [_measured(design, areas_from_data), *earlier]
-    both = compose(parts, "noisy and exact margins, and earlier releases")
+    both = compose_parts(parts, "noisy and exact margins, and earlier releases")
     return replace(post_process(both, MECHANISM), statement=_statement(design), remarks=(PUBLIC,))
 
 
@@ -104,7 +103,7 @@ def _measured(design: Design, areas_from_data: bool) -> Guarantee:
     ]
     # Among data sets that agree on the invariants, publishing them costs nothing (Proposition 1 of the paper).
     free = publish_invariants(noisy[0], invariants, "exact counts")
-    return compose([*noisy, free], "noisy and exact margins")
+    return compose_parts([*noisy, free], "noisy and exact margins")
 
 
 def _population(design: Design) -> Population:

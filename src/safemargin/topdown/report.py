@@ -10,33 +10,13 @@ from rich.measure import Measurement
 from rich.segment import Segments
 from rich.table import Table
 
+from safemargin import ui
 from safemargin.topdown.accuracy import CELLS, PEOPLE, TWO_SIDED, Accuracy, ExpectedError
 from safemargin.topdown.design import Design
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Html,
-    Result,
-    Spec,
-    element,
-    figure,
-    header,
-    joined,
-    paragraphs,
-    plural,
-    points,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
-    tiles,
-    to_svg,
-)
 
 COLOURS = ["#56b4e9", "#0072b2", "#888888", "#e69f00", "#cc79a7", "#009e73"]
 SHAPES = ["circle", "triangle-up", "cross", "square", "diamond", "triangle-down"]
-LEGEND: Spec = {
+LEGEND: ui.Spec = {
     "title": None,
     "labelFontSize": 12,
     "labelLimit": 0,
@@ -70,7 +50,7 @@ GuaranteeSummary = Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class TopDownRelease(Result):
+class TopDownRelease(ui.Result):
     """A release: the public folder, its guarantee in short, and its errors against the data, which are confidential."""
 
     title: str
@@ -80,11 +60,11 @@ class TopDownRelease(Result):
     guarantee: GuaranteeSummary
     accuracy: Accuracy
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of `topdown --json`; it has errors against the data, so it is confidential."""
         accuracy = self.accuracy
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "guarantee": dict(self.guarantee),
             "budget": [
                 {"level": level, "query": query, "share": share, "variance": variance}
@@ -99,44 +79,46 @@ class TopDownRelease(Result):
 
     def show(self, console: Console) -> None:
         """Print the guarantee, and errors by level."""
-        say(console, _scope(self.design))
-        say(console, _guarantee_text(self.guarantee))
+        ui.say(console, _scope(self.design))
+        ui.say(console, _guarantee_text(self.guarantee))
         for kind in (PEOPLE, CELLS):
-            say(console, f"\nRoot mean square error: {kind}", style="bold")
+            ui.say(console, f"\nRoot mean square error: {kind}", style="bold")
             _print_wide(console, ("level", "areas", *self.accuracy.methods), _level_rows(self.accuracy, kind), 1)
 
     def to_html(self) -> str:
         """One page with charts; it has errors against the data, so it is confidential."""
-        return release_page(self, to_svg)
+        return release_page(self, ui.to_svg)
 
 
 @dataclass(frozen=True)
-class TopDownPlan(Result):
+class TopDownPlan(ui.Result):
     """The guarantee that a release would have, and the precision of its estimates."""
 
     guarantee: GuaranteeSummary
     queries: tuple[ExpectedError, ...]
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of `topdown --plan --json`."""
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "guarantee": dict(self.guarantee),
             "queries": [asdict(query) for query in self.queries],
         }
 
     def show(self, console: Console) -> None:
         """Print the guarantee, and the precision of every query."""
-        say(console, f"{_guarantee_text(self.guarantee)}\n")
+        ui.say(console, f"{_guarantee_text(self.guarantee)}\n")
         _print_wide(console, PLAN_COLUMNS, self._rows(), 2)
         for line in self._wasted():
             console.print(line, soft_wrap=True, markup=False)
 
     def to_html(self) -> str:
         """The same as a page."""
-        rows = table(PLAN_COLUMNS, self._rows(), PLAN_COLUMNS[2:])
-        body = section("Precision", rows, paragraphs(*self._wasted()))
-        return render_page("TopDown plan", header("TopDown plan", paragraphs(_guarantee_text(self.guarantee))), body)
+        rows = ui.table(PLAN_COLUMNS, self._rows(), PLAN_COLUMNS[2:])
+        body = ui.section("Precision", rows, ui.paragraphs(*self._wasted()))
+        return ui.render_page(
+            "TopDown plan", ui.header("TopDown plan", ui.paragraphs(_guarantee_text(self.guarantee))), body
+        )
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -160,7 +142,7 @@ class TopDownPlan(Result):
 
 
 @dataclass(frozen=True)
-class Recomputation(Result):
+class Recomputation(ui.Result):
     """Counts computed again from public files, how many differ, and files whose hash is not the stated one."""
 
     counts: int
@@ -172,19 +154,19 @@ class Recomputation(Result):
         """Whether everything is as published."""
         return not self.different and not self.changed_files
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         """The document of `topdown FOLDER --json`."""
         changed = list(self.changed_files)
-        return {"schema": SCHEMA, "counts": self.counts, "different": self.different, "changed_files": changed}
+        return {"schema": ui.SCHEMA, "counts": self.counts, "different": self.different, "changed_files": changed}
 
     def show(self, console: Console) -> None:
         """Print how many counts differ, and the changed files."""
         for line in self._lines():
-            say(console, line)
+            ui.say(console, line)
 
     def to_html(self) -> str:
         """The same as a page."""
-        return render_page("TopDown check", header("TopDown check"), paragraphs(*self._lines()))
+        return ui.render_page("TopDown check", ui.header("TopDown check"), ui.paragraphs(*self._lines()))
 
     def _lines(self) -> list[str]:
         return [
@@ -193,12 +175,12 @@ class Recomputation(Result):
         ]
 
 
-def release_page(release: TopDownRelease, draw: Callable[[Spec], str]) -> str:
+def release_page(release: TopDownRelease, draw: Callable[[ui.Spec], str]) -> str:
     """The page of a release; `draw` turns a chart into SVG."""
     design, guarantee, accuracy = release.design, release.guarantee, release.accuracy
-    head = header(
+    head = ui.header(
         release.title,
-        paragraphs(_scope(design), _guarantee_text(guarantee)),
+        ui.paragraphs(_scope(design), _guarantee_text(guarantee)),
         banner=("Confidential.", "The errors on this page compare with the data. Do not publish it."),
     )
     numbers = {
@@ -211,29 +193,29 @@ def release_page(release: TopDownRelease, draw: Callable[[Spec], str]) -> str:
     methods = accuracy.methods
     columns = ["areas", *methods]
     levels = [
-        joined([element("h3", kind), table(("level", *columns), _level_rows(accuracy, kind), columns)])
+        ui.joined([ui.element("h3", kind), ui.table(("level", *columns), _level_rows(accuracy, kind), columns)])
         for kind in (PEOPLE, CELLS)
     ]
     comparison = COMPARISON_NOTE if len(methods) > OUR_METHODS else ""
-    sizes = table(("people", *columns), _size_rows(accuracy), columns)
+    sizes = ui.table(("people", *columns), _size_rows(accuracy), columns)
     budget = [(*row[:3], f"{math.sqrt(row[3]):.2f}") for row in _budget(design)]
     body = [
-        section("In short", tiles(numbers)),
-        section(
+        ui.section("In short", ui.tiles(numbers)),
+        ui.section(
             "Error by level",
-            figure(draw(levels_chart(accuracy)), LEVELS_CAPTION),
-            paragraphs(METHODS_NOTE, comparison),
+            ui.figure(draw(levels_chart(accuracy)), LEVELS_CAPTION),
+            ui.paragraphs(METHODS_NOTE, comparison),
         ),
-        section("Error by size of area", figure(draw(sizes_chart(accuracy)), SIZES_CAPTION), sizes),
-        section("Figures", *levels),
+        ui.section("Error by size of area", ui.figure(draw(sizes_chart(accuracy)), SIZES_CAPTION), sizes),
+        ui.section("Figures", *levels),
         *([_query_section(accuracy)] if accuracy.queries else []),
-        section("What is exact, and what is assumed to be public", _assumptions(guarantee)),
-        section("Budget", table(BUDGET_COLUMNS, budget, BUDGET_COLUMNS[2:])),
+        ui.section("What is exact, and what is assumed to be public", _assumptions(guarantee)),
+        ui.section("Budget", ui.table(BUDGET_COLUMNS, budget, BUDGET_COLUMNS[2:])),
     ]
-    return render_page(release.title, head, joined(body))
+    return ui.render_page(release.title, head, ui.joined(body))
 
 
-def levels_chart(accuracy: Accuracy) -> Spec:
+def levels_chart(accuracy: Accuracy) -> ui.Spec:
     """Errors of every method by level, people and detailed counts side by side."""
     order = list(dict.fromkeys(error.level for error in accuracy.levels))
     values = [{"method": e.method, "x": e.level, "kind": e.counts, "error": e.rmse} for e in accuracy.levels]
@@ -247,7 +229,7 @@ def levels_chart(accuracy: Accuracy) -> Spec:
     }
 
 
-def sizes_chart(accuracy: Accuracy) -> Spec:
+def sizes_chart(accuracy: Accuracy) -> ui.Spec:
     """Errors of every method by size of area."""
     values = [{"method": e.method, "x": _size_class(e.least, e.most), "error": e.rmse} for e in accuracy.sizes]
     order = list(dict.fromkeys(value["x"] for value in values))
@@ -255,7 +237,7 @@ def sizes_chart(accuracy: Accuracy) -> Spec:
     return {"data": {"values": values}, "width": 620, "height": 280, "layer": layers}
 
 
-def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object], title: str) -> list[Spec]:
+def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object], title: str) -> list[ui.Spec]:
     marks = [0.0, 1.0]
     while marks[-1] < max(errors, default=0.0):
         marks.append(marks[-1] * 10)
@@ -283,7 +265,7 @@ def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object],
 
 def _print_wide(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int) -> None:
     """A table whose first `left` columns are aligned left; its lines are never wrapped."""
-    grid: Table = text_table(columns, rows)
+    grid: Table = ui.text_table(columns, rows)
     for column in grid.columns[left:]:
         column.justify = "right"
     options = console.options.update(max_width=MAX_WIDTH)
@@ -307,7 +289,7 @@ def _size_rows(accuracy: Accuracy) -> list[list[str]]:
     return list(rows.values())
 
 
-def _query_section(accuracy: Accuracy) -> Html:
+def _query_section(accuracy: Accuracy) -> ui.Html:
     rows = [
         [
             e.level,
@@ -318,7 +300,7 @@ def _query_section(accuracy: Accuracy) -> Html:
         ]
         for e in accuracy.queries
     ]
-    return section("Error by query", paragraphs(QUERY_NOTE), table(QUERY_COLUMNS, rows, QUERY_COLUMNS[2:]))
+    return ui.section("Error by query", ui.paragraphs(QUERY_NOTE), ui.table(QUERY_COLUMNS, rows, QUERY_COLUMNS[2:]))
 
 
 def _size_class(least: int, most: int) -> str:
@@ -348,7 +330,7 @@ def _scope(design: Design) -> str:
     cells = design.attributes.cells(design.attributes.detailed)
     levels = zip(design.spine.levels, design.spine.names, strict=True)
     areas = ", ".join(f"{name} {len(names):,}" for name, names in levels)
-    return f"{plural(design.spine.areas, 'area')} ({areas}) with {plural(cells, 'count')} each."
+    return f"{ui.plural(design.spine.areas, 'area')} ({areas}) with {ui.plural(cells, 'count')} each."
 
 
 def _guarantee_text(guarantee: GuaranteeSummary) -> str:
@@ -369,9 +351,9 @@ def _texts(guarantee: GuaranteeSummary, key: str) -> list[str]:
     return [str(text) for text in texts] if isinstance(texts, list) else []
 
 
-def _assumptions(guarantee: GuaranteeSummary) -> Html:
+def _assumptions(guarantee: GuaranteeSummary) -> ui.Html:
     impossible = guarantee.get("impossible_cells")
-    return points(
+    return ui.points(
         [
             *(f"exact: {text}" for text in _texts(guarantee, "invariants")),
             *([f"counts of an area that are zero in all data: {impossible}"] if impossible else []),

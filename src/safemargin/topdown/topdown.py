@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError, Progress, no_progress
-from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text, read_guarantee
+from safemargin.guarantees import GUARANTEE_FILE, guarantee_text, read_guarantee
 from safemargin.io import MANIFEST, Manifest, hash_file, read_text
 from safemargin.topdown.accuracy import FLAT, INTEGER, UNBIASED, measure_accuracy, plan_errors
 from safemargin.topdown.design import Design

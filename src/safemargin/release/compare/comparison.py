@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from safemargin.core import Guarantee, Target
-from safemargin.guarantees.guarantee_file import document as guarantee_document
-from safemargin.guarantees.report import COLUMNS, side_by_side
+from safemargin.guarantees import COLUMNS, side_by_side
+from safemargin.guarantees import document as guarantee_document
 from safemargin.ui import (
     FAMILY_COLOURS,
     FAMILY_SHAPES,

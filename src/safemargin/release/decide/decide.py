@@ -10,7 +10,7 @@ import numpy as np
 
 from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.core import InputError, Limits, Onlooker, Past, Progress, Table, Target, no_progress, onlooker_with_roll
-from safemargin.guarantees.noise import NoiseBudget, check_noise, choice_epsilon, is_vacuous
+from safemargin.guarantees import NoiseBudget, check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.candidate import Candidate, prove
 from safemargin.release.decide.earlier import by_difference, earlier_words, remembered
 from safemargin.release.decide.protect import Lot, Reach, by_lot, by_rate, by_size, flag

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from safemargin.core import label
-from safemargin.guarantees.guarantee_file import document as guarantee_document
+from safemargin.guarantees import document as guarantee_document
 from safemargin.release.plan import Plan
 from safemargin.release.report.context import Orders, ReportContext, decision_label
 from safemargin.ui import SCHEMA, UNNAMED_COUNT, Document
