@@ -1,5 +1,27 @@
 """Text, pages and options; knows no feature."""
 
+from safemargin.ui.blocks import (
+    Answers,
+    Bar,
+    Bars,
+    Cell,
+    Chart,
+    Columns,
+    Figures,
+    Fold,
+    Grid,
+    InTerminal,
+    Map,
+    OnPage,
+    Paragraph,
+    Part,
+    Points,
+    Report,
+    Section,
+    Square,
+    Tag,
+    Verdict,
+)
 from safemargin.ui.charts import (
     CONFIG,
     FAMILY_COLOURS,
@@ -43,6 +65,7 @@ from safemargin.ui.formatting import (
     percent,
     percent_range,
     plural,
+    short_number,
 )
 from safemargin.ui.options import (
     Axes,
@@ -85,16 +108,20 @@ from safemargin.ui.output import (
     verdict_style,
     write_text,
 )
+from safemargin.ui.page import render_report
+from safemargin.ui.terminal import show_report
 
 # fmt: off
 __all__ = [
-    "Axes", "Beta", "By", "CONFIG", "Count", "DecideOnly", "Document", "EarlierRolls", "EarlierTables",
-    "FAMILY_COLOURS", "FAMILY_SHAPES", "Facts", "GAP", "Hierarchy", "Html", "Json", "Kappa", "LETTER", "Option",
-    "Result", "Rolls", "SCHEMA", "STACK_WIDTH", "Skip", "Spec", "TEXT_MARK", "TICK_MARK", "Tau", "Tolerance",
-    "UNNAMED_COUNT", "VERDICT_COLOURS", "WIDTH", "cell_label", "check_tolerance", "chip", "count_phrase",
-    "count_range", "cut", "describe_onlooker", "element", "exact_percent", "figure", "finite", "header", "joined",
-    "legend", "list_values", "named_cell_label", "note", "notes", "out", "override_target", "paragraphs",
-    "parse_integers", "percent", "percent_range", "plural", "points", "print_json", "print_result", "progress_bar",
-    "project_file", "render_page", "row_label", "row_positions", "say", "say_list", "section", "table",
-    "text_table", "tiles", "to_svg", "unused_folder", "verdict_style", "write_text",
+    "Answers", "Axes", "Bar", "Bars", "Beta", "By", "CONFIG", "Cell", "Chart", "Columns", "Count", "DecideOnly",
+    "Document", "EarlierRolls", "EarlierTables", "FAMILY_COLOURS", "FAMILY_SHAPES", "Facts", "Figures", "Fold", "GAP",
+    "Grid", "Hierarchy", "Html", "InTerminal", "Json", "Kappa", "LETTER", "Map", "OnPage", "Option", "Paragraph",
+    "Part", "Points", "Report", "Result", "Rolls", "SCHEMA", "STACK_WIDTH", "Section", "Skip", "Spec", "Square",
+    "TEXT_MARK", "TICK_MARK", "Tag", "Tau", "Tolerance", "UNNAMED_COUNT", "VERDICT_COLOURS", "Verdict", "WIDTH",
+    "cell_label", "check_tolerance", "chip", "count_phrase", "count_range", "cut", "describe_onlooker", "element",
+    "exact_percent", "figure", "finite", "header", "joined", "legend", "list_values", "named_cell_label", "note",
+    "notes", "out", "override_target", "paragraphs", "parse_integers", "percent", "percent_range", "plural", "points",
+    "print_json", "print_result", "progress_bar", "project_file", "render_page", "render_report", "row_label",
+    "row_positions", "say", "say_list", "section", "short_number", "show_report", "table", "text_table", "tiles",
+    "to_svg", "unused_folder", "verdict_style", "write_text",
 ]

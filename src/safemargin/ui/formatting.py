@@ -4,6 +4,7 @@ Counts have thousands separators. A measured share has one decimal below 10 % an
 is printed as it was given.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 from safemargin.core.published import UNBOUNDED, Onlooker
@@ -43,6 +44,17 @@ def exact_percent(rate: float) -> str:
     ('12.5 %', '5 %', '0.05 %')
     """
     return f"{100 * rate:.10g} %"
+
+
+def short_number(value: float) -> str:
+    """A measured amount in three digits.
+
+    >>> short_number(0.0), short_number(1e-12), short_number(12.345), short_number(1234.5)
+    ('0', '0', '12.3', '1,234')
+    """
+    if math.isinf(value):
+        return "infinite"
+    return "0" if abs(value) < 1e-9 else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def percent_range(interval: Sequence[float] | None) -> str:

@@ -21,6 +21,9 @@ from rich.text import Text
 
 from safemargin.core.errors import OutputError
 from safemargin.core.progress import Progress
+from safemargin.ui.blocks import Report
+from safemargin.ui.page import render_report
+from safemargin.ui.terminal import show_report
 
 out = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
@@ -43,20 +46,24 @@ def finite(value: float) -> float | str:
 class Result(ABC):
     """A value with the forms that commands, notebooks and the workbench show.
 
-    A subclass gives `to_json`, `show` and `to_html`; the rest follows.
+    A subclass gives `to_json` and `report`; text and page are made from the report.
     """
 
     @abstractmethod
     def to_json(self) -> Document:
         """The document that `--json` prints."""
 
-    @abstractmethod
+    def report(self) -> Report:
+        """What the value states, in blocks."""
+        raise NotImplementedError(type(self).__name__)
+
     def show(self, console: Console) -> None:
         """Print the value in a terminal."""
+        show_report(console, self.report())
 
-    @abstractmethod
     def to_html(self) -> str:
         """One page that works from a file; nothing is fetched."""
+        return render_report(self.report())
 
     def to_text(self, width: int = 80) -> str:
         """What a terminal of this width shows."""

@@ -1,0 +1,248 @@
+"""What a result states, once: a list of blocks, from which `terminal` makes text and `page` makes HTML.
+
+A text stands for a paragraph wherever a block does, and an empty text for nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from safemargin.ui.charts import Spec
+
+LISTED = 10
+"""Items of a list that a terminal shows."""
+MOST_ITEMS = 50
+"""Items of a list that a page shows."""
+MOST_ROWS = 2_000
+"""Rows of a table that a page shows: browsers get slow with more."""
+NUMBER = re.compile(r"[-+≈<>~±]* ?(?:\d[\d,.]*|inf|infinite)(?:e[-+]?\d+)?(?: ?%)?")
+NUMBER_WORDS = re.compile(r"(?:to|of|or more|at least|at most|in|about|exactly|all|none|exact|-|[()])")
+"""Words that may stand in a column of numbers."""
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A word of a known kind, such as a verdict or an action: it gets a colour; `hint` is its tooltip on the page."""
+
+    kind: str
+    text: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return self.text or self.kind
+
+
+Cell = str | int | Tag
+"""A value in a table; integers get thousands separators."""
+
+
+class Section:
+    """A heading and what stands under it."""
+
+    def __init__(self, title: str, *parts: "Part", anchor: str = "") -> None:
+        self.title, self.parts, self.anchor = title, parts, anchor
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A text with a tone: `strong`, `quiet`, `warning`, `sound`, `unsound`, or `code` for what is typed."""
+
+    text: str
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list; an item of two texts is a term and what is said about it. A terminal shows the first `most`."""
+
+    items: Sequence[str | tuple[str, str]]
+    most: int = LISTED
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Numbers that stand out, each under what it counts."""
+
+    values: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Questions, each with a short answer and a sentence or two."""
+
+    items: Sequence[tuple[str, str, str]]
+
+
+class Verdict:
+    """The sentence that counts, in one of three states: `sound`, `partly` or `unsound`."""
+
+    def __init__(self, state: str, headline: str, *parts: "Part") -> None:
+        self.state, self.headline, self.parts = state, headline, parts
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table. The first column names the rows; columns of numbers are aligned on the right.
+
+    A terminal shows the first `most` rows; `roomy` columns only where it is wide; with `wide` lines are never wrapped.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    most: int | None = None
+    total: int | None = None
+    """How many rows there are, where `rows` are not all."""
+    roomy: Sequence[str] = ()
+    sortable: bool = False
+    wide: bool = False
+    emphasis: int | None = None
+    """A row that stands out."""
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers only."""
+        columns = zip(*self.rows, strict=True) if self.rows else iter([()] * len(self.columns))
+        return [place > 0 and all(map(_is_number, values)) for place, values in enumerate(columns)]
+
+    def missing(self, shown: int) -> str:
+        """What is said about rows that are not shown."""
+        left = max(self.total or 0, len(self.rows)) - shown
+        return f"{left:,} more {'is' if left == 1 else 'are'} not shown." if left > 0 else ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture; a terminal has none. `kinds` are the words of its legend; one that `fits` a phone does not scroll."""
+
+    spec: Spec | Callable[[], Spec]
+    caption: str
+    kinds: Sequence[str] = ()
+    fits: bool = False
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row of `Bars`: an interval of shares between 0 and 1 with its kind, a dot, and limits."""
+
+    label: str
+    low: float
+    high: float
+    text: str
+    kind: str = ""
+    dot: float | None = None
+    limits: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Intervals as bars on a common scale, which is a real table; a terminal shows the texts of the first `most`."""
+
+    caption: str
+    rows: Sequence[Bar]
+    scale: Sequence[str]
+    what: str
+    kinds: Sequence[str] = ()
+    most: int = LISTED
+
+
+@dataclass(frozen=True)
+class Square:
+    """A cell of a `Map`: how large it is drawn (0 to 1), its kind, and one sentence about it."""
+
+    row: str
+    column: str
+    size: float
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Map:
+    """Every cell of a table of two axes as a square that can be pointed at; a terminal has none."""
+
+    caption: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    squares: Sequence[Square]
+    kinds: Mapping[str, str]
+    """What the colours mean, by kind."""
+
+
+class Fold:
+    """What opens on a click; a terminal shows it only if it is `printed` there."""
+
+    def __init__(self, summary: str, *parts: "Part", printed: bool = False, is_open: bool = False) -> None:
+        self.summary, self.parts, self.printed, self.is_open = summary, parts, printed, is_open
+
+
+class Columns:
+    """Parts side by side where there is room."""
+
+    def __init__(self, *parts: "Part") -> None:
+        self.parts = parts
+
+
+class OnPage:
+    """What only the page shows."""
+
+    def __init__(self, *parts: "Part") -> None:
+        self.parts = parts
+
+
+class InTerminal:
+    """What only the terminal shows."""
+
+    def __init__(self, *parts: "Part") -> None:
+        self.parts = parts
+
+
+Block = (
+    Section
+    | Paragraph
+    | Points
+    | Figures
+    | Answers
+    | Verdict
+    | Grid
+    | Chart
+    | Bars
+    | Map
+    | Fold
+    | Columns
+    | OnPage
+    | InTerminal
+)
+Part = Block | str | None
+
+
+class Report:
+    """The whole of what a result states. The title and the banner stand on the page only."""
+
+    def __init__(self, title: str, *parts: Part, banner: tuple[str, str] | None = None) -> None:
+        self.title, self.parts, self.banner = title, parts, banner
+
+
+def blocks(parts: Iterable[Part]) -> list[Block]:
+    """The blocks, with texts as paragraphs; empty texts and tables, lists without items, are dropped.
+
+    >>> [type(block).__name__ for block in blocks(["a", "", None, Points([])])]
+    ['Paragraph']
+    """
+    stated: list[Block] = []
+    for part in parts:
+        if isinstance(part, str):
+            part = Paragraph(part) if part else None
+        empty = (
+            part is None or (isinstance(part, Points) and not part.items) or (isinstance(part, Grid) and not part.rows)
+        )
+        if part is not None and not empty:
+            stated.append(part)
+    return stated
+
+
+def _is_number(value: Cell) -> bool:
+    if isinstance(value, int):
+        return True
+    if isinstance(value, Tag):
+        return False
+    return not NUMBER_WORDS.sub("", NUMBER.sub("", value)).strip(" -")

@@ -1,0 +1,69 @@
+"""Blocks as one HTML file with its style and a small script, and nothing to fetch.
+
+`templates/blocks.html` has a macro of the same name for every kind of block. Everything is escaped.
+"""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Map, Part, Report, Square, Tag, blocks
+from safemargin.ui.charts import Spec, to_svg
+
+SYMBOLS = {"contained": "●", "open": "◐", "disclosed": "✕", "exposed": "✕"}
+"""Beside the colours, for readers and printers without."""
+MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
+
+
+def render_report(report: Report) -> str:
+    """The page of a report."""
+    body = _blocks(report.parts, 2)
+    return _templates().get_template("page.html").render(report=report, body=body, script=script())
+
+
+@cache
+def script() -> tuple[str, str]:
+    """The script of a page, and the hash by which its policy lets it run."""
+    source = str(_templates().get_template("page.js").render())
+    return source, base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+
+
+@cache
+def _templates() -> Environment:
+    templates = Environment(
+        loader=PackageLoader("safemargin.ui", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    templates.globals |= {"symbols": SYMBOLS, "marks": MARKS, "most_items": MOST_ITEMS, "most_rows": MOST_ROWS}
+    templates.filters |= {"blocks": _blocks, "cell": _cell, "draw": _draw, "squares": _squares}
+    return templates
+
+
+def _macros() -> Any:
+    return _templates().get_template("blocks.html").module
+
+
+def _blocks(parts: Iterable[Part], level: int) -> Markup:
+    return Markup("\n").join(getattr(_macros(), type(block).__name__)(block, level) for block in blocks(parts))
+
+
+def _cell(value: object) -> Markup:
+    """A value in a table or list, escaped; integers get thousands separators."""
+    if isinstance(value, Tag):
+        return Markup(_macros().tag(value))
+    return escape(f"{value:,}" if isinstance(value, int) else value)
+
+
+def _draw(spec: Spec | Callable[[], Spec]) -> Markup:
+    return Markup(to_svg(spec() if callable(spec) else spec))
+
+
+def _squares(block: Map) -> dict[tuple[str, str], Square]:
+    return {(square.row, square.column): square for square in block.squares}
