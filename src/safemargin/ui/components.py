@@ -9,8 +9,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from safemargin.ui.page import script
-
 Html = Markup
 """Text that is markup already."""
 SYMBOLS = {"contained": "●", "open": "◐", "disclosed": "✕"}
@@ -106,4 +104,4 @@ def tiles(figures: Mapping[str, object]) -> Html:
 
 def render_page(title: str, head: Html, body: Html) -> str:
     """One file with its style and nothing to fetch."""
-    return TEMPLATES.get_template("page.html").render(report={"title": title}, head=head, body=body, script=script())
+    return TEMPLATES.get_template("page.html").render(report={"title": title}, head=head, body=body, script=None)

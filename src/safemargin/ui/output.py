@@ -46,24 +46,24 @@ def finite(value: float) -> float | str:
 class Result(ABC):
     """A value with the forms that commands, notebooks and the workbench show.
 
-    A subclass gives `to_json` and `report`; text and page are made from the report.
+    A subclass gives `to_json` and `to_report`; text and page are made from the report.
     """
 
     @abstractmethod
     def to_json(self) -> Document:
         """The document that `--json` prints."""
 
-    def report(self) -> Report:
+    def to_report(self) -> Report:
         """What the value states, in blocks."""
         raise NotImplementedError(type(self).__name__)
 
     def show(self, console: Console) -> None:
         """Print the value in a terminal."""
-        show_report(console, self.report())
+        show_report(console, self.to_report())
 
     def to_html(self) -> str:
         """One page that works from a file; nothing is fetched."""
-        return render_report(self.report())
+        return render_report(self.to_report())
 
     def to_text(self, width: int = 80) -> str:
         """What a terminal of this width shows."""

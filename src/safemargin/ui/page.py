@@ -21,9 +21,10 @@ MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 
 
 def render_report(report: Report) -> str:
-    """The page of a report."""
+    """The page of a report; it has the script only where something sorts or filters."""
     body = _blocks(report.parts, 2)
-    return _templates().get_template("page.html").render(report=report, body=body, script=script())
+    needed = 'class="map"' in body or 'class="full sortable"' in body
+    return _templates().get_template("page.html").render(report=report, body=body, script=script() if needed else None)
 
 
 @cache
