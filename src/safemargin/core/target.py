@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -24,12 +25,16 @@ class Verdict(StrEnum):
 class Target:
     """`(beta, kappa, tau, epsilon_max)`: no rate forced outside `[beta, 1 - beta]`, nobody hidden among fewer than
     `kappa` in a published cell, no count known to within `tau`, no noise that costs anyone more than `epsilon_max`.
+
+    Decisions use stricter limits, by `guard` (None: half of beta, or of what beta leaves of a half): so answers within
+    the target could have been the reason of whatever is merged or omitted.
     """
 
     beta: float = 0.05
     kappa: int = 10
     tau: int = 0
     epsilon_max: float = 1.0
+    guard: float | None = None
 
     def __post_init__(self) -> None:
         # With a limit of 0 a share of 0 is within it, and the statement of a release would say nothing.
@@ -41,6 +46,13 @@ class Target:
             raise InputError(f"target.tau = {self.tau}: must not be negative")
         if not 0 < self.epsilon_max < math.inf:
             raise InputError(f"target.epsilon_max = {self.epsilon_max}: must be positive and finite")
+        if self.guard is not None and not 0 < self.guard < 0.5 - self.beta:
+            raise InputError(f"target.guard = {self.guard}: must be above 0 and below 0.5 - beta")
+
+    @property
+    def band(self) -> float:
+        """By how much the limits of decisions are stricter."""
+        return min(self.beta, 0.5 - self.beta) / 2 if self.guard is None else self.guard
 
     def limits(self, totals: Sequence[int], people: int) -> "Limits":
         """Per option, the rates that no cell may be forced below or above.
@@ -57,7 +69,10 @@ class Target:
             floors.append(min(beta, share / 2) if many else beta)
             ceilings.append(1 - (min(beta, (1 - share) / 2) if many else beta))
         unchosen = tuple(len(totals) > 2 and total == 0 for total in totals)
-        return Limits(tuple(floors), tuple(ceilings), self.kappa, self.tau, unchosen)
+        # A band that is a fixed part of the floor: half as much again by default, also for options that few chose.
+        part = Fraction(self.band).limit_denominator(10**9) / beta
+        shares = tuple(Fraction(int(total), max(people, 1)) for total in totals)
+        return Limits(tuple(floors), tuple(ceilings), self.kappa, self.tau, unchosen, part, shares)
 
 
 @dataclass(frozen=True)
@@ -70,17 +85,47 @@ class Limits:
     tau: int
     unchosen: tuple[bool, ...] = ()
     """Options that nobody chose, as the exact total says: that discloses nothing more about any cell."""
+    part: Fraction = Fraction(0)
+    shares: tuple[Fraction, ...] = ()
+    """The guard band as a part of each floor, and the overall share of every option, which stays inside."""
+    outer: "Limits | None" = None
+    """The limits of the target, where these are the stricter ones of decisions."""
+    hypothetical: bool = False
+    """Whether intervals come from tables that are only assumed: the true ones may be wider."""
+
+    @cached_property
+    def strict(self) -> "Limits":
+        """The limits of decisions: inside these by the guard band, and by more than `tau` counts."""
+        shares = self.shares or (Fraction(1, 2),) * len(self.floors)
+        floors = tuple(_inward(floor, self.part, share) for floor, share in zip(self.floors, shares, strict=True))
+        rests = zip(self.ceilings, shares, strict=True)
+        ceilings = tuple(1 - _inward(1 - ceiling, self.part, 1 - share) for ceiling, share in rests)
+        return replace(self, floors=floors, ceilings=ceilings, tau=self.tau + 1, outer=self)
+
+    def _count_guard(self, people: IntArray) -> IntArray:
+        """By how many counts at least the strict limits lie inside the others."""
+        assert self.outer is not None
+        guard: IntArray = np.minimum(self.outer.tau + 1, np.maximum(people // 4, 1))
+        return guard
 
     def least(self, people: IntArray) -> IntArray:
         """Smallest count per option (columns) at or above the floor."""
         # Ceiling division of integers: no rounding at the limit.
         columns = [-((-people * f.numerator) // f.denominator) for f in self.floors]
-        return np.stack(columns, axis=-1).astype(np.int64)
+        least: IntArray = np.stack(columns, axis=-1).astype(np.int64)
+        if self.outer is not None:
+            least = np.maximum(least, self.outer.least(people) + self._count_guard(people)[..., None])
+            least = np.minimum(least, people[..., None])  # nothing is stricter than that all counts are possible
+        return least
 
     def most(self, people: IntArray) -> IntArray:
         """Largest count per option (columns) at or below the ceiling."""
         columns = [(people * c.numerator) // c.denominator for c in self.ceilings]
-        return np.stack(columns, axis=-1).astype(np.int64)
+        most: IntArray = np.stack(columns, axis=-1).astype(np.int64)
+        if self.outer is not None:
+            most = np.minimum(most, self.outer.most(people) - self._count_guard(people)[..., None])
+            most = np.maximum(most, 0)
+        return most
 
     def last(self, counts: IntArray, people: IntArray) -> BoolArray:
         """Where a count (cells in rows, options in columns) is the last within a limit: one answer more is outside.
@@ -101,18 +146,26 @@ class Limits:
 
         A cell is contained if its whole interval lies within the limits and it has `kappa` people. Otherwise it is
         disclosed if the interval lies wholly outside, or is no wider than `tau`; in small cells, than a quarter of
-        their people: of two people, every count is within two, and that discloses nothing.
+        their people: of two people, every count is within two, and that discloses nothing. If the tables behind an
+        interval are `hypothetical`, it is contained only if all intervals around it that are as narrow as `tau` are.
         """
         width = upper - lower
         if people is None:
             return np.where(width <= self.tau, 2, 1).astype(np.int64)
         size = people[:, None]
         least, most = self.least(people), self.most(people)
-        inside = (lower >= least) & (upper <= most) & (size >= self.kappa)
+        spare = self.tolerance(people)[:, None] - width
+        around = np.maximum(spare, 0) if self.hypothetical else 0
+        inside = (lower - around >= least) & (upper + around <= most) & (size >= self.kappa)
         outside = (upper < least) | (lower > most)
-        narrow = width <= self.tolerance(people)[:, None]
+        narrow = spare >= 0
         inside |= np.array(self.unchosen or (False,) * width.shape[1])
         return np.where(inside, 0, np.where(outside | narrow, 2, 1)).astype(np.int64)
+
+
+def _inward(floor: Fraction, part: Fraction, share: Fraction) -> Fraction:
+    """A floor raised by a part of itself, but at most half the way to the overall share, which the total publishes."""
+    return max(floor, min(floor * (1 + part), (floor + share) / 2))
 
 
 VERDICTS = (Verdict.CONTAINED, Verdict.OPEN, Verdict.DISCLOSED)

@@ -140,6 +140,7 @@ class TargetSection(Section):
     kappa: int = Field(default=Target.kappa, json_schema_extra={"minimum": 1})
     tau: int = Field(default=Target.tau, json_schema_extra={"minimum": 0})
     epsilon_max: float = Field(default=Target.epsilon_max, json_schema_extra={"exclusiveMinimum": 0})
+    guard: float | None = Field(default=None, description="how much stricter decisions are than beta (default: half)")
     protect: Protection = Field(default="merge", description="what is done with near-unanimous groups")
 
     @field_rule("protect", mode="before")
@@ -154,7 +155,7 @@ class TargetSection(Section):
 
     def build(self) -> Target:
         """The target as a value of the model."""
-        return Target(self.beta, self.kappa, self.tau, self.epsilon_max)
+        return Target(self.beta, self.kappa, self.tau, self.epsilon_max, self.guard)
 
 
 class OnlookerSection(Section):

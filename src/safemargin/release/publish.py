@@ -124,7 +124,7 @@ def release_files(
     public: dict[str, object] = {
         "schema": 1,
         "title": title,
-        "target": asdict(publication.target),
+        "target": {**asdict(publication.target), "guard": publication.target.band},
         "onlookers": list(onlookers),
         "rule": publication.rule,
     }
