@@ -17,10 +17,7 @@ import highspy
 import numpy as np
 from scipy.optimize import linprog
 
-from safemargin.bounds.bound import bound
-from safemargin.bounds.build import build_system
-from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.system import System
+from safemargin.bounds import Exposure, System, build_system, infer
 from safemargin.core import Onlooker, PublishedTable, frozen
 
 SAMPLE = 12
@@ -75,12 +72,12 @@ def by_scipy(known: System, cell: int) -> None:
 
 def by_lines(tables: list[PublishedTable]) -> Exposure:
     """All bounds over real numbers, rounded inwards: what the peers find."""
-    return bound(tables, whole=False)
+    return infer(tables, whole=False)
 
 
 def decide(tables: list[PublishedTable], onlooker: Onlooker | None = None) -> Exposure:
     """Which cells are known to within three; settled for every one of them."""
-    exposure = bound(tables, onlooker, enough=3)
+    exposure = infer(tables, onlooker, enough=3)
     assert (exposure.integer | (exposure.width <= 3)).all()
     return exposure
 
@@ -136,7 +133,7 @@ def capped() -> tuple[list[PublishedTable], Onlooker]:
 
 def main() -> None:
     generator = np.random.default_rng(0)
-    timed(bound, margins(np.ones((2, 2, 2), dtype=np.int64), 2))  # loads the solver
+    timed(infer, margins(np.ones((2, 2, 2), dtype=np.int64), 2))  # loads the solver
     print("CPU (wall) seconds; the peers' are extrapolated from a sample of cells; ratios of CPU seconds to cold HiGHS")
     print("| table | cold HiGHS | scipy | linear bounds | ratio | whole bounds | decide tau = 3 | ratio |")
     print("|---|---|---|---|---|---|---|---|")
@@ -147,7 +144,7 @@ def main() -> None:
         sample = generator.choice(known.size, SAMPLE, replace=False).tolist()
         peer, ends = sampled(cold, known, sample)
         scipy, _ = sampled(by_scipy, known, sample)
-        real, decided, whole = timed(by_lines, tables), timed(decide, tables), timed(bound, tables)
+        real, decided, whole = timed(by_lines, tables), timed(decide, tables), timed(infer, tables)
         for cell, (low, high) in zip(sample, ends, strict=True):
             assert real.result.lower[cell, 0] == np.ceil(low - 1e-6), cell
             assert real.result.upper[cell, 0] == np.floor(high + 1e-6), cell

@@ -12,9 +12,7 @@ import time
 import highspy
 import numpy as np
 
-from safemargin.bounds.build import build_system
-from safemargin.bounds.propagate import propagate
-from safemargin.bounds.system import System
+from safemargin.bounds import System, build_system, propagate
 from safemargin.bounds.witness import Family, largest_beta
 from safemargin.core import Axis, Schema, Table, Tally, exact_margins, frozen, onlooker_with_roll
 

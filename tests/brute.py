@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from safemargin.bounds.exposure import Exposure
+from safemargin.bounds import Exposure
 from safemargin.core import JOINER, UNBOUNDED, Limits, Onlooker, PublishedTable, frozen
 
 HIDDEN = "(unlisted)"

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from safemargin.bounds.exposure import Exposure
+from safemargin.bounds import Exposure
 from safemargin.core import PublishedTable, frozen
 
 Counts = np.ndarray

@@ -8,7 +8,7 @@ import pytest
 
 from safemargin import Onlooker, Target
 from safemargin.audit.attack import attack
-from safemargin.bounds.bound import bound
+from safemargin.bounds import infer
 from safemargin.core import Axis, Schema, Table, Tally, frozen, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.publish import publish
@@ -33,12 +33,12 @@ def two_by_two(people: list[list[int]], votes: list[list[int]]) -> Table:
 def test_regular_slices_do_not_make_a_safe_release(name: str) -> None:
     people, votes, ends, exposed = COUNTER_EXAMPLES[name]
     table, target = two_by_two(people, votes), Target(beta=0.2, kappa=100)
-    exposure = bound(table)
+    exposure = infer(table)
     cell = next(r for r in range(len(exposure.cells)) if exposure.cells.cell(r) == {"row": "1", "column": "1"})
     assert (exposure.lower[cell, 0], exposure.upper[cell, 0]) == ends
     assert exposure.verdicts(target)[cell, 0] == 2
     for axis in (("row",), ("column",)):
-        slices = bound(table, target=axis)
+        slices = infer(table, target=axis)
         assert (slices.verdicts(target) == 0).all(), "every slice passes the per-cell rule"
 
     plan = decide(table, target)
@@ -84,7 +84,7 @@ def test_naive_suppressing_is_broken_by_subtraction() -> None:
         if each.axes != ("faith",):
             tables.append(each)
             continue
-        truth = bound(table, target=("faith",))
+        truth = infer(table, target=("faith",))
         hide = np.array([each.groups[0][code] == frozenset({"b"}) for code in each.codes[:, 0]])
         values = truth.lower[each.codes[:, 0], each.option]
         status = tuple("suppressed" if h else "exact" for h in hide)

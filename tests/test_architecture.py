@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 PACKAGE = SOURCE / "safemargin"
 
 TIERS = [  # lowest first; parts of one tier do not import each other
+    {"lazy"},  # how a package gives its names; nothing else
     {"core"},
     {"io", "ui"},
     {"bounds", "guarantees", "samplers"},
@@ -23,6 +25,9 @@ TIERS = [  # lowest first; parts of one tier do not import each other
 TIER = {part: tier for tier, row in enumerate(TIERS) for part in row}
 ALLOWED = {("release", "audit"), ("release", "voting"), ("election", "release"), ("election", "aggregate")}
 """Features that import another feature."""
+
+BY_FACE = {"core", "io", "ui", "bounds", "guarantees", "samplers"}
+"""Parts that others import as a package, never its modules, as soon as the package gives names."""
 
 FACE = {"__init__", "__main__"}
 """Files on top of every part: the public names, and `python -m safemargin`."""
@@ -86,6 +91,25 @@ def is_lawful(part: str, other: str) -> bool:
     return TIER[other] < TIER[part] or (part, other) in ALLOWED
 
 
+def behind_faces(tree: ast.AST, part: str, package: Path = PACKAGE) -> list[str]:
+    """Modules of another part that a file imports although the part has a face."""
+    names = {node.module if isinstance(node, ast.ImportFrom) else name for node, name, _ in imports(tree)}
+    modules = {tuple(name.split(".")[1:3]) for name in names if name and name.startswith(f"{package.name}.")}
+    return [
+        f"imports {'.'.join(module)}, not {module[0]}"
+        for module in sorted(modules)
+        if len(module) == 2 and module[0] in BY_FACE - {part} and has_face(module[0], package)
+    ]
+
+
+@cache
+def has_face(part: str, package: Path) -> bool:
+    """Whether a package gives names of its own modules."""
+    face = package / part / "__init__.py"
+    tree = ast.parse(face.read_text(encoding="utf-8") if face.exists() else "")
+    return any(name.startswith(f"{package.name}.{part}.") for _, name, _ in imports(tree))
+
+
 def faults(path: Path, package: Path = PACKAGE) -> list[str]:
     """What this file does that the architecture forbids."""
     text = path.read_text(encoding="utf-8")
@@ -101,6 +125,7 @@ def faults(path: Path, package: Path = PACKAGE) -> list[str]:
             for other in sorted(parts_imported(tree, package.name) - {part})
             if not is_lawful(part, other)
         ]
+        broken += behind_faces(tree, part, package)
     if part != "samplers" and any(is_within(name, "opendp") for name in names):
         broken.append("uses opendp")
     if (part, path.name) != ("core", "randomness.py"):
@@ -146,6 +171,25 @@ def test_a_fault_is_reported(tmp_path: Path, file: str, line: str, fault: str) -
     path.parent.mkdir(parents=True)
     path.write_text(line)
     assert fault in faults(path, tmp_path / "safemargin")
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("from safemargin.bounds.system import System", "imports bounds.system, not bounds"),
+        ("import safemargin.bounds.system", "imports bounds.system, not bounds"),
+        ("from safemargin.bounds import system", ""),
+        ("from safemargin.samplers.geometric import Geometric", ""),  # this package gives no names here
+    ],
+)
+def test_modules_behind_a_face_are_reported(tmp_path: Path, line: str, fault: str) -> None:
+    package = tmp_path / "safemargin"
+    for part, text in {"bounds": "from safemargin.bounds.system import System", "samplers": "", "swap": ""}.items():
+        (package / part).mkdir(parents=True)
+        (package / part / "__init__.py").write_text(text)
+    path = package / "swap" / "x.py"
+    path.write_text(line)
+    assert faults(path, package) == ([fault] if fault else [])
 
 
 def test_relative_imports_are_refused() -> None:

@@ -1,18 +1,22 @@
 """Every installed module serves a public name or a command: from there, imports lead to it."""
 
-import ast
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import safemargin
+from loaded import imported
 from safemargin import cli
 
 SOURCE = Path(__file__).parent.parent / "src"
+PUBLIC = [getattr(safemargin, name) for name in safemargin.__all__]
+SPACES = [value for value in PUBLIC if isinstance(value, ModuleType)]
 ENTRANCES = [
     "safemargin.__main__",
-    *(f"safemargin.{module}" for module in safemargin._HOME.values()),
+    *(value.__module__ for value in PUBLIC if not isinstance(value, ModuleType)),
+    *(getattr(space, name).__module__ for space in SPACES for name in space.__all__),
     *(
         f"safemargin.{place.partition(':')[0]}"
         for place in [
@@ -29,17 +33,6 @@ def modules(source: Path = SOURCE) -> dict[str, Path]:
         ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): path
         for path in source.rglob("*.py")
     }
-
-
-def imported(path: Path) -> set[str]:
-    """Full names in the import statements of a file."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module or ""}
-    return names
 
 
 def reached(entrances: Iterable[str], known: dict[str, Path]) -> set[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.bounds.bound import bound
+from safemargin.bounds import infer
 from safemargin.core import ContradictionError, Onlooker
 from safemargin.io import read_tidy
 
@@ -14,7 +14,7 @@ def intervals(folder: Path, **files: str) -> dict[str, tuple[int, int]]:
     for name, text in files.items():
         (folder / f"{name}.csv").write_text(text)
     tables = [read_tidy(folder / "r.csv"), read_tidy(folder / "s.csv")]
-    found = bound(tables, Onlooker("public", facts=(read_tidy(folder / "f.csv"),)))
+    found = infer(tables, Onlooker("public", facts=(read_tidy(folder / "f.csv"),)))
     cells = ["".join(found.cells.cell(row).values()) for row in range(len(found.cells))]
     return dict(zip(cells, zip(found.lower[:, 0].tolist(), found.upper[:, 0].tolist(), strict=True), strict=True))
 
@@ -57,7 +57,7 @@ def refusal(folder: Path, *tables: str, roll: str) -> str:
         read.append(read_tidy(folder / f"{'rs'[place]}.csv"))
     (folder / "roll.csv").write_text(roll)
     with pytest.raises(ContradictionError) as error:
-        bound(read, Onlooker("public", roll=(read_tidy(folder / "roll.csv", count="people"),)))
+        infer(read, Onlooker("public", roll=(read_tidy(folder / "roll.csv", count="people"),)))
     return str(error.value)
 
 

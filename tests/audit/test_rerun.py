@@ -7,7 +7,7 @@ from cases import Town, town
 from safemargin.audit.attack import attack
 from safemargin.audit.findings import Attempt
 from safemargin.audit.rerun import possible_tables
-from safemargin.bounds.build import build_system
+from safemargin.bounds import build_system
 from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise

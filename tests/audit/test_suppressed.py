@@ -11,9 +11,7 @@ import pytest
 
 from safemargin.audit.attack import attack
 from safemargin.audit.findings import Finding
-from safemargin.bounds.build import build_system
-from safemargin.bounds.methods import settle
-from safemargin.bounds.search import Targets
+from safemargin.bounds import Targets, build_system, settle
 from safemargin.core import Onlooker, Publication, PublishedTable, Target
 from safemargin.io import read_published
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from brute import published
-from safemargin.bounds.bound import bound
+from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
 from safemargin.bounds.conflict import Conflict, conflict
 from safemargin.bounds.system import System
@@ -16,7 +16,7 @@ from safemargin.core import ContradictionError, Onlooker, PublishedTable
 
 def conflict_of(tables: list[PublishedTable], roll: PublishedTable) -> list[str]:
     with pytest.raises(ContradictionError) as caught:
-        bound(tables, Onlooker(roll=(roll,)))
+        infer(tables, Onlooker(roll=(roll,)))
     start, _, facts = str(caught.value).partition(": ")
     assert start == "these facts cannot all hold"
     return facts.split("; ")

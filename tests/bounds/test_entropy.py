@@ -9,7 +9,7 @@ import pytest
 
 from brute import published
 from cases import Town, margin, partition, rolls, town, turnout
-from safemargin.bounds.bound import bound
+from safemargin.bounds.bound import infer
 from safemargin.bounds.exposure import Exposure
 from safemargin.core import Onlooker, PublishedTable
 
@@ -89,7 +89,7 @@ def square(people: list[list[int]], rows: list[int], columns: list[int]) -> Expo
         ]
         tables.append(published(axis, (axis,), entries, options=("yes", "no")))
     cells = [((f"p{i}", f"q{j}"), None, int(sizes[i, j])) for i, j in product(range(2), range(2))]
-    return bound(tables, Onlooker(roll=(published("roll", ("p", "q"), cells, measure="people"),)))
+    return infer(tables, Onlooker(roll=(published("roll", ("p", "q"), cells, measure="people"),)))
 
 
 def test_two_options_have_the_logistic_form() -> None:
@@ -144,7 +144,7 @@ def test_margins_are_fitted_as_proportional_fitting_does(axes: int, options: int
             expected = fit_proportionally(place, tables)
         except NotConverged:
             continue
-        exposure = bound(tables, Onlooker(roll=rolls(place, "joint")), sharp=False)
+        exposure = infer(tables, Onlooker(roll=rolls(place, "joint")), sharp=False)
         assert shares_apart(place, exposure, expected) < 1e-6, seed
         compared += 1
     assert compared >= 8
@@ -161,7 +161,7 @@ def test_ranges_bind_only_where_the_fit_would_leave_them(options: int) -> None:
             expected = fit_proportionally(place, tables)
         except NotConverged:
             continue
-        exposure = bound(tables, Onlooker(roll=rolls(place, "joint")), sharp=False)
+        exposure = infer(tables, Onlooker(roll=rolls(place, "joint")), sharp=False)
         assert shares_apart(place, exposure, expected) < 1e-6, seed
         compared += 1
     assert compared >= 4
@@ -172,7 +172,7 @@ def test_turnout_beside_the_answers_is_fitted() -> None:
         place, _ = random_case(2 * seed, 2, 2)
         tables = [margin(place, ()), margin(place, place.axes[:1]), turnout(place, place.axes[1:])]
         expected = fit_proportionally(place, tables)
-        exposure = bound(tables, Onlooker(roll=rolls(place, "joint")), sharp=False)
+        exposure = infer(tables, Onlooker(roll=rolls(place, "joint")), sharp=False)
         assert shares_apart(place, exposure, expected) < 1e-6, seed
 
 
@@ -180,14 +180,14 @@ def test_an_option_that_a_table_does_not_list_is_not_expected() -> None:
     rows = [(("p0", "q0"), "A", 30), (("p0", "q0"), "B", 20), (("p0", "q1"), "B", 50), (("p1", "q0"), "A", 40)]
     tables = [published("votes", ("p", "q"), [*rows, (("p1", "q1"), "B", 10)], options=("A", "B"))]
     cells = [((f"p{i}", f"q{j}"), None, 90) for i, j in product(range(2), range(2))]
-    fitted = bound(tables, Onlooker(roll=(published("roll", ("p", "q"), cells, measure="people"),))).fitted
+    fitted = infer(tables, Onlooker(roll=(published("roll", ("p", "q"), cells, measure="people"),))).fitted
     assert fitted is not None and fitted == pytest.approx(np.array([[30, 20], [0, 50], [40, 0], [0, 10]]), abs=1e-6)
 
 
 def test_cells_of_fewer_axes_add_up_the_same_fit() -> None:
     place, tables = random_case(1, 3, 2)
     onlooker = Onlooker(roll=rolls(place, "joint"))
-    whole, part = bound(tables, onlooker, sharp=False), bound(tables, onlooker, target=place.axes[:2], sharp=False)
+    whole, part = infer(tables, onlooker, sharp=False), infer(tables, onlooker, target=place.axes[:2], sharp=False)
     assert whole.fitted is not None and part.fitted is not None
     for row in range(len(part.cells)):
         inside = [part.cells.cell(row).items() <= whole.cells.cell(r).items() for r in range(len(whole.cells))]

@@ -7,7 +7,7 @@ import pytest
 
 from brute import Fiber, TooMany, Unlimited, mismatches, published
 from cases import Town, margin, rolls, situation, town
-from safemargin.bounds.bound import bound
+from safemargin.bounds.bound import infer
 from safemargin.core import UNBOUNDED, ContradictionError, Onlooker, PublishedTable, frozen
 
 COMPOSITIONS = ("joint", "sizes", "none")
@@ -23,7 +23,7 @@ def compare(tables: list[PublishedTable], onlooker: Onlooker, seed: object, chan
     rng = np.random.default_rng([len(fiber.profiles), len(fiber.rows)])
     if rng.random() < chance:
         target = tuple(axis for axis in fiber.axes if rng.random() < 0.6)
-    exposure = bound(tables, onlooker, target=target)
+    exposure = infer(tables, onlooker, target=target)
     assert mismatches(exposure, fiber) == [], (seed, target)
     return True
 
@@ -117,9 +117,9 @@ def test_contradictions_are_found_and_nothing_else_is_called_one() -> None:
         if fiber.is_empty:
             found += 1
             with pytest.raises(ContradictionError):
-                bound(tables, onlooker)
+                infer(tables, onlooker)
         else:
-            assert mismatches(bound(tables, onlooker), fiber) == [], seed
+            assert mismatches(infer(tables, onlooker), fiber) == [], seed
     assert found > 50
 
 
@@ -134,7 +134,7 @@ def test_options_share_the_people_of_a_cell() -> None:
     )
     tables = [margin(place, ()), margin(place, ("p",)), margin(place, ("q",))]
     onlooker = Onlooker(roll=rolls(place, "joint"))
-    exposure = bound(tables, onlooker)
+    exposure = infer(tables, onlooker)
     assert mismatches(exposure, Fiber(tables, onlooker)) == []
     assert (exposure.upper <= exposure.people[:, None]).all()
     assert (exposure.lower.sum(axis=1) <= exposure.people).all()
@@ -150,7 +150,7 @@ def test_worked_example_of_the_paper(total: int, interval: tuple[int, int]) -> N
         published("religion", ("religion",), [(("Muslim",), None, 310), (("other",), None, total - 310)]),
         published("age", ("age",), [(("young",), None, 290), (("old",), None, total - 290)]),
     ]
-    exposure = bound(tables)
+    exposure = infer(tables)
     cells = [exposure.cells.cell(row) for row in range(len(exposure.cells))]
     row = cells.index({"religion": "Muslim", "age": "young"})
     assert (int(exposure.lower[row, 0]), int(exposure.upper[row, 0])) == interval
@@ -162,26 +162,26 @@ def test_one_interior_count_gives_a_two_by_two_table_away() -> None:
         published("p", ("p",), [(("p0",), None, 50), (("p1",), None, 50)]),
         published("q", ("q",), [(("q0",), None, 50), (("q1",), None, 50)]),
     ]
-    assert bound(tables).width.tolist() == [[50]] * 4
+    assert infer(tables).width.tolist() == [[50]] * 4
     fact = published("heard from a friend", ("p", "q"), [(("p0", "q0"), None, 20)])
-    assert bound(tables, Onlooker(facts=(fact,))).lower.ravel().tolist() == [20, 30, 30, 20]
-    assert bound(tables, Onlooker(facts=(fact,))).width.sum() == 0
+    assert infer(tables, Onlooker(facts=(fact,))).lower.ravel().tolist() == [20, 30, 30, 20]
+    assert infer(tables, Onlooker(facts=(fact,))).width.sum() == 0
 
 
 def test_a_fact_about_some_categories_says_nothing_about_the_others() -> None:
     tables = [published("total", (), [((), None, 10)]), published("x", ("x",), [(("a|b|c",), None, 10)])]
-    exposure = bound(tables, Onlooker(facts=(published("fact", ("x",), [(("a",), None, 4)]),)))
+    exposure = infer(tables, Onlooker(facts=(published("fact", ("x",), [(("a",), None, 4)]),)))
     assert exposure.lower.ravel().tolist() == [4, 0, 0]
     assert exposure.upper.ravel().tolist() == [4, 6, 6]
 
 
 def test_a_lower_end_alone_limits_nothing_from_above() -> None:
     at_least_five = published("at least 5", ("x",), [(("a|b",), None, (5, UNBOUNDED))])
-    exposure = bound([at_least_five])
+    exposure = infer([at_least_five])
     assert exposure.lower.ravel().tolist() == [0, 0]
     assert (exposure.upper >= UNBOUNDED).all()
     assert not exposure.integer.any()
-    exposure = bound([at_least_five, published("few", ("x",), [(("a",), None, (0, 3))])])
+    exposure = infer([at_least_five, published("few", ("x",), [(("a",), None, (0, 3))])])
     assert exposure.lower.ravel().tolist() == [0, 2]
 
 
@@ -221,5 +221,5 @@ def test_turnout_beside_the_answers() -> None:
 def test_nothing_but_a_total() -> None:
     total = published("total", (), [((), "A", 3), ((), "B", 4)], ["A", "B"])
     for onlooker in (Onlooker(), Onlooker(roll=(published("roll", ("p",), [(("x",), None, 9)], measure="people"),))):
-        exposure = bound([total], onlooker, target=())
+        exposure = infer([total], onlooker, target=())
         assert exposure.lower.tolist() == exposure.upper.tolist() == [[3, 4]]

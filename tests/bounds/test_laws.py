@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cases import Town, facts_about, margin, rolls, situation, town
-from safemargin.bounds.bound import bound
+from safemargin.bounds.bound import infer
 from safemargin.bounds.exposure import Exposure
 from safemargin.core import Onlooker, PublishedTable, frozen
 
@@ -58,11 +58,11 @@ def test_more_facts_never_widen_an_interval(composition: str) -> None:
     for seed in range(15):
         place, tables, onlooker = situation(seed, composition, 1 + seed % 3)
         rng = np.random.default_rng([seed, 21])
-        before = intervals(bound(tables, onlooker))
+        before = intervals(infer(tables, onlooker))
         extra, aside = facts_about(rng, place, two_way=1.0)
         known = {axis for table in tables for axis in table.axes}
         extra = [table for table in (*extra, *aside) if set(table.axes) <= known]
-        after = intervals(bound([*tables, *extra], onlooker))
+        after = intervals(infer([*tables, *extra], onlooker))
         for cell, (low, high) in before.items():
             if cell in after:
                 assert low <= after[cell][0] <= after[cell][1] <= high, (seed, cell)
@@ -74,7 +74,7 @@ def test_knowing_the_roll_better_never_widens_an_interval() -> None:
         place = town(rng, axes=2, options=1 + seed % 2, people=10, fill=0.7)
         tables = [margin(place, ()), *(margin(place, (axis,)) for axis in place.axes)]
         onlookers = [Onlooker(roll=rolls(place, composition)) for composition in ("none", "sizes", "joint")]
-        none, sizes, joint = (intervals(bound(tables, onlooker)) for onlooker in onlookers)
+        none, sizes, joint = (intervals(infer(tables, onlooker)) for onlooker in onlookers)
         for cell, (low, high) in joint.items():
             assert sizes[cell][0] <= low <= high <= sizes[cell][1], (seed, cell)
             assert none[cell][0] <= sizes[cell][0] <= sizes[cell][1] <= none[cell][1], (seed, cell)
@@ -95,7 +95,7 @@ def test_other_names_give_the_same_answer_under_other_names(composition: str) ->
             facts=tuple(renamed(table, names) for table in onlooker.facts),
         )
         back = {new: old for old, new in names.items()}
-        assert intervals(bound(moved, other), back) == intervals(bound(tables, onlooker)), seed
+        assert intervals(infer(moved, other), back) == intervals(infer(tables, onlooker)), seed
 
 
 @pytest.mark.parametrize("composition", COMPOSITIONS)
@@ -109,7 +109,7 @@ def test_the_order_of_rows_tables_and_axes_does_not_matter(composition: str) -> 
             roll=tuple(shuffled(table, rng) for table in onlooker.roll),
             facts=tuple(shuffled(table, rng) for table in onlooker.facts),
         )
-        assert intervals(bound(moved, other)) == intervals(bound(tables, onlooker)), seed
+        assert intervals(infer(moved, other)) == intervals(infer(tables, onlooker)), seed
 
 
 @pytest.mark.parametrize("sharp", [True, False, None])
@@ -117,7 +117,7 @@ def test_the_order_of_rows_tables_and_axes_does_not_matter(composition: str) -> 
 def test_the_truth_lies_inside(composition: str, sharp: bool | None) -> None:
     for seed in range(9):
         place, tables, onlooker = situation(seed, composition, 1 + seed % 3, people=25)
-        exposure = bound(tables, onlooker, sharp=sharp)
+        exposure = infer(tables, onlooker, sharp=sharp)
         truth = counted(place, exposure)
         assert (exposure.lower <= truth).all(), seed
         assert (truth <= exposure.upper).all(), seed
@@ -130,7 +130,7 @@ def test_the_truth_lies_inside_large_tables(sharp: bool | None) -> None:
         rng = np.random.default_rng([seed, 25])
         place = town(rng, axes=4, options=1 + seed % 3, people=4_000, most_categories=7, most_per_profile=200)
         tables = [margin(place, ()), *(margin(place, (axis,)) for axis in place.axes)]
-        exposure = bound(tables, Onlooker(roll=rolls(place, "joint")), sharp=sharp)
+        exposure = infer(tables, Onlooker(roll=rolls(place, "joint")), sharp=sharp)
         truth = counted(place, exposure)
         assert ((exposure.lower <= truth) & (truth <= exposure.upper)).all(), seed
 
@@ -138,7 +138,7 @@ def test_the_truth_lies_inside_large_tables(sharp: bool | None) -> None:
 def test_intervals_that_are_not_sharp_contain_the_sharp_ones() -> None:
     for seed in range(20):
         _, tables, onlooker = situation(seed, "joint", 1 + seed % 3)
-        sharp, quick = bound(tables, onlooker), bound(tables, onlooker, sharp=False)
+        sharp, quick = infer(tables, onlooker), infer(tables, onlooker, sharp=False)
         assert (quick.lower <= sharp.lower).all(), seed
         assert (sharp.upper <= quick.upper).all(), seed
         settled = quick.integer

@@ -13,12 +13,12 @@ import pytest
 
 from brute import Fiber, TooMany, Unlimited, published
 from cases import margin, situation, town
-from safemargin.bounds.bound import bound
+from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
 from safemargin.bounds.certificate import Dual, parse
 from safemargin.bounds.check import Checker, Fault, check
 from safemargin.bounds.duals import Facts, Goal
-from safemargin.bounds.proof import certificate
+from safemargin.bounds.proof import prove_intervals
 from safemargin.bounds.system import System
 from safemargin.core import UNBOUNDED, InputError, Onlooker, PublishedTable, Target
 
@@ -37,8 +37,8 @@ def made(
     tables: list[PublishedTable], onlooker: Onlooker, target: tuple[str, ...] | None = None, **more: Any
 ) -> tuple[Document, Files]:
     """The certificate of all intervals as it comes out of a file, and the tables with their roles."""
-    exposure = bound(tables, onlooker, target=target)
-    document = certificate(tables, onlooker, exposure, [], target=Target(tau=1), **more).document()
+    exposure = infer(tables, onlooker, target=target)
+    document = prove_intervals(tables, onlooker, exposure, [], target=Target(tau=1), **more).document()
     files = [("table", table) for table in tables]
     files += [("roll", table) for table in onlooker.roll] + [("fact", table) for table in onlooker.facts]
     return json.loads(json.dumps(document)), files

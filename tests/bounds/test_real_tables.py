@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from peer import Counts, Peer, differences, two_way
-from safemargin.bounds.bound import bound
+from safemargin.bounds.bound import infer
 from safemargin.bounds.exposure import Exposure
 
 pytestmark = pytest.mark.data
@@ -25,7 +25,7 @@ def cross(rows: list[tuple[object, ...]]) -> tuple[Counts, list[list[str]]]:
 
 def compared(counts: Counts, names: list[list[str]], ends: int) -> Exposure:
     """The bounds of all cells; a random sample of them is the peer's."""
-    exposure = bound(two_way(counts, names))
+    exposure = infer(two_way(counts, names))
     assert exposure.integer.all()
     peer = Peer(counts, PAIRS[len(names)])
     wrong, answers = differences(exposure, peer, names, np.random.default_rng(0), ends)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from brute import published
-from safemargin.bounds.bound import bound
+from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import Program
@@ -54,7 +54,7 @@ def three(margins: tuple[list[list[int]], ...]) -> list[PublishedTable]:
 @pytest.mark.parametrize("name", CZECH_BOUNDS)
 def test_czech_autoworkers(name: str) -> None:
     table = np.array(CZECH).reshape((2,) * 6)
-    exposure = bound([margin(table, face, "ABCDEF") for face in faces(name)])
+    exposure = infer([margin(table, face, "ABCDEF") for face in faces(name)])
     lower, upper = (np.array(ends).reshape((2,) * 6) for ends in CZECH_BOUNDS[name])
     for row in range(64):
         cell = exposure.cells.cell(row)
@@ -65,7 +65,7 @@ def test_czech_autoworkers(name: str) -> None:
 
 @pytest.mark.parametrize("number", range(len(FAKE_SAFE)))
 def test_one_integer_table_is_disclosed_although_programs_leave_cells_open(number: int) -> None:
-    exposure = bound(three(FAKE_SAFE[number]))
+    exposure = infer(three(FAKE_SAFE[number]))
     assert (exposure.lower == exposure.upper).all() and exposure.integer.all()
 
 
@@ -84,22 +84,22 @@ def side_by_side(margins: tuple[list[list[int]], ...], copies: int) -> list[Publ
 
 
 def test_size_is_no_excuse_for_an_end_that_no_whole_table_attains() -> None:
-    exposure = bound(side_by_side(FAKE_SAFE[0], 5))
+    exposure = infer(side_by_side(FAKE_SAFE[0], 5))
     assert exposure.lower.size == 360 and exposure.integer.all()
     assert (exposure.lower == exposure.upper).all() and (exposure.method == 4).any()
     with pytest.raises(ContradictionError):
-        bound(side_by_side(VLACH, 4))
+        infer(side_by_side(VLACH, 4))
 
 
 def test_gap_has_the_hull_of_its_values() -> None:
-    exposure = bound(three(GAP))
+    exposure = infer(three(GAP))
     row = next(r for r in range(len(exposure.cells)) if exposure.cells.cell(r) == {"x": "x0", "y": "y0", "z": "z1"})
     assert (exposure.lower[row, 0], exposure.upper[row, 0]) == (0, 2)
 
 
 def test_facts_that_only_halves_satisfy_are_refused() -> None:
     with pytest.raises(ContradictionError):
-        bound(three(VLACH))
+        infer(three(VLACH))
 
 
 def test_contradiction_is_stated_by_a_smallest_set_of_facts() -> None:
@@ -107,7 +107,7 @@ def test_contradiction_is_stated_by_a_smallest_set_of_facts() -> None:
     age = published("age.csv", ["age"], [(("young",), None, 290), (("old",), None, 30)])
     fact = published("fact.csv", ["religion", "age"], [(("Muslim", "young"), None, 5)])
     with pytest.raises(ContradictionError) as caught:
-        bound([religion, age], Onlooker(facts=(fact,)))
+        infer([religion, age], Onlooker(facts=(fact,)))
     words = str(caught.value)
     assert "fact.csv (religion Muslim, age young) = 5" in words
     assert "age.csv (age young) = 290" in words and "religion.csv (religion Christian) = 10" in words
@@ -119,7 +119,7 @@ def test_decomposable_chain_of_twelve_axes_equals_programs() -> None:
     table = generator.poisson(1.5, (2,) * 12) * (generator.random((2,) * 12) < 0.3)
     names = "ABCDEFGHIJKL"
     tables = [margin(table, tuple(range(a, a + 3)), names) for a in range(10)]
-    exposure = bound(tables)
+    exposure = infer(tables)
     assert (exposure.method == 0).all() and exposure.integer.all()
     known = build_system(tables, Onlooker())
     program = Program(joint_rows(known), known.low, np.minimum(known.high, 10**6), EFFORT.rows_to_thin)
@@ -140,7 +140,7 @@ def test_options_together_are_sharper_than_one_at_a_time() -> None:
             ("c", (("x", {"1": 1, "2": 1, "3": 0}), ("y", {"1": 1, "2": 0, "3": 1}))),
         )
     )
-    exposure = bound([rows, columns], Onlooker(roll=(roll,)))
+    exposure = infer([rows, columns], Onlooker(roll=(roll,)))
     place = {tuple(exposure.cells.cell(r).values()): r for r in range(4)}
     together = exposure.lower[place["a", "x"]], exposure.upper[place["a", "x"]]
     assert together[0].tolist() == [0, 1, 0] and together[1].tolist() == [0, 1, 0]
@@ -148,7 +148,7 @@ def test_options_together_are_sharper_than_one_at_a_time() -> None:
         published(t.name, t.axes, [(tuple(t.cell(i).values()), None, int(t.lower[i])) for i in range(0, 6, 3)])
         for t in (rows, columns)
     ]
-    alone = bound(first, Onlooker(roll=(roll,)))
+    alone = infer(first, Onlooker(roll=(roll,)))
     assert (alone.lower[place["a", "x"], 0], alone.upper[place["a", "x"], 0]) == (0, 1)
 
 
@@ -156,7 +156,7 @@ def test_deciding_agrees_with_bounding() -> None:
     generator = np.random.default_rng(8)
     table = generator.poisson(2.0, (4, 4, 4))
     tables = [margin(table, face, "ABC") for face in combinations(range(3), 2)]
-    sharp, decided = bound(tables), bound(tables, enough=2)
+    sharp, decided = infer(tables), infer(tables, enough=2)
     assert ((sharp.width <= 2) == (decided.width <= 2)).all()
     assert (decided.lower <= sharp.lower).all() and (decided.upper >= sharp.upper).all()
 
@@ -165,5 +165,5 @@ def test_deciding_agrees_with_bounding() -> None:
 def test_thirty_cubed_is_decided() -> None:
     generator = np.random.default_rng(1)
     table = generator.poisson(3.0 * generator.gamma(1.0, 1.0, (30, 30, 30)))
-    exposure = bound([margin(table, face, "ABC") for face in combinations(range(3), 2)], enough=3)
+    exposure = infer([margin(table, face, "ABC") for face in combinations(range(3), 2)], enough=3)
     assert (exposure.width > 3).all() and exposure.integer.all()

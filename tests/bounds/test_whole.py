@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from peer import Peer, differences, margin_of, names_of
-from safemargin.bounds.bound import bound
+from safemargin.bounds.bound import infer
 from safemargin.bounds.exposure import Exposure
 from safemargin.core import Onlooker, Progress, PublishedTable
 
@@ -36,7 +36,7 @@ def large(seed: int, kind: str) -> tuple[list[PublishedTable], Onlooker, Peer, l
 @pytest.mark.parametrize("seed", range(3))
 def test_ends_are_those_of_whole_people(seed: int, kind: str) -> None:
     tables, onlooker, peer, names = large(seed, kind)
-    exposure = bound(tables, onlooker)
+    exposure = infer(tables, onlooker)
     assert exposure.integer.all()
     wrong, compared = differences(exposure, peer, names, np.random.default_rng(seed), 8)
     assert wrong == [] and compared >= 6
@@ -49,7 +49,7 @@ def same(one: Exposure, other: Exposure) -> bool:
 
 def test_the_same_question_has_the_same_answer() -> None:
     tables, onlooker, _, _ = large(1, "two options and the rest")
-    assert same(bound(tables, onlooker), bound(tables, onlooker))
+    assert same(infer(tables, onlooker), infer(tables, onlooker))
 
 
 def stopped_after(calls: int) -> Progress:
@@ -68,7 +68,7 @@ def stopped_after(calls: int) -> Progress:
 @pytest.mark.parametrize("calls", [1, 5, 40])
 def test_stopping_early_leaves_valid_intervals(calls: int) -> None:
     tables, onlooker, _, _ = large(1, "two options and the rest")
-    whole, part = bound(tables, onlooker), bound(tables, onlooker, progress=stopped_after(calls))
+    whole, part = infer(tables, onlooker), infer(tables, onlooker, progress=stopped_after(calls))
     assert whole.complete and not part.complete
     assert (part.lower <= whole.lower).all() and (part.upper >= whole.upper).all()
     assert same(whole, part) or not part.integer.all()
@@ -78,7 +78,7 @@ def test_stopping_early_leaves_valid_intervals(calls: int) -> None:
 
 def test_linear_ends_are_called_linear() -> None:
     tables, onlooker, _, _ = large(1, "two options and the rest")
-    whole, real = bound(tables, onlooker), bound(tables, onlooker, whole=False)
+    whole, real = infer(tables, onlooker), infer(tables, onlooker, whole=False)
     assert whole.integer.all() and not real.integer.all()
     assert (real.lower <= whole.lower).all() and (real.upper >= whole.upper).all()
     assert (real.method[~real.integer] == 3).all()
@@ -87,5 +87,5 @@ def test_linear_ends_are_called_linear() -> None:
 def test_deciding_agrees_with_bounding() -> None:
     for kind in ("plain", "capped"):
         tables, onlooker, _, _ = large(4, kind)
-        whole, decided = bound(tables, onlooker), bound(tables, onlooker, enough=2)
+        whole, decided = infer(tables, onlooker), infer(tables, onlooker, enough=2)
         assert ((whole.width <= 2) == (decided.width <= 2)).all()

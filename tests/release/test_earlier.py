@@ -10,7 +10,8 @@ import pytest
 
 from brute import published
 from safemargin.audit.attack import attack
-from safemargin.bounds.differences import sides_of_totals, unions
+from safemargin.bounds import sides_of_totals
+from safemargin.bounds.differences import unions
 from safemargin.core import (
     Axis,
     Earlier,

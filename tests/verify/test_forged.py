@@ -14,10 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from commands import Run, in_process, release_into
 from safemargin import audit, suppress
-from safemargin.bounds.bound import bound
-from safemargin.bounds.certificate import digest, manifest_digest
-from safemargin.bounds.cli import sources_of
-from safemargin.bounds.proof import certificate
+from safemargin.bounds import digest, infer, manifest_digest, prove_intervals, sources_of
 from safemargin.core import InputError, Onlooker, Target
 from safemargin.io import hash_file, read_tidy
 from safemargin.verify.signature import signature_failures
@@ -134,7 +131,7 @@ def test_slack_that_the_files_do_not_have(folder: Path) -> None:
     tables, roll = [read_tidy(path) for path in paths[:2]], read_tidy(paths[2], count="people")
     sources = sources_of(paths[:2], "table", "count", "option") + sources_of(paths[2:], "roll", "people", "option")
     onlooker = Onlooker(roll=(roll,))
-    proofs = certificate(tables, onlooker, bound(tables, onlooker, slack=20), sources, slack=20, target=Target())
+    proofs = prove_intervals(tables, onlooker, infer(tables, onlooker, slack=20), sources, slack=20, target=Target())
     (folder / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
     assert "off by up to 20 (slack); the files say 0" in intervals(folder)
 
@@ -266,7 +263,7 @@ def test_certificate_about_the_total_only(folder: Path) -> None:
     tables, roll = [read_tidy(path) for path in paths[:2]], read_tidy(paths[2], count="people")
     sources = sources_of(paths[:2], "table", "count", "option") + sources_of(paths[2:], "roll", "people", "option")
     onlooker = Onlooker(roll=(roll,))
-    proofs = certificate(tables, onlooker, bound(tables, onlooker, target=()), sources, target=Target())
+    proofs = prove_intervals(tables, onlooker, infer(tables, onlooker, target=()), sources, target=Target())
     (folder / "proofs" / "c.json").write_text(json.dumps(proofs.document()))
     assert "its target names no axis" in intervals(folder)
 

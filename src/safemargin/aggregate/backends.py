@@ -12,9 +12,7 @@ from typing import Literal
 import numpy as np
 
 from safemargin.aggregate.mask import Draw, Mask, mask_bits, unmask
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import system_below
+from safemargin.core import InputError, IntArray, system_below
 
 Messages = dict[str, IntArray]
 """One row of whole numbers per client, by role."""

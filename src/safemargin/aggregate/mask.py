@@ -14,9 +14,7 @@ from math import comb
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError
-from safemargin.core.randomness import system_below
+from safemargin.core import InputError, IntArray, system_below
 
 Draw = Callable[[int, tuple[int, ...]], IntArray]
 """Independent uniform whole numbers below a bound, in an array of this shape."""

@@ -13,7 +13,7 @@ from safemargin.audit.rule import noise_guarantee, rule
 from safemargin.audit.situation import Attempt, Situation
 from safemargin.audit.subtraction import subtraction
 from safemargin.audit.suppressed import suppressed
-from safemargin.bounds.bound import bound
+from safemargin.bounds import infer
 from safemargin.core import Onlooker, Progress, Publication, no_progress
 
 ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
@@ -47,7 +47,7 @@ def attack(
     them exactly; no attack uses them. `rule_again` is the whole rule, for an onlooker who knows it and runs it again.
     """
     onlooker = onlooker or Onlooker()
-    exposure = bound(
+    exposure = infer(
         release.tables,
         onlooker,
         target=target,

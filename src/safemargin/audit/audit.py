@@ -8,10 +8,15 @@ from pathlib import Path
 from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings
 from safemargin.audit.manifest import read_manifest
-from safemargin.bounds.cli import sources_of
-from safemargin.bounds.proof import certificate as prove
-from safemargin.bounds.system import measured_slack
-from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public
+from safemargin.bounds import (
+    Data,
+    axis_names,
+    checked_tolerance,
+    measured_slack,
+    prove_intervals,
+    read_public,
+    sources_of,
+)
 from safemargin.core import InputError, Progress, Publication, PublishedTable, Target, no_progress
 from safemargin.ui import override_target, write_text
 
@@ -80,7 +85,9 @@ def audit(
         sources = sources_of(_files("certificate", "tables", tables), "table", count, option, names, list(skip))
         sources += sources_of(_files("certificate", "roll", roll), "roll", "people", option)
         sources += sources_of(_files("certificate", "facts", facts), "fact", count, option)
-        proofs = prove(shown, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress)
+        proofs = prove_intervals(
+            shown, onlooker, findings.exposure, sources, slack=slack, target=aim, progress=progress
+        )
         write_text(Path(certificate), json.dumps(proofs.document(), ensure_ascii=False) + "\n")
     return findings
 

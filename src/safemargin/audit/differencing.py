@@ -1,7 +1,7 @@
 """Differencing: this release less what was published before about the same population."""
 
 from safemargin.audit.situation import Attempt, Finding, Situation
-from safemargin.bounds.certify import certify_with_earlier
+from safemargin.bounds import certify_with_earlier
 
 
 def differencing(situation: Situation) -> Attempt:

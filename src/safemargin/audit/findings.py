@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from safemargin.audit.situation import Attempt, Finding
-from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.report import cells_csv, exposure_document, gap_words, say_gaps, tally_words
+from safemargin.bounds import Exposure, cells_csv, exposure_document, gap_words, say_gaps, tally_words
 from safemargin.core import Onlooker, Target
 from safemargin.ui import (
     Document,

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from safemargin.audit.situation import Attempt, Finding, Situation
-from safemargin.bounds.build import build_system
-from safemargin.bounds.certify import certify
-from safemargin.bounds.system import System
+from safemargin.bounds import System, build_system, certify
 from safemargin.core import JOINER, BoolArray, row_keys
 
 

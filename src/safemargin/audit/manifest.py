@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, ValidationError
 
-from safemargin.bounds.certificate import binding_failures
+from safemargin.bounds import binding_failures
 from safemargin.core import InputError, Publication, Target
 from safemargin.guarantees import guarantee_from
 from safemargin.io import Manifest, hash_file, read_json, read_text

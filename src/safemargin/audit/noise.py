@@ -11,7 +11,7 @@ import numpy as np
 
 from safemargin.audit.rule import hidden_groups, noise_guarantee
 from safemargin.audit.situation import Attempt, Finding, Situation, people_in
-from safemargin.bounds.rule import hull
+from safemargin.bounds import hull
 from safemargin.core import IntArray, PublishedTable
 
 ODDS = 1_000

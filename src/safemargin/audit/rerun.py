@@ -11,9 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from safemargin.audit.situation import Attempt, Finding, Situation
-from safemargin.bounds.build import build_system
-from safemargin.bounds.propagate import propagate
-from safemargin.bounds.system import System
+from safemargin.bounds import System, build_system, propagate
 from safemargin.core import BoolArray, IntArray, PublishedTable
 
 MAX_TABLES = 200

@@ -8,7 +8,7 @@ from collections.abc import Set
 import numpy as np
 
 from safemargin.audit.situation import Attempt, Finding, Situation, people_in
-from safemargin.bounds.rule import hull, suspects
+from safemargin.bounds import hull, suspects
 from safemargin.core import Group, Guarantee, Publication, PublishedTable, label
 
 

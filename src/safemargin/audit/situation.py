@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.system import complete, complete_total, layers, seen_in
+from safemargin.bounds import Exposure, complete, complete_total, layers, seen_in
 from safemargin.core import IntArray, Limits, Onlooker, Publication, PublishedTable, group_sums, row_keys
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from safemargin.audit.situation import Attempt, Finding, Situation, people_in
-from safemargin.bounds.system import layers
+from safemargin.bounds import layers
 from safemargin.core import PublishedTable, frozen
 
 

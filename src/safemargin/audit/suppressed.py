@@ -4,10 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from safemargin.audit.situation import Attempt, Finding, Situation
-from safemargin.bounds.build import build_system
-from safemargin.bounds.methods import settle
-from safemargin.bounds.search import Targets
-from safemargin.bounds.system import System
+from safemargin.bounds import System, Targets, build_system, settle
 
 
 def suppressed(situation: Situation) -> Attempt:

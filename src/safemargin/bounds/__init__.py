@@ -1,1 +1,61 @@
-"""What can be inferred about each cell, and the proof of it."""
+"""What can be inferred from published tables: intervals, certificates and their proofs, all consistent tables."""
+
+from typing import TYPE_CHECKING
+
+from safemargin.lazy import lazy_face
+
+if TYPE_CHECKING:
+    from safemargin.bounds.bound import infer
+    from safemargin.bounds.build import build_system
+    from safemargin.bounds.certificate import (
+        KIND,
+        SCHEMA,
+        SUPPRESSION,
+        SourceFile,
+        Verification,
+        binding_failures,
+        digest,
+        manifest_digest,
+        parse,
+        target_failures,
+    )
+    from safemargin.bounds.certify import TOGETHER, certify, certify_with_earlier
+    from safemargin.bounds.check import check
+    from safemargin.bounds.cli import sources_of
+    from safemargin.bounds.differences import (
+        CountedGroups,
+        Side,
+        differences,
+        refuted_by_totals,
+        sides_of_totals,
+        totals_of,
+    )
+    from safemargin.bounds.exposure import QUANTILES, Exposed, Exposure, Possible, Proof
+    from safemargin.bounds.fiber_equations import Equations, steps
+    from safemargin.bounds.fiber_listing import TableSearch
+    from safemargin.bounds.fiber_sample import LAWS
+    from safemargin.bounds.methods import settle
+    from safemargin.bounds.possible import draw, possible
+    from safemargin.bounds.proof import prove_intervals
+    from safemargin.bounds.propagate import propagate
+    from safemargin.bounds.report import (
+        SORTS,
+        UNSETTLED,
+        CellEntry,
+        cells_csv,
+        entries,
+        exposure_document,
+        fiber_document,
+        fiber_words,
+        gap_words,
+        ranked,
+        say_gaps,
+        tally_words,
+    )
+    from safemargin.bounds.rule import hull, suspects
+    from safemargin.bounds.search import Targets
+    from safemargin.bounds.solver import Form, is_infeasible, is_optimal, solver_of, values_of
+    from safemargin.bounds.system import System, complete, complete_total, layers, measured_slack, seen_in
+    from safemargin.bounds.tables import Data, axis_names, bound, checked_tolerance, read_public
+
+lazy_face(__name__)

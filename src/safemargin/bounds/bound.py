@@ -32,7 +32,7 @@ from safemargin.core import (
 )
 
 
-def bound(
+def infer(
     public: Table | Sequence[PublishedTable],
     onlooker: Onlooker | None = None,
     *,

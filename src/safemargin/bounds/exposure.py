@@ -4,9 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.published import Onlooker
-from safemargin.core.target import VERDICTS, Limits, Target, Verdict
+from safemargin.core import VERDICTS, FloatArray, IntArray, Limits, Onlooker, Target, Verdict
 
 QUANTILES = (0.05, 0.5, 0.95)
 """Shares of the drawn tables that have a count of at most a quantile."""

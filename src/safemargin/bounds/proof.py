@@ -285,7 +285,7 @@ def _end(attained: Attained, limit: Limit | None, target: int, upwards: bool) ->
     return End(value, outer, SEARCH, limit.dual, witness)
 
 
-def certificate(
+def prove_intervals(
     tables: Sequence[PublishedTable],
     onlooker: Onlooker,
     exposure: Exposure,

@@ -9,9 +9,16 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from safemargin.core.arrays import FloatArray, IntArray, row_keys
-from safemargin.core.errors import ContradictionError
-from safemargin.core.published import UNBOUNDED, Group, Onlooker, PublishedTable
+from safemargin.core import (
+    UNBOUNDED,
+    ContradictionError,
+    FloatArray,
+    Group,
+    IntArray,
+    Onlooker,
+    PublishedTable,
+    row_keys,
+)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from safemargin.bounds.bound import bound as bound_cells
+from safemargin.bounds.bound import infer as bound_cells
 from safemargin.bounds.report import Bounds
 from safemargin.bounds.system import measured_slack
 from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, no_progress

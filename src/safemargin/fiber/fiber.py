@@ -5,10 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from safemargin.bounds.fiber_sample import LAWS
-from safemargin.bounds.possible import draw, possible
-from safemargin.bounds.system import measured_slack
-from safemargin.bounds.tables import Data, axis_names, checked_tolerance, read_public
+from safemargin.bounds import LAWS, Data, axis_names, checked_tolerance, draw, measured_slack, possible, read_public
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.fiber.report import DatabaseFiber, TableFiber
 from safemargin.fiber.statistics import databases, read_statistics

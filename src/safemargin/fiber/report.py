@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table as TextTable
 from rich.text import Text
 
-from safemargin.bounds.exposure import QUANTILES, Possible
-from safemargin.bounds.report import fiber_document, fiber_words
+from safemargin.bounds import QUANTILES, Possible, fiber_document, fiber_words
 from safemargin.fiber.statistics import Database, Record, common
 from safemargin.ui import (
     SCHEMA,

@@ -19,8 +19,7 @@ import numpy as np
 from pydantic import ValidationError
 from scipy import sparse
 
-from safemargin.bounds.fiber_equations import Equations, steps
-from safemargin.bounds.fiber_listing import TableSearch
+from safemargin.bounds import Equations, TableSearch, steps
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
 from safemargin.io import Section, dotted_key, read_text
 

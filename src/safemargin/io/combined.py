@@ -18,10 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray, frozen
-from safemargin.core.axis import Hierarchy
-from safemargin.core.errors import InputError
-from safemargin.core.published import UNBOUNDED, Group, PublishedTable
+from safemargin.core import UNBOUNDED, BoolArray, Group, Hierarchy, InputError, IntArray, PublishedTable, frozen
 from safemargin.io.files import BadText, Sheet, numbered_lines, whole_number
 
 LEADS = ("@", ".")

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.arrays import frozen
-from safemargin.core.axis import RESERVED
-from safemargin.core.errors import InputError
-from safemargin.core.published import UNBOUNDED, PublishedTable
+from safemargin.core import RESERVED, UNBOUNDED, InputError, PublishedTable, frozen
 from safemargin.io.files import BadText, Sheet, is_finite, whole_number
 
 MARGIN = "All"

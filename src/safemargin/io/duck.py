@@ -15,8 +15,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, TooLargeError
+from safemargin.core import InputError, IntArray, TooLargeError
 from safemargin.io.files import (
     EXAMPLES,
     Profiles,

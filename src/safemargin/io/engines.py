@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet
 from safemargin.io.files import Source, require_file, suffix
 from safemargin.io.sqlite import SqliteSource, open_sqlite

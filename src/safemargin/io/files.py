@@ -15,9 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from safemargin.core.arrays import IntArray
-from safemargin.core.errors import InputError, cannot_read
-from safemargin.core.published import UNBOUNDED
+from safemargin.core import UNBOUNDED, InputError, IntArray, cannot_read
 
 T = TypeVar("T")
 

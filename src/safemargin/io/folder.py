@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from safemargin.core.errors import InputError, OutputError, cannot_read, cannot_write
+from safemargin.core import InputError, OutputError, cannot_read, cannot_write
 from safemargin.io.files import read_json
 
 MANIFEST = "manifest.json"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 from safemargin.io.files import EXAMPLES, Profiles, Survey, check_columns, check_labels, require_file
 
 

@@ -5,9 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from safemargin.core.axis import Schema
-from safemargin.core.errors import InputError
-from safemargin.core.published import Onlooker, PublishedTable, recall
+from safemargin.core import InputError, Onlooker, PublishedTable, Schema, recall
 from safemargin.io.combined import Hierarchies, is_combined, read_combined
 from safemargin.io.crosstab import ACROSS, columns_of, is_crosstab, read_crosstab
 from safemargin.io.duck import DuckSource, open_memory, open_parquet

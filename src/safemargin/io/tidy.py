@@ -6,10 +6,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray, frozen, row_keys
-from safemargin.core.axis import RESERVED
-from safemargin.core.errors import InputError
-from safemargin.core.published import JOINER, STATUSES, UNBOUNDED, Group, PublishedTable
+from safemargin.core import (
+    JOINER,
+    RESERVED,
+    STATUSES,
+    UNBOUNDED,
+    BoolArray,
+    Group,
+    InputError,
+    IntArray,
+    PublishedTable,
+    frozen,
+    row_keys,
+)
 from safemargin.io.files import BadText, Sheet, check_columns, check_labels, is_finite, whole_number
 
 T = TypeVar("T")

@@ -5,10 +5,9 @@ spreads it over many tables. Equation numbers are those of Bach, "Differential p
 concepts for European population statistics" (2020). Each function is loaded when it is first used.
 """
 
-import sys
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
+
+from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
     from safemargin.noise.attack import attack
@@ -23,64 +22,4 @@ if TYPE_CHECKING:
     from safemargin.noise.redundancy import redundancy
     from safemargin.noise.reveal import exploit, reveal
 
-_MODULES = {
-    "attack": "attack",
-    "averaging": "average variance",
-    "calculators": "budget compose reconstruct reidentify tail truncated utility",
-    "distortion": "distort",
-    "perturb": "key perturb",
-    "plan": "plan",
-    "posterior": "posterior",
-    "ptable": "ptable",
-    "publish": "publish",
-    "redundancy": "redundancy",
-    "reveal": "exploit reveal",
-}
-_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
-"""The module of every function."""
-
-__all__ = [
-    "attack",
-    "average",
-    "budget",
-    "compose",
-    "distort",
-    "exploit",
-    "key",
-    "perturb",
-    "plan",
-    "posterior",
-    "ptable",
-    "publish",
-    "reconstruct",
-    "redundancy",
-    "reidentify",
-    "reveal",
-    "tail",
-    "truncated",
-    "utility",
-    "variance",
-]
-
-
-class _Namespace(ModuleType):
-    """Some modules have the name of their function: importing one must not hide the function."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    setattr(sys.modules[__name__], name, value)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
-
-
-sys.modules[__name__].__class__ = _Namespace
+lazy_face(__name__)

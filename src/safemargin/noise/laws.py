@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safemargin.core.arrays import FloatArray, IntArray
-from safemargin.core.randomness import Generator
+from safemargin.core import FloatArray, Generator, IntArray
 from safemargin.samplers import bounded_law, positive, variance_within
 
 STEPS = 1024

@@ -28,8 +28,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import RESERVED, InputError
-from safemargin.io.files import read_text
-from safemargin.io.sections import Section, dotted_key, shown_value, twice_in
+from safemargin.io import Section, dotted_key, read_text, shown_value, twice_in
 
 
 @dataclass(frozen=True)

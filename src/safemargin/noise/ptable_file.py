@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import InputError, exact_number
-from safemargin.io.files import csv_records
+from safemargin.io import csv_records
 from safemargin.samplers import ONS_LAST, ONS_REPEAT, KeyTable, Law, PTable, tilted
 
 DIGITS = 15

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from safemargin.bounds.report import SORTS
-from safemargin.bounds.tables import bound as run_bound
+from safemargin.bounds import SORTS
+from safemargin.bounds import bound as run_bound
 from safemargin.core import InputError, Target
 from safemargin.release.inputs import read_inputs
 from safemargin.release.project import Project

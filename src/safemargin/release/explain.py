@@ -5,9 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from safemargin.bounds.bound import bound
-from safemargin.bounds.certificate import SourceFile
-from safemargin.bounds.proof import certificate
+from safemargin.bounds import SourceFile, infer, prove_intervals
 from safemargin.core import Onlooker, Publication, PublishedTable, Table, as_published, printed
 from safemargin.io import WRITERS, file_name, hash_file, read_tidy, rows_of
 from safemargin.release.plan import Evidence, Plan, Rejected
@@ -80,5 +78,5 @@ class EvidenceWriter:
         tables = tuple(table for role, table in read if role == "table")
         rolls, facts = (tuple(table for kind, table in read if kind == role) for role in ("roll", "fact"))
         onlooker = Onlooker("public", rolls, facts)
-        exposure = bound(tables, onlooker, target=target)
-        return certificate(tables, onlooker, exposure, sources, target=plan.target).document()
+        exposure = infer(tables, onlooker, target=target)
+        return prove_intervals(tables, onlooker, exposure, sources, target=plan.target).document()

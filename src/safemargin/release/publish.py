@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from safemargin.bounds.certificate import manifest_digest
+from safemargin.bounds import manifest_digest
 from safemargin.core import (
     Guarantee,
     Publication,

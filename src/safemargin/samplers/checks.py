@@ -2,7 +2,7 @@
 
 import math
 
-from safemargin.core.errors import InputError
+from safemargin.core import InputError
 
 LARGEST_BOUND = 1000
 """Largest bound of noise whose law is computed value by value."""

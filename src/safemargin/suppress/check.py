@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.certificate import Verification
+from safemargin.bounds import Verification
 from safemargin.core import InputError, IntArray, Lattice
 from safemargin.suppress.linked import LinkedTables, is_cycle, number_cells
 from safemargin.suppress.pattern import Cell, PatternCertificate

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.solver import Form, is_optimal, solver_of
+from safemargin.bounds import Form, is_optimal, solver_of
 from safemargin.core import BoolArray, FloatArray, IntArray
 from safemargin.suppress.moves import MoveFinder
 from safemargin.suppress.problem import Problem

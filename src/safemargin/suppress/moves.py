@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.solver import Form, is_infeasible, solver_of, values_of
+from safemargin.bounds import Form, is_infeasible, solver_of, values_of
 from safemargin.core import BoolArray, FloatArray, IntArray, numpy_generator
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.solver import Form, is_infeasible, solver_of, values_of
+from safemargin.bounds import Form, is_infeasible, solver_of, values_of
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
 from safemargin.suppress.linked import UNKNOWN, LinkedTables
 from safemargin.suppress.views import PUBLIC, View, coalition_views

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.solver import Form, solver_of, values_of
+from safemargin.bounds import Form, solver_of, values_of
 from safemargin.core import BoolArray, FloatArray, InputError, IntArray, TooLargeError
 from safemargin.topdown.attributes import Attributes, MarginQuery
 from safemargin.topdown.design import MAX_COUNT, LookAhead, MarginLimit, ReachableSets

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from safemargin.core.target import Verdict
+from safemargin.core import Verdict
 from safemargin.ui import draw
 
 Spec = dict[str, Any]

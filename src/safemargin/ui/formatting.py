@@ -7,7 +7,7 @@ is printed as it was given.
 import math
 from collections.abc import Mapping, Sequence
 
-from safemargin.core.published import UNBOUNDED, Onlooker
+from safemargin.core import UNBOUNDED, Onlooker
 
 IRREGULAR = {"person": "people", "category": "categories", "index": "indices"}
 COMPOSITIONS = {

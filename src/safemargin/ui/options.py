@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.core.errors import InputError
-from safemargin.core.target import Target
+from safemargin.core import InputError, Target
 
 Beta = Annotated[
     float | None,

@@ -19,8 +19,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.core.errors import OutputError
-from safemargin.core.progress import Progress
+from safemargin.core import OutputError, Progress
 from safemargin.ui.blocks import Report
 from safemargin.ui.page import render_report
 from safemargin.ui.terminal import show_report

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safemargin.bounds.certificate import SCHEMA
+from safemargin.bounds import SCHEMA
 from safemargin.core import InputError
 
 UNSPOKEN = "the certificate does not speak about this file"

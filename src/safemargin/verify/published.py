@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from safemargin.bounds.certificate import Verification, binding_failures, target_failures
+from safemargin.bounds import Verification, binding_failures, target_failures
 from safemargin.core import InputError
 from safemargin.io import MANIFEST, hash_file
 from safemargin.verify.given import Given, load

@@ -11,15 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from safemargin.bounds.certificate import (
-    KIND,
-    SUPPRESSION,
-    SourceFile,
-    Verification,
-    digest,
-    parse,
-)
-from safemargin.bounds.check import check
+from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
 from safemargin.core import InputError
 from safemargin.io import MANIFEST, axes, hash_file, read_tidy, skip_rules
 from safemargin.suppress.check import check_pattern

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, gammaln, xlogy
 
-from safemargin.core.arrays import FloatArray
+from safemargin.core import FloatArray
 
 HALF_LOG_TWO_PI = 0.5 * float(np.log(2 * np.pi))
 EXACT_UP_TO = 15

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, FloatArray, IntArray
+from safemargin.core import BoolArray, FloatArray, IntArray
 
 
 class Worst(NamedTuple):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from safemargin.audit.findings import Attempt, Finding, Findings
-from safemargin.bounds.exposure import Exposure, TargetCells
+from safemargin.bounds import Exposure
+from safemargin.bounds.exposure import TargetCells
 from safemargin.core import UNBOUNDED, Group, Guarantee, Onlooker, Publication, PublishedTable, Target, frozen, named
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Certificate, Decision, Plan, Refusal

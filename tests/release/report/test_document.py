@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from safemargin.bounds.exposure import Exposure, TargetCells
-from safemargin.bounds.report import exposure_document
+from safemargin.bounds import Exposure, exposure_document
+from safemargin.bounds.exposure import TargetCells
 from safemargin.core import Onlooker, Target
 from safemargin.release.report.document import release_document
 

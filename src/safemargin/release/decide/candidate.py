@@ -7,11 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.bounds.bound import bound
-from safemargin.bounds.build import build_system
-from safemargin.bounds.certify import certify, certify_with_earlier
-from safemargin.bounds.exposure import Exposed, Proof
-from safemargin.bounds.system import System
+from safemargin.bounds import Exposed, Proof, System, build_system, certify, certify_with_earlier, infer
 from safemargin.core import (
     Group,
     IntArray,
@@ -294,7 +290,7 @@ class Judge:
 
     def _exposed_without_roll(self, tables: tuple[PublishedTable, ...], onlooker: Onlooker) -> tuple[Exposed, ...]:
         """Cells that are known to within tau to somebody who does not know how many people are in them."""
-        exposure = bound(tables, onlooker, sharp=None, enough=self.limits.tau)
+        exposure = infer(tables, onlooker, sharp=None, enough=self.limits.tau)
         whole = [table for table in tables if set(table.axes) == set(exposure.cells.axes)]
         if any(all(len(group) == 1 for groups in table.groups for group in groups) for table in whole):
             return ()  # each cell is printed by itself, and regular

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from safemargin.bounds.exposure import Exposed, Proof
+from safemargin.bounds import Exposed, Proof
 from safemargin.core import InputError, Limits, Onlooker, Past, Progress, Table, Target, no_progress, onlooker_with_roll
 from safemargin.guarantees import NoiseBudget, check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.candidate import Candidate, prove

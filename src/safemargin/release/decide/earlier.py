@@ -4,15 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from safemargin.bounds.differences import (
-    CountedGroups,
-    Side,
-    differences,
-    refuted_by_totals,
-    sides_of_totals,
-    totals_of,
-)
-from safemargin.bounds.exposure import Exposed
+from safemargin.bounds import CountedGroups, Exposed, Side, differences, refuted_by_totals, sides_of_totals, totals_of
 from safemargin.core import JOINER, Limits, Past, PublishedTable
 from safemargin.release.decide.split import Split
 

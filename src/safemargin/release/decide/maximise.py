@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from safemargin.bounds.exposure import Exposed, Proof
+from safemargin.bounds import Exposed, Proof
 from safemargin.core import InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
 from safemargin.release.decide.candidate import Candidate, Judge
 from safemargin.release.decide.earlier import earlier_words

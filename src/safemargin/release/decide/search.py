@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from safemargin.bounds.exposure import Proof
+from safemargin.bounds import Proof
 from safemargin.core import Progress, no_progress
 from safemargin.release.decide.split import Version
 

@@ -3,8 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from safemargin.bounds.certify import TOGETHER
-from safemargin.bounds.exposure import Exposed, Proof
+from safemargin.bounds import TOGETHER, Exposed, Proof
 from safemargin.core import Guarantee, Invariant, Nested, Onlooker, Population, Table, Target, label, named
 from safemargin.guarantees import NoiseBudget, noise_budget, one_count_suffices, partnered
 from safemargin.release.decide.split import Split, covers_everybody, population

@@ -4,7 +4,7 @@ from itertools import islice
 
 import numpy as np
 
-from safemargin.bounds.rule import hull, suspects
+from safemargin.bounds import hull, suspects
 from safemargin.core import BoolArray, Group, IntArray, Limits
 from safemargin.release.decide.split import Version, group_place
 

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from safemargin.audit.findings import attack_words, finding_words
-from safemargin.bounds.exposure import Exposure
-from safemargin.bounds.report import UNSETTLED, CellEntry, entries, ranked, tally_words
+from safemargin.bounds import UNSETTLED, CellEntry, Exposure, entries, ranked, tally_words
 from safemargin.core import UNBOUNDED, VERDICTS, Target
 from safemargin.release.plan import Action
 from safemargin.release.report.charts import MOST_GROUPS, MOST_OPTIONS, loss_chart, onlookers_chart, rates_chart

@@ -1,0 +1,37 @@
+"""What importing a file of the package loads, read from its text."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+from safemargin.lazy import LazyPackage
+
+
+def imported(path: Path) -> set[str]:
+    """Full names in the import statements of a file; names that a lazy package gives, by the module they come from.
+
+    The list of names of a lazy package is not followed: it is what others may ask for.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    listed = {id(node) for block in tree.body if is_for_type_checkers(block) for node in ast.walk(block)}
+    names = set()
+    for node in ast.walk(tree):
+        if id(node) in listed:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {home(node.module or "", alias.name) for alias in node.names} | {node.module or ""}
+    return names
+
+
+def is_for_type_checkers(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def home(module: str, name: str) -> str:
+    """The full name of what `from module import name` gives."""
+    package = import_module(module) if module.startswith("safemargin.") and module.count(".") == 1 else None
+    if isinstance(package, LazyPackage) and name in package._homes:
+        return ".".join(filter(None, package._homes[name]))
+    return f"{module}.{name}"
