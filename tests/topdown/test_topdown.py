@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from safemargin.core import InputError, IntArray, numpy_generator
-from safemargin.samplers import vector_gaussian as gaussian
+from safemargin.samplers import DiscreteGaussian
 from safemargin.topdown import siblings as rounding
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
 from safemargin.topdown.design import (
@@ -178,7 +178,7 @@ def test_moving_a_person_changes_every_margin_by_at_most_two_in_squares() -> Non
 
 @pytest.mark.parametrize("variance", [Fraction(1, 20), Fraction(2), Fraction(114921, 293764 * 7), Fraction(10**6, 3)])
 def test_opendp_proves_no_more_loss_than_is_charged(variance: Fraction) -> None:
-    proved = float(gaussian(variance).map(math.sqrt(2)))  # type: ignore[no-untyped-call]
+    proved = float(DiscreteGaussian(variance).measurement.map(math.sqrt(2)))  # type: ignore[no-untyped-call]
     assert proved == pytest.approx(float(1 / variance), rel=1e-12)
     assert proved <= float(1 / variance) * (1 + 1e-14)
 

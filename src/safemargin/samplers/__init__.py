@@ -18,9 +18,8 @@ if TYPE_CHECKING:
         simulated_keys,
     )
     from safemargin.samplers.checks import LARGEST_BOUND, at_least, inside, positive, share, variance_within
-    from safemargin.samplers.gaussian import DiscreteGaussian, vector_gaussian
-    from safemargin.samplers.geometric import Geometric
     from safemargin.samplers.max_entropy import bounded_law, tilted
+    from safemargin.samplers.mechanisms import SAMPLERS, DiscreteGaussian, Geometric
     from safemargin.samplers.privacy import delta_at, epsilon_at, guarantee, readings
     from safemargin.samplers.ptables import (
         ONS_LAST,

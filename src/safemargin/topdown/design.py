@@ -5,7 +5,6 @@ System TopDown Algorithm", Harvard Data Science Review, special issue 2 (2022). 
 discrete Gaussian noise to margins, and an estimation phase, which reads nothing but what the first has published.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -218,7 +217,7 @@ def noise_variance(parameter: Fraction) -> float:
     >>> noise_variance(Fraction(32)), round(noise_variance(Fraction(1, 4)), 6)
     (32.0, 0.215013)
     """
-    return float(parameter) if parameter > LARGE_VARIANCE else DiscreteGaussian(math.sqrt(parameter)).variance
+    return float(parameter) if parameter > LARGE_VARIANCE else DiscreteGaussian(parameter).variance
 
 
 def _check_shares(where: str, shares: Sequence[Fraction]) -> None:

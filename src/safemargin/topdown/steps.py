@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Progress, no_progress
-from safemargin.samplers import vector_gaussian
+from safemargin.samplers import DiscreteGaussian
 from safemargin.topdown.attributes import MarginQuery
 from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, noise_variance
 from safemargin.topdown.folder import Folder, write_cells
@@ -19,12 +19,12 @@ CHUNK = 50_000  # counts that are drawn between two progress reports
 
 def add_noise(counts: IntArray, variance: Fraction, progress: Callable[[int], None] = lambda drawn: None) -> IntArray:
     """`counts` with fresh, independent discrete Gaussian noise on every entry; entries may become negative."""
-    mechanism = vector_gaussian(variance)
+    mechanism = DiscreteGaussian(variance)
     exact = np.ascontiguousarray(counts).reshape(-1)
     noisy = np.empty_like(exact)
     for start in range(0, len(exact), CHUNK):
         part = exact[start : start + CHUNK]
-        noisy[start : start + len(part)] = mechanism(part)
+        noisy[start : start + len(part)] = mechanism.protect(part)
         progress(len(part))
     return noisy.reshape(counts.shape)
 
