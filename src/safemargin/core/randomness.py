@@ -1,8 +1,8 @@
 """The only file that draws bits: from a seed for simulated people, search directions and record keys that are tried
 out, from the system for the secret of real ones and for swapping.
 
-Published noise is not drawn here: OpenDP's samplers draw it from system entropy in `mechanisms`. The functions for
-swapping take no seed, so that what is published cannot be replayed.
+Published noise comes from `samplers`, which turn the system's words into exact laws, or call OpenDP. The functions for
+them and for swapping take no seed, so that what is published cannot be replayed.
 """
 
 import os
