@@ -141,7 +141,8 @@ def test_counts_of_the_reference_cell_for_cell(
     if setting == (5, "2", 0):
         for sex, age, weighted, noised in WEIGHTED:
             assert float(inside[sex, age]["true_weighted"]) == weighted
-            assert float(published[sex, age]["weighted"]) == pytest.approx(noised, abs=1e-6)
+            mean = weighted / int(inside[sex, age]["true"])
+            assert mean * int(published[sex, age]["count"]) == pytest.approx(noised, abs=1e-6)
 
 
 @pytest.mark.skipif(not TRUTH.is_dir(), reason="the reference's test data are not beside the checkout")
@@ -388,3 +389,67 @@ def test_data_in_memory_give_what_files_give(tmp_path: Path) -> None:
     assert beliefs.beliefs[-1].cells == 2 and beliefs.before == pytest.approx(2 / 3)
     with pytest.raises(InputError, match="a DataFrame, an Arrow table or rows, not int"):
         noise.perturb(3, ["sex"], record_key="key", variance=2, bound=5)
+
+
+def weighted_people(folder: Path, classes: list[float]) -> Path:
+    generator = numpy_generator(3)
+    lines = ["person,district,sex,age,weight"]
+    for n in range(700):
+        district, sex, age, weight = generator.integers(0, [6, 2, 4, len(classes)])
+        lines.append(f"p{n},d{district},{'fm'[sex]},{age}0s,{classes[weight]}")
+    (folder / "people.csv").write_text("\n".join(lines) + "\n")
+    return folder / "people.csv"
+
+
+def possible_counts(printed: int, mean: float, classes: list[float], bound: int) -> list[int]:
+    """By enumeration: every count within the bound that some choice of weights gives this mean for."""
+    fits = []
+    for count in range(max(1, printed - bound), printed + bound + 1):
+        sums = {0.0}
+        for _ in range(count):
+            sums = {round(total + weight, 6) for total in sums for weight in classes}
+        if any(abs(total / count - mean) < 1e-6 for total in sums):
+            fits.append(count)
+    return fits
+
+
+def test_weighted_counts_disclose_no_true_count(tmp_path: Path) -> None:
+    """The exact mean weight discloses most counts, to enumeration and to `attack`; what is published excludes none."""
+    classes = [7.25, 11.5, 13.1]
+    file = weighted_people(tmp_path, classes)
+    (tmp_path / "secret.key").write_text("s" * 32)
+    (tmp_path / "secret.key").chmod(0o600)
+    made = perturb(
+        file,
+        ("district", "sex", "age"),
+        id="person",
+        secret=tmp_path / "secret.key",
+        variance=2,
+        bound=5,
+        weight="weight",
+    )
+    made.write(tmp_path / "out")
+    truth = {tuple(row.values()): row for row in rows_of((tmp_path / "out/confidential/table.csv").read_text())}
+    published = (tmp_path / "out/published/table.csv").read_text()
+    exact = [["district", "sex", "age", "count", "weighted", "status"]]
+    disclosed = cells = 0
+    for row in truth.values():
+        true, shown = int(row["true"]), int(row["count"])
+        mean = float(row["true_weighted"]) / true if true else 0.0
+        exact.append([row["district"], row["sex"], row["age"], str(shown), f"{mean * shown:.6f}", "noised"])
+        if 0 < shown < 12 and true:
+            cells += 1
+            ours = float(row["weighted"]) / shown
+            disclosed += possible_counts(shown, mean, classes, 5) == [true]
+            assert possible_counts(shown, ours, classes, 5) == list(range(max(1, shown - 5), shown + 6))
+    assert disclosed > cells / 3, "the exact mean is a fraction over the true count"
+    (tmp_path / "exact.csv").write_text("\n".join(map(",".join, exact)) + "\n")
+    read_off = noise.attack([tmp_path / "exact.csv"], variance=2).attacks["weights"]
+    names = [(*(dict(guess.cell)[axis] for axis in ("district", "sex", "age")),) for guess in read_off]
+    true_of = {key[:3]: int(row["true"]) for key, row in truth.items()}
+    sure = [
+        guess.value == true_of[name] for guess, name in zip(read_off, names, strict=True) if guess.confidence > 0.95
+    ]
+    assert len(sure) > 60 and sum(sure) >= 0.95 * len(sure)
+    assert published.startswith("district,sex,age,count,weighted,status")
+    assert noise.attack([tmp_path / "out/published/table.csv"], variance=2).attacks["weights"] == ()

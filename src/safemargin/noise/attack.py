@@ -11,13 +11,14 @@ from pathlib import Path
 from rich.console import Console
 
 from safemargin import ui
-from safemargin.core import InputError, PublishedTable
+from safemargin.core import RESERVED, InputError, PublishedTable
 from safemargin.io import read_tables
 from safemargin.noise.bounded import Revealed, exploiting, revealing
 from safemargin.noise.differencing import changes, nested
 from safemargin.noise.layout import OPTION, Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaging, fitting
 from safemargin.noise.records import Data, data_file
+from safemargin.noise.weighted import axes_beside_weights, from_weights
 from safemargin.samplers import positive
 
 SURE = 0.95
@@ -154,15 +155,30 @@ def attack(
     if not 0 < confidence <= 1:
         raise InputError(f"confidence = {confidence:g}: must be above 0 and at most 1, e.g. {SURE:g}")
 
-    def read(given: Tables) -> tuple[PublishedTable, ...]:
-        known = tuple(item for item in given if isinstance(item, PublishedTable))
-        with ExitStack() as files:
-            paths = [files.enter_context(data_file(item)) for item in given if not isinstance(item, PublishedTable)]
-            return (*known, *(read_tables(paths, count, option, by, skip, hierarchy) if paths else ()))
+    weighted: list[tuple[Path, tuple[str, ...]]] = []
 
-    shown, earlier = read(tables), read(before)
-    layout = lay_out(shown)
-    spread = estimated_variance(layout) if variance is None else positive("variance", variance)
+    def read(given: Tables) -> tuple[PublishedTable, ...]:
+        known = [item for item in given if isinstance(item, PublishedTable)]
+        plain = []
+        for item in given:
+            if isinstance(item, PublishedTable):
+                continue
+            path = files.enter_context(data_file(item))
+            axes = None if by is not None else axes_beside_weights(path, count, (*RESERVED, option))
+            if axes is None:
+                plain.append(path)
+            else:
+                weighted.append((path, axes))
+                known += read_tables([path], count, option, ",".join(axes), skip, hierarchy)
+        return (*known, *(read_tables(plain, count, option, by, skip, hierarchy) if plain else ()))
+
+    files = ExitStack()
+    with files:
+        shown, earlier = read(tables), read(before)
+        layout = lay_out(shown)
+        spread = estimated_variance(layout) if variance is None else positive("variance", variance)
+        from_means = [guess for path, axes in weighted for guess in from_weights(path, axes, count, spread)]
+        true_counts = None if truth is None else _counts(read(truth))
     revealed = revealing(layout, spread)
     # The smallest bound is certain: a gap cannot exceed the sum of the noise in it.
     if bound is not None and bound < revealed.least:
@@ -180,9 +196,10 @@ def attack(
         now = replace(both, blocks=both.blocks[: len(layout.blocks)])
         then = replace(both, blocks=both.blocks[len(layout.blocks) :])
         attacks["changes"] = tuple(changes(now, then, spread))
+    if weighted:
+        attacks["weights"] = tuple(from_means)
     names = [str(item) if isinstance(item, str | Path) else getattr(item, "name", "data") for item in tables]
     inputs = {"files": names, "variance": variance, "bound": bound, "confidence": confidence}
-    true_counts = None if truth is None else _counts(read(truth))
     return Denoised(spread, variance is None, revealed, known, attacks, confidence, true_counts, inputs, limit)
 
 

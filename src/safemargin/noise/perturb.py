@@ -26,7 +26,7 @@ from safemargin.core import (
 from safemargin.guarantees import GUARANTEE_FILE, chained, document, guarantee_text, read_guarantee
 from safemargin.io import Hierarchies, tree, write_folder
 from safemargin.noise.ptable import ptable as make_table
-from safemargin.noise.records import MILLIONTHS, Columns, Data, KeyedCells, data_file, read_cells
+from safemargin.noise.records import MILLIONTHS, Columns, Data, KeyedRecords, data_file, read_cells
 from safemargin.samplers import (
     DECIMAL,
     KeyTable,
@@ -56,6 +56,7 @@ class Perturbed(Result):
     noise: IntArray
     guarantee: Guarantee
     weighted: FloatArray | None = None
+    weight_values: FloatArray | None = None
     missed: tuple[Missed, ...] = ()
     is_chained: bool = False
 
@@ -66,13 +67,19 @@ class Perturbed(Result):
 
     @cached_property
     def weighted_printed(self) -> FloatArray | None:
-        """Weighted counts as they are published: the published count times the mean weight of the cell."""
-        if self.weighted is None:
+        """Weighted counts as they are published: the published count times a weight near the mean of the cell.
+
+        The exact mean is a fraction whose denominator discloses the true count. The nearest weight that a record has is
+        what any number of people could have, if all of them had it: it excludes no count.
+        """
+        if self.weighted is None or self.weight_values is None:
             return None
         mean: FloatArray = np.zeros(self.counts.shape)
         # An empty cell has no mean weight, and prints 0.
         np.divide(self.weighted, self.counts, out=mean, where=self.counts > 0)
-        return mean * self.printed
+        middles = (self.weight_values[1:] + self.weight_values[:-1]) / 2
+        near: FloatArray = self.weight_values[np.searchsorted(middles, mean)]
+        return np.where(self.counts > 0, near, 0.0) * self.printed
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -201,12 +208,13 @@ def perturb(
         noise_of(given.table, counts, keys, cells.form),
         noised if before is None else chained(before, noised),
         None if cells.weights is None else _spread(trees, cells, cells.weights) / MILLIONTHS,
+        None if cells.weights is None else cells.weight_values,
         given.missed,
         before is not None,
     )
 
 
-def _trees(columns: Columns, cells: KeyedCells, hierarchies: Hierarchies) -> tuple[Hierarchy, ...]:
+def _trees(columns: Columns, cells: KeyedRecords, hierarchies: Hierarchies) -> tuple[Hierarchy, ...]:
     for name in hierarchies:
         if name not in columns.axes:
             raise InputError(f"hierarchy {name}: there is no such axis; the axes are {', '.join(columns.axes)}")
@@ -247,7 +255,7 @@ def _check_after(path: Path, columns: Columns, after: Guarantee) -> None:
             )
 
 
-def _spread(trees: tuple[Hierarchy, ...], cells: KeyedCells, values: IntArray) -> IntArray:
+def _spread(trees: tuple[Hierarchy, ...], cells: KeyedRecords, values: IntArray) -> IntArray:
     """Sums of `values` over all nodes."""
     indices = []
     for column, axis in enumerate(trees):

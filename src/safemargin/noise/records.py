@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.core import InputError, IntArray, Progress, frozen, no_progress
+from safemargin.core import FloatArray, InputError, IntArray, Progress, frozen, no_progress
 from safemargin.io import WRITERS, DuckSource, check_columns, check_labels, connected, open_source
 from safemargin.samplers import DECIMAL, HASHED, KeyForm
 
@@ -24,8 +24,9 @@ Data = Any
 
 
 @dataclass(frozen=True, eq=False)
-class KeyedCells:
-    """Occupied cells: their categories, records, keys and weights (in millionths, if there are any)."""
+class KeyedRecords:
+    """Records by occupied combination of categories: how many, the sum of their keys, and of their weights (in
+    millionths, if there are any); `weight_values` are the weights that single records have, in ascending order."""
 
     axes: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
@@ -33,6 +34,7 @@ class KeyedCells:
     keys: IntArray
     form: KeyForm
     weights: IntArray | None
+    weight_values: FloatArray
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def read_cells(
     form: KeyForm = DECIMAL,
     hashed: Hash | None = None,
     progress: Progress = no_progress,
-) -> KeyedCells:
+) -> KeyedRecords:
     """The cells of a file of records: keys are in a column, written as `form` says, or `hashed` makes them from ids."""
     source = open_source(path)
     if not isinstance(source, DuckSource):
@@ -95,9 +97,21 @@ def read_cells(
         labels, counts, weights, keys = _grouped(database, source, columns, form)
         if hashed is not None and columns.id is not None:
             form, keys = HASHED, _hashed(database, source, columns, hashed, len(counts), progress)
+        values = _weight_values(database, source, columns)
     for a, name in enumerate(columns.axes):
         check_labels(path, name, len({row[a] for row in labels}))
-    return KeyedCells(columns.axes, labels, counts, keys, form, weights)
+    return KeyedRecords(columns.axes, labels, counts, keys, form, weights, values)
+
+
+def _weight_values(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: Columns) -> FloatArray:
+    """The weights of single records; a row for several has their sum."""
+    if columns.weight is None:
+        return np.zeros(0)
+    count = "1" if columns.count is None else f"{source.fields[columns.count]}::double"
+    # Six decimals, as sums are exact in millionths; rows for nobody have no weight of a record.
+    mean = f"round({source.fields[columns.weight]}::double / {count}, 6)"
+    rows = database.execute(f"select distinct {mean} from {source.scan} where {count} > 0").fetchall()
+    return np.array(sorted(value for (value,) in rows))
 
 
 def _rules(source: DuckSource, columns: Columns, form: KeyForm) -> list[tuple[str, str, str]]:

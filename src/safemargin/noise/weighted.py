@@ -1,0 +1,81 @@
+"""True counts read off weighted ones: a printed weighted count over the printed count is the mean weight of a cell.
+
+The exact mean is a sum of weights over the true count n. Weights have a few decimals, so that only multiples of a
+period make the mean times n a sum of weights, and n is one of them near the printed count.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from safemargin.core import FloatArray, InputError, IntArray
+from safemargin.io import Sheet, read_sheet
+from safemargin.noise.layout import Recovered
+
+WEIGHTED = "weighted"
+PRINTED_DECIMALS = 6
+DECIMALS = range(5)
+"""Decimals that weights may have."""
+ODDS = 1e6
+"""How much better exact means must explain the table than weights that have nothing to do with counts."""
+
+
+def axes_beside_weights(path: Path, count: str, taken: Sequence[str]) -> tuple[str, ...] | None:
+    """The axes of a file that has weighted counts, which are no axis; None if it has none."""
+    if path.suffix != ".csv" or WEIGHTED not in (columns := read_sheet(path).columns):
+        return None
+    return tuple(name for name in columns if name not in {WEIGHTED, count, *taken})
+
+
+def from_weights(path: Path, axes: Sequence[str], count: str, variance: float) -> list[Recovered]:
+    """Every count that the exact mean weight of its cell discloses; none if weights do not depend on counts."""
+    sheet = read_sheet(path)
+    try:
+        printed = [int(text) for text in sheet.columns[count]]
+        weighted = [float(text) for text in sheet.columns[WEIGHTED]]
+    except ValueError:
+        raise InputError(f"{path}: columns {count!r} and {WEIGHTED!r} must hold numbers") from None
+    rows = [row for row, (number, sum_) in enumerate(zip(printed, weighted, strict=True)) if number > 0 and sum_ > 0]
+    tried = [_explained([(printed[row], weighted[row]) for row in rows], 10**digits, variance) for digits in DECIMALS]
+    odds, guesses = max(tried, key=lambda outcome: outcome[0], default=(0.0, []))
+    if odds < math.log(ODDS):
+        return []
+    return [
+        Recovered("weights", _cell(sheet, row, axes), value, sure, printed[row])
+        for row, (value, sure) in zip(rows, guesses, strict=True)
+    ]
+
+
+def _explained(cells: Sequence[tuple[int, float]], unit: int, variance: float) -> tuple[float, list[tuple[int, float]]]:
+    """Logarithm of the odds for exact means of weights in `1 / unit`, and the likeliest count of every cell.
+
+    Where weights do not depend on counts, the odds have mean 1, so that they exceed a million once in a million.
+    """
+    odds, guesses = 0.0, []
+    for printed, weighted in cells:
+        numbers = np.arange(1, 10 * printed + 50)
+        sums = numbers * (weighted / printed) * unit
+        # The printed number is rounded, and so is the mean that is computed from it.
+        slack = numbers * (0.6 * 10.0**-PRINTED_DECIMALS / printed) * unit + 1e-9 * np.abs(sums)
+        fits = np.abs(sums - np.rint(sums)) <= slack
+        chances = _near(numbers, printed, variance)
+        odds += math.log(max(float(chances[fits].sum()), 1e-300)) - math.log(max(float(fits.mean()), 1e-300))
+        likely = np.where(fits, chances, 0.0)
+        total = float(likely.sum())
+        best = int(likely.argmax())
+        guesses.append((int(numbers[best]), float(likely[best]) / total if total > 0 else 0.0))
+    return odds, guesses
+
+
+def _near(numbers: IntArray, printed: int, variance: float) -> FloatArray:
+    """How likely each count is beforehand: Gaussian noise about the printed one."""
+    weights: FloatArray = np.exp(-((numbers - printed) ** 2) / (2 * variance))
+    weights /= weights.sum()
+    return weights
+
+
+def _cell(sheet: Sheet, row: int, axes: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    labels: Mapping[str, Sequence[str]] = sheet.columns
+    return tuple((axis, labels[axis][row]) for axis in sorted(axes))
