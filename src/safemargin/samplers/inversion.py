@@ -147,7 +147,7 @@ def _tails(law: IntegerLaw, bits: int) -> list[Interval]:
         weights.append(weight)
         weight = _product(weight, ratio, bits)
         ratio = _product(ratio, bend, bits)
-    # What is left out is at most a geometric series, as ratios do not grow.
+    # The rest is at most a geometric series, as ratios do not grow.
     rest = 0 if law.bound is not None else (weight[1] << bits) // max(1, (1 << bits) - ratio[1]) + 1
     low, high, tails = 0, rest, [(0, rest)]
     for least, most in reversed(weights):
