@@ -132,7 +132,7 @@ class DiscreteGaussian(_Noise):
     bound: int | None = None
 
     def __post_init__(self) -> None:
-        positive("parameter", self.parameter)
+        positive("parameter", float(self.parameter))
 
     @property
     def exact_law(self) -> IntegerLaw:
