@@ -576,7 +576,7 @@ BAD = [
         m__json='{"rule": "", "target": {"kappa": "many"}}',
     ),
     bad("manifest not in UTF-8", f"{AUDIT} --manifest m.json", "m.json", m__json=b'{"rule": "\xe9"}'),
-    bad("manifest is a folder", f"{AUDIT} --manifest .", "safemargin: .: cannot be read"),
+    bad("manifest is a folder", f"{AUDIT} --manifest .", "safemargin: .: is a folder or device, not a file"),
 ]
 
 

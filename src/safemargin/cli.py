@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import sys
 import tempfile
 import traceback
@@ -9,13 +10,22 @@ import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from safemargin import __version__
-from safemargin.core import InputError, RefusedError, SafemarginError
+from safemargin.core import (
+    InputError,
+    RefusedError,
+    SafemarginError,
+    cannot_read,
+    limit_memory,
+    memory_limit,
+    written,
+)
 from safemargin.ui import note
 
 __all__ = ["app", "main"]
@@ -71,8 +81,32 @@ OF_PROJECTS = {"outcome": "release.outcome_cli:outcome"}
 """Commands that are another function where a project file is given."""
 
 
+WITH_MEMORY = {"audit", "bound", "compare", "fiber", "init", "noise", "release", "suppress", "swap", "topdown"}
+"""Commands that read tables of any size."""
+MAY_BE_EMPTY = {"--target", "--match", "--hold", "--by"}
+"""Options for which no name at all says something; `--target ''` is the total."""
 EXTRAS = {"aggregate"}
 """Features that are installed with an extra of their name."""
+
+
+class _Command(TyperCommand):
+    """A command whose numbers are what they look like, and fit the 64 bits in which everything is counted."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        texts = {word.partition("=")[0]: word.partition("=")[2] for word in given if "=" in word}
+        texts |= dict(pairwise(given))
+        for param in self.params:
+            name, value = param.opts[0], ctx.params.get(param.name or "")
+            numbers = [n for n in (value if isinstance(value, list | tuple) else [value]) if isinstance(n, int | float)]
+            if texts.get(name) == "" and value == "" and name not in MAY_BE_EMPTY:
+                raise InputError(f"{name} '': give a value, or remove it")
+            if numbers and not texts.get(name, "").isascii():
+                raise InputError(f"{name} {texts[name]!r}: write numbers with the digits 0 to 9")
+            if any(isinstance(number, int) and not -(2**63) <= number < 2**63 for number in numbers):
+                raise InputError(f"{name} {str(value)[:30]}...: must be a number below 2^63")
+        return rest
 
 
 class _Menu(TyperGroup):
@@ -86,8 +120,20 @@ class _Menu(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS:
             close = get_close_matches(args[0], COMMANDS)
-            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
+            ctx.fail(f"No such command {args[0][:60]!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
         return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command; where it reads tables of any size, with an option for the memory that it may use."""
+        command = super().get_command(ctx, cmd_name)
+        if cmd_name in WITH_MEMORY and command is not None:
+            leaves = list(getattr(command, "commands", {cmd_name: command}).values())
+            for leaf in leaves:
+                names = {param.opts[0] for param in leaf.params}
+                # Only what reads a file has an argument; calculators have options alone.
+                if "--memory" not in names and any(not name.startswith("-") for name in names):
+                    leaf.params.append(_memory_option())
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -95,12 +141,17 @@ class _Menu(TyperGroup):
             sys.stdout.flush()
             return result
         except KeyboardInterrupt:
-            note("interrupted")
+            note(f"interrupted{_what_is_done()}")
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            # Standard output was closed. Python would report it once more when it flushes at exit.
+        except OSError as error:
+            if error.filename is not None:
+                raise cannot_read(error.filename, error) from None
+            # Only standard output is written without an error of ours. Python would report it again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(CLOSED_PIPE) from None
+            if isinstance(error, BrokenPipeError) and not _what_is_done():
+                raise typer.Exit(CLOSED_PIPE) from None
+            note(f"standard output cannot be written ({error.strerror or error}){_what_is_done()}")
+            raise typer.Exit(CLOSED_PIPE if isinstance(error, BrokenPipeError) else WRONG_INPUT) from None
 
 
 def app(names: Iterable[str] = COMMANDS, project: bool = False) -> typer.Typer:
@@ -118,12 +169,14 @@ def app(names: Iterable[str] = COMMANDS, project: bool = False) -> typer.Typer:
     for name in names:
         command = _load(OF_PROJECTS[name] if project and name in OF_PROJECTS else COMMANDS[name].place)
         if isinstance(command, typer.Typer):
+            for info in command.registered_commands:
+                info.cls = _Command
             for member, place in ADDED.get(name, {}).items():
                 if member not in {info.name for info in command.registered_commands}:
-                    command.command(member)(_load(place))
+                    command.command(member, cls=_Command)(_load(place))
             program.add_typer(command, name=name)
         else:
-            program.command(name)(command)
+            program.command(name, cls=_Command)(command)
     return program
 
 
@@ -143,8 +196,11 @@ def main() -> None:
     """Run the command. An error of ours is one line; one that we did not foresee is one line and a file."""
     warnings.simplefilter("always")
     warnings.showwarning = _note_warning
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a service is handled as Ctrl-C is
+    written.clear()
     arguments = sys.argv[1:]
     try:
+        _check_slashes(arguments)
         is_project = any(text.endswith(".toml") for text in arguments[1:])
         program = app([name for name in arguments[:1] if name in COMMANDS], is_project)
         try:
@@ -157,9 +213,47 @@ def main() -> None:
         sys.exit(WRONG_INPUT)
     except KeyboardInterrupt:  # while modules were loaded
         sys.exit(INTERRUPTED)
+    except MemoryError:
+        limit = "the memory that --memory allows" if memory_limit() else "the memory of this machine"
+        note(f"the data do not fit in {limit}; use fewer axes or more memory")
+        sys.exit(WRONG_INPUT)
     except Exception as error:
-        note(f"internal error: {type(error).__name__}: {error}; the details are in {_write_traceback(arguments)}")
+        what = f"{type(error).__name__}: {str(error)[:200]}"
+        details = f"the details are in {_write_traceback(arguments)}, please report them"
+        note(f"internal error: {what}{_what_is_done()}; {details}")
         sys.exit(INTERNAL_ERROR)
+
+
+def _what_is_done() -> str:
+    """What was written before a command ended early, as the end of a message."""
+    return f"; but {', '.join(map(str, written))} is complete, and recorded if it has a ledger" if written else ""
+
+
+def _check_slashes(arguments: list[str]) -> None:
+    """Refuse `data.csv/`, which says that a file is a folder; Python drops the slash."""
+    for text in arguments:
+        if text.endswith("/") and not text.startswith("-") and os.path.isfile(text.rstrip("/")):
+            raise InputError(f"{text}: is a file, not a folder; remove the slash")
+
+
+def _limit(text: str | None) -> str | None:
+    if text is not None:
+        limit_memory(text)
+    return text
+
+
+def _with_memory(
+    memory: Annotated[str | None, typer.Option(callback=_limit, help="Most memory, e.g. 2GiB.")] = None,
+) -> None:
+    """Only its option is used, in every command of `WITH_MEMORY`."""
+
+
+def _memory_option() -> Any:
+    holder = typer.Typer(add_completion=False)
+    holder.command()(_with_memory)
+    (option,) = typer.main.get_command(holder).params
+    option.expose_value = False  # the callback does all, so no command has to know the option
+    return option
 
 
 def with_flags(message: str, program: typer.Typer, arguments: list[str]) -> str:

@@ -204,7 +204,7 @@ def test_a_resealed_change_is_still_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "cannot be read"),
+        ("", "is not JSON"),
         ("[]", "is not a certificate"),
         ('{"schema": 2}', "schema 1"),
         ('{"schema": 1, "schema": 1}', "a key occurs twice"),

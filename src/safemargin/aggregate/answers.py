@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import InputError, IntArray
+from safemargin.io import require_file
 
 LARGEST_ANSWER = 2**20
 """Answers are bits or small counts; a mask has a matrix row for every binary digit."""
@@ -60,6 +61,7 @@ def read_answers(data: Data, client: str = "client") -> Answers:
 
 
 def _csv_rows(path: Path) -> list[list[str]]:
+    require_file(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.reader(file, strict=True))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         TooLargeError,
         cannot_read,
         cannot_write,
+        one_line,
+        printable,
     )
     from safemargin.core.fraction import exact_number, rounded
     from safemargin.core.guarantee import (
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         named,
     )
     from safemargin.core.lattice import Lattice, lattice
+    from safemargin.core.limits import limit_memory, memory_limit, written
     from safemargin.core.progress import Progress, no_progress
     from safemargin.core.publication import Publication
     from safemargin.core.published import (

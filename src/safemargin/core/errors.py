@@ -9,7 +9,31 @@ SafemarginError
 └── RefusedError        no release meets the target (exit code 1)
 """
 
+import re
 from typing import Any
+
+LONGEST_WORD = 300
+"""More signs than this without a blank are shortened in a message: no path or value that helps is longer."""
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# Controls of the terminal (a name could set the title of the window), marks that reverse the order of what follows,
+# and halves of signs that cannot be encoded.
+
+
+def printable(text: str) -> str:
+    """The text with control characters written as escapes, so that a terminal shows them and obeys none.
+
+    >>> printable("a\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """A message as one line that any terminal can show, without words of thousands of letters."""
+    shortened = re.sub(
+        rf"\S{{{LONGEST_WORD},}}", lambda match: f"{match[0][:120]}...{match[0][-60:]}", " ".join(text.splitlines())
+    )
+    return printable(shortened)
 
 
 class SafemarginError(Exception):
@@ -48,6 +72,8 @@ def cannot_read(path: object, error: Exception) -> InputError:
     """The one wording for a file that the system does not give, or that is not text."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: there is no such file")
+    if isinstance(error, UnicodeEncodeError):
+        return InputError(f"{path}: is no name that a file can have; it is not UTF-8")
     if isinstance(error, UnicodeDecodeError):
         line = error.object.count(b"\n", 0, error.start) + 1
         return InputError(f"{path}: line {line}: is not UTF-8; save the file as UTF-8")

@@ -25,6 +25,8 @@ def exact_number(text: str) -> Fraction:
     >>> exact_number("293764/114921"), exact_number("1e-2")
     (Fraction(293764, 114921), Fraction(1, 100))
     """
+    if not text.isascii():  # Fraction takes digits of every script, which readers take for something else
+        raise ValueError(text)
     power = re.search(r"[eE][+-]?([\d_]+)\s*$", text)
     if power and (len(digits := power[1].replace("_", "").lstrip("0")) > 9 or int(digits or 0) > LARGEST_POWER):
         raise ValueError(text)

@@ -39,7 +39,7 @@ def fiber(
     sample: Annotated[int | None, typer.Option(help="Also draw so many tables at random.")] = None,
     law: Annotated[str, typer.Option(help="Law of a random table: uniform or hypergeometric.")] = "uniform",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    limit: Annotated[int, typer.Option(help="How many cells to print.")] = 30,
+    limit: Annotated[int, typer.Option(min=0, help="How many cells to print.")] = 30,
     as_json: Json = False,
 ) -> None:
     """Count, list or sample every table that is consistent with the published ones.

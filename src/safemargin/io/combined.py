@@ -66,7 +66,7 @@ class Combined:
 
     def tables(self) -> tuple[PublishedTable, ...]:
         """One table per set of axes, as the public sees them."""
-        groups = [_groups(hierarchy) for hierarchy in self.trees]
+        groups = [node_groups(hierarchy) for hierarchy in self.trees]
         shown = self.nodes > 0
         # Node 0 is the total: cells with the same axes at the total form one margin.
         kinds, kind_of = np.unique(shown, axis=0, return_inverse=True)
@@ -94,7 +94,8 @@ class Combined:
         return tuple(tables)
 
 
-def _groups(hierarchy: Hierarchy) -> tuple[Group, ...]:
+def node_groups(hierarchy: Hierarchy) -> tuple[Group, ...]:
+    """The categories inside every node."""
     names = np.array([hierarchy.labels[leaf] for leaf in hierarchy.leaves], dtype=object)
     return tuple(frozenset(names[row].tolist()) for row in hierarchy.members)
 

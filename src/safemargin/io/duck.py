@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.core import InputError, IntArray, TooLargeError
+from safemargin.core import InputError, IntArray, TooLargeError, memory_limit
 from safemargin.io.files import (
     EXAMPLES,
     Profiles,
@@ -36,6 +36,8 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+MOST_ROWS = 2_000_000_000
+"""A file of a kilobyte can say that it has more rows than there are people on Earth."""
 FIRST_ROWS = 100_000
 FEW_LABELS = 250
 HELD = "held"
@@ -116,13 +118,19 @@ class DuckSource:
         )
 
 
+def settings() -> dict[str, str | bool | int | float | list[str]]:
+    """What every database is opened with: half of the memory, where that is limited, since arrays come on top."""
+    limit = memory_limit()
+    return SETTINGS if limit is None else {**SETTINGS, "memory_limit": f"{limit // 2}B", "threads": 2}
+
+
 @contextmanager
 def connected(path: Path, held: object = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A fresh database with the data in memory, if any; whatever it objects to becomes one line about `path`."""
     if held is None:
         require_file(path)
     try:
-        with duckdb.connect(":memory:", config=SETTINGS) as database:
+        with duckdb.connect(":memory:", config=settings()) as database:
             # A bar would write between the lines of a document. In a notebook without ipywidgets there is none, and
             # DuckDB refuses to turn it off.
             with suppress(duckdb.InvalidInputException):
@@ -133,6 +141,8 @@ def connected(path: Path, held: object = None) -> Iterator[duckdb.DuckDBPyConnec
             elif held is not None:
                 database.register(HELD, held)
             yield database
+    except duckdb.InterruptException:  # what DuckDB makes of Ctrl-C
+        raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException:
         raise TooLargeError(f"{path}: the combinations of its values do not fit in memory; use fewer axes") from None
     except duckdb.Error as error:
@@ -244,7 +254,14 @@ def open_json(path: Path, table: str | None = None) -> DuckSource:
 def open_parquet(path: Path, table: str | None = None) -> DuckSource:
     """A Parquet file; `table` is not used."""
     scan = f"read_parquet({literal(glob.escape(str(path)))}, hive_partitioning=false)"
-    return DuckSource(path, scan, {name: quoted(name) for name in described(path, scan)}, numbered=True)
+    names = described(path, scan)
+    check_names(path, list(names))
+    with connected(path) as database:
+        stated = f"select num_rows from parquet_file_metadata({literal(glob.escape(str(path)))})"
+        ((rows,),) = database.execute(stated).fetchall()
+    if rows > MOST_ROWS:
+        raise TooLargeError(f"{path}: says that it has {rows:,} rows, more than {MOST_ROWS:,}")
+    return DuckSource(path, scan, {name: quoted(name) for name in names}, numbered=True)
 
 
 def open_memory(data: object, name: str = "data") -> DuckSource:

@@ -4,7 +4,9 @@ import csv
 import gzip
 import json
 import math
+import os
 import re
+import stat
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from safemargin.core import UNBOUNDED, InputError, IntArray, cannot_read
+from safemargin.core import UNBOUNDED, InputError, IntArray, TooLargeError, cannot_read
 
 T = TypeVar("T")
 
@@ -24,6 +26,17 @@ MOST_LABELS = 100_000
 
 EXAMPLES = 1000
 """Rows of which a survey keeps the values."""
+MOST_BYTES = 512 * 2**20
+"""The largest file that is read as a whole: project files, certificates, guarantees; records are read in parts."""
+MOST_LINE = 16 * 2**20
+"""The longest line of a text file, in bytes."""
+MOST_UNPACKED, FIRST_UNPACKED = 500, 64 * 2**20
+"""A packed table grows 5 to 100 times; one whose first 64 MiB come from less than a 500th of that is no table."""
+MOST_COLUMNS = 5_000
+LONGEST_VALUE = 60
+"""How much of a wrong value a message repeats."""
+MOST_LISTED = 20
+"""How many columns a message lists."""
 DELIMITERS = (",", ";", "\t")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
@@ -35,16 +48,19 @@ def suffix(path: Path) -> str:
 
 
 def require_file(path: Path) -> None:
-    """Refuse what is not there or is not a file."""
-    if not path.exists():
-        raise InputError(f"{path}: there is no such file")
-    if not path.is_file():
+    """Refuse what is not there or is not a file: a device or a pipe may have no end."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:  # a name with a zero byte or half a sign is a ValueError
+        raise cannot_read(path, error) from None
+    if not stat.S_ISREG(mode):
         raise InputError(f"{path}: is a folder or device, not a file")
 
 
 def open_bytes(path: Path) -> gzip.GzipFile | BufferedReader:
     """The bytes of a file, unpacked if it is a `.gz`."""
     require_file(path)
+    check_packed(path)
     try:
         # By the name, as everybody names packed files; the content is checked when it is read.
         return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
@@ -52,12 +68,29 @@ def open_bytes(path: Path) -> gzip.GzipFile | BufferedReader:
         raise cannot_read(path, error) from None
 
 
+def check_packed(path: Path) -> None:
+    """Refuse a packed file that unpacks to more than any table would: its end may be days away."""
+    if path.suffix.lower() != ".gz":
+        return
+    try:
+        with path.open("rb") as packed, gzip.GzipFile(fileobj=packed) as content:
+            size = 0
+            while size < FIRST_UNPACKED and (part := content.read(1 << 20)):
+                size += len(part)
+            if size >= FIRST_UNPACKED and size > MOST_UNPACKED * os.lseek(packed.fileno(), 0, os.SEEK_CUR):
+                raise InputError(f"{path}: unpacks to more than {MOST_UNPACKED} times its size; unpack and look at it")
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: line 1: cannot be read: {error}") from None
+
+
 def numbered_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file; an error names the line."""
     number = 1
     try:
         with open_bytes(path) as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE + 1), b""), 1):
+                if len(line) > MOST_LINE:
+                    raise InputError(f"{path}: line {number}: is longer than {MOST_LINE:,} bytes; is this a table?")
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
         raise InputError(f"{path}: line {number}: is not UTF-8; save the file as UTF-8") from None
@@ -65,30 +98,85 @@ def numbered_lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path}: line {number}: cannot be read: {error}") from None
 
 
+def read_bytes(path: Path | str) -> bytes:
+    """A file as a whole; not a device, and not more than a program should hold at once."""
+    require_file(Path(path))
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise cannot_read(path, error) from None
+    if len(content) > MOST_BYTES:
+        raise TooLargeError(f"{path}: has more than {MOST_BYTES:,} bytes; no file of this kind is so large")
+    return content
+
+
 def read_text(path: Path | str) -> str:
     """A UTF-8 file as a whole."""
     try:
-        return Path(path).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise cannot_read(path, error) from None
 
 
 def read_json(path: Path | str) -> Any:
     """What a JSON file holds."""
-    return _parsed(path, "JSON", json.loads)
+    return parse_json(read_text(path), path)
 
 
 def read_toml(path: Path | str) -> dict[str, Any]:
     """What a TOML file holds."""
-    return _parsed(path, "TOML", tomllib.loads)
+    return parse_toml(read_text(path), path)
 
 
-def _parsed(path: Path | str, notation: str, parse: Callable[[str], T]) -> T:
-    text = read_text(path)
+def parse_json(text: str, name: object) -> Any:
+    """What JSON says in which every key occurs once, every number is one and every text can be written."""
     try:
-        return parse(text)
-    except (ValueError, RecursionError) as error:  # deep nesting ends the parser's recursion
-        raise InputError(f"{path}: is not {notation}: {error}") from None
+        value = json.loads(text, object_pairs_hook=_keys_once, parse_constant=_no_constant)
+        if "\\ud" in text.lower():  # an escape for half a sign
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError:
+        raise InputError(f"{name}: is not JSON: a text has half of a surrogate pair") from None
+    except (ValueError, RecursionError) as error:
+        raise _not_parsed(name, "JSON", error) from None
+
+
+def parse_toml(text: str, name: object, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """What TOML says; integers have at most 64 bits, as its standard has it."""
+    try:
+        document = tomllib.loads(text, parse_float=parse_float)
+        _check_integers(document, ())
+        return document
+    except (ValueError, RecursionError) as error:
+        raise _not_parsed(name, "valid TOML", error) from None
+
+
+def _not_parsed(name: object, notation: str, error: Exception) -> InputError:
+    # Python's words for these two name its own settings.
+    reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    reason = "an integer has too many digits" if "integer string conversion" in reason else reason
+    return InputError(f"{name}: is not {notation}: {reason}")
+
+
+def _check_integers(value: object, place: tuple[int | str, ...]) -> None:
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_integers(part, (*place, key))
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        key = ".".join(map(str, place))
+        raise ValueError(f"{key} has an integer beyond 64 bits, {str(value)[:30]}")
+
+
+def _keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    checked = dict(pairs)
+    if len(checked) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return checked
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
 
 
 def check_encoding(path: Path) -> None:
@@ -126,11 +214,15 @@ def csv_header(path: Path) -> tuple[tuple[str, ...], str]:
 
 def check_names(path: Path, names: list[str]) -> None:
     """Refuse columns without a name and names that occur twice."""
+    if len(names) > MOST_COLUMNS:
+        raise TooLargeError(f"{path}: has {len(names):,} columns, more than {MOST_COLUMNS:,}; keep those you need")
+    seen: set[str] = set()
     for column, name in enumerate(names, 1):
         if not name.strip():
             raise InputError(f"{path}: column {column} has no name; the first line must name every column")
-        if names.count(name) > 1:
+        if name in seen:
             raise InputError(f"{path}: column {name!r} occurs twice")
+        seen.add(name)
 
 
 def delimiter_of(path: Path, header: str) -> str:
@@ -228,9 +320,11 @@ class Source(Protocol):
 def check_columns(path: Path, present: Iterable[str], wanted: Iterable[str]) -> None:
     """Refuse a table that lacks a column."""
     names = list(present)
+    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
     for name in wanted:
         if name not in names:
-            raise InputError(f"{path}: there is no column {name!r}; the columns are {', '.join(names)}")
+            listed = ", ".join(names[:MOST_LISTED]) + more
+            raise InputError(f"{path}: there is no column {name!r}; the columns are {listed}")
 
 
 def check_labels(path: Path, column: str, distinct: int) -> None:
@@ -242,14 +336,15 @@ def check_labels(path: Path, column: str, distinct: int) -> None:
         )
 
 
-def natural_order(label: str) -> tuple[list[str | int], str]:
+def natural_order(label: str) -> tuple[list[str | tuple[int, str]], str]:
     """A sorting key that reads numbers as numbers.
 
     >>> sorted(["D10", "D2", "10-19", "5-9"], key=natural_order)
     ['5-9', '10-19', 'D2', 'D10']
     """
-    parts: list[str | int] = list(re.split("([0-9]+)", label))
-    parts[1::2] = [int(digits) for digits in parts[1::2]]
+    parts: list[str | tuple[int, str]] = list(re.split("([0-9]+)", label))
+    # Longer numbers are larger; as texts, since a label may have more digits than Python makes a number of.
+    parts[1::2] = [(len(plain), plain) for plain in (str(digits).lstrip("0") for digits in parts[1::2])]
     return parts, label
 
 
@@ -277,4 +372,6 @@ class Sheet:
 
     def fault(self, row: int, column: str, reason: str) -> InputError:
         """An error that names file, row, column and value."""
-        return InputError(f"{self.path}: {self.place(row)}: {column} = {self.columns[column][row]!r}: {reason}")
+        value = repr(self.columns[column][row])
+        value = value if len(value) <= LONGEST_VALUE else f"{value[:LONGEST_VALUE]}..."
+        return InputError(f"{self.path}: {self.place(row)}: {column} = {value}: {reason}")

@@ -16,8 +16,8 @@ from pathlib import Path
 import duckdb
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from safemargin.core import InputError, OutputError, cannot_read, cannot_write
-from safemargin.io.files import read_json
+from safemargin.core import InputError, OutputError, cannot_read, cannot_write, written
+from safemargin.io.files import read_json, require_file
 
 MANIFEST = "manifest.json"
 CONFIDENTIAL = "confidential"
@@ -92,6 +92,7 @@ def move_draft(draft: Path, folder: Path) -> None:
     except OSError:
         os.replace(folder, draft)
         raise
+    written.append(folder)
 
 
 def sync(path: Path) -> None:
@@ -181,6 +182,7 @@ def hash_bytes(content: bytes) -> str:
 
 def hash_file(path: Path) -> str:
     """The SHA-256 of a file, read in blocks."""
+    require_file(path)
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-LONGEST_VALUE = 60
-"""How much of a wrong value a message repeats."""
+from safemargin.io.files import LONGEST_VALUE
+
 PHRASES: Mapping[str, str] = {
     "bool_type": "must be true or false",
     "dict_type": "must be a section with keys",
@@ -46,6 +46,8 @@ def placed(value: object, info: ValidationInfo) -> object:
     """Paths are relative to the folder of the project file."""
     if not isinstance(value, str) or not value:
         raise PydanticCustomError("rule", "must be the name of a file")
+    if value.endswith("/"):
+        raise PydanticCustomError("rule", "must be the name of a file, without a slash at its end")
     return Path((info.context or {}).get("folder", ""), value)
 
 

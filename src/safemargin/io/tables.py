@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from safemargin.core import InputError, Onlooker, PublishedTable, Schema, recall
-from safemargin.io.combined import Hierarchies, is_combined, read_combined
+from safemargin.io.combined import Hierarchies, is_combined, node_groups, read_combined, tree
 from safemargin.io.crosstab import ACROSS, columns_of, is_crosstab, read_crosstab
 from safemargin.io.duck import DuckSource, open_memory, open_parquet
 from safemargin.io.files import Sheet, check_names, csv_records, numbered_lines, require_file, suffix
@@ -106,11 +106,14 @@ def read_published(
         for plain, margins, sheet in zip(by_header, combined, sheets, strict=True)
     ]
     tables: dict[int, tuple[PublishedTable, ...]] = {}
+    used = {name for sheet in sheets for name in sheet.columns}
+    trees = {name: tree(name, (), files) for name, files in (hierarchies or {}).items() if name in used}
+    wider = {name: dict(zip(axis.labels, node_groups(axis), strict=True)) for name, axis in trees.items()}
     for number, sheet in enumerate(sheets):
         if combined[number]:
             tables[number] = read_combined(sheet, hierarchies or {}, count).tables()
         elif not wide[number]:
-            tables[number] = (tidy_table(sheet, count=count, option=option, axes=axes, skip=skip),)
+            tables[number] = (tidy_table(sheet, count=count, option=option, axes=axes, skip=skip, wider=wider),)
     others: dict[str, Sequence[str]] = {
         axis: sorted({name for group in table.groups[a] for name in group})
         for read in tables.values()

@@ -43,10 +43,12 @@ def tidy_table(
     option: str = "option",
     axes: tuple[str, ...] | None = None,
     skip: Sequence[tuple[str, str]] = (),
+    wider: Mapping[str, Mapping[str, Group]] | None = None,
 ) -> PublishedTable:
     """The table of a tidy sheet. Without `axes` every column that is not reserved is one; else others are ignored.
 
-    Rows that hold a value in a column as `skip` says are omitted.
+    Rows that hold a value in a column as `skip` says are omitted. `wider` gives the categories of every code in the
+    hierarchies of an axis.
     """
     for column, value in skip:
         sheet = sheet.without(column, value)
@@ -54,7 +56,8 @@ def tidy_table(
     if axes is None:
         axes = tuple(name for name in sheet.columns if name not in {*RESERVED, count, option})
     check_columns(sheet.path, sheet.columns, axes)
-    coded = [_coded(sheet, name, _group) for name in axes]
+    parsers = {name: _inside(codes) for name, codes in (wider or {}).items()}
+    coded = [_coded(sheet, name, parsers.get(name, _group)) for name in axes]
     for name, (listed, _) in zip(axes, coded, strict=True):
         check_labels(sheet.path, name, len(listed))
     codes = np.column_stack([np.zeros((len(sheet.rows), 0), dtype=np.int64), *(column for _, column in coded)])
@@ -117,6 +120,18 @@ def _group(text: str) -> Group:
     if len(set(members)) < len(members):
         raise BadText("names a category twice")
     return frozenset(members)
+
+
+def _inside(wider: Mapping[str, Group]) -> Callable[[str], Group]:
+    """Groups by the codes of a hierarchy: a wider one stands for all categories in it."""
+
+    def parse(text: str) -> Group:
+        parts = [wider.get(code) for code in sorted(_group(text))]
+        if None in parts:
+            raise BadText("is not in the hierarchy")
+        return frozenset().union(*(part for part in parts if part is not None))
+
+    return parse
 
 
 def _answer(text: str) -> str:

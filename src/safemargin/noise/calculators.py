@@ -159,6 +159,8 @@ def truncated_delta(epsilon: float, bound: float, change: int = 1, laplace: bool
         if change <= bound:
             return math.exp(-epsilon * (bound - change)) * -math.expm1(-epsilon * change) / whole
         return 0.5 - math.expm1(-epsilon * (change - bound)) / whole
+    if not math.isfinite(bound):
+        raise InputError(f"bound = {bound}: must be finite, e.g. 12")
     if bound != int(bound):
         raise InputError(f"bound = {bound:g}: geometric noise has an integer bound; the nearest is {round(bound)}")
     at_least("bound", int(bound), 1)

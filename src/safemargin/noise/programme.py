@@ -17,7 +17,6 @@ A variable may also be a section with `categories` or `levels`, and `tables` a l
 """
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -28,7 +27,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import RESERVED, InputError
-from safemargin.io import Section, dotted_key, read_text, shown_value, twice_in
+from safemargin.io import Section, dotted_key, parse_toml, read_text, shown_value, twice_in
 
 
 @dataclass(frozen=True)
@@ -145,9 +144,7 @@ def load_programme(path: Path | str) -> Programme:
 def parse_programme(text: str, name: str = "programme") -> Programme:
     """The programme in a text, whose file is called `name` in messages."""
     try:
-        file = _ProgrammeFile.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name}: {error}") from None
+        file = _ProgrammeFile.model_validate(parse_toml(text, name))
     except ValidationError as error:
         raise InputError(f"{name}: {_explained(error)}") from None
     variables = tuple(

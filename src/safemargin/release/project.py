@@ -3,7 +3,6 @@
 It holds what a user wrote and nothing about the data themselves; `read_inputs` reads those.
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -24,6 +23,7 @@ from safemargin.io import (
     Section,
     distinct,
     dotted_key,
+    parse_toml,
     read_text,
     shown_value,
     twice_in,
@@ -241,10 +241,9 @@ class Project(Section):
     @classmethod
     def parse(cls, text: str, *, folder: Path = Path(), name: str = "project") -> "Project":
         """The project that TOML `text` describes; `name` is what messages call it."""
+        content = parse_toml(text, name)
         try:
-            return cls.build(tomllib.loads(text), folder)
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{name}: is not valid TOML: {error}") from None
+            return cls.build(content, folder)
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from safemargin.core import Generator, InputError, IntArray, Table, Tally, frozen
+from safemargin.io import read_bytes
 from safemargin.samplers.ptables import KeyTable, PTable
 
 SHORTEST_SECRET = 16
@@ -74,12 +75,11 @@ def read_secret(path: Path) -> bytes:
     """The secret in a file: all its bytes. A file that others can read is refused: it may be no secret any more."""
     try:
         is_open = os.name == "posix" and path.stat().st_mode & 0o077
-        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the secret cannot be read ({error.strerror})") from None
     if is_open:
         raise InputError(f"{path}: other users can read or change this secret; run: chmod 600 {shlex.quote(str(path))}")
-    return secret_of(content, str(path))
+    return secret_of(read_bytes(path), str(path))
 
 
 def secret_of(content: bytes, name: str = "the secret") -> bytes:

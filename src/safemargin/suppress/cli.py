@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.core import InputError
-from safemargin.io import axes, check_folder, hierarchies
+from safemargin.io import axes, check_folder, hierarchies, whole_number
 from safemargin.suppress.report import CERTIFICATE
 from safemargin.suppress.suppress import SECONDS
 from safemargin.suppress.suppress import suppress as run_suppress
@@ -76,6 +76,6 @@ def suppress(
 def _range(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
     try:
-        return int(first), int(last or first)
+        return whole_number(first), whole_number(last or first)
     except ValueError:
-        raise InputError(f"--primary {text!r}: give the smallest and the largest count, e.g. 1-3") from None
+        raise InputError(f"--primary {text[:60]!r}: give the smallest and the largest count, e.g. 1-3") from None

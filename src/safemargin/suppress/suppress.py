@@ -1,5 +1,6 @@
 """Suppress small counts and as few others as possible, so that no onlooker can infer a suppressed count."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -85,7 +86,7 @@ def find_pattern(
     for name, value in (("extra", extra or 0), ("tau", tau), ("insiders", insiders)):
         if value < 0:
             raise InputError(f"{name} = {value}: must be at least 0")
-    if not seconds >= 0:
+    if not 0 <= seconds < math.inf:
         raise InputError(f"seconds = {seconds}: must be a number of at least 0")
     tables = single(table) if isinstance(table, Lattice) else table
     disclosed: list[int] = []

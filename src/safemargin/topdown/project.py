@@ -1,6 +1,5 @@
 """The TOML file that describes a TopDown release: people, areas, attributes, budget and constraints."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +13,19 @@ from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import InputError, exact_number, rounded
-from safemargin.io import PHRASES, File, Name, Names, Section, check_columns, read_sheet, shown_value, twice_in
+from safemargin.io import (
+    PHRASES,
+    File,
+    Name,
+    Names,
+    Section,
+    check_columns,
+    parse_toml,
+    read_sheet,
+    read_text,
+    shown_value,
+    twice_in,
+)
 from safemargin.topdown.attributes import DETAILED, TOTAL, Attributes, Grouping, MarginQuery, build_grouping
 
 
@@ -151,21 +162,13 @@ class TopDownProject(Section):
     @classmethod
     def load(cls, path: Path) -> "TopDownProject":
         """The release that a TOML file describes; its paths are relative to its folder."""
+        values = parse_toml(read_text(path), path, _parse_float)
         try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise InputError(f"{path}: is not UTF-8; save the file as UTF-8") from None
-        try:
-            values = tomllib.loads(text, parse_float=_parse_float)
             return cls.model_validate(values, context={"folder": path.parent})
         except ValidationError as error:
             raise InputError(f"{path}: {explain(error)}") from None
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
-        except ValueError as error:
-            raise InputError(f"{path}: is not valid TOML: {error}") from None
 
     @cached_property
     def kinds(self) -> Attributes:

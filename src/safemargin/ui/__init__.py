@@ -98,6 +98,7 @@ if TYPE_CHECKING:
         UNNAMED_COUNT,
         Document,
         Json,
+        PlainConsole,
         Result,
         finite,
         note,

@@ -76,6 +76,8 @@ def override_target(stated: Target, beta: float | None, kappa: int | None, tau: 
 def parse_integers(text: str) -> tuple[int, ...]:
     """Integers between commas."""
     try:
+        if not text.isascii():
+            raise ValueError(text)
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"{text!r}: must be integers between commas, e.g. 1,1,2,2") from None
+        raise InputError(f"{text[:60]!r}: must be integers between commas, e.g. 1,1,2,2") from None

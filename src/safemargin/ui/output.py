@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,16 +17,29 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from safemargin.core import OutputError, Progress
+from safemargin.core import OutputError, Progress, one_line, printable
 from safemargin.ui.blocks import Report
 from safemargin.ui.page import render_report
 from safemargin.ui.terminal import show_report
 
-out = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+UNPRINTABLE_JSON = "[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+
+
+class PlainConsole(Console):
+    """A terminal in which names cannot do anything: their control characters are shown as escapes."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        """The segments of a renderable; the styles of rich are no part of their text."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
+out = PlainConsole(highlight=False)
+notes = PlainConsole(stderr=True, highlight=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 LISTED = 10
@@ -67,7 +81,7 @@ class Result(ABC):
     def to_text(self, width: int = 80) -> str:
         """What a terminal of this width shows."""
         text = io.StringIO()
-        self.show(Console(file=text, width=width, highlight=False, no_color=True))
+        self.show(PlainConsole(file=text, width=width, highlight=False, no_color=True))
         return text.getvalue()
 
     def _repr_html_(self) -> str:
@@ -95,13 +109,14 @@ def write_text(path: Path, text: str) -> None:
 
 def note(text: str) -> None:
     """Print one line on standard error, whatever a name in it holds."""
-    print(f"safemargin: {' '.join(text.splitlines())}", file=sys.stderr)
+    print(f"safemargin: {one_line(text)}", file=sys.stderr)
 
 
 def print_json(document: Document) -> None:
     """Print one document on standard output."""
-    json.dump(document, sys.stdout, ensure_ascii=False)
-    sys.stdout.write("\n")
+    # Controls beyond ASCII and halves of signs, which JSON would leave as they are, are escaped.
+    text = json.dumps(document, ensure_ascii=False)
+    sys.stdout.write(re.sub(UNPRINTABLE_JSON, lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
 
 
 def print_result(result: Result, as_json: bool) -> None:

@@ -1,6 +1,5 @@
 """The files that are handed to the verifier."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from safemargin.bounds import SCHEMA
 from safemargin.core import InputError
+from safemargin.io import read_json
 
 UNSPOKEN = "the certificate does not speak about this file"
 EXTRA = "lies in the folder, but the certificate does not speak about it; remove it"
@@ -41,26 +41,11 @@ class Given:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A certificate or a manifest, in which every key occurs once and every number is one."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        document = json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as a certificate ({error})") from None
+    """A certificate or a manifest."""
+    document = read_json(path)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InputError(f"{path}: is not a certificate with schema {SCHEMA}")
     return document
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number")
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    checked = dict(pairs)
-    if len(checked) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return checked
 
 
 def given_files(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given:

@@ -154,6 +154,8 @@ def _names(candidates: str | int | Sequence[str] | None, ballots: Ballots | None
             raise InputError("candidates: say how many candidates there are, or name them, as in a,b,c")
         return in_files
     if isinstance(candidates, int) or (isinstance(candidates, str) and candidates.isdigit()):
+        if len(str(candidates)) > 4 or not str(candidates).isascii():
+            raise InputError(f"candidates = {str(candidates)[:30]}: give a number up to 9,999, or their names")
         count = int(candidates)
         return in_files if len(in_files) == count else letters(count)
     parts = candidates.split(",") if isinstance(candidates, str) else candidates

@@ -1,0 +1,36 @@
+"""What one run may use, and what it has finished: known to every reader and writer of files."""
+
+import re
+import sys
+from pathlib import Path
+
+from safemargin.core.errors import InputError
+
+UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+LEAST_MEMORY = 512 * 2**20
+"""Python, its libraries and the engine that reads tables take about 300 MiB before the first row."""
+
+written: list[Path] = []
+"""Folders that this process has finished: a command that fails later still says that they are there."""
+_limit: list[int] = []
+
+
+def memory_limit() -> int | None:
+    """How many bytes may be used, if that is limited."""
+    return _limit[0] if _limit else None
+
+
+def limit_memory(text: str) -> None:
+    """Use at most so much memory: what needs more ends with a MemoryError, and the engine spills nothing to disk."""
+    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,3})?) ?([KMGT]?)(?:i?B)?", text.strip(), re.ASCII)
+    size = int(float(match[1]) * UNITS[match[2]]) if match else 0
+    if size < LEAST_MEMORY:
+        raise InputError(f"--memory {text!r}: give a size of at least {LEAST_MEMORY // 2**20}MiB, e.g. 2GiB")
+    _limit[:] = [size]
+    if sys.platform == "linux":
+        import resource
+
+        # Data, not address space: threads and mapped libraries reserve much more than they use.
+        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        if most == resource.RLIM_INFINITY or size <= most:
+            resource.setrlimit(resource.RLIMIT_DATA, (size, most))
