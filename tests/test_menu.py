@@ -92,7 +92,7 @@ def test_an_internal_error_is_one_line_and_a_file(run: Run, monkeypatch: pytest.
     ran = run("schema")
     (file,) = tmp_path.glob("safemargin-*.txt")
     assert (ran.code, ran.out) == (70, "")
-    expected = f"internal error: ZeroDivisionError: nobody thought of it; the details are in {file}"
+    expected = f"internal error: ZeroDivisionError: nobody thought of it; the details are in {file}, please report them"
     assert ran.err == f"safemargin: {expected}\n"
     details = file.read_text(encoding="utf-8")
     assert "Traceback" in details and __version__ in details and "['schema']" in details
