@@ -18,8 +18,8 @@ from pathlib import Path
 
 import duckdb
 
+import safemargin
 from safemargin.io.duck import SETTINGS
-from safemargin.swap.swap import swap_file
 
 COUNTRY = """
 copy (
@@ -60,18 +60,17 @@ def main() -> None:
             f"{options.records:,} records{', all distinct' if options.distinct else ''}: "
             f"one sort {peer[0]:.1f} s CPU, {peer[1]:.1f} s wall"
         )
+        held = ["race", "tenure", *(["number"] if options.distinct else [])]
         for text in options.rates.split(","):
-            for form in ("table", "records"):
-                out.unlink(missing_ok=True)
+            for form in ("records",) if options.distinct else ("table", "records"):
                 took = seconds(
-                    lambda text=text, form=form: swap_file(  # type: ignore[misc]
+                    lambda text=text, form=form: safemargin.swap(  # type: ignore[misc]
                         path,
-                        out,
-                        ["block"],
-                        ["state", "age", "sex"],
+                        swapped=["block"],
+                        match=["state", "age", "sex"],
+                        hold=held,
                         rate=Fraction(text),
                         form=form,
-                        with_errors=False,
                     )
                 )
                 ratios = ", ".join(f"{ours / theirs:.1f}" for ours, theirs in zip(took, peer, strict=True))

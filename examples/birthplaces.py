@@ -61,7 +61,12 @@ def compare(data: Path, folder: Path) -> tuple[safemargin.Result, dict[str, floa
     files, epsilons = {}, {}
     for name, rate in RATES.items():
         swapped = safemargin.swap(
-            folder / "people.parquet", swapped=["group", "country"], match=["sex"], rate=rate, form="records"
+            folder / "people.parquet",
+            swapped=["group", "country"],
+            match=["sex"],
+            hold=["race", "income"],
+            rate=rate,
+            form="records",
         )
         target = folder / f"swapped-{rate.denominator}"
         shutil.rmtree(target, ignore_errors=True)

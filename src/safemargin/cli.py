@@ -74,7 +74,7 @@ MENU = {
 
 COMMANDS = {name: entry for group in MENU.values() for name, entry in group.items()}
 
-ADDED = {"guarantee": {"check": "swap.check_cli:check"}}
+ADDED = {"guarantee": {"check": "swap.cli:check"}}
 """Members of a group that another feature holds."""
 
 OF_PROJECTS = {"outcome": "release.outcome_cli:outcome"}

@@ -18,7 +18,7 @@ from safemargin.guarantees.swap_law import Law, Stratum, stratum, swap_law, tabl
 from safemargin.guarantees.swap_loss import swap_epsilon
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import Risk, Traits, draw_order, pair_apart, pair_up, select
-from safemargin.swap.permutation import StratumCells, crossing_rates, swap_across
+from safemargin.swap.permutation import Stratified, crossing_rates, swap_across
 
 RARE = 1e-7
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
@@ -161,7 +161,7 @@ def test_laws_refuse_what_they_cannot_list() -> None:
         across_law(stratum((1, 1), (1, 1)), (0, 1), Fraction(1), HALF)
     with pytest.raises(InputError, match="ordered by wide strata"):
         ones = np.ones(2, dtype=np.int64)
-        swap_across(StratumCells(np.array([0, 1]), ones, ones), np.array([1, 0]), HALF, HALF)
+        swap_across(Stratified.of(np.array([0, 1]), ones, ones), np.array([1, 0]), HALF, HALF)
 
 
 @pytest.mark.parametrize("margins", [((1, 1, 1), (1, 1, 1)), ((2, 1, 1), (2, 1, 1)), ((2, 2), (2, 2))])
@@ -221,7 +221,7 @@ def test_drawn_exchanges_across_strata_follow_the_law() -> None:
     kinds = np.tile(np.array([kind for kind, _ in start]), copies)
     swapped = np.tile(np.array([value for _, value in start]), copies)
     wide = np.repeat(np.arange(copies), len(start))
-    cells = StratumCells(2 * wide + kinds, swapped, np.ones(len(kinds), dtype=np.int64))
+    cells = Stratified.of(2 * wide + kinds, swapped, np.ones(len(kinds), dtype=np.int64))
     found = swap_across(cells, wide, rate, alpha)
     after = swapped.copy()
     after[found.exchange.cell] = found.exchange.swapped

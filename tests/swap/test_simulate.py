@@ -21,12 +21,12 @@ from safemargin.guarantees.rules import chained, compose_parts
 from safemargin.noise.perturb import perturb
 from safemargin.samplers import ptable, request
 from safemargin.swap import targeted
-from safemargin.swap.across import swap_across_file
 from safemargin.swap.pairing import HouseholdPairs, Risk
+from safemargin.swap.simulate import swap_across_file
 from safemargin.swap.simulated import counts_chart, errors_chart
-from safemargin.swap.swap import swap_file
 from safemargin.swap.targeted import Targeting, swap_targeted
 from safemargin.ui import CONFIG
+from swap_files import swap_file
 
 GEOGRAPHY = ("state", "county", "tract", "block")
 MATCH = ("adults", "minors", "tenure")
@@ -153,7 +153,13 @@ def test_targeted_pairs_guarantee_nothing(file: Path, tmp_path: Path) -> None:
     assert compare(other.guarantee, plain.guarantee).overall is Standing.STRONGER
     assert other.errors != plain.errors and list(other.errors) == list(plain.errors) == list(GEOGRAPHY[1:])
     swapped = swap_file(
-        file, tmp_path / "s.parquet", GEOGRAPHY[1:], ("state", *MATCH), rate=TWENTIETH, unit="household"
+        file,
+        tmp_path / "s.parquet",
+        GEOGRAPHY[1:],
+        ("state", *MATCH),
+        rate=TWENTIETH,
+        unit="household",
+        form="records",
     )
     versus = compare(swapped.guarantee, plain.guarantee)
     assert versus.overall is Standing.STRONGER and versus.block("budget").standing is Standing.STRONGER
@@ -240,7 +246,9 @@ def test_what_is_not_known_is_neither_ranked_nor_added(file: Path, tmp_path: Pat
     assert unknown.budget is None and unknown.epsilon is None and unknown.amount == "budget not known"
     assert guarantee_from(json.loads(json.dumps(document(unknown))), "x") == unknown
     nothing = swap_targeted(file, tmp_path / "t.parquet", WISH).guarantee
-    known = swap_file(file, tmp_path / "s.parquet", ["county"], ["state"], rate=TWENTIETH, unit="household").guarantee
+    known = swap_file(
+        file, tmp_path / "s.parquet", ["county"], ["state"], ["adults"], rate=TWENTIETH, unit="household"
+    ).guarantee
     for other in (unknown, nothing, known):
         for one, two in ((unknown, other), (other, unknown)):
             block = compare(one, two).block("budget")

@@ -28,8 +28,8 @@ from safemargin.guarantees.swap_law import swap_law
 from safemargin.io import connected
 from safemargin.swap import tables
 from safemargin.swap.permutation import Exchange, swap
-from safemargin.swap.swap import swap_file
 from safemargin.ui import CONFIG
+from swap_files import holding, swap_file
 from swap_vectors import MASSACHUSETTS_ERRORS, TABLE_1, TABLE_5
 
 PEOPLE = "\n".join(
@@ -41,7 +41,7 @@ PEOPLE = "\n".join(
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return in_process(monkeypatch, capsys)
+    return holding(in_process(monkeypatch, capsys))
 
 
 @pytest.fixture
@@ -100,19 +100,24 @@ def test_the_guarantee(people: Path, tmp_path: Path) -> None:
         "number of persons by state x size x tenure",
         "number of persons by state x size x county",
     ]
-    assert "1 record is alone" in found.guarantee.remarks[0]
+    assert "1 record is alone" in found.guarantee.remarks[1]
     low = swap_file(people, tmp_path / "b.parquet", ["county"], ["state", "size"], ["tenure"], epsilon=4.0)
     high = swap_file(
         people, tmp_path / "c.parquet", ["county"], ["state", "size"], ["tenure"], epsilon=4.0, higher=True
     )
-    assert low.rate < high.rate and all(3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high))
+    assert low.method.rate < high.method.rate and all(
+        3.999 < (each.guarantee.epsilon or 0) <= 4 for each in (low, high)
+    )
 
 
 def test_columns_that_name_records_are_stated(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "keyed.csv"
     lines = [f"{n},c{n % 5},{n * 7 % 10},{n % 2}" for n in range(60)]
     path.write_text("\n".join(["key,county,age,sex", *lines]) + "\n")
-    ran = run("swap", path, "--swap", "county", "--rate", "0.5", "--out", tmp_path / "all")
+    refused = run("swap", path, "--swap", "county", "--rate", "0.5", "--out", tmp_path / "all")
+    assert refused.code == 2 and "60 of 60 records are unique" in refused.err and not (tmp_path / "all").exists()
+    records = "--form", "records", "--out", tmp_path / "all"
+    ran = run("swap", path, "--swap", "county", "--rate", "0.5", *records)
     assert "Column 'key' has no value twice in different records, and is published" in " ".join(ran.out.split())
     less = "--swap", "county", "--hold", "age,sex", "--rate", "0.5", "--json"
     held = run("swap", path, *less, "--out", tmp_path / "some")
@@ -120,7 +125,7 @@ def test_columns_that_name_records_are_stated(tmp_path: Path, run: Run) -> None:
     people = [f"{n // 2},S{n // 2},{'' if n < 4 else n},c{n // 2 % 5},{n % 2}" for n in range(120)]
     homes = tmp_path / "homes.csv"
     homes.write_text("\n".join(["hh,serial,id,county,sex", *people]) + "\n")
-    both = "--swap", "county", "--household", "hh", "--rate", "0.5", "--json"
+    both = "--swap", "county", "--household", "hh", "--rate", "0.5", "--json", "--form", "records"
     assert run("swap", homes, *both, "--out", tmp_path / "homes").document["naming"] == ["serial", "id"]
 
 
@@ -141,7 +146,7 @@ def test_an_epsilon_beyond_any_rate_is_still_kept(people: Path, tmp_path: Path, 
     for epsilon in (60.0, 1_000.0):
         out = tmp_path / f"{epsilon}.parquet"
         found = swap_file(people, out, ["county"], ["state"], ["tenure"], epsilon=epsilon, higher=higher)
-        assert 0 < found.rate < 1 and (found.guarantee.epsilon or math.inf) < epsilon
+        assert 0 < found.method.rate < 1 and (found.guarantee.epsilon or math.inf) < epsilon
 
 
 def test_strata_that_cannot_change(tmp_path: Path) -> None:
@@ -149,7 +154,7 @@ def test_strata_that_cannot_change(tmp_path: Path) -> None:
     path.write_text("m,h,s\n" + "a,x,u\n" * 5 + "b,x,u\nb,y,u\nb,y,u\n")
     found = swap_file(path, tmp_path / "a.parquet", ["s"], ["m"], rate=Fraction(1, 2))
     assert (found.strata.largest, found.strata.exchanging, found.changed) == (3, 0, 0)
-    assert "without those, epsilon is 0" in found.guarantee.remarks[0]
+    assert "without those, epsilon is 0" in found.guarantee.remarks[-1]
     path.write_text("m,h,s\n" + "a,x,u\n" * 5)
     alike = swap_file(path, tmp_path / "b.parquet", ["s"], ["m"], rate=Fraction(1, 2))
     assert alike.guarantee.epsilon == 0 and "nothing is protected" in alike.guarantee.remarks[0]
@@ -251,7 +256,7 @@ def test_imputed_records_are_never_moved(run: Run, tmp_path: Path, listed: bool)
     assert before == after and found["changed"] > 50  # type: ignore[operator]
     guarantee = json.loads((folder / "published/guarantee.json").read_text())
     assert (
-        guarantee["change"]["distance"] == "frozen" and "62 imputed records were not moved" in guarantee["remarks"][0]
+        guarantee["change"]["distance"] == "frozen" and "62 imputed records were not moved" in guarantee["remarks"][1]
     )
     stated = run(
         "swap-rates", path, *options[:4], "--imputed", "flag", "--rates", "0.5", "--runs", 2, "--json"
@@ -264,7 +269,7 @@ def test_marks_are_the_same_words_everywhere(run: Run, tmp_path: Path) -> None:
     path, marks = tmp_path / "p.csv", ["1", "True", "t", "YES", " y ", "0", "false", "F", "no", "n", ""]
     usual = ("--rate", "0.5", "--imputed", "flag", "--json")
     ways = {
-        "swap": ("swap", path, "--swap", "s", "--match", "m", *usual),
+        "swap": ("swap", path, "--swap", "s", "--match", "m", "--form", "records", *usual),
         "swap-rates": ("swap-rates", path, "--swap", "s", "--match", "m", "--rates", "0.5", "--runs", 2, *usual[2:]),
         "targeted": ("simulate", "targeted", path, "--geography", "m,s", "--match", "size", *usual),
     }
@@ -365,7 +370,7 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
         (["--swap", "county", "--rate", "0"], "rate = 0: has no finite epsilon"),
         (["--swap", "county", "--rate", "1"], "rate = 1: has no finite epsilon"),
         (["--swap", "county", "--rate", "2"], "rate = 2: must lie between 0 and 1"),
-        (["--swap", "county"], "give either --rate or --epsilon"),
+        (["--swap", "county"], "give one of --rate, --epsilon and --rate-by"),
         (["--swap", "county", "--rate", "0.1", "--higher"], "--higher needs --epsilon"),
         (["--swap", "county", "--epsilon", "0.5"], "no rate has less than 3.2"),
         (["--swap", "county", "--rate", "0.1", "--form", "map"], "form = map: must be table or records"),
@@ -386,7 +391,7 @@ def test_bad_input_is_one_line(run: Run, people: Path, tmp_path: Path, options: 
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [
-        ("Age,age,county", [], "columns 'Age' and 'age' differ in case only"),
+        ("Age,age,county", ["--hold", "Age,age"], "columns 'Age' and 'age' differ in case only"),
         ("Count,age,county", [], "column 'Count' would stand twice in the table"),
         ("hh,people,county", ["--household", "hh"], "column 'people' has a name that households need"),
         ("hh,age,county", ["--household", "hh", "--match", "hh"], "column 'hh' numbers the households"),
@@ -734,8 +739,8 @@ def test_data_in_memory(form: Callable[[object], object], tmp_path: Path) -> Non
 
 def test_data_that_cannot_be_read_are_refused() -> None:
     with pytest.raises(InputError, match="data: int cannot be read"):
-        safemargin.swap(3, swapped=["county"], rate="1/5")
+        safemargin.swap(3, hold=["size"], swapped=["county"], rate="1/5")
     with pytest.raises(InputError, match="data: there is no column 'place'"):
-        safemargin.swap(ROWS, swapped=["place"], rate="1/5")
+        safemargin.swap(ROWS, hold=["size"], swapped=["place"], rate="1/5")
     with pytest.raises(InputError, match="method = shuffle: must be targeted or across"):
         safemargin.simulate(ROWS, "shuffle")

@@ -1,6 +1,7 @@
 """Swap rates tried out: the errors of the surrogate of 1940 Massachusetts, and tables counted by hand."""
 
 import json
+import sys
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -13,10 +14,9 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.core import InputError
-from safemargin.swap import held
 from safemargin.swap.permutation import swap
 from safemargin.swap.reading import counted
-from safemargin.swap.swap_rates import RATES, Trials, error_chart, swap_rates
+from safemargin.swap.swap_rates import RATES, Trials, error_chart, held_columns, swap_rates
 from safemargin.ui import CONFIG
 from swap_vectors import MASSACHUSETTS_ERRORS, TABLE_1
 
@@ -76,7 +76,7 @@ def people(tmp_path: Path) -> Path:
 def test_errors_by_hand(people: Path) -> None:
     """The table after an exchange, counted record by record; empty cells are omitted and counted."""
     with counted(people, ["county"], ["state"]) as data:
-        tables, too_large = held.held_tables(data.run, data.cells, data.rows)
+        tables, too_large = held_columns(data.run, data.cells, data.rows)
         exchange = swap(data.cells, Fraction(1, 2))
         data.run.apply(data.cells, data.rows, exchange)
         for name, key, table in zip(("tenure", "kind"), ("h0", "h1"), tables, strict=True):
@@ -97,7 +97,7 @@ def test_people_of_households_are_counted(tmp_path: Path) -> None:
     rows = [(n // 3, n // 3 % 2, n // 3 * 7 % 5, n % 4, "fm"[n % 2]) for n in range(300)]
     path.write_text("hh,state,block,age,sex\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
     with counted(path, ["block"], ["state"], None, "hh") as data:
-        tables, _ = held.held_tables(data.run, data.cells, data.rows)
+        tables, _ = held_columns(data.run, data.cells, data.rows)
     for table, place in zip(tables, (3, 4), strict=True):
         expected = Counter((row[2], row[place]) for row in rows)
         assert sorted(table.counts[table.counts > 0].tolist()) == sorted(expected.values())
@@ -107,11 +107,11 @@ def test_people_of_households_are_counted(tmp_path: Path) -> None:
 
 
 def test_tables_that_are_too_large_are_named(people: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    monkeypatch.setattr(held, "MOST_CELLS", 12)
+    monkeypatch.setattr(sys.modules["safemargin.swap.swap_rates"], "MOST_CELLS", 12)
     found = swap_rates(people, swapped=["county"], rates=[Fraction(1, 10)], runs=1)
     assert [each.column for each in found.tables] == ["state", "tenure"] and found.too_large == ("kind",)
     assert "too large: kind." in run("swap-rates", people, "--swap", "county", "--runs", 1).out
-    monkeypatch.setattr(held, "MOST_CELLS", 2)
+    monkeypatch.setattr(sys.modules["safemargin.swap.swap_rates"], "MOST_CELLS", 2)
     with pytest.raises(InputError, match="all held columns are too large"):
         swap_rates(people, swapped=["county"])
 

@@ -28,7 +28,7 @@ from safemargin.guarantees.swap_loss import (
     swap_epsilon,
     tightness,
 )
-from safemargin.swap.permutation import LARGE, StratumCells, derange, strata, swap
+from safemargin.swap.permutation import LARGE, Stratified, derange, strata, swap
 from swap_vectors import EXACT, RATES, TABLE_2, TABLE_2_LARGEST, TABLE_5
 
 RARE = 1e-7
@@ -169,9 +169,9 @@ def test_path_between_tables_moves_as_many_as_they_are_apart(margins: tuple[tupl
         path(((0, 0),), ((0, 1),))
 
 
-def counted(stratum_of: list[int], swapped: list[int], counts: list[int] | None = None) -> StratumCells:
+def counted(stratum_of: list[int], swapped: list[int], counts: list[int] | None = None) -> Stratified:
     n = len(swapped)
-    return StratumCells(*(np.array(each, dtype=np.int64) for each in (stratum_of, swapped, counts or [1] * n)))
+    return Stratified.of(*(np.array(each, dtype=np.int64) for each in (stratum_of, swapped, counts or [1] * n)))
 
 
 def test_strata() -> None:
@@ -230,7 +230,9 @@ def test_draws_follow_the_exact_law() -> None:
     """200,000 strata of four records at a rate of 0.3: seven tables."""
     number, rate = 200_000, Fraction(3, 10)
     held, swapped = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])
-    cells = StratumCells(np.repeat(np.arange(number), 4), np.tile(swapped, number), np.ones(4 * number, dtype=np.int64))
+    cells = Stratified.of(
+        np.repeat(np.arange(number), 4), np.tile(swapped, number), np.ones(4 * number, dtype=np.int64)
+    )
     found = swap(cells, rate)
     after = cells.swapped.copy()
     after[found.cell] = found.swapped

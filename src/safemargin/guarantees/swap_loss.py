@@ -71,6 +71,65 @@ def swap_epsilon(rate: Rate, largest: int) -> float:
     return math.inf if factor is None else _log(factor)
 
 
+def varied_epsilon(least: Rate, most: Rate, largest: int) -> float:
+    """Epsilon where every record has a rate of its own between `least` and `most`, given by what it holds.
+
+    The proof of Theorem 1 with odds o_i: permutations that lead two data sets d records apart to one output move sets
+    of records that differ in at most d, each of which brings a factor of at most o_max, or (b + 1) / o_min.
+
+    >>> varied_epsilon(0.05, 0.05, 1000) == swap_epsilon(0.05, 1000), round(varied_epsilon(0.1, 0.4, 4), 5)
+    (True, 3.80666)
+    """
+    return max(swap_epsilon(rate, largest) for rate in (least, most))
+
+
+def visible_epsilon(rate: Rate, largest: int, epsilon: float | None = None) -> float:
+    """Epsilon where an exchange that leaves the table of a stratum as it was is drawn again: a proven bound.
+
+    Drawing again multiplies the chance of any table by the same factor for one data set, at most e^(d epsilon) apart
+    for two; only the data set itself becomes as rare as the selection of nobody, which has the inverse chance
+    (1 + o)^b - b o. Two data sets of one universe are at least two records apart. `epsilon` is that without redrawing.
+
+    >>> round(visible_epsilon(0.9, 3), 5)
+    5.63737
+    """
+    own = swap_epsilon(rate, largest) if epsilon is None else epsilon
+    if own in (0, math.inf):
+        return own
+    p = rate_of(rate)
+    odds = float(p / (1 - p))
+    nobody = largest * math.log1p(odds)  # in logarithms: the power overflows beyond a few hundred records
+    return own + max(own, (nobody + math.log1p(-largest * odds * math.exp(-nobody))) / 2)
+
+
+def response_factor(rate: Fraction, values: int) -> Fraction:
+    """e to the epsilon of drawing a value anew at this rate, uniformly among `values` (randomised response).
+
+    >>> response_factor(Fraction(1, 2), 2)
+    Fraction(3, 1)
+    """
+    # The true value stays with probability 1 - q + q/k, any other comes with q/k.
+    return 1 + values * (1 - rate) / rate if values > 1 else Fraction(1)
+
+
+def odds_in_words(epsilon: float) -> str:
+    """What e to the epsilon means for somebody who weighs two data sets that are one record apart.
+
+    >>> odds_in_words(13.0)[:62]
+    'e^13 = 442,000: after the publication, the odds between two su'
+    """
+    factor = f"{float(f'{math.exp(min(epsilon, 700.0)):.3g}'):,.6g}" if epsilon < 14 else f"{math.exp(epsilon):.2g}"
+    says = (
+        "which bounds next to nothing about one record: it is protected by the exchanges of others, not by this number"
+        if epsilon > 5
+        else "which limits what anybody learns about one record"
+    )
+    return (
+        f"e^{epsilon:.3g} = {factor}: after the publication, the odds between two such data sets can be up to that "
+        f"many times what they were, {says}."
+    )
+
+
 def best_rate(largest: int) -> tuple[float, float]:
     """The rate with the smallest epsilon, and that epsilon.
 

@@ -5,15 +5,19 @@ from typing import Annotated
 
 import typer
 
+from safemargin.core import InputError
+from safemargin.guarantees import Holds
 from safemargin.io import axes, check_folder
-from safemargin.swap.across import simulate_across
+from safemargin.swap.check import WAYS
+from safemargin.swap.check import check as check_swapping
+from safemargin.swap.simulate import simulate_across
 from safemargin.swap.swap import FORMS
 from safemargin.swap.swap import swap as swap_records
 from safemargin.swap.swap_rates import RATES, RUNS
 from safemargin.swap.swap_rates import swap_rates as try_rates
 from safemargin.swap.tables import FORMATS
 from safemargin.swap.targeted import simulate_targeted
-from safemargin.ui import Json, Result, note, print_result, progress_bar
+from safemargin.ui import Json, Result, note, notes, parse_integers, print_result, progress_bar
 
 DEFAULT_RATES = ",".join(f"{float(share):g}" for share in RATES)
 simulate = typer.Typer(
@@ -38,11 +42,22 @@ def swap(
     file: File,
     folder: Annotated[Path, typer.Option("--out", help="New folder for published/ and confidential/.")],
     swapped: Swapped,
+    hold: Annotated[str, typer.Option(help="Columns that stay and are published; all others are omitted.")],
     match: Match = None,
-    hold: Hold = None,
     rate: Annotated[str | None, typer.Option(help="Swap rate, e.g. 0.05.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="In place of the rate: the epsilon to guarantee.")] = None,
     higher: Annotated[bool, typer.Option("--higher", help="Of the two rates for an epsilon, the higher one.")] = False,
+    rate_by: Annotated[
+        str | None, typer.Option(help="In place of the rate: held or matched column with the rate of each record.")
+    ] = None,
+    near: Annotated[str | None, typer.Option(help="Swapped columns of a second exchange nearby, e.g. county.")] = None,
+    near_rate: Annotated[str | None, typer.Option(help="Rate of the second exchange.")] = None,
+    vacuous: Annotated[
+        bool, typer.Option("--vacuous/--no-vacuous", help="Allow exchanges that change nothing, or draw them again.")
+    ] = True,
+    perturb: Annotated[
+        list[str] | None, typer.Option(help="Draw a held column anew at a rate before swapping, e.g. race=0.1.")
+    ] = None,
     unit: Unit = "person",
     household: Household = None,
     imputed: Imputed = None,
@@ -52,7 +67,7 @@ def swap(
 ) -> None:
     """Exchange values between records at random: two tables stay exact, the rest gets a guarantee.
 
-    Example: safemargin swap people.parquet --swap county --match state,size --rate 0.05 --out swapped
+    Example: safemargin swap people.parquet --swap county --match state,size --hold tenure --rate 0.05 --out swapped
     """
     check_folder(folder)
     with progress_bar("swapping") as progress:
@@ -60,10 +75,15 @@ def swap(
             file,
             swapped=axes(swapped) or (),
             match=axes(match) or (),
-            hold=axes(hold),
+            hold=axes(hold) or (),
             rate=rate,
             epsilon=epsilon,
             higher=higher,
+            rate_by=rate_by,
+            near=axes(near) or (),
+            near_rate=near_rate,
+            vacuous=vacuous,
+            perturb=_pairs(perturb or []),
             unit=unit,
             household=household,
             imputed=imputed,
@@ -72,6 +92,16 @@ def swap(
             progress=progress,
         )
     _write(result, folder, as_json)
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, sign, rate = text.rpartition("=")
+        if not (name and sign and rate):
+            raise InputError(f"perturb = {text}: give a column and a rate, e.g. race=0.1")
+        pairs[name] = rate
+    return pairs
 
 
 def swap_rates(
@@ -199,3 +229,32 @@ def _write(result: Result, folder: Path, as_json: bool) -> None:
     print_result(result, as_json)
     if not as_json:
         note(f"written to {folder}")
+
+
+def check(
+    held: Annotated[str, typer.Option(help="Counts of the held values of a small stratum, e.g. 1,1,2,2.")],
+    swapped: Annotated[str, typer.Option(help="Counts of the swapped values.")],
+    rate: Annotated[str, typer.Option(help="Swap rate, e.g. 0.1, or one for each held value.")],
+    variant: Annotated[str, typer.Option(help=f"One of {', '.join(WAYS)}.")] = "permutation",
+    imputed: Annotated[
+        str | None, typer.Option(help="Held values, counted from 0, of imputed records: never selected.")
+    ] = None,
+    without: Annotated[str, typer.Option(help="Invariant that is dropped: held or swapped.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Compute the exact loss of swapping on a small stratum, and check the guarantee of Theorem 1 there.
+
+    Example: safemargin guarantee check --held 1,1,1 --swapped 1,1,1 --rate 0.1 --variant pairs
+    """
+    with notes.status("going through all permutations"):
+        result = check_swapping(
+            parse_integers(held),
+            parse_integers(swapped),
+            rate.split(",") if "," in rate else rate,
+            variant=variant,
+            imputed=() if imputed is None else parse_integers(imputed),
+            without=without,
+        )
+    print_result(result, as_json)
+    if result.verdict is Holds.VIOLATED:
+        raise typer.Exit(1)

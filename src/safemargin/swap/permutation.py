@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safemargin.core import InputError, IntArray, system_choices, system_words
+from safemargin.core import BoolArray, InputError, IntArray, Tally, TooLargeError, system_choices, system_words
 
 CHUNK = 1 << 22
 """Records for which choices are drawn at a time."""
@@ -23,24 +23,59 @@ LARGE = 1 << 15
 """Records of a stratum that is permuted by itself; smaller ones are done together."""
 TOGETHER = 1 << 22
 """Small strata that are permuted at a time: their numbers take 22 bits of a word, which leaves 42 random ones."""
+MOST_DRAWS = 1_000
+"""Exchanges of a stratum that are drawn where those that change nothing are not allowed."""
+
+
+class Stratified(Tally):
+    """Counted records, ordered by stratum: a tally over the stratum and the code of the swapped value.
+
+    What is held may differ between rows with the same swapped value.
+    """
+
+    @classmethod
+    def of(cls, stratum: IntArray, swapped: IntArray, counts: IntArray) -> "Stratified":
+        """From one array for each; strata must be in order."""
+        if not len(stratum) == len(swapped) == len(counts):
+            raise InputError("cells: strata, swapped values and counts differ in number")
+        if (np.diff(stratum) < 0).any() or (counts < 1).any():
+            raise InputError("cells: must be ordered by stratum, with counts from 1 up")
+        # Transposed, so that every column lies in one piece of memory.
+        return cls(("stratum", "swapped"), np.array([stratum, swapped], dtype=np.int64).T, counts[:, None])
+
+    @property
+    def stratum(self) -> IntArray:
+        """The stratum of every row."""
+        return self.codes[:, 0]
+
+    @property
+    def swapped(self) -> IntArray:
+        """The swapped value of every row."""
+        return self.codes[:, 1]
+
+    @property
+    def numbers(self) -> IntArray:
+        """The records of every row."""
+        return self.counts[:, 0]
+
+    def some(self, rows: IntArray) -> "Stratified":
+        """The rows with these numbers, which must be in order."""
+        return Stratified.of(self.stratum[rows], self.swapped[rows], self.numbers[rows])
 
 
 @dataclass(frozen=True)
-class StratumCells:
-    """Counted records, ordered by stratum: the stratum, the code of the swapped value, and how many there are.
+class CellRates:
+    """Rates that differ between rows: the different ones, ascending, and which of them a row has."""
 
-    What is held may differ between cells with the same swapped value.
-    """
+    values: tuple[Fraction, ...]
+    of_row: IntArray
 
-    stratum: IntArray
-    swapped: IntArray
-    counts: IntArray
+    def some(self, rows: IntArray) -> "CellRates":
+        """The rates of some rows."""
+        return CellRates(self.values, self.of_row[rows])
 
-    def __post_init__(self) -> None:
-        if not len(self.stratum) == len(self.swapped) == len(self.counts):
-            raise InputError("cells: strata, swapped values and counts differ in number")
-        if (np.diff(self.stratum) < 0).any() or (self.counts < 1).any():
-            raise InputError("cells: must be ordered by stratum, with counts from 1 up")
+
+Rates = Fraction | CellRates
 
 
 @dataclass(frozen=True)
@@ -53,6 +88,8 @@ class Strata:
     largest: int
     exchanging: int
     """As `largest`, but of strata in which two swapped values occur: an exchange in any other changes nothing."""
+    most: int = 0
+    """Records of the largest stratum with two records, alike or not."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +102,7 @@ class Exchange:
     """Selections of exactly one record, which were drawn again."""
 
 
-def strata(cells: StratumCells, varies: Callable[[IntArray], bool] | None = None) -> Strata:
+def strata(cells: Stratified, varies: Callable[[IntArray], bool] | None = None) -> Strata:
     """The sizes that decide what swapping guarantees. They follow from the invariants, so they may be published.
 
     `varies` states whether two of some cells, which make a stratum, differ; without it, different cells do.
@@ -84,21 +121,79 @@ def strata(cells: StratumCells, varies: Callable[[IntArray], bool] | None = None
                 break
             if varies(np.arange(first[stratum], first[stratum] + kinds[stratum])):
                 largest = int(sizes[stratum])
-    return Strata(int(sizes.sum()), len(first), int((sizes == 1).sum()), largest, exchanging)
+    most = int(sizes[sizes > 1].max(initial=0))
+    return Strata(int(sizes.sum()), len(first), int((sizes == 1).sum()), largest, exchanging, most)
 
 
-def swap(cells: StratumCells, rate: Fraction) -> Exchange:
+def swap(cells: Stratified, rate: Rates) -> Exchange:
     """Select, and exchange the swapped values of the selected by a random permutation that moves all of them."""
-    if not 0 <= rate <= 1:
-        raise InputError(f"rate = {rate}: must lie between 0 and 1")
+    for value in rate.values if isinstance(rate, CellRates) else (rate,):
+        if not 0 <= value <= 1:
+            raise InputError(f"rate = {value}: must lie between 0 and 1")
     _, sizes = _sizes(cells)
     ends = np.cumsum(sizes)
-    picked, redrawn = _select(sizes, ends, rate)
+    picked, redrawn = _select(sizes, ends, _chooser(cells, rate))
     bounds = np.searchsorted(picked, ends)
     order = derange(np.diff(bounds, prepend=0))  # step 4 of Algorithm 1: every selected record moves, no other does
-    alone = len(cells.counts) == (int(ends[-1]) if len(ends) else 0)  # one record per cell
-    cell = picked if alone else np.searchsorted(np.cumsum(cells.counts), picked, side="right")
+    alone = len(cells.numbers) == (int(ends[-1]) if len(ends) else 0)  # one record per row
+    cell = picked if alone else np.searchsorted(np.cumsum(cells.numbers), picked, side="right")
     return Exchange(cell, cells.swapped[cell[order]], redrawn)
+
+
+def swap_visibly(cells: Stratified, held: IntArray, rate: Rates) -> Exchange:
+    """As `swap`, but a stratum whose table an exchange leaves as it was is drawn again as a whole.
+
+    `held` numbers what every row holds. Strata with one held or one swapped value have one table only and stay.
+    """
+    first, _ = _sizes(cells)
+    varies = [np.minimum.reduceat(code, first) < np.maximum.reduceat(code, first) for code in (held, cells.swapped)]
+    open_strata = np.repeat(varies[0] & varies[1], np.diff(first, append=len(held)))
+    waiting, kept, redrawn = np.flatnonzero(open_strata), [Exchange(*(np.empty(0, dtype=np.int64),) * 2, 0)], 0
+    for _ in range(MOST_DRAWS):
+        drawn = swap(cells.some(waiting), rate.some(waiting) if isinstance(rate, CellRates) else rate)
+        cell, stratum = waiting[drawn.cell], cells.stratum[waiting[drawn.cell]]
+        again = np.isin(cells.stratum[waiting], _unchanged(stratum, held[cell], cells.swapped[cell], drawn.swapped))
+        done = ~np.isin(stratum, cells.stratum[waiting[again]])
+        kept.append(Exchange(cell[done], drawn.swapped[done], drawn.redrawn))
+        redrawn += len(np.unique(cells.stratum[waiting[again]]))
+        waiting = waiting[again]
+        if not len(waiting):
+            return Exchange(
+                np.concatenate([part.cell for part in kept]),
+                np.concatenate([part.swapped for part in kept]),
+                redrawn + sum(part.redrawn for part in kept),
+            )
+    raise TooLargeError(
+        f"vacuous: in {len(np.unique(cells.stratum[waiting])):,} strata nearly every exchange leaves the table as it "
+        "is; match on fewer columns, or allow exchanges that change nothing"
+    )
+
+
+def _unchanged(stratum: IntArray, held: IntArray, before: IntArray, after: IntArray) -> IntArray:
+    """Strata, of those with selected records, whose table is the same with the values before and after."""
+    if not len(stratum):
+        return stratum
+    old, new = (np.lexsort((values, held, stratum)) for values in (before, after))
+    # Equal tables list equal pairs of held and swapped value once both are sorted; strata and held values are alike.
+    differs = (held[old] != held[new]) | (before[old] != after[new])
+    first = np.flatnonzero(np.diff(stratum[old], prepend=-1))
+    return stratum[old][first[~np.logical_or.reduceat(differs, first)]]
+
+
+def _chooser(cells: Stratified, rate: Rates) -> Callable[[IntArray], BoolArray]:
+    """Draws whether each record, by its place in the order of all, is selected."""
+    if not isinstance(rate, CellRates):
+        return lambda places: system_choices(rate, len(places))
+    of_record = np.repeat(rate.of_row, cells.numbers)
+
+    def choose(places: IntArray) -> BoolArray:
+        chosen, kind = np.zeros(len(places), dtype=np.bool_), of_record[places]
+        for number, value in enumerate(rate.values):
+            here = np.flatnonzero(kind == number)
+            chosen[here] = system_choices(value, len(here))
+        return chosen
+
+    return choose
 
 
 @dataclass(frozen=True)
@@ -123,15 +218,15 @@ def crossing_rates(rate: Fraction, alpha: Fraction) -> tuple[Fraction, Fraction]
     return across, (rate - across) / (1 - across)
 
 
-def swap_across(cells: StratumCells, wide: IntArray, rate: Fraction, alpha: Fraction) -> CrossExchange:
+def swap_across(cells: Stratified, wide: IntArray, rate: Fraction, alpha: Fraction) -> CrossExchange:
     """Exchange across strata first, then within them among all other records. `wide` strata are unions of strata."""
     if len(wide) != len(cells.stratum) or (np.diff(wide) < 0).any():
         raise InputError("cells: must be ordered by wide strata too")
     leaving, within = crossing_rates(rate, alpha)
-    far = swap(StratumCells(wide, cells.swapped, cells.counts), leaving)
-    left = cells.counts - np.bincount(far.cell, minlength=len(cells.counts))
+    far = swap(Stratified.of(wide, cells.swapped, cells.numbers), leaving)
+    left = cells.numbers - np.bincount(far.cell, minlength=len(cells.numbers))
     here = np.flatnonzero(left)
-    near = swap(StratumCells(cells.stratum[here], cells.swapped[here], left[here]), within)
+    near = swap(Stratified.of(cells.stratum[here], cells.swapped[here], left[here]), within)
     exchange = Exchange(
         np.concatenate([far.cell, here[near.cell]]),
         np.concatenate([far.swapped, near.swapped]),
@@ -189,12 +284,12 @@ def _derange_many(source: IntArray, starts: IntArray, sizes: IntArray, waiting: 
         waiting = waiting[again]
 
 
-def _select(sizes: IntArray, ends: IntArray, rate: Fraction) -> tuple[IntArray, int]:
+def _select(sizes: IntArray, ends: IntArray, choose: Callable[[IntArray], BoolArray]) -> tuple[IntArray, int]:
     """Numbers of the selected records, ascending, and how many selections were drawn again."""
     total = int(ends[-1]) if len(ends) else 0
     parts_drawn = []
     for start in range(0, total, CHUNK):
-        chosen = system_choices(rate, min(CHUNK, total - start))
+        chosen = choose(np.arange(start, min(start + CHUNK, total)))
         parts_drawn.append(np.flatnonzero(chosen).astype(np.int64) + start)
     picked = np.concatenate(parts_drawn) if parts_drawn else np.empty(0, dtype=np.int64)
     per = np.diff(np.searchsorted(picked, ends), prepend=0)
@@ -209,7 +304,7 @@ def _select(sizes: IntArray, ends: IntArray, rate: Fraction) -> tuple[IntArray, 
         redrawn += len(waiting)
         lengths = sizes[waiting]
         places = _ranges(ends[waiting] - lengths, lengths)
-        chosen = system_choices(rate, len(places))
+        chosen = choose(places)
         per = np.add.reduceat(chosen.astype(np.int64), np.cumsum(lengths) - lengths)
         parts.append(places[chosen & np.repeat(per != 1, lengths)])
         waiting = waiting[per == 1]
@@ -223,9 +318,9 @@ def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     return numbers
 
 
-def _sizes(cells: StratumCells) -> tuple[IntArray, IntArray]:
+def _sizes(cells: Stratified) -> tuple[IntArray, IntArray]:
     """The first cell of each stratum, and the records in it."""
     if not len(cells.stratum):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     first = np.flatnonzero(np.diff(cells.stratum, prepend=cells.stratum[0] - 1))
-    return first, np.add.reduceat(cells.counts, first)
+    return first, np.add.reduceat(cells.numbers, first)

@@ -1,5 +1,10 @@
 """The records of a file as swapping needs them: roles checked, equal records counted, strata numbered."""
 
+import json
+import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,12 +14,21 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from safemargin.core import InputError, IntArray, Progress, no_progress
-from safemargin.io import DuckSource, check_columns, connected, open_source, quoted
-from safemargin.swap.permutation import Exchange, Strata, StratumCells, swap
+from safemargin.core import InputError, IntArray, Progress, no_progress, system_below, system_choices
+from safemargin.io import DuckSource, check_columns, connected, literal, open_source, quoted
+from safemargin.swap.permutation import CellRates, Exchange, Rates, Strata, Stratified, swap, swap_visibly
 from safemargin.swap.tables import FORMATS, PEOPLE, Roles, Run
 
+try:
+    import fcntl
+except (
+    ImportError
+):  # not on Windows: there, what a killed run left stays until its folder of temporary files is emptied
+    fcntl = None  # type: ignore[assignment]
+
 SIZE = "household_size"
+PREFIX, LOCK = "safemargin-swap-", ".lock"
+"""Of folders that hold a result until it is written, and of the file that says that they are in use."""
 
 More = Callable[[DuckSource, duckdb.DuckDBPyConnection], Mapping[str, str]]
 """Columns that a file does not have, in SQL: of one record, or aggregates over the people of a household."""
@@ -28,7 +42,7 @@ class Counted:
     """
 
     run: Run
-    cells: StratumCells
+    cells: Stratified
     rows: IntArray
     strata: Strata
     free: IntArray | None = None
@@ -36,14 +50,50 @@ class Counted:
     @property
     def imputed(self) -> int:
         """Records that are never moved."""
-        return int(self.cells.counts.sum()) - self.strata.records
+        return int(self.cells.numbers.sum()) - self.strata.records
 
-    def draw(self, rate: Fraction) -> Exchange:
-        """One exchange at this rate."""
-        if self.free is None:
-            return swap(self.cells, rate)
-        exchange = swap(_some(self.cells, self.free), rate)
-        return Exchange(self.free[exchange.cell], exchange.swapped, exchange.redrawn)
+    def draw(self, rate: Rates, *, vacuous: bool = True) -> Exchange:
+        """One exchange at this rate, or at rates by row; unless `vacuous`, one that changes something."""
+        free = np.arange(len(self.rows)) if self.free is None else self.free
+        cells = self.cells if self.free is None else self.cells.some(free)
+        rate = rate.some(free) if isinstance(rate, CellRates) else rate
+        if vacuous:
+            exchange = swap(cells, rate)
+        else:
+            held = self.run.kinds([*self.run.match, *self.run.hold])
+            exchange = swap_visibly(cells, held[self.rows[free]], rate)
+        return Exchange(free[exchange.cell], exchange.swapped, exchange.redrawn)
+
+    def rates(self, path: Path, name: str) -> CellRates:
+        """The rate of every row, from a held or matched column."""
+        values, of_row = self.run.rates(path, name)
+        return CellRates(values, of_row[self.rows])
+
+    def nearby(self, first: Exchange, near: Sequence[str], rate: Fraction) -> Exchange:
+        """A second exchange, of the records as `first` left them, among those that agree on some swapped columns too.
+
+        It reads swapped records only, so it is post-processing of the first.
+        """
+        cells, swap_columns = self.cells, dict(zip(self.run.roles.swap, self.run.swap, strict=True))
+        area = self.run.kinds([swap_columns[name] for name in near], "places", "s")
+        left = cells.numbers - np.bincount(first.cell, minlength=len(cells.numbers))
+        stayed = np.flatnonzero(left)
+        origin = np.concatenate([stayed, first.cell])
+        value = np.concatenate([cells.swapped[stayed], first.swapped])
+        number = np.concatenate([left[stayed], np.ones(len(first.cell), dtype=np.int64)])
+        movable = np.ones(len(origin), dtype=np.bool_) if self.free is None else np.isin(origin, self.free)
+        narrow = cells.stratum[origin] * (int(area.max(initial=0)) + 1) + area[value]
+        rows = np.flatnonzero(movable)
+        rows = rows[np.argsort(narrow[rows], kind="stable")]
+        then = swap(Stratified.of(narrow[rows], value[rows], number[rows]), rate)
+        picked = rows[then.cell]
+        # Who was moved by the first exchange only keeps what it gave; who is picked here gets the new value.
+        kept = np.setdiff1d(np.arange(len(stayed), len(origin)), picked)
+        return Exchange(
+            np.concatenate([origin[kept], origin[picked]]),
+            np.concatenate([value[kept], then.swapped]),
+            first.redrawn + then.redrawn,
+        )
 
 
 @contextmanager
@@ -58,10 +108,12 @@ def opened(
     file_format: str = "parquet",
     loose: Sequence[str] = (),
     more: More = lambda source, database: {},
+    perturb: Mapping[str, Fraction] | None = None,
 ) -> Iterator[Run]:
     """The records of a file in the database, at least one.
 
     Columns that are `loose` are matched on at times only: they are held. Of `more`, what is not matched on is carried.
+    Held columns in `perturb` are drawn anew at these rates.
     """
     if not unit.strip():
         raise InputError("unit: say what a record is, e.g. person")
@@ -74,6 +126,10 @@ def opened(
         kept = tuple(name for name in strict.match if name not in loose)
         # A loose column is held, not matched: it may differ between two records that exchange.
         run = Run(database, replace(strict, match=kept, hold=(*strict.hold, *dict.fromkeys(loose))))
+        for name, rate in (perturb or {}).items():
+            if name not in strict.hold:
+                raise InputError(f"{path}: column {name!r} is drawn anew, so it must be held, and not matched on")
+            scan, run.perturbed[name] = _drawn_anew(database, scan, name, rate)
         run.count(scan, [name for name in added if name not in strict.match])
         if not database.execute("select count(*) from cell").fetchall()[0][0]:
             raise InputError(f"{path}: the table is empty")
@@ -92,22 +148,40 @@ def counted(
     *,
     unit: str = "person",
     file_format: str = "parquet",
+    perturb: Mapping[str, Fraction] | None = None,
 ) -> Iterator[Counted]:
     """The records of a file, counted.
 
     `imputed` is a held or matched column that marks records which are never to be moved.
     """
     progress("counting records")
-    with opened(path, swapped, match, hold, household, unit=unit, file_format=file_format) as run:
+    roles = (swapped, match, hold, household)
+    with opened(path, *roles, unit=unit, file_format=file_format, perturb=perturb) as run:
         progress("numbering strata")
         cells, rows = run.cells()
         free = None if imputed is None else np.flatnonzero(~run.marked(path, imputed)[rows])
-        strata = run.strata(cells, rows) if free is None else run.strata(_some(cells, free), rows[free])
+        strata = run.strata(cells, rows) if free is None else run.strata(cells.some(free), rows[free])
         yield Counted(run, cells, rows, strata, free)
 
 
-def _some(cells: StratumCells, places: IntArray) -> StratumCells:
-    return StratumCells(cells.stratum[places], cells.swapped[places], cells.counts[places])
+def _drawn_anew(
+    database: duckdb.DuckDBPyConnection, scan: str, name: str, rate: Fraction
+) -> tuple[str, tuple[Fraction, int]]:
+    """Records in which a column is drawn anew at a rate, uniformly among the values that occur, with the rate and the
+    number of these values: randomised response."""
+    number = len(database.execute("select 1 from duckdb_tables() where temporary").fetchall())
+    records, values, column = f"records{number}", f"values{number}", quoted(name)
+    database.execute(f"create temp table {records} as select *, row_number() over () - 1 as drawn_row from {scan}")
+    distinct = f"select distinct {column} as value from {records}"
+    database.execute(f"create temp table {values} as select value, row_number() over () - 1 as v from ({distinct})")
+    rows, kinds = (int(database.execute(f"select count(*) from {x}").fetchall()[0][0]) for x in (records, values))
+    chosen = np.flatnonzero(system_choices(rate, rows))
+    database.register("drawn", {"id": chosen, "v": system_below(max(kinds, 1), (len(chosen),))})
+    database.execute(f"create temp table drawn{number} as select id, drawn.v, value from drawn join {values} using (v)")
+    database.unregister("drawn")
+    new = f"case when drawn{number}.id is null then {records}.{column} else drawn{number}.value end as {column}"
+    join = f"{records} left join drawn{number} on id = drawn_row"
+    return f"(select {records}.* exclude (drawn_row) replace ({new}) from {join})", (rate, kinds)
 
 
 def _duck_source(path: Path) -> DuckSource:
@@ -188,3 +262,71 @@ def _check_households(
             raise InputError(
                 f"{path}: column {name!r} differs within household {differing[0]!r}; it must be one per household"
             )
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A file of records, and a folder that is removed with this value; `name` is what reports call the records."""
+
+    path: Path
+    folder: Path
+    name: str
+    lock: int
+    """Descriptor of the file that says that the folder is in use."""
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, _leave, self.folder, self.lock)
+
+
+@contextmanager
+def workspace(data: object) -> Iterator[Workspace]:
+    """A file of records; a DataFrame, an Arrow table or rows are first written to one, called `data` in messages."""
+    _remove_abandoned()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # only its owner may read it
+    lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
+    if fcntl is not None:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released with the process, however it ends
+    if isinstance(data, str | Path):
+        yield Workspace(Path(data), folder, Path(data).stem, lock)
+        return
+    space = Workspace(folder / "data.parquet", folder, "data", lock)
+    try:
+        _write_records(data, space.path)
+        yield space
+    except InputError as error:
+        raise InputError(str(error).replace(str(space.path), "data")) from None
+
+
+def _leave(folder: Path, lock: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)
+
+
+def _remove_abandoned() -> None:
+    """Remove what killed runs left: whole swapped files. A folder in use is locked by its process."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if fcntl is not None else ():
+        try:
+            with (folder / LOCK).open("r+") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # in use, of somebody else, or gone meanwhile
+            continue
+
+
+def _write_records(data: object, path: Path) -> None:
+    """Rows as JSON lines would read them, anything else as DuckDB reads it."""
+    with duckdb.connect(":memory:") as database:
+        if isinstance(data, Sequence):
+            lines = path.with_suffix(".jsonl")
+            lines.write_text("".join(f"{json.dumps(row)}\n" for row in data), encoding="utf-8")
+            scan = f"read_json({literal(str(lines))}, format = 'newline_delimited')"
+        else:
+            scan = "records"
+            try:
+                database.register("records", data)
+            except (duckdb.Error, AttributeError, TypeError):
+                kind = type(data).__name__
+                raise InputError(
+                    f"data: {kind} cannot be read; give a file, a DataFrame, an Arrow table or rows"
+                ) from None
+        database.execute(f"copy (select * from {scan}) to {literal(str(path))} (format parquet)")

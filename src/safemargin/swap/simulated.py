@@ -12,9 +12,10 @@ from safemargin import ui
 from safemargin.core import Guarantee, InputError, IntArray
 from safemargin.guarantees import GUARANTEE_FILE, document, guarantee_text
 from safemargin.io import new_folder
-from safemargin.swap.permutation import StratumCells, swap
-from safemargin.swap.tables import Roles, Run, TableError, swap_guarantee
-from safemargin.swap.workspace import Workspace
+from safemargin.swap.guarantee import swap_guarantee
+from safemargin.swap.permutation import Stratified, swap
+from safemargin.swap.reading import Workspace
+from safemargin.swap.tables import Roles, Run, TableError
 
 COLOURS = ("#0072b2", "#e69f00")
 PERMUTATION = "permutation swapping"
@@ -172,7 +173,7 @@ class Simulated(ui.Result):
         return Path(path)
 
 
-def baseline(run: Run, cells: StratumCells, ids: IntArray, roles: Roles, unit: str, rate: Fraction) -> Baseline | None:
+def baseline(run: Run, cells: Stratified, ids: IntArray, roles: Roles, unit: str, rate: Fraction) -> Baseline | None:
     """The same records by permutation swapping within the strata of `cells`; None at a rate of 0 or 1.
 
     The result of `run` is replaced by this one.

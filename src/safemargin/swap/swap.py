@@ -6,7 +6,7 @@ records in the order of their values: the order of the input would disclose who 
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -25,16 +25,17 @@ from safemargin.guarantees import (
     rate_chart,
     rate_of,
     rates_for,
-    short_rate,
     swap_epsilon,
 )
 from safemargin.io import new_folder
-from safemargin.swap.permutation import Strata
-from safemargin.swap.reading import counted
-from safemargin.swap.tables import CONFIDENTIAL, Roles, TableError, swap_guarantee
-from safemargin.swap.workspace import Workspace, workspace
+from safemargin.swap.guarantee import Method, swap_guarantee
+from safemargin.swap.permutation import CellRates, Rates, Strata
+from safemargin.swap.reading import Workspace, counted, workspace
+from safemargin.swap.tables import CONFIDENTIAL, Roles, TableError
 
 FORMS = ("table", "records")
+MICRODATA = Fraction(1, 2)
+"""Share of records that are unique from which on a table is as good as the records themselves."""
 DIGITS = (9, 12, 15, 18)
 """Rates found for an epsilon are rounded to as many, to the side that guarantees more, or more where needed."""
 
@@ -45,8 +46,9 @@ class Swapped(ui.Result):
 
     roles: Roles
     unit: str
-    rate: Fraction
+    method: Method
     strata: Strata
+    unique: int
     selected: int
     changed: int
     redrawn: int
@@ -64,8 +66,10 @@ class Swapped(ui.Result):
             "schema": ui.SCHEMA,
             "unit": self.unit,
             "records": self.strata.records,
-            "rate": float(self.rate),
-            "rate_exact": str(self.rate),
+            "rate": float(self.method.rate),
+            "rate_exact": str(self.method.rate),
+            "rate_most": None if self.method.most is None else float(self.method.most),
+            "unique": self.unique,
             "epsilon": self.guarantee.epsilon,
             "largest_stratum": self.strata.largest,
             **({} if self.imputed is None else {"imputed": self.imputed}),
@@ -88,7 +92,9 @@ class Swapped(ui.Result):
         return [
             f"{self.strata.records:,} {self.unit} records{beside}; strata: {self.strata.number:,}, the largest with "
             f"two different records holds {self.strata.largest:,}.",
-            f"Rate {short_rate(self.rate)}: {self.selected:,} records selected, {self.changed:,} got another value.",
+            f"Rate {self.method.rates}: {self.selected:,} records selected, {self.changed:,} got another value.",
+            f"{self.unique:,} of {self.strata.records + (self.imputed or 0):,} records are unique in the columns that "
+            "are published: whoever knows these of a record finds it, unless it was exchanged.",
             f"{self.guarantee.amount} per {self.guarantee.change}; kept exactly, and checked: {exact}.",
             *self.guarantee.remarks,
             *(
@@ -120,7 +126,7 @@ class Swapped(ui.Result):
             (error.column, error.cells, f"{error.mean:.3g}", ui.exact_percent(error.relative)) for error in self.errors
         ]
         columns = ("by", "cells", "mean error of a count", "mean relative error")
-        picture = ui.figure(ui.to_svg(rate_chart(self.rate, self.strata.largest)), CAPTION, fits=True)
+        picture = ui.figure(ui.to_svg(rate_chart(self.method.rate, self.strata.largest)), CAPTION, fits=True)
         body = [
             ui.section("This run", ui.tiles(figures)),
             ui.section("What is guaranteed", ui.points(stated)),
@@ -148,11 +154,16 @@ def swap(
     data: object,
     *,
     swapped: Sequence[str],
+    hold: Sequence[str],
     match: Sequence[str] = (),
-    hold: Sequence[str] | None = None,
     rate: str | Rate | None = None,
     epsilon: float | None = None,
     higher: bool = False,
+    rate_by: str | None = None,
+    near: Sequence[str] = (),
+    near_rate: str | Rate | None = None,
+    vacuous: bool = True,
+    perturb: Mapping[str, str | Rate] | None = None,
     unit: str = "person",
     household: str | None = None,
     imputed: str | None = None,
@@ -163,91 +174,86 @@ def swap(
     """Exchange values between records at random: two tables stay exact, the rest gets a guarantee.
 
     `data` is a file, a DataFrame, an Arrow table or rows. Records that agree on the columns `match` exchange the
-    columns `swapped`; the columns `hold` stay (all others if not given). Give the swap `rate`, or the `epsilon` to be
-    guaranteed: of its two rates, the lower or the `higher` one. With `household`, records are the households that this
-    column numbers: the people in them stay together. Records that the column `imputed` marks are never moved. Nothing
-    is written before `write(folder)` is called on the result.
+    columns `swapped`; the columns `hold` stay, and all others are omitted. Give the swap `rate`, the `epsilon` to be
+    guaranteed (of its two rates, the lower or the `higher` one), or a column `rate_by` with the rate of each record.
+    With `near`, a second exchange follows at `near_rate` among records that agree on these swapped columns. Unless
+    `vacuous`, exchanges that change nothing are drawn again. `perturb` draws held columns anew at a rate before that.
+    With `household`, records are the households that this column numbers: the people in them stay together. Records
+    that the column `imputed` marks are never moved. Nothing is written before `write(folder)` is called on the result.
     """
+    anew = {name: rate_of(value) for name, value in (perturb or {}).items()}
+    _check_options((rate, epsilon, rate_by), higher, form)
+    _check_method(swapped, tuple(near), near_rate, vacuous, anew, household, imputed)
     with workspace(data) as space:
-        return swap_file(
-            space.path,
-            space.folder / f"swapped.{file_format}",
-            swapped,
-            match,
-            hold,
-            rate=None if rate is None else rate_of(rate),
-            epsilon=epsilon,
-            higher=higher,
-            unit=unit,
-            household=household,
-            imputed=imputed,
-            form=form,
-            file_format=file_format,
-            progress=progress,
-            space=space,
+        names = (swapped, match, tuple(hold), household, imputed, progress)
+        with counted(space.path, *names, unit=unit, file_format=file_format, perturb=anew) as records:
+            run, unique = records.run, records.run.unique()
+            _check_names(space.path, run.roles, form)
+            _check_microdata(space.path, unique, int(records.cells.numbers.sum()), form)
+            progress("drawing the exchange")
+            asked = (None if rate is None else rate_of(rate), epsilon, higher, records.strata)
+            rates: Rates = _rate(*asked) if rate_by is None else records.rates(space.path, rate_by)
+            exchange = records.draw(rates, vacuous=vacuous)
+            if near:
+                exchange = records.nearby(exchange, near, rate_of(near_rate or 0))
+            progress("applying the exchange")
+            changed = run.apply(records.cells, records.rows, exchange)
+            run.check()
+            progress("writing the result")
+            errors, naming, file = run.errors(), run.naming(), f"swapped.{file_format}"
+            run.write(space.folder / file, form, file_format, household)
+        least, most = (rates.values[0], rates.values[-1]) if isinstance(rates, CellRates) else (rates, None)
+        then = None if near_rate is None else rate_of(near_rate)
+        method = Method(least, most, rate_by, tuple(near), then, vacuous, run.perturbed)
+        record, frozen = "household" if household else unit, None if imputed is None else records.imputed
+        guarantee = swap_guarantee(run.roles, record, method, records.strata, frozen)
+        moved = (len(exchange.cell), changed, exchange.redrawn)
+        return Swapped(
+            run.roles, record, method, records.strata, unique, *moved, guarantee, errors, file, frozen, naming, space
         )
 
 
-def swap_file(
-    path: Path,
-    out: Path,
-    swapped: Sequence[str],
-    match: Sequence[str] = (),
-    hold: Sequence[str] | None = None,
-    *,
-    rate: Fraction | None = None,
-    epsilon: float | None = None,
-    higher: bool = False,
-    unit: str = "person",
-    household: str | None = None,
-    imputed: str | None = None,
-    form: str = "table",
-    file_format: str = "parquet",
-    with_errors: bool = True,
-    progress: Progress = no_progress,
-    space: Workspace | None = None,
-) -> Swapped:
-    """Swap the records of a file as `swap` does, and write the result to the new file `out`, or nothing."""
-    _check_options(rate, epsilon, higher, form)
-    with counted(path, swapped, match, hold, household, imputed, progress, unit=unit, file_format=file_format) as data:
-        run, roles = data.run, data.run.roles
-        _check_names(path, roles, form)
-        chosen = _rate(rate, epsilon, higher, data.strata)
-        progress("drawing the exchange")
-        exchange = data.draw(chosen)
-        progress("applying the exchange")
-        changed = run.apply(data.cells, data.rows, exchange)
-        run.check()
-        progress("writing the result")
-        errors = run.errors() if with_errors else ()
-        naming = run.naming()
-        run.write(out, form, file_format, household)
-    record = "household" if household else unit
-    frozen = None if imputed is None else data.imputed
-    return Swapped(
-        roles,
-        record,
-        chosen,
-        data.strata,
-        len(exchange.cell),
-        changed,
-        exchange.redrawn,
-        swap_guarantee(roles, record, chosen, data.strata, frozen),
-        errors,
-        out.name,
-        frozen,
-        naming,
-        space,
-    )
-
-
-def _check_options(rate: Fraction | None, epsilon: float | None, higher: bool, form: str) -> None:
+def _check_options(given: tuple[object, ...], higher: bool, form: str) -> None:
     if form not in FORMS:
         raise InputError(f"form = {form}: must be {' or '.join(FORMS)}")
-    if (rate is None) == (epsilon is None):
-        raise InputError("give either `rate` or `epsilon`")
-    if higher and epsilon is None:
+    if sum(value is not None for value in given) != 1:
+        raise InputError("give one of `rate`, `epsilon` and `rate_by`")
+    if higher and given[1] is None:
         raise InputError("`higher` needs `epsilon`: two swap rates give the same epsilon")
+
+
+def _check_method(
+    swapped: Sequence[str],
+    near: tuple[str, ...],
+    near_rate: object,
+    vacuous: bool,
+    perturb: Mapping[str, Fraction],
+    household: str | None,
+    imputed: str | None,
+) -> None:
+    """Refuse combinations that no proof covers."""
+    if bool(near) != (near_rate is not None):
+        raise InputError("give both `near` and `near_rate`, or neither")
+    if near and not set(near) < set(swapped):
+        raise InputError(
+            f"near = {', '.join(near)}: must be some of the swapped columns ({', '.join(swapped)}), not all"
+        )
+    if near and not vacuous:
+        raise InputError("`near` needs `vacuous`: the second exchange may undo the first")
+    if perturb and (household is not None or imputed is not None):
+        raise InputError("`perturb` cannot be combined with `household` or `imputed`: no bound is known")
+    for name, rate in perturb.items():
+        if not 0 < rate <= 1:
+            raise InputError(f"perturb: {name} = {rate}: the rate must be above 0 and at most 1")
+
+
+def _check_microdata(path: Path, unique: int, records: int, form: str) -> None:
+    """A table in which most records stand alone is a file of records: somebody has to say that this is meant."""
+    if form == "table" and unique > records * MICRODATA:
+        raise InputError(
+            f"{path}: {unique:,} of {records:,} records are unique in the columns that would be published, so the "
+            "table would be nearly complete microdata; hold fewer columns, or say form = records if that is meant"
+        )
 
 
 def _check_names(path: Path, roles: Roles, form: str) -> None:

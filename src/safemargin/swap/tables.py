@@ -1,6 +1,6 @@
 """The tables of a run of swapping in the database, and the roles of their columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -10,19 +10,15 @@ import numpy as np
 
 from safemargin.core import (
     BoolArray,
-    Change,
-    Distance,
-    Guarantee,
     InputError,
     IntArray,
     OutputError,
     Population,
     Records,
-    counts,
 )
-from safemargin.guarantees import short_rate, swap_epsilon
+from safemargin.guarantees import rate_of
 from safemargin.io import literal, quoted
-from safemargin.swap.permutation import Exchange, Strata, StratumCells, strata
+from safemargin.swap.permutation import Exchange, Strata, Stratified, strata
 from safemargin.ui import Document
 
 CONFIDENTIAL = ("Confidential: do not publish. ", "The errors on this page are computed from the data.")
@@ -99,6 +95,8 @@ class Run:
     def __init__(self, database: duckdb.DuckDBPyConnection, roles: Roles) -> None:
         self.database, self.roles = database, roles
         self.listed = False
+        self.perturbed: dict[str, tuple[Fraction, int]] = {}
+        """Held columns that were drawn anew: the rate of that, and the values among which."""
         self.plain: set[str] = set()
         """Tables of numbers without absent values: they are joined by plain equality."""
         self.match = [f"m{n}" for n in range(len(roles.match))]
@@ -128,7 +126,40 @@ class Run:
         self._number("strata", "m", self.match)
         self._number("places", "s", self.swap)
 
-    def strata(self, cells: StratumCells, rows: IntArray) -> Strata:
+    def unique(self) -> int:
+        """Records that no other one equals in all columns."""
+        columns = ", ".join((*self.match, *self.hold, *self.swap))
+        query = f"select count(*) from (select 1 from cell group by {columns} having sum(n) = 1)"
+        return int(self.database.execute(query).fetchall()[0][0])
+
+    def kinds(self, columns: Sequence[str], table: str = "cell", order: str = "rowid") -> IntArray:
+        """A number for the values of some columns, by row of a table."""
+        ranks = f"dense_rank() over (order by {', '.join(columns)}) - 1" if columns else "0"
+        rows = self.database.execute(f"select {order} as id, {ranks} as kind from {table}").fetchnumpy()
+        kinds = np.empty(len(rows["id"]), dtype=np.int64)
+        kinds[np.asarray(rows["id"], dtype=np.int64)] = rows["kind"]
+        return kinds
+
+    def rates(self, path: Path, name: str) -> tuple[tuple[Fraction, ...], IntArray]:
+        """The different rates that a held or matched column gives, ascending, and the rate of every row of `cell`."""
+        named = dict(zip((*self.roles.match, *self.roles.hold), (*self.match, *self.hold), strict=True))
+        if name not in named:
+            raise InputError(f"{path}: column {name!r} gives rates, so it must be held or matched: it is published")
+        kinds = self.kinds([named[name]])
+        query = f"select distinct {named[name]}::varchar from cell order by {named[name]}"
+        texts = [str(text) for (text,) in self.database.execute(f"select * from ({query})").fetchall()]
+        rates = []
+        for text in texts:
+            try:
+                rates.append(rate_of(text))
+            except InputError:
+                rates.append(Fraction(0))
+            if not 0 < rates[-1] < 1:
+                raise InputError(f"{path}: column {name!r}: {text!r}: a rate must be a number between 0 and 1")
+        values = tuple(sorted(set(rates)))
+        return values, np.array([values.index(rate) for rate in rates], dtype=np.int64)[kinds]
+
+    def strata(self, cells: Stratified, rows: IntArray) -> Strata:
         """How these cells divide; `rows` has the row that each has in the database, where equal ones may be listed."""
         return strata(cells, (lambda places: self._varies(rows[places])) if self.listed else None)
 
@@ -180,7 +211,7 @@ class Run:
         if not self.database.execute(f"select count(*) from {table} where {absent}").fetchall()[0][0]:
             self.plain.add(table)
 
-    def cells(self) -> tuple[StratumCells, IntArray]:
+    def cells(self) -> tuple[Stratified, IntArray]:
         """The cells in order of their strata, and the row that each has in the database."""
         joins = f"join strata on {self._same('strata', self.match)} join places on {self._same('places', self.swap)}"
         counted = "" if self.listed else ", cell.n as n"
@@ -188,13 +219,13 @@ class Run:
         rows = self.database.execute(query).fetchnumpy()
         m, s, ids = (np.asarray(rows[name], dtype=np.int64) for name in ("m", "s", "id"))
         n = np.ones(len(m), dtype=np.int64) if self.listed else np.asarray(rows["n"], dtype=np.int64)
-        return StratumCells(m, s, n), ids
+        return Stratified.of(m, s, n), ids
 
     def _same(self, table: str, columns: list[str]) -> str:
         sign = "=" if table in self.plain else "is not distinct from"
         return " and ".join(f"cell.{name} {sign} {table}.{name}" for name in columns) or "true"
 
-    def apply(self, cells: StratumCells, ids: IntArray, exchange: Exchange) -> int:
+    def apply(self, cells: Stratified, ids: IntArray, exchange: Exchange) -> int:
         """Give the selected records their new values; how many of them are others than before."""
         other = exchange.swapped != cells.swapped[exchange.cell]
         places, values = exchange.cell[other], exchange.swapped[other]
@@ -344,48 +375,3 @@ def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None
     span = int(max(before.max(initial=0), after.max(initial=0))) + 1
     if not np.array_equal(np.sort(strata * span + before), np.sort(strata * span + after)):
         raise AssertionError("swapping moved a value between strata; nothing was written")
-
-
-def swap_guarantee(roles: Roles, unit: str, rate: Fraction, strata: Strata, imputed: int | None = None) -> Guarantee:
-    """What one run guarantees: Theorem 1 of Bailie, Gong and Meng.
-
-    If some records are `imputed` and never moved, it is about the others: `strata` is how these divide.
-    """
-    kind = f"{unit}s"
-    # Theorem 1; `largest` is a function of the two invariants, so epsilon may be published (Remark 1).
-    epsilon = swap_epsilon(rate, strata.largest)
-    agree = ", ".join(roles.match)
-    change = Change(Distance.HAMMING if imputed is None else Distance.FROZEN, unit)
-    others = "" if imputed is None else " that were not imputed"
-    same = "" if imputed is None else " and on every imputed record"
-    return Guarantee(
-        "permutation swapping",
-        f"Records {f'that agree on {agree} ' if agree else ''}exchange {', '.join(roles.swap)} at a rate of "
-        f"{short_rate(rate)}. Between any two data sets that agree on the tables named as invariants{same}, each "
-        f"{unit} record that differs changes the odds of what is published by at most e^{epsilon:.6g}.",
-        epsilon,
-        (counts(kind, *roles.match, *roles.hold), counts(kind, *roles.match, *roles.swap)),
-        roles.population(unit),
-        change,
-        varies=f"swap rate {rate}; {strata.largest:,} records{others} in the largest stratum with two different ones",
-        rule=f"permutation swapping (Theorem 1){' of the records' if others else ''}{others}",
-        remarks=tuple(_remarks(rate, strata, imputed)),
-        rate=rate,
-    )
-
-
-def _remarks(rate: Fraction, strata: Strata, imputed: int | None) -> Iterator[str]:
-    """What a reader of the guarantee should know besides."""
-    if imputed is not None:
-        moved = "record was" if imputed == 1 else "records were"
-        yield f"{imputed:,} imputed {moved} not moved, and have no guarantee."
-    if strata.single:
-        alone = "records are alone in their strata: the invariants disclose them."
-        if strata.single == 1:
-            alone = "record is alone in its stratum: the invariants disclose it."
-        yield f"{strata.single:,} {alone}"
-    if strata.largest == 0:
-        yield "No stratum holds two different records: nothing is exchanged, and nothing is protected."
-    elif strata.exchanging < strata.largest:
-        tight = swap_epsilon(rate, strata.exchanging)
-        yield f"Where all swapped values of a stratum agree nothing changes; without those, epsilon is {tight:.6g}."

@@ -16,11 +16,10 @@ from safemargin.guarantees import Rate, hamming, rate_of, stratum, universe, uni
 from safemargin.io import DuckSource, check_columns, quoted
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import HouseholdPairs, Risk, Selection, Traits, capped, draw_order, pair_up, select
-from safemargin.swap.permutation import Exchange, StratumCells
-from safemargin.swap.reading import opened
+from safemargin.swap.permutation import Exchange, Stratified
+from safemargin.swap.reading import Workspace, opened, workspace
 from safemargin.swap.simulated import Simulated, baseline
 from safemargin.swap.tables import Roles, Run, imputed_share
-from safemargin.swap.workspace import Workspace, workspace
 
 METHOD = "targeted pair swapping"
 ADULT = 18
@@ -249,7 +248,7 @@ def _first_area(run: Run) -> IntArray:
     return np.asarray(ranks["a"], dtype=np.int64)
 
 
-def _check_pairs(cells: StratumCells, block: IntArray, traits: Traits, pairs: HouseholdPairs) -> None:
+def _check_pairs(cells: Stratified, block: IntArray, traits: Traits, pairs: HouseholdPairs) -> None:
     """Every pair agrees on what is matched, is of two blocks, has no household twice and none that was imputed."""
     movers = np.flatnonzero(pairs.partner >= 0)
     theirs = pairs.partner[movers]
