@@ -56,29 +56,6 @@ if TYPE_CHECKING:
     )
     from safemargin.guarantees.verify import verify
 
-<<<<<<< HEAD
-=======
-_NAMES = {
-    "guarantees.census": "budget census",
-    "guarantees.compare": "beside compare",
-    "guarantees.conversion": "convert loss_epsilon published_epsilon",
-    "guarantees.exact": "Checked Holds check_laws frozen_hamming hamming universe_loss",
-    "guarantees.guarantee_file": "GUARANTEE_FILE document guarantee_from guarantee_text read_guarantee",
-    "guarantees.noise": "NoiseBudget check_noise choice_epsilon is_vacuous noise_budget one_count_suffices partnered",
-    "guarantees.report": "COLUMNS compose show side_by_side",
-    "guarantees.rules": "chained compose_parts post_process publish_invariants",
-    "guarantees.swap_curves": "CAPTION CURVE_NOTE rate_chart rates swap",
-    "guarantees.swap_law": "VARIANTS Law Outcomes Stratum check_work fixed_number_law nearby ordered outcomes "
-    "stratum table universe",
-    "guarantees.swap_loss": "Rate odds_factor odds_in_words rate_of rates_for response_factor short_rate swap_epsilon "
-    "varied_epsilon visible_epsilon",
-    "guarantees.verify": "verify",
-    "swap.check": "check",
-}
-"""The names of every module, parted by blanks; `check` is a part of swapping, as in the menu."""
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-
->>>>>>> 1a0a1c0 (Give extensions of swapping a proven bound, and name what swap publishes)
 __all__ = ["beside", "budget", "census", "check", "compare", "compose", "convert", "rates", "show", "swap", "verify"]
 """The functions of the subcommands; everything else above is for features."""
 
