@@ -36,7 +36,7 @@ NEVER = {("audit", "samplers")}
 """An onlooker has what the public has, not the code that protects."""
 
 SOURCES_OF_BITS = ("random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom")
-EXTRAS = ("pyspark", "starlette", "cryptography", "pandas", "polars", "narwhals", "pyarrow")
+EXTRAS = ("pyspark", "starlette", "cryptography", "gmpy2", "nacl", "psycopg", "pandas", "polars", "narwhals", "pyarrow")
 NAMED_FOR_NOTHING = {"util", "utils", "helper", "helpers", "common", "misc"}
 
 
@@ -190,6 +190,25 @@ def test_modules_behind_a_face_are_reported(tmp_path: Path, line: str, fault: st
     path = package / "swap" / "x.py"
     path.write_text(line)
     assert faults(path, package) == ([fault] if fault else [])
+
+
+def test_issuing_and_accepting_never_meet() -> None:
+    """Whoever knows people and whoever knows answers share no code of each other, directly or through others."""
+
+    def reached(start: str) -> set[str]:
+        waiting, seen = [start], set[str]()
+        while waiting:
+            module = waiting.pop()
+            path = PACKAGE / "election" / f"{module}.py"
+            if module not in seen and path.exists():
+                seen.add(module)
+                names = [name for _, name, _ in imports(ast.parse(path.read_text(encoding="utf-8")))]
+                waiting += [name.split(".")[2] for name in names if is_within(name, "safemargin.election")]
+        return seen
+
+    assert "accepting" not in reached("issuing") and "issuing" not in reached("accepting")
+    assert not {"accepting", "issuing", "ceremony"} & reached("service"), "a process loads its own role only"
+    assert "records" not in reached("issuing"), "issuers cannot even read a record"
 
 
 def test_relative_imports_are_refused() -> None:

@@ -20,7 +20,7 @@ from test_reachable import modules
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
-NAMESPACES = ("aggregate", "guarantee", "noise")
+NAMESPACES = ("aggregate", "election", "guarantee", "noise")
 FUNCTIONS = {name.replace("-", "_") for name in MENU if name not in NAMESPACES}
 """One per command; groups of commands are namespaces."""
 TYPES = {

@@ -1,6 +1,7 @@
 """Decide, cell by cell, how group counts may be published: exactly where that is provably safe, protected elsewhere.
 
-One function per command, and the namespaces `aggregate`, `guarantee` and `noise`. Each is loaded when it is first used.
+One function per command, and the namespaces `aggregate`, `election`, `guarantee` and `noise`. Each is loaded when
+it is first used.
 """
 
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from safemargin import aggregate, noise
+    from safemargin import aggregate, election, noise
     from safemargin import guarantees as guarantee
     from safemargin.audit.audit import audit
     from safemargin.audit.findings import Findings

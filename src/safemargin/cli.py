@@ -49,6 +49,7 @@ MENU = {
         "compare": MenuEntry("release.cli:compare", "Measure other ways to publish the same data"),
         "suppress": MenuEntry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),
         "ledger": MenuEntry("release.cli:ledger", "List earlier releases about the same population"),
+        "election": MenuEntry("election.cli:election", "Collect answers without knowing who gave them"),
         "schema": MenuEntry("release.cli:schema", "Print the JSON Schema of project files"),
     },
     "Check": {
@@ -85,7 +86,7 @@ WITH_MEMORY = {"audit", "bound", "compare", "fiber", "init", "noise", "release",
 """Commands that read tables of any size."""
 MAY_BE_EMPTY = {"--target", "--match", "--hold", "--by"}
 """Options for which no name at all says something; `--target ''` is the total."""
-EXTRAS = {"aggregate"}
+EXTRAS = {"aggregate", "election"}
 """Features that are installed with an extra of their name."""
 
 

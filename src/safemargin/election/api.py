@@ -1,0 +1,103 @@
+"""The public functions: one per subcommand of `election`, each returns a `Result`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from safemargin.core import InputError, Progress, cannot_read, no_progress
+from safemargin.election.board import MANIFEST, Board
+from safemargin.election.keys import write_whole
+from safemargin.election.rehearse import PLAN, run_election
+from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
+from safemargin.election.service import KEYS, open_role
+from safemargin.election.service import serve as serve_role
+from safemargin.election.setup import (
+    make_manifest,
+    new_keys,
+    public_keys,
+    read_plan,
+    read_public_keys,
+    read_roll,
+)
+from safemargin.election.verify import check_board
+
+
+def rehearse(
+    out: Path | str,
+    *,
+    voters: int = 200,
+    plan: Path | str | None = None,
+    seed: int = 0,
+    kill: bool = False,
+    database: str | None = None,
+    progress: Progress = no_progress,
+) -> ElectionRehearsal:
+    """A whole election with made-up people, every role a process on this machine, ending in a release in `out`.
+
+    `plan` is a TOML file, without it a small vote on two dimensions. With `kill` every role is killed and started
+    again at random points. `database` is a PostgreSQL address; without it roles keep SQLite files.
+    """
+    if voters < 2:
+        raise InputError(f"voters = {voters}: must be at least 2")
+    folder = Path(out)
+    text = PLAN if plan is None else _read(Path(plan)).decode()
+    facts = run_election(voters, folder, plan=text, seed=seed, kill=kill, place=database, progress=progress)
+    result = ElectionRehearsal(facts)
+    result.write(folder / "views.html")
+    return result
+
+
+def verify(board: Path | str, *, processes: int | None = None, progress: Progress = no_progress) -> BoardFindings:
+    """Check the copy of a board in a folder, offline and without any secret; findings name the entry or record."""
+    folder = Path(board)
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{folder}: is not the folder of a board; it has no {MANIFEST}")
+    return BoardFindings(folder, check_board(Board(folder), progress, processes))
+
+
+def keys(plan: Path | str, party: str, out: Path | str) -> Done:
+    """Make the keys of one party of a plan: a secret file for its owner, and a public one for the manifest."""
+    secret, folder = new_keys(read_plan(Path(plan)), party), Path(out)
+    secret.write(folder / KEYS)
+    public = folder / "public.json"
+    write_whole(public, public_keys(secret).document())
+    return Done(f"Keys of {party}; hand in {public.name}, keep {KEYS} secret.", (folder / KEYS, public))
+
+
+def manifest(plan: Path | str, roll: Path | str, public: Sequence[Path | str], out: Path | str) -> Done:
+    """Make the manifest from a plan, the roll and the public keys of all parties. The tally key is made here, dealt to
+    the trustees in sealed shares, and forgotten.
+    """
+    given = [read_public_keys(Path(path)) for path in public]
+    election = make_manifest(read_plan(Path(plan)), read_roll(_read(Path(roll)), str(roll)), given)
+    write_whole(Path(out), election.content)
+    return Done(
+        f"Manifest {election.mid.hex()[:16]}; every party signs it next.", (Path(out),), {"id": election.mid.hex()}
+    )
+
+
+def step(
+    folder: Path | str, name: str, *, message: Path | str | None = None, out: Path | str, database: str | None = None
+) -> Done:
+    """Do one step of a role offline: read a message from a file, write the answer to a file.
+
+    `folder` has the role's keys and its manifest. Every step that a service answers can be done this way.
+    """
+    role = open_role(Path(folder), database)
+    try:
+        write_whole(Path(out), role.run(name, b"" if message is None else _read(Path(message))))
+    finally:
+        role.close()
+    return Done(f"{role.name} did the step {name!r}.", (Path(out),))
+
+
+def serve(folder: Path | str, *, port: int, database: str | None = None) -> Done:
+    """Serve the role of a folder on loopback until it is stopped; put TLS in front of it."""
+    serve_role(Path(folder), port, database)
+    return Done("The service was stopped.")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise cannot_read(path, error) from None

@@ -1,0 +1,278 @@
+"""The board: an append-only Merkle log in a folder that anybody can copy and verify.
+
+`entries` holds signed statements, `heads` the signed roots with the signatures of witnesses, `records` the accepted
+records of every dimension, `mixes` the hashes that every mixer took in and passed on, `release` the published tables.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from safemargin.core import InputError
+from safemargin.election.keys import Secret, canonical, parse, unhex, write_whole
+from safemargin.election.manifest import Election, Role
+from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
+
+MANIFEST = "manifest.json"
+AUTHORS: Mapping[str, Role] = {
+    "manifest": "board",
+    "roll": "registrar",
+    "issued": "issuer",
+    "casting": "collector",
+    "closed": "collector",
+    "mix": "mixer",
+    "batch": "collector",
+    "total": "collector",
+    "ceremony": "trustee",
+    "release": "trustee",
+    "escrow request": "collector",
+    "escrow decision": "escrow",
+    "keys destroyed": "escrow",
+}
+"""Types of entries, and the role that may write them."""
+REPEATED = {"escrow request", "escrow decision"}
+"""Types of which an author may write several."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A signed statement of a party."""
+
+    author: str
+    type: str
+    body: dict[str, Any]
+    signature: str
+
+    @property
+    def content(self) -> bytes:
+        """The leaf of the log."""
+        return canonical({"author": self.author, "type": self.type, "body": self.body, "signature": self.signature})
+
+    @property
+    def subject(self) -> tuple[str, str, object]:
+        """What an author may write about once."""
+        return self.type, self.author, self.body.get("dimension")
+
+    def fault(self, election: Election) -> str | None:
+        """Why this is no statement of the party that it names."""
+        party = election.parties.get(self.author)
+        if party is None or AUTHORS.get(self.type) != party.role:
+            return f"an entry of type {self.type[:40]!r} cannot come from {self.author[:40]!r}"
+        if not election.is_signed(self.signature, self.author, "board", self.type, canonical(self.body)):
+            return f"the signature of {self.author} is wrong"
+        return None
+
+
+def make_entry(election: Election, secret: Secret, type_: str, body: dict[str, Any]) -> Entry:
+    """A party's signed statement."""
+    signature = election.sign(secret.signing, secret.name, "board", type_, canonical(body))
+    return Entry(secret.name, type_, body, signature)
+
+
+def read_entry(content: bytes) -> Entry:
+    """An entry from somebody's message."""
+    stated = parse(content)
+    match stated:
+        case {"author": str(author), "type": str(type_), "body": dict(body), "signature": str(signature)}:
+            return Entry(author, type_, body, signature)
+    raise InputError("the message is not an entry of the board")
+
+
+@dataclass(frozen=True)
+class Head:
+    """The root of the log at a size, signed by the board and its witnesses (the issuers)."""
+
+    size: int
+    root: bytes
+    signatures: dict[str, str]
+
+    @property
+    def content(self) -> bytes:
+        """What is signed."""
+        return canonical({"size": self.size, "root": self.root.hex()})
+
+    def document(self) -> dict[str, Any]:
+        """The file."""
+        return {"size": self.size, "root": self.root.hex(), "signatures": self.signatures}
+
+    def signed_by(self, election: Election) -> list[str]:
+        """The parties whose signature is valid."""
+        return [
+            name
+            for name, text in self.signatures.items()
+            if election.is_signed(text, name, "all", "head", self.content)
+        ]
+
+    def is_witnessed(self, election: Election) -> bool:
+        """Whether the board and as many issuers as sign a token signed this root."""
+        signed = set(self.signed_by(election))
+        witnesses = sum(party.name in signed for party in election.manifest.of("issuer"))
+        return election.only("board").name in signed and witnesses >= election.manifest.signers
+
+
+def read_head(stated: object) -> Head:
+    """A head from somebody's message."""
+    match stated:
+        case {"size": int(size), "root": str(root), "signatures": dict(signatures)}:
+            return Head(size, unhex(root, 32), {str(k): str(v) for k, v in signatures.items()})
+    raise InputError("the message is not a head of the board")
+
+
+def sign_head(election: Election, key: Ed25519PrivateKey, name: str, head: Head) -> str:
+    """The signature of the board or of a witness."""
+    return election.sign(key, name, "all", "head", head.content)
+
+
+class Board:
+    """The folder of the log. With the board's keys it can be added to; without, it can be read."""
+
+    def __init__(self, folder: Path, election: Election | None = None, secret: Secret | None = None) -> None:
+        self.folder = folder
+        self.election = election or Election.read(folder / MANIFEST)
+        self.secret = secret
+        if election is not None and not (folder / MANIFEST).exists():
+            write_whole(folder / MANIFEST, election.content)
+        self.contents = [path.read_bytes() for path in sorted((folder / "entries").glob("[0-9]*.json"))]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All entries."""
+        return [read_entry(content) for content in self.contents]
+
+    @property
+    def leaves(self) -> list[bytes]:
+        """Leaf hashes of all entries."""
+        return [leaf_hash(content) for content in self.contents]
+
+    def of(self, type_: str) -> list[Entry]:
+        """All entries of a type."""
+        return [entry for entry in self.entries if entry.type == type_]
+
+    @property
+    def signers(self) -> tuple[str, ...]:
+        """The active set of issuers, once casting has begun."""
+        casting = self.of("casting")
+        if not casting:
+            raise InputError(f"{self.folder}: casting has not begun; the issuers are not fixed yet")
+        return tuple(casting[0].body["signers"])
+
+    def append(self, content: bytes) -> int:
+        """Add an entry, or find it: the same entry twice is one."""
+        entry = read_entry(content)
+        if fault := entry.fault(self.election):
+            raise InputError(fault)
+        if entry.content in self.contents:
+            return self.contents.index(entry.content)
+        if entry.type not in REPEATED and entry.subject in {known.subject for known in self.entries}:
+            raise InputError(f"{entry.author} has an entry of type {entry.type!r} already; entries never change")
+        write_whole(self.folder / "entries" / f"{len(self.contents):06d}.json", entry.content)
+        self.contents.append(entry.content)
+        return len(self.contents) - 1
+
+    def head(self) -> Head:
+        """The root of all entries, signed by the board and by those witnesses that signed it so far."""
+        path = self._head_file(len(self.contents))
+        root = root_of(self.leaves)
+        if path.exists():
+            head = read_head(json.loads(path.read_bytes()))
+            if head.root == root:
+                return head
+        assert self.secret is not None, "only the board signs heads"
+        head = Head(len(self.contents), root, {})
+        head.signatures[self.secret.name] = sign_head(self.election, self.secret.signing, self.secret.name, head)
+        write_whole(path, canonical(head.document()))
+        return head
+
+    def _head_file(self, size: int) -> Path:
+        return self.folder / "heads" / f"{size:06d}.json"
+
+    def heads(self) -> list[Head]:
+        """All heads that were ever signed."""
+        return [read_head(json.loads(path.read_bytes())) for path in sorted((self.folder / "heads").glob("*.json"))]
+
+    def add_witness(self, name: str, signature: str) -> Head:
+        """Keep a witness's signature of the current head."""
+        head = self.head()
+        if not self.election.is_signed(signature, name, "all", "head", head.content):
+            raise InputError(f"{name[:40]}: the signature is not about the current head")
+        merged = Head(head.size, head.root, {**head.signatures, name: signature})
+        write_whole(self._head_file(head.size), canonical(merged.document()))
+        return merged
+
+    def extension(self, old: int) -> dict[str, Any]:
+        """The current head with the proof that it continues the log of `old` entries."""
+        path = consistency_path(self.leaves, old) if old <= len(self.contents) else []
+        return {"head": self.head().document(), "path": [node.hex() for node in path]}
+
+    def proof(self, index: int) -> dict[str, Any]:
+        """An entry with its path to the current head."""
+        path = inclusion_path(self.leaves, index)
+        entry = json.loads(self.contents[index])
+        return {
+            "entry": entry,
+            "index": index,
+            "path": [node.hex() for node in path],
+            "head": self.head().document(),
+        }
+
+    def put(self, kind: str, name: str, content: bytes) -> None:
+        """Keep a file that an entry names by its root or hash."""
+        if not self.is_named(kind, name, content):
+            raise InputError(f"{kind}/{name[:60]}: no entry names this content")
+        write_whole(self.folder / kind / name, content)
+
+    def is_named(self, kind: str, name: str, content: bytes) -> bool:
+        """Whether an entry of the log is about exactly this file."""
+        if kind == "records":
+            return any(
+                e.body["dimension"] == name and e.body["sha256"] == hashlib.sha256(content).hexdigest()
+                for e in self.of("batch")
+            )
+        if kind == "mixes" and len(content) % 32 == 0:
+            root = root_of([content[i : i + 32] for i in range(0, len(content), 32)]).hex()
+            return any(
+                f"{e.author}-{e.body['dimension']}" == name and e.body["out_root"] == root for e in self.of("mix")
+            )
+        if kind == "release":
+            return any(e.body["files"].get(name) == hashlib.sha256(content).hexdigest() for e in self.of("release"))
+        return False
+
+
+def check_proof(election: Election, stated: Mapping[str, Any], type_: str) -> Entry:
+    """The entry of a proof: in the log of a head that enough witnesses signed, and written by the right party."""
+    match stated:
+        case {"entry": dict(document), "index": int(index), "path": list(path), "head": dict(head_document)}:
+            entry, head = read_entry(canonical(document)), read_head(head_document)
+        case _:
+            raise InputError("the message holds no proof of an entry")
+    if entry.type != type_ or entry.fault(election):
+        raise InputError(f"the proof is not about an entry of type {type_!r}")
+    if not head.is_witnessed(election):
+        raise InputError("the head of the board is not signed by the board and enough witnesses")
+    if not is_included(leaf_hash(entry.content), index, head.size, [unhex(node, 32) for node in path], head.root):
+        raise InputError("the entry is not in the log that the head names")
+    return entry
+
+
+class Witness:
+    """What an issuer remembers of the board: it signs a head only if it continues the last one."""
+
+    def __init__(self, election: Election, secret: Secret) -> None:
+        self.election, self.secret = election, secret
+
+    def sign(self, last: Head | None, stated: Mapping[str, Any]) -> tuple[Head, str]:
+        """The new head and the witness's signature; a fork is refused."""
+        head = read_head(stated.get("head"))
+        path = stated.get("path")
+        board = self.election.only("board").name
+        if board not in head.signed_by(self.election) or not isinstance(path, list):
+            raise InputError("the head is not signed by the board")
+        steps: Sequence[bytes] = [unhex(node, 32) for node in path]
+        if last is not None and not is_continued(last.size, last.root, head.size, head.root, steps):
+            raise InputError("the head does not continue the log that this witness signed: the board was forked")
+        return head, sign_head(self.election, self.secret.signing, self.secret.name, head)

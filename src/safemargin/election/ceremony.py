@@ -1,0 +1,248 @@
+"""The one ceremony: trustees put their shares together, open all dimensions, and hand the tallies to `release`.
+
+The tally key exists only in the memory of the process that opens. Tallies are written to a temporary folder that is
+deleted; what leaves is a release, or the statement that it was refused.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from safemargin.core import InputError, RefusedError
+from safemargin.election.board import Board, check_proof, make_entry
+from safemargin.election.keys import SealingKey, canonical, join_secret, parse, seal, sealing_public, unhex
+from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, Election
+from safemargin.election.records import NOTHING, RecordFormat, split_batch
+from safemargin.election.role import Role, Step, single
+from safemargin.election.turnout import turnout
+from safemargin.election.verify import check_board
+from safemargin.release.inputs import InconsistencyWarning
+from safemargin.release.ledger.file import PUBLISHED
+from safemargin.release.project import Project
+from safemargin.release.release import Release, release
+
+Counts = dict[str, Counter[str]]
+"""Answers of one dimension: category, then option."""
+
+
+class Trustee(Role):
+    """Holds one share of the tally key, and opens nothing before the board says that the ceremony has begun."""
+
+    @property
+    def steps(self) -> list[Step]:
+        """See `Role`."""
+        return [
+            Step("convene", single(self.convene), "operator", "Name the dimensions that will be opened"),
+            Step("share", single(self.share), "operator", "Seal this trustee's share to another trustee"),
+            Step(
+                "open", single(self.open), "operator", "Open all dimensions, release the tallies and sign the release"
+            ),
+        ]
+
+    def convene(self, body: bytes) -> bytes:
+        """The entry that begins the ceremony, from a board that verifies."""
+        board = self._board(body)
+        return make_entry(self.election, self.secret, "ceremony", {"open": sorted(openable(board))}).content
+
+    def _board(self, body: bytes) -> Board:
+        place = parse(body).get("board")
+        if not isinstance(place, str):
+            raise InputError("the message does not name the folder with the copy of the board")
+        board = Board(Path(place))
+        if board.election.mid != self.election.mid:
+            raise InputError(f"{place}: is the board of another election")
+        if findings := check_board(board).findings:
+            raise InputError(f"{place}: does not verify: {findings[0]}")
+        return board
+
+    def share(self, body: bytes) -> bytes:
+        """This trustee's share, sealed to one other trustee, once the board has convened the ceremony."""
+        stated = parse(body)
+        proof, receiver = stated.get("proof"), stated.get("to")
+        if not isinstance(proof, dict) or not isinstance(receiver, str):
+            raise InputError("the message has no proof, or names no trustee")
+        check_proof(self.election, proof, "ceremony")
+        party = self.election.parties.get(receiver)
+        if party is None or party.role != "trustee":
+            raise InputError(f"{receiver[:40]!r} is no trustee: shares go to trustees only")
+        sealed = seal(self._own_share(), sealing_public(party.seal), self._info(self.name, receiver))
+        return canonical({"from": self.name, "sealed": sealed.hex()})
+
+    def _info(self, sender: str, receiver: str) -> bytes:
+        return b"GV-share" + self.election.mid + canonical([sender, receiver])
+
+    def _own_share(self) -> bytes:
+        return self.secret.sealing.open(bytes.fromhex(self.election.manifest.shares[self.name]), b"GV-deal")
+
+    def _tally_key(self, shares: list[Any]) -> SealingKey:
+        """The key from this trustee's share and those sealed to it; every share is checked by its hash first."""
+        names = [party.name for party in self.election.manifest.of("trustee")]
+        held = {self.name: self._own_share()}
+        for stated in shares:
+            match stated:
+                case {"from": str(sender), "sealed": str(sealed)} if sender in names:
+                    held[sender] = self.secret.sealing.open(unhex(sealed), self._info(sender, self.name))
+                case _:
+                    raise InputError("a share does not name the trustee that it is from")
+        for name, share in held.items():
+            if hashlib.sha256(b"GV-share" + share).hexdigest() != self.election.manifest.share_hashes[name]:
+                raise InputError(f"{name}: the share is not the one of the manifest")
+        if len(held) < self.election.manifest.openers:
+            raise InputError(f"{len(held)} shares: {self.election.manifest.openers} trustees are needed")
+        key = SealingKey(join_secret({names.index(name) + 1: share for name, share in held.items()}))
+        if key.public != self.election.manifest.tally:
+            raise InputError("the shares do not give the tally key of the manifest")
+        return key
+
+    def open(self, body: bytes) -> bytes:
+        """Open, release, and sign: every trustee who signs has computed the release from the records."""
+        stated = parse(body)
+        board = self._board(body)
+        ceremony = board.of("ceremony")
+        if not ceremony or set(ceremony[0].body["open"]) != openable(board):
+            raise InputError("the board has not convened the ceremony for these dimensions")
+        shares, out = stated.get("shares"), stated.get("out")
+        if not isinstance(shares, list):
+            raise InputError("the message holds no shares")
+        names = sorted(set(ceremony[0].body["open"]) - {TOTAL})
+        opened = open_dimensions(board, names, self._tally_key(shares)) if names else {}
+        made = hand_over(board, opened) if opened else None
+        with tempfile.TemporaryDirectory(prefix="safemargin-ceremony-") as scratch:
+            folder = Path(scratch) / "release"
+            files = {} if made is None else published_files(made.write(folder))
+            if files and isinstance(out, str) and not Path(out).exists():
+                shutil.copytree(folder, f"{out}.part", dirs_exist_ok=True)
+                Path(f"{out}.part").rename(out)  # after a power failure there is a whole release or none
+        statement = release_statement(board, opened, files)
+        entry = make_entry(self.election, self.secret, "release", statement)
+        return canonical({"entry": json.loads(entry.content)})
+
+
+def openable(board: Board) -> set[str]:
+    """Dimensions with enough accepted records; the others are never opened."""
+    return {entry.body["dimension"] for entry in board.of("batch") if entry.body["opened"]}
+
+
+def published_files(folder: Path) -> dict[str, bytes]:
+    """What a release publishes, by the name of the file."""
+    return {path.name: path.read_bytes() for path in sorted((folder / PUBLISHED).iterdir())}
+
+
+def release_statement(board: Board, opened: Mapping[str, Counts], files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What trustees sign about the release: hashes of its files and figures that are public anyway."""
+    accepted = {entry.body["dimension"]: int(entry.body["accepted"]) for entry in board.of("batch")}
+    return {
+        "certified": bool(files),
+        "opened": sorted(opened),
+        "kappa": board.election.kappa(accepted.get(TOTAL, 0)),
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())},
+        "turnout": turnout(accepted, board.election.manifest.electorate, files),
+    }
+
+
+def open_dimensions(board: Board, names: list[str], key: SealingKey) -> dict[str, Counts]:
+    """Tallies by category and option. An answer that cannot be read counts as none."""
+    opened = {}
+    for name in names:
+        dimension = board.election.dimension(name)
+        format_ = RecordFormat(board.election, dimension, board.signers)
+        counts: Counts = {category: Counter() for category in dimension.sizes}
+        for content in split_batch((board.folder / "records" / name).read_bytes(), format_.size):
+            answer = format_.open_answer(content, key)
+            if answer is not None:
+                counts[format_.categories[answer[0]]][format_.options[answer[1]]] += 1
+        opened[name] = counts
+    check_sizes(board.election, opened)
+    return opened
+
+
+def check_sizes(election: Election, opened: Mapping[str, Counts]) -> None:
+    """No category counts more people than the roll has, whoever reported it."""
+    for name, counts in opened.items():
+        for category, size in election.dimension(name).sizes.items():
+            if (count := counts[category].total()) > size:
+                raise InputError(
+                    f"{name}: {category}: {count:,} answers of {size:,} people on the roll; nothing is opened"
+                )
+
+
+def hand_over(board: Board, opened: Mapping[str, Counts], run: Callable[..., Release] = release) -> Release | None:
+    """The release of the opened tallies; None where no release meets the target."""
+    with tempfile.TemporaryDirectory(prefix="safemargin-ceremony-") as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore", InconsistencyWarning)  # published as the inconsistency of every dimension
+        project = write_project(board, opened, Path(name))
+        try:
+            return run(project)
+        except RefusedError:
+            return None
+
+
+def write_project(board: Board, opened: Mapping[str, Counts], folder: Path) -> Project:
+    """The project of the release: tallies, total and roll as tidy files, all else as the manifest fixes it."""
+    election = board.election
+    total = Counter(board.of("total")[0].body["counts"])
+    total[NO_ANSWER] = election.manifest.electorate - total.total()
+    _write(folder / "total.csv", ["option", "count"], [[option, total[option]] for option in sorted(total)])
+    rolls, facts = [], []
+    for name, counts in opened.items():
+        dimension = election.dimension(name)
+        complete = {category: _with_silent(counts[category], size) for category, size in dimension.sizes.items()}
+        options = [*election.manifest.options, NO_ANSWER]
+        rows = [[category, option, by[option]] for category, by in complete.items() for option in options]
+        _write(folder / f"{name}.csv", [name, "option", "count"], rows)
+        rolls.append(folder / f"roll {name}.csv")
+        _write(rolls[-1], [name, "people"], [[category, size] for category, size in dimension.sizes.items()])
+        if not dimension.self_reported:
+            facts.append(folder / f"facts {name}.csv")
+            _write(facts[-1], [name, "option", "count"], _silent_on_board(board, dimension))
+    if election.manifest.joint is not None and len(opened) == len(election.dimensions) - 1:
+        rolls = [folder / "roll.csv"]
+        _write(rolls[0], [*(d for d in election.dimensions if d != TOTAL), "people"], election.manifest.joint)
+    sections = election.release_sections
+    known = "sizes" if len(rolls) > 1 or len(opened) == 1 else "joint"
+    onlookers = sections.get("onlookers") or [{"name": "the public", "composition": known}]
+    accepted = next(entry.body["accepted"] for entry in board.of("batch") if entry.body["dimension"] == TOTAL)
+    content = {
+        "title": election.manifest.title,
+        "tallies": {
+            "files": {name: str(folder / f"{name}.csv") for name in opened},
+            "total": str(folder / "total.csv"),
+            "tolerance": election.manifest.tolerance / 100,
+        },
+        "roll": {"files": [str(path) for path in rolls]},
+        "axes": {name: {"categories": list(election.dimension(name).sizes)} for name in opened},
+        # The board shows how many people of an attested category answered: every onlooker knows it.
+        "onlookers": [{**each, "facts": [*each.get("facts", []), *map(str, facts)]} for each in onlookers],
+        **{name: section for name, section in sections.items() if name not in ("target", "onlookers")},
+        "target": {**sections.get("target", {}), "kappa": election.kappa(accepted)},
+    }
+    return Project.build(content)
+
+
+def _with_silent(counts: Counter[str], size: int) -> Counter[str]:
+    return counts + Counter({NO_ANSWER: size - counts.total()})
+
+
+def _silent_on_board(board: Board, dimension: Dimension) -> list[list[object]]:
+    """People of every attested category without a record, as anybody can count them."""
+    format_ = RecordFormat(board.election, dimension, board.signers)
+    content = (board.folder / "records" / dimension.name).read_bytes()
+    seen = Counter(record.category for item in split_batch(content, format_.size) if (record := format_.read(item)))
+    assert NOTHING not in seen
+    return [[category, NO_ANSWER, size - seen[place]] for place, (category, size) in enumerate(dimension.sizes.items())]
+
+
+def _write(path: Path, columns: list[str], rows: list[list[Any]]) -> None:
+    lines = [",".join(_quoted(value) for value in row) for row in [columns, *rows]]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\n') else text

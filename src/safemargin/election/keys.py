@@ -1,0 +1,220 @@
+"""Keys of parties and people, made of vetted primitives: Ed25519, HPKE with X25519 and ML-KEM-768, SHAKE256, Shamir."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import (
+    AEAD,
+    KDF,
+    KEM,
+    MLKEM768X25519PrivateKey,
+    MLKEM768X25519PublicKey,
+    Suite,
+)
+
+from safemargin.core import InputError, OutputError, cannot_read, cannot_write, new_secret
+from safemargin.election.blind import BlindSigner
+
+SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+SEALING = KEM.MLKEM768_X25519.enc_length() + 16
+"""Bytes that sealing adds: the encapsulated key and the tag."""
+PRIME = 2**521 - 1
+"""Field of Shamir's shares: a Mersenne prime above every 64-byte secret."""
+
+
+def canonical(value: object) -> bytes:
+    """JSON with sorted names and no blanks: RFC 8785 for texts, whole numbers, lists and objects: what is signed."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """A JSON object somebody sent; anything else is refused without repeating it."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InputError("the message is not JSON") from None
+    if not isinstance(value, dict):
+        raise InputError("the message is not a JSON object")
+    return value
+
+
+def unhex(value: object, size: int | None = None) -> bytes:
+    """Bytes from hexadecimal digits in somebody's message."""
+    try:
+        found = bytes.fromhex(value) if isinstance(value, str) else None
+    except ValueError:
+        found = None
+    if found is None or size not in (None, len(found)):
+        raise InputError("the message holds a value that is not hexadecimal digits of the right length")
+    return found
+
+
+def derive(seed: bytes, label: str, size: int) -> bytes:
+    """Bytes that follow from a secret seed and a public label (SHAKE256)."""
+    return hashlib.shake_256(len(label).to_bytes(2, "big") + label.encode() + seed).digest(size)
+
+
+def new_seed() -> bytes:
+    """32 bytes from the system."""
+    return bytes.fromhex(new_secret())
+
+
+@dataclass(frozen=True)
+class SealingKey:
+    """A private key that others seal to: both a classical and a post-quantum one have to be broken."""
+
+    seed: bytes = field(repr=False)
+
+    @cached_property
+    def _pair(self) -> tuple[MLKEM768PrivateKey, X25519PrivateKey]:
+        return (
+            MLKEM768PrivateKey.from_seed_bytes(derive(self.seed, "ML-KEM-768", 64)),
+            X25519PrivateKey.from_private_bytes(derive(self.seed, "X25519", 32)),
+        )
+
+    @cached_property
+    def private(self) -> MLKEM768X25519PrivateKey:
+        """The key for `cryptography`."""
+        return MLKEM768X25519PrivateKey(*self._pair)
+
+    @property
+    def public(self) -> str:
+        """The public half as manifests hold it."""
+        lattice, curve = self._pair
+        return (lattice.public_key().public_bytes_raw() + curve.public_key().public_bytes_raw()).hex()
+
+    def open(self, sealed: bytes, info: bytes) -> bytes:
+        """What was sealed; refused if it was sealed to another key or for another purpose."""
+        try:
+            return SUITE.decrypt(sealed, self.private, info)
+        except (InvalidTag, ValueError):
+            raise InputError("cannot be opened: it is sealed to another key, or was changed") from None
+
+
+def sealing_public(text: str) -> MLKEM768X25519PublicKey:
+    """A public sealing key from a manifest."""
+    raw = unhex(text, 1184 + 32)
+    return MLKEM768X25519PublicKey(
+        MLKEM768PublicKey.from_public_bytes(raw[:1184]), X25519PublicKey.from_public_bytes(raw[1184:])
+    )
+
+
+def seal(content: bytes, key: MLKEM768X25519PublicKey, info: bytes) -> bytes:
+    """Seal to a public key for one purpose."""
+    return SUITE.encrypt(content, key, info)
+
+
+def verify_raw(key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether an Ed25519 signature is valid."""
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except Exception:  # a wrong length, a point that is none, a wrong signature: all the same to the reader
+        return False
+    return True
+
+
+def split_secret(secret: bytes, needed: int, count: int) -> list[bytes]:
+    """Shamir's shares: any `needed` of them give the secret, fewer give nothing."""
+    seed = new_seed()
+    factors = [int.from_bytes(secret, "big")]
+    factors += [int.from_bytes(derive(seed, f"factor {power}", 82)) % PRIME for power in range(1, needed)]
+    return [
+        sum(factor * pow(x, power, PRIME) for power, factor in enumerate(factors)).__mod__(PRIME).to_bytes(66, "big")
+        for x in range(1, count + 1)
+    ]
+
+
+def join_secret(shares: Mapping[int, bytes], size: int = 32) -> bytes:
+    """The secret from shares by their number, counted from 1 (Lagrange at 0)."""
+    total = 0
+    for x, share in shares.items():
+        weight = 1
+        for other in shares:
+            if other != x:
+                weight = weight * other * pow(other - x, -1, PRIME) % PRIME
+        total = (total + int.from_bytes(share, "big") * weight) % PRIME
+    if total >= 256**size:
+        raise InputError("the shares do not fit together: one is wrong, or there are too few")
+    return total.to_bytes(size, "big")
+
+
+@dataclass
+class Secret:
+    """All private keys of one party; the file is for its owner alone."""
+
+    name: str
+    seed: bytes = field(repr=False)
+    primes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
+    """Two primes per issuing key, by the key's name."""
+
+    @cached_property
+    def signing(self) -> Ed25519PrivateKey:
+        """The key that signs this party's messages."""
+        return Ed25519PrivateKey.from_private_bytes(derive(self.seed, "Ed25519", 32))
+
+    @cached_property
+    def sealing(self) -> SealingKey:
+        """The key that others seal to."""
+        return SealingKey(derive(self.seed, "sealing", 32))
+
+    @cached_property
+    def signers(self) -> dict[str, BlindSigner]:
+        """The issuing keys."""
+        return {name: BlindSigner(p, q) for name, (p, q) in self.primes.items()}
+
+    def write(self, path: Path) -> None:
+        """Write the file, readable by its owner alone; never over another one."""
+        document = {"name": self.name, "seed": self.seed.hex(), "primes": self.primes}
+        write_private(path, canonical(document), new=True)
+
+    @classmethod
+    def read(cls, path: Path) -> "Secret":
+        """Read the file."""
+        try:
+            stated = json.loads(path.read_bytes())
+            primes = {name: (int(p), int(q)) for name, (p, q) in stated["primes"].items()}
+            return cls(stated["name"], bytes.fromhex(stated["seed"]), primes)
+        except OSError as error:
+            raise cannot_read(path, error) from None
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}: is not a file with the keys of a party") from None
+
+
+def write_private(path: Path, content: bytes, new: bool = False) -> None:
+    """Write a file for its owner alone, whole or not at all."""
+    if new and path.exists():
+        raise OutputError(f"{path}: exists already; a secret is never overwritten")
+    write_whole(path, content, 0o600)
+
+
+def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Write a file so that a power failure leaves the old one or the new one, never half of one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def digest(parts: Sequence[bytes]) -> bytes:
+    """One name for a list of parts of any length."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(len(part).to_bytes(8, "big") + part)
+    return total.digest()

@@ -1,0 +1,288 @@
+"""The manifest: one canonical file that fixes an election before it starts, signed by every party."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.hpke import MLKEM768X25519PublicKey
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from safemargin.aggregate.wire import is_signed, sign
+from safemargin.core import InputError, cannot_read
+from safemargin.election.blind import BlindKey
+from safemargin.election.keys import canonical, sealing_public
+
+VERSION = 1
+TOTAL = "total"
+EVERYBODY = "everybody"
+NO_ANSWER = "no answer"
+"""Option of the people on the roll of whom no record was accepted; nobody can choose it."""
+SELF = "*"
+"""Name of the one issuing key of a self-reported dimension."""
+LEAST_BITS = 2048
+Role = Literal["registrar", "issuer", "mixer", "collector", "board", "trustee", "escrow"]
+Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f/\\|]{1,60}$")]
+
+
+class Part(BaseModel):
+    """A part of a manifest: nothing unknown, nothing that changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Party(Part):
+    """Who plays a role, for which organisation, and under which public keys."""
+
+    name: Name
+    role: Role
+    organisation: Name
+    address: str = ""
+    key: str
+    """Ed25519, for signatures."""
+    seal: str
+    """HPKE, for messages to this party."""
+
+
+class Dimension(Part):
+    """One sealed election; the total is one with a single category, in the open."""
+
+    name: Name
+    categories: list[Name]
+    people: list[int]
+    """People on the roll by category: no category ever counts more."""
+    self_reported: bool = False
+    keys: dict[Name, dict[str, str]]
+    """Moduli in hexadecimal digits: issuer, then category."""
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """People on the roll by category, in the order of the plan."""
+        return dict(zip(self.categories, self.people, strict=True))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether options are published record by record."""
+        return self.name == TOTAL
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the issuing keys: one per category that the registrar attests."""
+        return (SELF,) if self.self_reported else tuple(self.sizes)
+
+    def label(self, category: str) -> str:
+        """The issuing key for a category."""
+        if category not in self.sizes:
+            raise InputError(f"{self.name}: there is no category {category[:60]!r}; there are {', '.join(self.sizes)}")
+        return SELF if self.self_reported else category
+
+
+class Escrow(Part):
+    """The governed exception: so many candidates per token, so many trustees to open one record."""
+
+    candidates: int = Field(ge=2, le=256)
+    quorum: int = Field(ge=2)
+
+
+class Manifest(Part):
+    """Everything that may not change after the start."""
+
+    version: Literal[1]
+    title: str
+    question: str
+    electorate: int = Field(ge=1)
+    options: list[Name] = Field(min_length=2, max_length=100)
+    dimensions: list[Dimension] = Field(min_length=2)
+    joint: list[list[str | int]] | None = None
+    """The roll by all attested dimensions together, where it is public: categories, then people."""
+    parties: list[Party]
+    signers: int = Field(ge=2)
+    """Issuers that sign every token."""
+    openers: int = Field(ge=2)
+    """Trustees that open the dimensions, and that sign the release."""
+    least: int = Field(ge=2)
+    """Accepted records without which a dimension is never opened."""
+    kappa: int = Field(ge=1)
+    share: int = Field(ge=0, le=50)
+    """Minimum group of the release: the larger of `kappa` and this percentage of the accepted records."""
+    tolerance: int = Field(ge=0, le=50)
+    """Largest accepted disagreement of totals, in percent of the electorate."""
+    spread: int = Field(ge=0)
+    """Seconds over which a person's program spreads its messages."""
+    opens: str
+    closes: str
+    retention: str
+    """Dates in words for people; windows open and close by entries on the board."""
+    tally: str
+    """Public key that answers are sealed to."""
+    shares: dict[Name, str]
+    """Every trustee's share of the tally key, sealed to the trustee."""
+    share_hashes: dict[Name, str]
+    release: str
+    """Sections of the release project as JSON: target, onlookers, outputs."""
+    escrow: Escrow | None = None
+
+    @model_validator(mode="after")
+    def _is_lawful(self) -> Self:
+        for fault in self.faults():
+            raise ValueError(fault)
+        return self
+
+    def faults(self) -> list[str]:
+        """Why this manifest must not be used."""
+        wrong = [f"{role}: needs at least {few}" for role, few in self._fewest.items() if len(self.of(role)) < few]
+        if len({party.name for party in self.parties}) < len(self.parties):
+            wrong.append("parties: two have the same name")
+        names = [dimension.name for dimension in self.dimensions]
+        if len(set(names)) < len(names) or names.count(TOTAL) != 1 or NO_ANSWER in self.options:
+            wrong.append(f"dimensions: must be distinct and have {TOTAL!r}; no option may be {NO_ANSWER!r}")
+        if len(set(self.options)) < len(self.options):
+            wrong.append("options: two are equal")
+        issuers = {party.name for party in self.of("issuer")}
+        for dimension in self.dimensions:
+            if len(set(dimension.categories)) < len(dimension.people) or len(dimension.categories) != len(
+                dimension.people
+            ):
+                wrong.append(f"{dimension.name}: categories must differ, each with its people")
+            if sum(dimension.people) != self.electorate:
+                wrong.append(f"{dimension.name}: sizes must add up to the electorate")
+            if set(dimension.keys) != issuers or any(set(k) != set(dimension.labels) for k in dimension.keys.values()):
+                wrong.append(f"{dimension.name}: needs one key per issuer and category")
+        moduli = [n for dimension in self.dimensions for keys in dimension.keys.values() for n in keys.values()]
+        bits = {int(modulus, 16).bit_length() for modulus in moduli}
+        if len(set(moduli)) < len(moduli) or len(bits) != 1 or min(bits) < LEAST_BITS:
+            wrong.append(f"keys: issuing keys must differ, and all have the same size of at least {LEAST_BITS} bits")
+        trustees = {party.name for party in self.of("trustee")}
+        if set(self.shares) != trustees or set(self.share_hashes) != trustees:
+            wrong.append("shares: every trustee has one")
+        return wrong + self._concentrations()
+
+    @property
+    def _fewest(self) -> dict[Role, int]:
+        fewest: dict[Role, int] = {"registrar": 1, "issuer": self.signers, "mixer": 2, "collector": 1, "board": 1}
+        return fewest | {"trustee": self.openers} | ({"escrow": self.escrow.quorum} if self.escrow else {})
+
+    def _concentrations(self) -> list[str]:
+        """The collector's organisation must never suffice alone; one mixer of somebody else hides the order."""
+        wrong = []
+        if any(len(self.of(role)) != 1 for role in ("registrar", "collector", "board")):
+            wrong.append("registrar, collector and board: there is exactly one of each")
+        collecting = {party.organisation for party in self.of("collector")}
+
+        def theirs(role: Role) -> int:
+            return sum(party.organisation in collecting for party in self.of(role))
+
+        limits: list[tuple[Role, int]] = [("issuer", self.signers), ("trustee", self.openers), ("mixer", 1)]
+        if self.escrow:
+            limits.append(("escrow", 1))
+        for role, limit in limits:
+            if theirs(role) >= limit:
+                wrong.append(
+                    f"{role}: the collector's organisation has {theirs(role)}; it must have fewer than {limit}"
+                )
+        if len({party.organisation for party in self.of("mixer")}) < 2:
+            wrong.append("mixer: at least two organisations must mix")
+        return wrong
+
+    def of(self, role: Role) -> list[Party]:
+        """The parties of a role, in the order of the manifest."""
+        return [party for party in self.parties if party.role == role]
+
+
+class Election:
+    """A manifest with its keys made ready: what every party and every reader knows."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.mid = hashlib.sha256(canonical(manifest.model_dump())).digest()
+        self.dimensions = {dimension.name: dimension for dimension in manifest.dimensions}
+        self.parties = {party.name: party for party in manifest.parties}
+
+    @classmethod
+    def parse(cls, content: bytes, name: str = "manifest") -> "Election":
+        """A manifest from its file, checked."""
+        try:
+            return cls(Manifest.model_validate_json(content))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the file"
+            raise InputError(f"{name}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
+
+    @classmethod
+    def read(cls, path: Path) -> "Election":
+        """A manifest from a file."""
+        try:
+            return cls.parse(path.read_bytes(), str(path))
+        except OSError as error:
+            raise cannot_read(path, error) from None
+
+    @property
+    def content(self) -> bytes:
+        """The file."""
+        return canonical(self.manifest.model_dump())
+
+    def dimension(self, name: object) -> Dimension:
+        """A dimension by its name."""
+        if not isinstance(name, str) or name not in self.dimensions:
+            raise InputError(f"dimension: there is none of this name; there are {', '.join(self.dimensions)}")
+        return self.dimensions[name]
+
+    def only(self, role: Role) -> Party:
+        """The one party of a role."""
+        return self.manifest.of(role)[0]
+
+    def context(self, dimension: str) -> bytes:
+        """Binds messages to one dimension of one election, so that nothing can be replayed elsewhere."""
+        return hashlib.sha256(b"GV1" + self.mid + dimension.encode()).digest()
+
+    @cached_property
+    def blind_keys(self) -> dict[tuple[str, str, str], BlindKey]:
+        """Issuing keys by dimension, issuer and category."""
+        return {
+            (dimension.name, issuer, label): BlindKey(int(modulus, 16))
+            for dimension in self.manifest.dimensions
+            for issuer, moduli in dimension.keys.items()
+            for label, modulus in moduli.items()
+        }
+
+    def token_keys(self, dimension: Dimension, label: str, signers: Sequence[str]) -> tuple[BlindKey, ...]:
+        """The keys that a token of a category must be signed with."""
+        return tuple(self.blind_keys[dimension.name, issuer, label] for issuer in signers)
+
+    @cached_property
+    def mixer_keys(self) -> list[MLKEM768X25519PublicKey]:
+        """Keys of the mixers, in the order in which they mix."""
+        return [sealing_public(party.seal) for party in self.manifest.of("mixer")]
+
+    @cached_property
+    def tally_key(self) -> MLKEM768X25519PublicKey:
+        """The key that answers are sealed to."""
+        return sealing_public(self.manifest.tally)
+
+    @cached_property
+    def keys(self) -> dict[str, Ed25519PublicKey]:
+        """The signature key of every party."""
+        return {name: Ed25519PublicKey.from_public_bytes(bytes.fromhex(p.key)) for name, p in self.parties.items()}
+
+    def sign(self, key: Ed25519PrivateKey, sender: str, receiver: str, purpose: str, body: bytes) -> str:
+        """A party's signature for one receiver and one purpose of this election."""
+        return sign(key, self.mid.hex(), receiver, sender, purpose, body)
+
+    def is_signed(self, signature: object, sender: object, receiver: str, purpose: str, body: bytes) -> bool:
+        """Whether a party signed this for this receiver and purpose."""
+        if not isinstance(sender, str) or not isinstance(signature, str):
+            return False
+        return is_signed(self.keys.get(sender), signature, self.mid.hex(), receiver, sender, purpose, body)
+
+    def kappa(self, accepted: int) -> int:
+        """The minimum group of the release, by the rule of the manifest."""
+        return max(self.manifest.kappa, -(-self.manifest.share * accepted // 100))
+
+    @property
+    def release_sections(self) -> dict[str, Any]:
+        """What the manifest fixes of the release project."""
+        sections: Mapping[str, Any] = json.loads(self.manifest.release)
+        return dict(sections)

@@ -1,0 +1,198 @@
+"""Results of the commands as JSON, text and pages."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from safemargin.election.rehearse import RehearsalFacts, facts_document
+from safemargin.election.verify import BoardCheck
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Result,
+    header,
+    joined,
+    paragraphs,
+    plural,
+    points,
+    render_page,
+    say,
+    say_list,
+    section,
+    text_table,
+    verdict_style,
+)
+from safemargin.ui import table as html_table
+
+SEES = {
+    "registrar": ("who is on the roll, and which key each person enrolled", "tokens, answers, records"),
+    "issuer": ("who asked for a token of which dimension and category", "the token itself: it signs a blinded number"),
+    "mixer": (
+        "onions and, at the first mixer, when they arrived and from which address",
+        "what is inside them, and, after another mixer, which record came from which onion",
+    ),
+    "collector": (
+        "records sorted by their bytes: one-time key, attested category, sealed answer; the options of the total",
+        "who sent a record, when, or which records of two dimensions belong to one person; sealed answers",
+    ),
+    "board": ("what is public", "everything else"),
+    "trustee": (
+        "with enough others in the ceremony: the tallies of all dimensions, and the answer of every record",
+        "who sent a record; alone: nothing",
+    ),
+    "escrow": (
+        "with enough others, after a public request: whose one record it is",
+        "any other record; alone: nothing",
+    ),
+}
+"""What a role sees, and what it does not, whatever it tries with what it stores. The docs say the same."""
+RESIDUALS = (
+    "All mixers together with the collector could link records by the time and address of arrival.",
+    "All issuers of the active set together could make tokens for people who never asked for one.",
+    "A person can show others how they answered: nothing here prevents coercion or the sale of an answer.",
+    "The first mixer sees who takes part. A lost wallet is a lost answer.",
+    "The composition of the protocol has not been reviewed from outside: have it reviewed before a binding vote.",
+)
+
+
+@dataclass(frozen=True)
+class BoardFindings(Result):
+    """Whether a board verifies, and if not, what is wrong where."""
+
+    folder: Path
+    check: BoardCheck = field(hash=False)
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.check.findings
+
+    def to_json(self) -> Document:
+        """The document of `election verify --json`."""
+        check = self.check
+        return {
+            "schema": SCHEMA,
+            "verified": self.is_verified,
+            "complete": check.complete,
+            "certified": check.certified,
+            "entries": check.entries,
+            "records": check.records,
+            "enrolled": check.enrolled,
+            "dimensions": {
+                name: {key: noted.get(key) for key in ("issued", "accepted", "opened")}
+                for name, noted in check.dimensions.items()
+            },
+            "turnout": check.turnout,
+            "findings": check.findings,
+        }
+
+    @property
+    def headline(self) -> str:
+        """One sentence."""
+        if not self.is_verified:
+            return f"The board does not verify: {plural(len(self.check.findings), 'finding')}."
+        state = "The election is complete." if self.check.complete else "The election is not finished."
+        return f"The board verifies: {self.check.entries:,} entries, {self.check.records:,} records. {state}"
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """A row per dimension."""
+        return [
+            [name, f"{noted['issued']:,}", f"{noted.get('accepted', 0):,}", "yes" if noted.get("opened") else "no"]
+            for name, noted in self.check.dimensions.items()
+        ]
+
+    def show(self, console: Console) -> None:
+        """The verdict, the findings and the counts in a terminal."""
+        say(console, self.headline, verdict_style(self.is_verified))
+        say_list(console, self.check.findings)
+        console.print(text_table(["dimension", "issued", "accepted", "opened"], self.rows))
+
+    def to_html(self) -> str:
+        """A page with the same."""
+        found = [points(self.check.findings)] if self.check.findings else []
+        counts = html_table(["dimension", "issued", "accepted", "opened"], self.rows)
+        return render_page(
+            "Board", header("Board of an election", self.headline), joined([*found, section("Dimensions", counts)])
+        )
+
+
+@dataclass(frozen=True)
+class ElectionRehearsal(Result):
+    """What happened in a rehearsal; the page states what each role could see."""
+
+    facts: RehearsalFacts = field(hash=False)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all is as it should be."""
+        return self.facts.holds
+
+    def to_json(self) -> Document:
+        """The document of `election rehearse --json`."""
+        return {"schema": SCHEMA, **facts_document(self.facts)}
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """A row per party: what it sees, what not, and what it keeps."""
+        rows = []
+        for party, files in self.facts.storage.items():
+            role = party.rstrip("0123456789").rstrip("-")
+            sees, never = SEES.get(role, ("", ""))
+            kept = ", ".join(f"{name} ({size:,} bytes)" for name, size in files.items() if name.endswith(".sqlite"))
+            rows.append([party, sees, never, kept or "files"])
+        return rows
+
+    def show(self, console: Console) -> None:
+        """Verdict and counts in a terminal."""
+        document = facts_document(self.facts)
+        verdict = "The rehearsal ended in a certified release." if self.holds else "The rehearsal failed."
+        say(console, verdict, verdict_style(self.holds))
+        say(
+            console,
+            f"{document['enrolled']:,} people enrolled; {self.facts.lost} answers lost; {self.facts.kills} kills.",
+        )
+        say_list(console, self.facts.check.findings)
+        console.print(
+            text_table(
+                ["dimension", "issued", "accepted", "opened"],
+                [
+                    [name, f"{n['issued']:,}", f"{n['accepted']:,}", "yes" if n["opened"] else "no"]
+                    for name, n in document["dimensions"].items()
+                ],
+            )
+        )
+        for name in ("board", "release", "views"):
+            say(console, f"{name}: {document[name]}", "dim")
+
+    def to_html(self) -> str:
+        """The page `views.html`."""
+        title = "What each role could see"
+        grid = html_table(["party", "sees", "does not see", "keeps"], self.rows)
+        return render_page(
+            title, header(title), joined([section("Roles", grid), section("What remains", paragraphs(*RESIDUALS))])
+        )
+
+
+@dataclass(frozen=True)
+class Done(Result):
+    """A step that was done: what was written, and what it says."""
+
+    statement: str
+    files: tuple[Path, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def to_json(self) -> Document:
+        """The document of the command."""
+        return {"schema": SCHEMA, "statement": self.statement, "files": [str(f) for f in self.files], **self.details}
+
+    def show(self, console: Console) -> None:
+        """One sentence and the files."""
+        say(console, self.statement)
+        say_list(console, [str(path) for path in self.files])
+
+    def to_html(self) -> str:
+        """A page with the same."""
+        return render_page("Election", header("Election", self.statement), points([str(path) for path in self.files]))

@@ -1,0 +1,109 @@
+"""What all roles share: steps that take bytes and give bytes, over HTTP or from file to file."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from safemargin.core import InputError
+from safemargin.election.keys import Secret, canonical
+from safemargin.election.manifest import Election
+from safemargin.election.store import Store, open_store
+
+Answer = bytes | InputError
+"""What a step gives for one message, or why it was refused."""
+Caller = Literal["anybody", "anonymous", "operator"]
+"""`anybody`: the message itself proves what it needs. `anonymous`: the sender must stay unknown; sizes are fixed.
+`operator`: signed with this party's own key, by the people who run it."""
+
+
+class ConflictError(InputError):
+    """Something else is stored under the same name already."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that a role does when it is asked."""
+
+    name: str
+    handle: Callable[[Sequence[bytes]], list[Answer]]
+    """Takes all messages that wait, so that they are committed to disk together."""
+    caller: Caller
+    summary: str
+    size: int | None = None
+    """Bytes of a message, where it is fixed."""
+
+
+def single(action: Callable[[bytes], bytes]) -> Callable[[Sequence[bytes]], list[Answer]]:
+    """A step that handles one message after another."""
+
+    def handle(bodies: Sequence[bytes]) -> list[Answer]:
+        answers: list[Answer] = []
+        for body in bodies:
+            try:
+                answers.append(action(body))
+            except InputError as error:
+                answers.append(error)
+        return answers
+
+    return handle
+
+
+class Role:
+    """A party at work: its keys, its storage and its steps."""
+
+    def __init__(self, election: Election, secret: Secret, place: Path | str) -> None:
+        if secret.name not in election.parties:
+            raise InputError(f"{secret.name}: is no party of this election")
+        self.election, self.secret, self.place = election, secret, place
+        self.name = secret.name
+        self._stores: dict[str, Store] = {}
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of this role alone."""
+        raise NotImplementedError
+
+    @property
+    def all_steps(self) -> list[Step]:
+        """All steps: every party signs the manifest."""
+        return [Step("approve", single(self.approve), "operator", "Sign the manifest"), *self.steps]
+
+    def approve(self, _: bytes) -> bytes:
+        """This party's signature on the manifest."""
+        signature = self.election.sign(self.secret.signing, self.name, "all", "manifest", self.election.content)
+        return canonical({self.name: signature})
+
+    def step(self, name: str) -> Step:
+        """A step by its name."""
+        steps = {step.name: step for step in self.all_steps}
+        if name not in steps:
+            raise InputError(f"step = {name!r}: {self.name} has none of this name; there are {', '.join(steps)}")
+        return steps[name]
+
+    def run(self, name: str, body: bytes = b"") -> bytes:
+        """Do one step for one message."""
+        (answer,) = self.step(name).handle([body])
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
+
+    def store(self, name: str) -> Store:
+        """A table of this role, under a name of its own."""
+        if name not in self._stores:
+            self._stores[name] = open_store(self.place, f"{self.name} {name}")
+        return self._stores[name]
+
+    def has(self, flag: str) -> bool:
+        """Whether something happened, as remembered on disk."""
+        return self.store("state").get(flag.encode()) is not None
+
+    def remember(self, flag: str, value: bytes = b"") -> bytes:
+        """Keep a fact for good; what is stored first stays."""
+        return self.store("state").add({flag.encode(): value})[flag.encode()]
+
+    def close(self) -> None:
+        """End all connections."""
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()

@@ -1,0 +1,214 @@
+"""A role as a web service: one starlette application, with an OpenAPI document written beside its routes."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import sys
+from collections.abc import AsyncIterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from safemargin.core import InputError
+from safemargin.election.keys import Secret
+from safemargin.election.manifest import Election
+from safemargin.election.role import Answer, ConflictError, Role, Step
+
+ANSWER_SIZE = 512
+"""Bytes of every answer on an anonymous route, also of a refusal: a reader of lengths learns nothing."""
+LONGEST = 1 << 16
+"""Bytes of a message by somebody who is not known; signed batches of operators may be longer."""
+BATCH = 500
+"""Messages that are handled together: one sync to disk for all of them, before any is answered."""
+OCTETS = "application/octet-stream"
+PROBLEM = "application/problem+json"
+TITLES = {401: "not signed", 404: "not found", 405: "not allowed", 409: "conflict", 413: "too long", 422: "refused"}
+CLASSES = {
+    "registrar": "issuing:Registrar",
+    "issuer": "issuing:Issuer",
+    "mixer": "accepting:Mixer",
+    "collector": "accepting:Collector",
+    "board": "keeper:BoardKeeper",
+    "trustee": "ceremony:Trustee",
+    "escrow": "escrow:EscrowTrustee",
+}
+"""Where each role is. A process loads its own role only: issuing never meets accepting."""
+MANIFEST, KEYS = "manifest.json", "keys.json"
+
+
+def open_role(folder: Path, place: str | None = None) -> Role:
+    """The role of a folder: its manifest, its keys, and its storage there or in the database `place`."""
+    election, secret = Election.read(folder / MANIFEST), Secret.read(folder / KEYS)
+    if secret.name not in election.parties:
+        raise InputError(f"{folder / KEYS}: {secret.name} is no party of this election")
+    module, _, name = CLASSES[election.parties[secret.name].role].partition(":")
+    made: Role = getattr(import_module(f"safemargin.election.{module}"), name)(election, secret, place or folder)
+    return made
+
+
+class Service:
+    """Messages wait in one queue; all that wait for one step are handled and stored together."""
+
+    def __init__(self, role: Role) -> None:
+        self.role, self.steps = role, {step.name: step for step in role.all_steps}
+        self.queue: asyncio.Queue[tuple[Step, bytes, asyncio.Future[Answer]]] = asyncio.Queue()
+
+    async def work(self) -> None:
+        """Handle what waits, for as long as the service runs."""
+        while True:
+            waiting = [await self.queue.get()]
+            while len(waiting) < BATCH and not self.queue.empty():
+                waiting.append(self.queue.get_nowait())
+            for name in dict.fromkeys(step.name for step, _, _ in waiting):
+                group = [(body, future) for step, body, future in waiting if step.name == name]
+                answers = self._handle(self.steps[name], [body for body, _ in group])
+                for (_, future), answer in zip(group, answers, strict=True):
+                    if not future.done():
+                        future.set_result(answer)
+
+    def _handle(self, step: Step, bodies: list[bytes]) -> list[Answer]:
+        try:
+            return step.handle(bodies)
+        except Exception as error:  # a fault of ours must not end the service, nor show anything to the sender
+            print(f"safemargin: {self.role.name}: {step.name}: {type(error).__name__}: {error}", file=sys.stderr)
+            return [InputError("refused") for _ in bodies]
+
+    async def answer(self, request: Request) -> Response:
+        """One step for one message."""
+        step = self.steps.get(request.path_params["step"])
+        if step is None:
+            return refuse(404)
+        signed = step.caller == "operator"
+        if signed and not self._is_operator(request, step):
+            return refuse(401)
+        body = await self._body(request, None if signed else step.size or LONGEST)
+        if body is None:
+            return refuse(413, step)
+        if signed and hashlib.sha256(body).hexdigest() != request.headers.get("x-digest"):
+            return refuse(401)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        await self.queue.put((step, body, future))
+        found = await future
+        if isinstance(found, InputError):
+            code = 409 if isinstance(found, ConflictError) else 422
+            return refuse(code, step, str(found) if signed else None)
+        if step.caller == "anonymous":
+            return Response(found.ljust(ANSWER_SIZE), 202, media_type=OCTETS)
+        return Response(found, media_type=OCTETS)
+
+    def _is_operator(self, request: Request, step: Step) -> bool:
+        """Whether the people who run this party asked; the signature is about the hash, so it is checked first."""
+        stated = request.headers.get("x-digest", "").encode()
+        signature = request.headers.get("x-signature", "")
+        return self.role.election.is_signed(signature, self.role.name, self.role.name, step.name, stated)
+
+    async def _body(self, request: Request, most: int | None) -> bytes | None:
+        parts, length = [], 0
+        async for part in request.stream():
+            parts.append(part)
+            length += len(part)
+            if most is not None and length > most:
+                return None
+        return b"".join(parts)
+
+
+def refuse(code: int, step: Step | None = None, detail: str | None = None) -> Response:
+    """A problem document (RFC 9457) that repeats nothing; on anonymous routes all of one size and one status."""
+    if step is not None and step.caller == "anonymous":
+        body = {"type": "about:blank", "title": TITLES[422], "status": 422}
+        return Response(json.dumps(body).ljust(ANSWER_SIZE), 422, media_type=PROBLEM)
+    body = {"type": "about:blank", "title": TITLES[code], "status": code}
+    return Response(json.dumps(body | ({"detail": detail} if detail else {})), code, media_type=PROBLEM)
+
+
+def make_app(role: Role) -> Starlette:
+    """The web application of one role."""
+    service = Service(role)
+    document = openapi(role)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        task = asyncio.create_task(service.work())
+        yield
+        task.cancel()
+
+    async def describe(_: Request) -> JSONResponse:
+        return JSONResponse(document)
+
+    async def health(_: Request) -> JSONResponse:
+        return JSONResponse({"name": role.name, "election": role.election.mid.hex()})
+
+    async def problem(_: Request, error: Exception) -> Response:
+        code = getattr(error, "status_code", 404)
+        return refuse(code if code in TITLES else 404)
+
+    return Starlette(
+        routes=[
+            Route("/openapi.json", describe),
+            Route("/healthz", health),
+            Route("/v1/{step:path}", service.answer, methods=["POST"]),
+        ],
+        exception_handlers={404: problem, 405: problem},
+        lifespan=lifespan,
+    )
+
+
+def openapi(role: Role) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of a role."""
+    problem = {"content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    paths: dict[str, Any] = {
+        "/healthz": {
+            "get": {
+                "operationId": "health",
+                "summary": "Which party of which election this is",
+                "responses": {"200": {"description": "Running", "content": {"application/json": {"schema": {}}}}},
+            }
+        }
+    }
+    for step in role.all_steps:
+        done = {"description": "Done", "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
+        schema: dict[str, Any] = {"type": "string", "format": "binary"}
+        if step.size is not None:
+            schema |= {"minLength": step.size, "maxLength": step.size}
+        refusals = ("422",) if step.caller == "anonymous" else ("401", "409", "413", "422")
+        operation: dict[str, Any] = {
+            "operationId": step.name.replace("/", "_").replace(" ", "_"),
+            "summary": step.summary,
+            "requestBody": {"required": True, "content": {OCTETS: {"schema": schema}}},
+            "responses": {
+                "202" if step.caller == "anonymous" else "200": done,
+                **{code: {"description": TITLES[int(code)], **problem} for code in refusals},
+            },
+        }
+        if step.caller == "operator":
+            operation["parameters"] = [
+                {"name": name, "in": "header", "required": True, "schema": {"type": "string", "pattern": "^[0-9a-f]*$"}}
+                for name in ("x-digest", "x-signature")
+            ]
+        paths[f"/v1/{step.name}"] = {"post": operation}
+    fields = {"type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"}}
+    fields |= {"detail": {"type": "string"}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": f"safemargin election: {role.election.parties[role.name].role}", "version": "1"},
+        "paths": paths,
+        "components": {
+            "schemas": {"Problem": {"type": "object", "required": ["type", "title", "status"], "properties": fields}}
+        },
+    }
+
+
+def serve(folder: Path, port: int, place: str | None = None) -> None:
+    """Serve the role of a folder on loopback until the process is stopped. No request is logged."""
+    uvicorn.run(make_app(open_role(folder, place)), host="127.0.0.1", port=port, log_level="error", access_log=False)
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)

@@ -1,0 +1,237 @@
+"""Before an election: a plan in TOML, keys of every party, the roll, and the manifest made of them."""
+
+import csv
+import io
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from safemargin.core import InputError, cannot_read
+from safemargin.election.blind import BlindSigner
+from safemargin.election.keys import SealingKey, Secret, canonical, new_seed, seal, sealing_public, split_secret
+from safemargin.election.manifest import (
+    EVERYBODY,
+    SELF,
+    TOTAL,
+    Dimension,
+    Election,
+    Escrow,
+    Manifest,
+    Name,
+    Part,
+    Party,
+    Role,
+)
+
+
+class PlannedDimension(Part):
+    """A dimension of the plan; the sizes of attested ones come from the roll."""
+
+    categories: list[Name] = Field(min_length=2)
+    self_reported: bool = False
+    sizes: dict[Name, int] | None = None
+
+
+class PlannedParty(Part):
+    """Who will play a role."""
+
+    role: Role
+    organisation: Name
+    address: str = ""
+
+
+class Plan(Part):
+    """What an organiser writes."""
+
+    title: str
+    question: str
+    options: list[Name]
+    dimensions: dict[Name, PlannedDimension]
+    parties: dict[Name, PlannedParty]
+    signers: int = 2
+    openers: int = 2
+    least: int = 20
+    kappa: int = 10
+    share: int = 0
+    tolerance: int = 5
+    spread: int = 86_400
+    bits: Literal[2048, 3072, 4096] = 3072
+    opens: str = ""
+    closes: str = ""
+    retention: str = ""
+    joint_roll_is_public: bool = False
+    release: dict[str, Any] = {}
+    escrow: Escrow | None = None
+
+    def key_names(self) -> list[str]:
+        """Names of the issuing keys that every issuer needs."""
+        names = [f"{TOTAL}/{EVERYBODY}"]
+        for name, dimension in self.dimensions.items():
+            labels = [SELF] if dimension.self_reported else dimension.categories
+            names += [f"{name}/{label}" for label in labels]
+        return names
+
+
+def parse_plan(content: str, name: str = "plan") -> Plan:
+    """A plan from TOML, checked."""
+    try:
+        return Plan.model_validate(tomllib.loads(content))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name}: is not TOML: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def read_plan(path: Path) -> Plan:
+    """A plan from its file."""
+    try:
+        return parse_plan(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise cannot_read(path, error) from None
+
+
+@dataclass(frozen=True)
+class PublicKeys:
+    """What a party hands in for the manifest."""
+
+    name: str
+    key: str
+    seal: str
+    moduli: dict[str, str]
+
+    def document(self) -> bytes:
+        """The file."""
+        return canonical({"name": self.name, "key": self.key, "seal": self.seal, "moduli": self.moduli})
+
+
+def new_keys(plan: Plan, name: str) -> Secret:
+    """The private keys of a party of the plan."""
+    if name not in plan.parties:
+        raise InputError(f"party = {name!r}: is not in the plan; there are {', '.join(plan.parties)}")
+    labels = plan.key_names() if plan.parties[name].role == "issuer" else []
+    signers = {label: BlindSigner.generate(plan.bits) for label in labels}
+    return Secret(name, new_seed(), {label: (int(s.p), int(s.q)) for label, s in signers.items()})
+
+
+def public_keys(secret: Secret) -> PublicKeys:
+    """The public half of a party's keys."""
+    moduli = {label: f"{p * q:x}" for label, (p, q) in secret.primes.items()}
+    return PublicKeys(secret.name, secret.signing.public_key().public_bytes_raw().hex(), secret.sealing.public, moduli)
+
+
+def read_public_keys(path: Path) -> PublicKeys:
+    """A party's public keys from a file."""
+    try:
+        return PublicKeys(**json.loads(path.read_bytes()))
+    except OSError as error:
+        raise cannot_read(path, error) from None
+    except (ValueError, TypeError):
+        raise InputError(f"{path}: is not a file with the public keys of a party") from None
+
+
+Roll = Mapping[str, Mapping[str, str]]
+"""Categories of every row, by attested dimension."""
+
+
+def make_manifest(plan: Plan, roll: Roll, keys: Sequence[PublicKeys]) -> Election:
+    """The manifest, with a new tally key whose shares are sealed to the trustees and which is then forgotten."""
+    given = {each.name: each for each in keys}
+    if missing := [name for name in plan.parties if name not in given]:
+        raise InputError(f"keys: {missing[0]} has handed in none")
+    issuers = [name for name, party in plan.parties.items() if party.role == "issuer"]
+    trustees = [name for name, party in plan.parties.items() if party.role == "trustee"]
+    tally = new_seed()
+    shares = dict(zip(trustees, split_secret(tally, plan.openers, len(trustees)), strict=True))
+    attested = [name for name, dimension in plan.dimensions.items() if not dimension.self_reported]
+    joint = Counter(tuple(row[name] for name in attested) for row in roll.values())
+    stated = Manifest(
+        version=1,
+        title=plan.title,
+        question=plan.question,
+        electorate=len(roll),
+        options=plan.options,
+        dimensions=[
+            Dimension(name=TOTAL, categories=[EVERYBODY], people=[len(roll)], keys=_moduli(given, issuers, TOTAL)),
+            *(_dimension(plan, name, roll, given, issuers) for name in plan.dimensions),
+        ],
+        joint=[[*cell, count] for cell, count in sorted(joint.items())]
+        if plan.joint_roll_is_public and len(attested) == len(plan.dimensions)
+        else None,
+        parties=[
+            Party(name=name, **party.model_dump(), key=given[name].key, seal=given[name].seal)
+            for name, party in plan.parties.items()
+        ],
+        tally=SealingKey(tally).public,
+        shares={
+            name: seal(share, sealing_public(given[name].seal), b"GV-deal").hex() for name, share in shares.items()
+        },
+        share_hashes={name: sha256(b"GV-share" + share).hexdigest() for name, share in shares.items()},
+        release=json.dumps(plan.release, sort_keys=True),
+        escrow=plan.escrow,
+        **plan.model_dump(
+            include={
+                *("signers", "openers", "least", "kappa", "share", "tolerance", "spread", "opens", "closes"),
+                "retention",
+            }
+        ),
+    )
+    return Election(stated)
+
+
+def _dimension(plan: Plan, name: str, roll: Roll, given: Mapping[str, PublicKeys], issuers: Sequence[str]) -> Dimension:
+    planned = plan.dimensions[name]
+    if planned.self_reported:
+        if planned.sizes is None:
+            raise InputError(f"dimensions.{name}.sizes: a self-reported dimension needs the people per category")
+        sizes = {category: planned.sizes.get(category, 0) for category in planned.categories}
+    else:
+        counted = Counter(categories[name] for categories in roll.values())
+        if unknown := sorted(set(counted) - set(planned.categories)):
+            raise InputError(f"dimensions.{name}: the roll has the category {unknown[0]!r}; the plan does not")
+        sizes = {category: counted[category] for category in planned.categories}
+    return Dimension(
+        name=name,
+        categories=list(sizes),
+        people=list(sizes.values()),
+        self_reported=planned.self_reported,
+        keys=_moduli(given, issuers, name),
+    )
+
+
+def _moduli(given: Mapping[str, PublicKeys], issuers: Sequence[str], dimension: str) -> dict[str, dict[str, str]]:
+    start = f"{dimension}/"
+    return {
+        issuer: {
+            label.removeprefix(start): modulus
+            for label, modulus in given[issuer].moduli.items()
+            if label.startswith(start)
+        }
+        for issuer in issuers
+    }
+
+
+def read_roll(content: bytes, name: str = "roll") -> dict[str, dict[str, str]]:
+    """A roll in CSV: a column `row` that names every person, and a column per attested dimension."""
+    try:
+        lines = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{name}: is not CSV in UTF-8 ({error})") from None
+    if not lines or "row" not in lines[0]:
+        raise InputError(f"{name}: has no rows, or no column 'row'")
+    roll: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(lines, 2):
+        row = line.pop("row")
+        if not row or row in roll or None in line or None in line.values():
+            raise InputError(
+                f"{name}: line {number}: {str(row)[:60]!r}: every person needs a row and all columns, once"
+            )
+        roll[row] = dict(line)
+    return roll

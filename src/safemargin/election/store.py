@@ -1,0 +1,151 @@
+"""What a role keeps on disk: items by key, in SQLite files or in a PostgreSQL database.
+
+There is no clock, no address and no surrogate number. Items are stored by key, and every batch is inserted sorted in
+one transaction, so that the order in which they came cannot be read from the storage.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from safemargin.core import InputError
+
+Items = Mapping[bytes, bytes]
+
+
+class Store(Protocol):
+    """A table of items; keys are unique."""
+
+    def add(self, items: Items) -> dict[bytes, bytes]:
+        """Insert items whose key is new, in one transaction; for every key what is stored now. The first one wins."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """One item."""
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        """All items, sorted by key."""
+
+    def count(self) -> int:
+        """How many items there are."""
+
+    def clear(self) -> None:
+        """Delete all items, and what deleted items leave behind."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+class SqliteStore:
+    """A file of its own; without row numbers, which would keep the order of arrival."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+                self._database.execute(f"PRAGMA {setting}")
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS item (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+            )
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: is not a file of this role ({error})") from None
+
+    def add(self, items: Items) -> dict[bytes, bytes]:
+        """See `Store`."""
+        ordered = sorted(items.items())
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            done = self._database.executemany("INSERT OR IGNORE INTO item VALUES (?, ?)", ordered)
+            stored = dict(ordered)
+            if done.rowcount != len(ordered):
+                find = "SELECT value FROM item WHERE key = ?"
+                stored = {key: self._database.execute(find, (key,)).fetchone()[0] for key in items}
+            self._database.execute("COMMIT")
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        return stored
+
+    def get(self, key: bytes) -> bytes | None:
+        """See `Store`."""
+        row = self._database.execute("SELECT value FROM item WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        """See `Store`."""
+        return iter(self._database.execute("SELECT key, value FROM item ORDER BY key"))
+
+    def count(self) -> int:
+        """See `Store`."""
+        return int(self._database.execute("SELECT count(*) FROM item").fetchone()[0])
+
+    def clear(self) -> None:
+        """See `Store`."""
+        self._database.execute("DELETE FROM item")
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.execute("VACUUM")
+
+    def close(self) -> None:
+        """See `Store`."""
+        self._database.close()
+
+
+class PostgresStore:
+    """A table of a database; the driver is loaded only where one is used."""
+
+    def __init__(self, address: str, name: str) -> None:
+        try:
+            driver: Any = import_module("psycopg")
+        except ModuleNotFoundError:
+            raise InputError("psycopg is not installed; run: pip install 'safemargin[election-postgres]'") from None
+        self._table = f'"{re.sub("[^a-z0-9]+", "_", name.lower())}"'
+        try:
+            self._connection: Any = driver.connect(address, autocommit=True)
+            self._connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {self._table} (key BYTEA PRIMARY KEY, value BYTEA NOT NULL)"
+            )
+        except driver.Error as error:
+            raise InputError(f"PostgreSQL: {str(error).splitlines()[0]}") from None
+
+    def add(self, items: Items) -> dict[bytes, bytes]:
+        """See `Store`."""
+        if not items:
+            return {}
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.executemany(
+                f"INSERT INTO {self._table} VALUES (%s, %s) ON CONFLICT DO NOTHING", sorted(items.items())
+            )
+            cursor.execute(f"SELECT key, value FROM {self._table} WHERE key = ANY(%s)", (list(items),))
+            return {bytes(key): bytes(value) for key, value in cursor}
+
+    def get(self, key: bytes) -> bytes | None:
+        """See `Store`."""
+        row = self._connection.execute(f"SELECT value FROM {self._table} WHERE key = %s", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        """See `Store`."""
+        rows = self._connection.execute(f"SELECT key, value FROM {self._table} ORDER BY key")
+        return ((bytes(key), bytes(value)) for key, value in rows)
+
+    def count(self) -> int:
+        """See `Store`."""
+        return int(self._connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
+
+    def clear(self) -> None:
+        """See `Store`."""
+        self._connection.execute(f"TRUNCATE {self._table}")
+
+    def close(self) -> None:
+        """See `Store`."""
+        self._connection.close()
+
+
+def open_store(place: Path | str, name: str) -> Store:
+    """The table `name` of a role: a file in the role's folder, or a table of the role's database."""
+    if isinstance(place, str) and place.startswith(("postgresql:", "postgres:")):
+        return PostgresStore(place, name)
+    return SqliteStore(Path(place) / f"{name}.sqlite")

@@ -1,0 +1,251 @@
+"""A person's side: keys, tokens, records and proofs in one file that never leaves their machine."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from safemargin.core import InputError, cannot_read, system_below
+from safemargin.election.blind import PREFIX, SALT
+from safemargin.election.board import Board
+from safemargin.election.keys import canonical, derive, new_seed, parse, unhex, write_private
+from safemargin.election.manifest import EVERYBODY, Dimension, Election
+from safemargin.election.merkle import inclusion_path, is_included, leaf_hash, root_of
+from safemargin.election.records import (
+    NO_ESCROW,
+    Record,
+    RecordFormat,
+    category_number,
+    leaves_of,
+    split_batch,
+    token_message,
+)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Where a person's record is: enough for anybody to check that it was counted, without its answer."""
+
+    dimension: str
+    included: bool
+    statement: str
+    leaf: str = ""
+    index: int = 0
+    size: int = 0
+    path: tuple[str, ...] = ()
+    root: str = ""
+
+    def holds(self) -> bool:
+        """Whether the path leads from the record to the root that the board published."""
+        path = [bytes.fromhex(node) for node in self.path]
+        root = bytes.fromhex(self.root)
+        return self.included and is_included(bytes.fromhex(self.leaf), self.index, self.size, path, root)
+
+
+class Wallet:
+    """Everything that one person holds. `state` is plain JSON; with a path it is kept in a file for its owner alone."""
+
+    def __init__(self, election: Election, state: dict[str, Any], path: Path | None = None) -> None:
+        self.election, self.state, self.path = election, state, path
+        if state["election"] != election.mid.hex():
+            raise InputError(f"{path or 'wallet'}: belongs to another election")
+
+    @classmethod
+    def new(cls, election: Election, row: str, code: str, path: Path | None = None) -> "Wallet":
+        """A wallet for a row of the roll, with the code that the registrar sent."""
+        state = {"election": election.mid.hex(), "row": row, "code": code, "seed": new_seed().hex(), "tokens": {}}
+        wallet = cls(election, state, path)
+        wallet.save()
+        return wallet
+
+    @classmethod
+    def read(cls, election: Election, path: Path) -> "Wallet":
+        """A wallet from its file."""
+        try:
+            return cls(election, json.loads(path.read_bytes()), path)
+        except OSError as error:
+            raise cannot_read(path, error) from None
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}: is not a wallet") from None
+
+    def save(self) -> None:
+        """Keep the state, whole or not at all."""
+        if self.path is not None:
+            write_private(self.path, canonical(self.state))
+
+    @property
+    def key(self) -> Ed25519PrivateKey:
+        """The enrolment key: it signs requests for tokens, never an answer."""
+        return Ed25519PrivateKey.from_private_bytes(derive(bytes.fromhex(self.state["seed"]), "enrolment", 32))
+
+    def enrolment(self) -> bytes:
+        """The message to the registrar."""
+        key = self.key.public_key().public_bytes_raw().hex()
+        return canonical({"row": self.state["row"], "code": self.state["code"], "key": key})
+
+    def take_enrolment(self, answer: bytes) -> None:
+        """Keep the registrar's signed answer."""
+        stated = parse(answer)
+        signature = stated.pop("signature", None)
+        registrar = self.election.only("registrar").name
+        if not self.election.is_signed(signature, registrar, self.state["row"], "enrolled", canonical(stated)):
+            raise InputError("the answer is not signed by the registrar")
+        self.state |= {"salt": stated["salt"], "categories": stated["categories"]}
+        self.save()
+
+    def category(self, dimension: Dimension) -> str | None:
+        """The category that the registrar attests, or None where the person reports it."""
+        if dimension.is_open:
+            return EVERYBODY
+        if "categories" not in self.state:
+            raise InputError("the wallet is not enrolled yet")
+        return None if dimension.self_reported else str(self.state["categories"][dimension.name])
+
+    def _token(self, name: str) -> dict[str, Any]:
+        tokens: dict[str, dict[str, Any]] = self.state["tokens"]
+        if name not in tokens:
+            tokens[name] = {"seed": new_seed().hex()}
+            self.save()
+        return tokens[name]
+
+    def _one_time(self, name: str) -> Ed25519PrivateKey:
+        return Ed25519PrivateKey.from_private_bytes(derive(bytes.fromhex(self._token(name)["seed"]), "token", 32))
+
+    def _message(self, dimension: Dimension, issuer: str) -> bytes:
+        """Prefix and token message for one issuer; everything follows from the token's seed."""
+        seed = bytes.fromhex(self._token(dimension.name)["seed"])
+        key = self._one_time(dimension.name).public_key().public_bytes_raw()
+        escrow = bytes.fromhex(self._token(dimension.name).get("escrow", NO_ESCROW.hex()))
+        context = self.election.context(dimension.name)
+        return derive(seed, f"prefix {issuer}", PREFIX) + token_message(context, key, escrow)
+
+    def _blinded(self, dimension: Dimension, issuer: str) -> tuple[bytes, int]:
+        seed = bytes.fromhex(self._token(dimension.name)["seed"])
+        label = dimension.label(self.category(dimension) or next(iter(dimension.sizes)))
+        key = self.election.blind_keys[dimension.name, issuer, label]
+        # 128 bits more than the modulus: the remainder is uniform up to 2^-128.
+        factor = 2 + int.from_bytes(derive(seed, f"factor {issuer}", key.size + 16)) % (key.n - 3)
+        return key.blind(self._message(dimension, issuer), derive(seed, f"salt {issuer}", SALT), factor)
+
+    def request(self, name: str) -> bytes:
+        """The request for a token: one blinded message for every issuer, so that a silent one can be replaced."""
+        dimension = self.election.dimension(name)
+        request: dict[str, Any] = {
+            "row": self.state["row"],
+            "dimension": name,
+            "category": dimension.label(self.category(dimension) or next(iter(dimension.sizes))),
+            "blinded": {issuer: self._blinded(dimension, issuer)[0].hex() for issuer in dimension.keys},
+        }
+        signature = self.key.sign(b"GV1 issue" + self.election.mid + canonical(request))
+        return canonical({**request, "signature": signature.hex()})
+
+    def take_answer(self, name: str, answer: bytes) -> None:
+        """Keep one issuer's signature; a wrong one is refused and is evidence, since the request was signed."""
+        dimension, stated = self.election.dimension(name), parse(answer)
+        issuer = stated.get("issuer")
+        if not isinstance(issuer, str) or issuer not in dimension.keys:
+            raise InputError(f"{name}: the answer is from no issuer of this election")
+        _, inverse = self._blinded(dimension, issuer)
+        label = dimension.label(self.category(dimension) or next(iter(dimension.sizes)))
+        key = self.election.blind_keys[name, issuer, label]
+        signature = key.finish(self._message(dimension, issuer), unhex(stated.get("answer")), inverse)
+        self._token(name).setdefault("signatures", {})[issuer] = signature.hex()
+        self.save()
+
+    def has_token(self, name: str, signers: Sequence[str]) -> bool:
+        """Whether the whole active set signed."""
+        return set(signers) <= set(self._token(name).get("signatures", {}))
+
+    def cast(self, name: str, option: str, signers: tuple[str, ...], category: str | None = None) -> bytes:
+        """The onion with the answer. Asked again it is the same one: a second answer under a token never leaves."""
+        token = self._token(name)
+        if "onion" not in token:
+            dimension = self.election.dimension(name)
+            if not self.has_token(name, signers):
+                missing = [issuer for issuer in signers if issuer not in token.get("signatures", {})]
+                raise InputError(f"{name}: the token is not signed yet by {', '.join(missing)}")
+            format_, key = RecordFormat(self.election, dimension, signers), self._one_time(name)
+            public = key.public_key().public_bytes_raw()
+            chosen = self.category(dimension) or category
+            if chosen is None:
+                raise InputError(f"{name}: state your category, one of {', '.join(dimension.sizes)}")
+            signatures = tuple(
+                (self._message(dimension, issuer)[:PREFIX], bytes.fromhex(token["signatures"][issuer]))
+                for issuer in signers
+            )
+            escrow = bytes.fromhex(token.get("escrow", NO_ESCROW.hex()))
+            number = category_number(dimension, chosen)
+            payload = format_.payload_for(chosen, option, public)
+            layers = format_.wrap(format_.write(Record(number, public, escrow, signatures, payload), key))
+            token["layers"] = [leaf_hash(layer).hex() for layer in layers]
+            token["onion"] = layers[0].hex()
+            self.save()
+        return bytes.fromhex(token["onion"])
+
+    def take_taken(self, name: str, answer: bytes) -> None:
+        """Keep the first mixer's signed receipt."""
+        stated = parse(answer)
+        signature = stated.pop("signature", None)
+        mixer = self.election.manifest.of("mixer")[0].name
+        onion = hashlib.sha256(bytes.fromhex(self._token(name)["onion"])).hexdigest()
+        if stated != {"dimension": name, "onion": onion} or not self.election.is_signed(
+            signature, mixer, "sender", "taken", canonical(stated)
+        ):
+            raise InputError(f"{name}: the receipt is not signed by the first mixer, or is about something else")
+        self._token(name)["taken"] = signature
+        self.save()
+
+    def send_times(self, names: Sequence[str], spread: int) -> dict[str, float]:
+        """When to send each answer, in seconds from now: independent and uniform, so that times say nothing."""
+        draws = system_below(1_000_000, (len(names),))
+        return {name: float(draw) * spread / 1_000_000 for name, draw in zip(names, draws, strict=True)}
+
+    def check(self, name: str, board: Board) -> Receipt:
+        """Whether the record is on the board; if not, which mixer did not pass it on."""
+        layers = self._token(name).get("layers")
+        if layers is None:
+            return Receipt(name, False, "nothing was sent for this dimension")
+        batch = next((entry for entry in board.of("batch") if entry.body["dimension"] == name), None)
+        if batch is None:
+            return Receipt(name, False, "the records are not published yet")
+        if not batch.body["opened"]:
+            return Receipt(name, False, "too few people answered: nothing was opened")
+        format_ = RecordFormat(self.election, self.election.dimension(name), board.signers)
+        records = split_batch((board.folder / "records" / name).read_bytes(), format_.size)
+        leaves = leaves_of(records)
+        leaf = bytes.fromhex(layers[-1])
+        if leaf in leaves and root_of(leaves).hex() == batch.body["root"]:
+            index = leaves.index(leaf)
+            path = tuple(node.hex() for node in inclusion_path(leaves, index))
+            statement = f"record {index + 1:,} of {len(leaves):,} on the board"
+            return Receipt(name, True, statement, layers[-1], index, len(leaves), path, batch.body["root"])
+        return Receipt(name, False, self._complaint(name, layers, board))
+
+    def _complaint(self, name: str, layers: Sequence[str], board: Board) -> str:
+        """Name the mixer that dropped the record: its own list, or the lack of it, is the evidence."""
+        for position, mixer in enumerate(self.election.manifest.of("mixer")):
+            path = board.folder / "mixes" / f"{mixer.name}-{name}"
+            listed = path.read_bytes() if path.exists() else b""
+            hashes = {listed[place : place + 32] for place in range(0, len(listed), 32)}
+            if bytes.fromhex(layers[position + 1]) not in hashes:
+                return f"{mixer.name} did not pass the record on; the signed receipt of the first mixer is the evidence"
+        return "the mixers passed the record on, and the collector did not publish it"
+
+    def check_enrolment(self, answer: bytes, roll: Mapping[str, Any]) -> bool:
+        """Whether the register on the board holds this person's key."""
+        stated = parse(answer)
+        public = self.key.public_key().public_bytes_raw()
+        leaf = leaf_hash(bytes.fromhex(self.state["salt"]) + self.state["row"].encode() + public)
+        path = [unhex(node, 32) for node in stated["path"]]
+        return is_included(leaf, stated["index"], roll["enrolled"], path, bytes.fromhex(roll["root"]))
+
+    def forget(self) -> None:
+        """Delete what could show how the person answered; the hashes that prove inclusion stay."""
+        for token in self.state["tokens"].values():
+            for name in ("seed", "signatures", "onion"):
+                token.pop(name, None)
+        self.save()

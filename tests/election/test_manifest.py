@@ -1,0 +1,103 @@
+"""The manifest: what it refuses, and that nothing in it can change."""
+
+import json
+from typing import Any
+
+import pytest
+
+from election_world import PLAN, World, roll_of, secrets_of
+from safemargin.core import InputError
+from safemargin.election.manifest import Election
+from safemargin.election.setup import make_manifest, parse_plan, public_keys, read_roll
+
+
+def made(plan: str = PLAN, people: int = 12) -> Election:
+    """The manifest of a plan."""
+    stated = parse_plan(plan)
+    return make_manifest(stated, roll_of(people), [public_keys(secret) for secret in secrets_of(stated).values()])
+
+
+ELECTION = made()
+
+
+def changed(**values: Any) -> dict[str, Any]:
+    return {**json.loads(ELECTION.content), **values}
+
+
+def test_it_is_canonical_and_its_name_covers_everything() -> None:
+    assert Election.parse(ELECTION.content).mid == ELECTION.mid
+    assert Election.parse(ELECTION.content).content == ELECTION.content
+    for name, value in (("least", 6), ("title", "Another"), ("spread", 5), ("release", "{}"), ("share", 7)):
+        assert Election.parse(json.dumps(changed(**{name: value})).encode()).mid != ELECTION.mid, name
+
+
+def test_contexts_belong_to_one_dimension_of_one_election() -> None:
+    other = made(PLAN.replace("A small vote", "Another vote"))
+    contexts = {election.context(name) for election in (ELECTION, other) for name in election.dimensions}
+    assert len(contexts) == 2 * len(ELECTION.dimensions)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('issuer-2 = { role = "issuer", organisation = "Court" }', 'issuer-2 = { role = "issuer", organisation = "Company" }', "issuer: the collector's"),
+        ('trustee-2 = { role = "trustee", organisation = "Court" }', 'trustee-2 = { role = "trustee", organisation = "Company" }', "trustee: the collector's"),
+        ('mixer-2 = { role = "mixer", organisation = "Court" }', 'mixer-2 = { role = "mixer", organisation = "Company" }', "mixer: the collector's"),
+        ('mixer-2 = { role = "mixer", organisation = "Court" }', 'mixer-2 = { role = "mixer", organisation = "Union" }', "at least two organisations"),
+        ('mixer-2 = { role = "mixer", organisation = "Court" }\n', "", "mixer: needs at least 2"),
+        ("signers = 2", "signers = 4", "issuer: needs at least 4"),
+        ("signers = 2", "signers = 1", "greater than or equal to 2"),
+        ("openers = 2", "openers = 1", "greater than or equal to 2"),
+        ('options = ["yes", "no"]', 'options = ["yes", "no answer"]', "no option may be"),
+        ("sizes = { well = 8, ill = 4 }", "sizes = { well = 8, ill = 5 }", "must add up"),
+        ("sizes = { well = 8, ill = 4 }", "", "needs the people per category"),
+        ('registrar = { role = "registrar"', 'registrar = { role = "mixer"', "registrar"),
+    ],
+)  # fmt: skip
+def test_a_plan_that_must_not_be_used(old: str, new: str, message: str) -> None:
+    assert old in PLAN
+    with pytest.raises((InputError, ValueError), match=message):
+        made(PLAN.replace(old, new))
+
+
+def test_equal_or_small_issuing_keys_are_refused() -> None:
+    document = changed()
+    keys = document["dimensions"][1]["keys"]
+    keys["issuer-1"]["old"] = keys["issuer-1"]["young"]
+    with pytest.raises(InputError, match="issuing keys must differ"):
+        Election.parse(json.dumps(document).encode())
+    document["dimensions"][1]["keys"]["issuer-1"]["old"] = hex(2**2000 + 1)[2:]
+    with pytest.raises(InputError, match="at least 2048 bits"):
+        Election.parse(json.dumps(document).encode())
+
+
+def test_unknown_fields_and_bad_json_are_refused() -> None:
+    with pytest.raises(InputError, match="manifest: surprise"):
+        Election.parse(json.dumps(changed(surprise=1)).encode())
+    with pytest.raises(InputError, match="manifest: the file"):
+        Election.parse(b"{")
+    with pytest.raises(InputError, match="plan: is not TOML"):
+        parse_plan("= 1")
+    with pytest.raises(InputError, match="plan: options"):
+        parse_plan("title = 'x'\nquestion = 'y'\n[dimensions]\n[parties]\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "age\nyoung\n", "row,age\na,x\na,y\n", "row,age\n,x\n", "row,age\na\n", "row,age\na,x,y\n"]
+)
+def test_a_roll_that_is_none(text: str) -> None:
+    with pytest.raises(InputError, match="roll: "):
+        read_roll(text.encode())
+
+
+def test_the_minimum_follows_participation() -> None:
+    election = made(PLAN.replace("kappa = 2", "kappa = 10\nshare = 5"))
+    assert [election.kappa(accepted) for accepted in (0, 100, 200, 201, 1000)] == [10, 10, 10, 11, 50]
+
+
+def test_every_party_signs_before_the_board_begins(tmp_path: Any) -> None:
+    world = World(tmp_path, people=2, plan=PLAN.replace("well = 8, ill = 4", "well = 1, ill = 1"))
+    signatures = {name: json.loads(world.roles[name].run("approve"))[name] for name in world.roles}
+    signatures["mixer-2"] = signatures["mixer-1"]
+    with pytest.raises(InputError, match="mixer-2: has not signed"):
+        world.roles["board"].run("begin", json.dumps(signatures).encode())

@@ -1,0 +1,164 @@
+"""A whole small election in this process: keys from a file, roles in folders, people with answers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from safemargin.election.accepting import Collector, Mixer
+from safemargin.election.board import Board
+from safemargin.election.ceremony import Trustee
+from safemargin.election.client import ask_directly, enrol, fetch_tokens, send
+from safemargin.election.conduct import Conductor
+from safemargin.election.issuing import Issuer, Registrar
+from safemargin.election.keeper import BoardKeeper
+from safemargin.election.keys import Secret, derive
+from safemargin.election.manifest import Election
+from safemargin.election.role import Role
+from safemargin.election.setup import Plan, make_manifest, parse_plan, public_keys
+from safemargin.election.voter import Wallet
+
+VECTORS = Path(__file__).parent / "vectors"
+PRIMES: list[list[int]] = json.loads((VECTORS / "election_keys.json").read_text())["primes"]
+CLASSES = {
+    "registrar": Registrar,
+    "issuer": Issuer,
+    "mixer": Mixer,
+    "collector": Collector,
+    "board": BoardKeeper,
+    "trustee": Trustee,
+}
+
+PLAN = """
+title = "A small vote"
+question = "Shall we?"
+options = ["yes", "no"]
+signers = 2
+openers = 2
+least = 5
+kappa = 2
+tolerance = 30
+spread = 0
+bits = 2048
+
+[dimensions.age]
+categories = ["young", "old"]
+
+[dimensions.health]
+categories = ["well", "ill"]
+self_reported = true
+sizes = { well = 8, ill = 4 }
+
+[parties]
+registrar = { role = "registrar", organisation = "Office" }
+issuer-1 = { role = "issuer", organisation = "Union" }
+issuer-2 = { role = "issuer", organisation = "Court" }
+issuer-3 = { role = "issuer", organisation = "Company" }
+mixer-1 = { role = "mixer", organisation = "Union" }
+mixer-2 = { role = "mixer", organisation = "Court" }
+collector = { role = "collector", organisation = "Company" }
+board = { role = "board", organisation = "Office" }
+trustee-1 = { role = "trustee", organisation = "Union" }
+trustee-2 = { role = "trustee", organisation = "Court" }
+trustee-3 = { role = "trustee", organisation = "Company" }
+
+[release.target]
+beta = 0.05
+tau = 0
+"""
+
+
+def secrets_of(plan: Plan) -> dict[str, Secret]:
+    """Keys of every party; issuing keys are taken from the file, since making them is slow."""
+    primes = iter(PRIMES)
+    secrets = {}
+    for name, party in plan.parties.items():
+        labels = plan.key_names() if party.role == "issuer" else []
+        own = {label: (pair[0], pair[1]) for label, pair in zip(labels, primes, strict=False)}
+        secrets[name] = Secret(name, derive(b"a test", name, 32), own)
+    return secrets
+
+
+def roll_of(people: int) -> dict[str, dict[str, str]]:
+    """Rows with categories: half of them young."""
+    return {f"row {number:03d}": {"age": "young" if number % 2 else "old"} for number in range(people)}
+
+
+class World:
+    """Roles, people and a conductor."""
+
+    def __init__(
+        self,
+        folder: Path,
+        people: int = 12,
+        plan: str = PLAN,
+        classes: Mapping[str, type[Role]] | None = None,
+        place: str | None = None,
+    ) -> None:
+        self.folder, self.plan = folder, parse_plan(plan)
+        self.secrets = secrets_of(self.plan)
+        self.roll = roll_of(people)
+        keys = [public_keys(secret) for secret in self.secrets.values()]
+        self.election: Election = make_manifest(self.plan, self.roll, keys)
+        made = {**CLASSES, **(classes or {})}
+        self.roles: dict[str, Role] = {
+            name: made.get(name, made.get(party.role, Role))(
+                self.election,
+                self.secrets[name],
+                place if place and party.role not in ("board", "trustee") else folder / name,
+            )
+            for name, party in self.election.parties.items()
+        }
+        registrar = self.roles["registrar"]
+        assert isinstance(registrar, Registrar)
+        lines = ["row,age", *(f"{row},{by['age']}" for row, by in self.roll.items())]
+        registrar.run("roll", "\n".join(lines).encode())
+        self.ask = ask_directly(self.roles)
+        self.conductor = Conductor(self.election, self.ask)
+        self.wallets = {row: Wallet.new(self.election, row, registrar.code(row)) for row in self.roll}
+
+    def begin(self) -> None:
+        self.conductor.begin()
+
+    def enrol(self) -> None:
+        for wallet in self.wallets.values():
+            enrol(wallet, self.ask)
+        self.conductor.close_enrolment()
+
+    def issue(self, rows: Sequence[str] | None = None) -> tuple[str, ...]:
+        for row in rows if rows is not None else self.wallets:
+            fetch_tokens(self.wallets[row], self.ask)
+        signers = self.conductor.close_issuing()
+        self.conductor.open_casting(signers)
+        return signers
+
+    def cast(self, rows: Sequence[str] | None = None) -> None:
+        signers = self.board.signers
+        for number, row in enumerate(rows if rows is not None else self.wallets):
+            for name in self.election.dimensions:
+                self.cast_one(row, name, "yes" if number % 3 else "no", signers, "ill" if number % 3 == 2 else "well")
+
+    def cast_one(self, row: str, name: str, option: str, signers: tuple[str, ...], health: str = "well") -> None:
+        wallet = self.wallets[row]
+        send(wallet, name, wallet.cast(name, option, signers, health), self.ask)
+
+    def count(self) -> dict[str, dict[str, Any]]:
+        self.conductor.close_casting()
+        return self.conductor.count()
+
+    def until_cast(self) -> "World":
+        self.begin()
+        self.enrol()
+        self.issue()
+        self.cast()
+        return self
+
+    def open(self) -> dict[str, Any]:
+        return self.conductor.ceremony(self.folder / "copy", self.folder / "release")
+
+    @property
+    def board(self) -> Board:
+        return Board(self.folder / "board" / "board")
+
+    def role(self, name: str) -> Any:
+        return self.roles[name]
