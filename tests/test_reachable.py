@@ -9,6 +9,7 @@ import pytest
 import safemargin
 from loaded import imported
 from safemargin import cli
+from safemargin.election.service import CLASSES
 
 SOURCE = Path(__file__).parent.parent / "src"
 PUBLIC = [getattr(safemargin, name) for name in safemargin.__all__]
@@ -23,6 +24,7 @@ ENTRANCES = [
             *(entry.place for entry in cli.COMMANDS.values()),
             *(place for members in cli.ADDED.values() for place in members.values()),
             *cli.OF_PROJECTS.values(),
+            *(f"election.{place}" for place in CLASSES.values()),
         ]
     ),
 ]

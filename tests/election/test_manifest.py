@@ -37,14 +37,19 @@ def test_contexts_belong_to_one_dimension_of_one_election() -> None:
     assert len(contexts) == 2 * len(ELECTION.dimensions)
 
 
+def member(name: str, organisation: str) -> str:
+    """The line of a party in the plan."""
+    return f'{name} = {{ role = "{name.partition("-")[0]}", organisation = "{organisation}" }}'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('issuer-2 = { role = "issuer", organisation = "Court" }', 'issuer-2 = { role = "issuer", organisation = "Company" }', "issuer: the collector's"),
-        ('trustee-2 = { role = "trustee", organisation = "Court" }', 'trustee-2 = { role = "trustee", organisation = "Company" }', "trustee: the collector's"),
-        ('mixer-2 = { role = "mixer", organisation = "Court" }', 'mixer-2 = { role = "mixer", organisation = "Company" }', "mixer: the collector's"),
-        ('mixer-2 = { role = "mixer", organisation = "Court" }', 'mixer-2 = { role = "mixer", organisation = "Union" }', "at least two organisations"),
-        ('mixer-2 = { role = "mixer", organisation = "Court" }\n', "", "mixer: needs at least 2"),
+        (member("issuer-2", "Court"), member("issuer-2", "Company"), "issuer: the collector's"),
+        (member("trustee-2", "Court"), member("trustee-2", "Company"), "trustee: the collector's"),
+        (member("mixer-2", "Court"), member("mixer-2", "Company"), "mixer: the collector's"),
+        (member("mixer-2", "Court"), member("mixer-2", "Union"), "at least two organisations"),
+        (member("mixer-2", "Court") + "\n", "", "mixer: needs at least 2"),
         ("signers = 2", "signers = 4", "issuer: needs at least 4"),
         ("signers = 2", "signers = 1", "greater than or equal to 2"),
         ("openers = 2", "openers = 1", "greater than or equal to 2"),
@@ -53,7 +58,7 @@ def test_contexts_belong_to_one_dimension_of_one_election() -> None:
         ("sizes = { well = 8, ill = 4 }", "", "needs the people per category"),
         ('registrar = { role = "registrar"', 'registrar = { role = "mixer"', "registrar"),
     ],
-)  # fmt: skip
+)
 def test_a_plan_that_must_not_be_used(old: str, new: str, message: str) -> None:
     assert old in PLAN
     with pytest.raises((InputError, ValueError), match=message):

@@ -37,7 +37,6 @@ CLASSES = {
     "collector": "accepting:Collector",
     "board": "keeper:BoardKeeper",
     "trustee": "ceremony:Trustee",
-    "escrow": "escrow:EscrowTrustee",
 }
 """Where each role is. A process loads its own role only: issuing never meets accepting."""
 MANIFEST, KEYS = "manifest.json", "keys.json"
