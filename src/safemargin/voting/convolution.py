@@ -49,7 +49,7 @@ class VoteGrid:
 
 def grid_of(kinds: Kinds) -> VoteGrid:
     """The smallest grid found: independent columns of what votes add."""
-    if max(kinds.adds.shape) > MAX_COLUMNS:  # the search takes too long: count the votes of every kind instead
+    if kinds.rule.needs_counts or max(kinds.adds.shape) > MAX_COLUMNS:  # or the search takes too long: count all votes
         return VoteGrid(np.eye(len(kinds), dtype=np.int64), np.zeros_like(kinds.adds[0]), kinds.adds, 1)
     raw = kinds.adds - kinds.adds[:1]
     free = raw - raw[:, :1]  # only the order of sums counts, so one of them may be taken from all
@@ -97,20 +97,27 @@ def results_on(kinds: Kinds, grid: VoteGrid, points: IntArray) -> IntArray:
 
 def law_of(kinds: Kinds, grid: VoteGrid, progress: Progress = no_progress) -> FloatArray:
     """The law of the sums of all others."""
-    return np.asarray(_add_votes(kinds.others, grid.steps, kinds.weights.tolist(), np.float64, progress))
+    return np.asarray(_add_votes([(kinds.others, kinds.weights.tolist())], grid.steps, np.float64, progress))
 
 
-def _add_votes(others: int, steps: IntArray, weights: Sequence[float], kind: type, progress: Progress) -> Any:
+def law_of_groups(groups: Sequence[tuple[int, FloatArray]], grid: VoteGrid, progress: Progress) -> FloatArray:
+    """The law of the sums of groups of voters: how many there are, and how likely each kind of vote is in the group."""
+    return np.asarray(_add_votes([(size, law.tolist()) for size, law in groups], grid.steps, np.float64, progress))
+
+
+def _add_votes(groups: Sequence[tuple[int, Sequence[float]]], steps: IntArray, kind: type, progress: Progress) -> Any:
+    others = sum(size for size, _ in groups)
     most = steps.max(axis=0)
     law: Any = np.zeros(tuple(others * int(step) + 1 for step in most), dtype=kind)
     law[(0,) * law.ndim] = 1
     reach = np.ones(law.ndim, dtype=np.int64)
-    for done in range(others):
+    for done, weights in enumerate(weights for size, weights in groups for _ in range(size)):
         here = tuple(slice(0, size) for size in reach)
         old = law[here].copy()
         law[here] = 0
         for step, weight in zip(steps, weights, strict=True):
-            law[tuple(slice(low, low + size) for low, size in zip(step, reach, strict=True))] += weight * old
+            if weight:
+                law[tuple(slice(low, low + size) for low, size in zip(step, reach, strict=True))] += weight * old
         reach += most
         progress("adding votes", done, others)
     return law
@@ -127,7 +134,11 @@ def _occupied(kinds: Kinds, grid: VoteGrid, law: Any) -> Iterator[tuple[IntArray
 
 def convolve(kinds: Kinds, grid: VoteGrid, progress: Progress = no_progress) -> Chances:
     """Who wins at each point of the whole law."""
-    law = law_of(kinds, grid, progress)
+    return chances_from(law_of(kinds, grid, progress), kinds, grid)
+
+
+def chances_from(law: FloatArray, kinds: Kinds, grid: VoteGrid) -> Chances:
+    """The winner at every point of a law of the others' sums, for every vote of the person."""
     patterns: dict[bytes, float] = {}
     for cells, results in _occupied(kinds, grid, law):
         gather(patterns, results, law.ravel()[cells])
@@ -143,7 +154,8 @@ def exact_delta(kinds: Kinds, factor: Fraction = Fraction(1)) -> Fraction:
     """Delta as a fraction, from the law in integers of any length; `factor` is exp of epsilon."""
     grid = grid_of(kinds)
     scale = lcm(*(share.denominator for share in kinds.shares))
-    law = _add_votes(kinds.others, grid.steps, [int(share * scale) for share in kinds.shares], np.object_, no_progress)
+    weights = [int(share * scale) for share in kinds.shares]
+    law = _add_votes([(kinds.others, weights)], grid.steps, np.object_, no_progress)
     sums = [[0] * kinds.rule.outcomes for _ in kinds.votes]
     for cells, results in _occupied(kinds, grid, law):
         for vote, row in enumerate(results):
@@ -153,9 +165,8 @@ def exact_delta(kinds: Kinds, factor: Fraction = Fraction(1)) -> Fraction:
     return Fraction(max(gaps), scale**kinds.others)
 
 
-def sums_worst(kinds: Kinds, grid: VoteGrid, epsilons: Sequence[float]) -> list[Worst]:
+def sums_worst(law: FloatArray, kinds: Kinds, grid: VoteGrid, epsilons: Sequence[float]) -> list[Worst]:
     """Delta at every epsilon of publishing the sums: laws of all sums with each vote, where one exceeds another."""
-    law = law_of(kinds, grid)
     shape = tuple(size + int(step) for size, step in zip(law.shape, grid.steps.max(axis=0), strict=True))
     laws = []
     for step in grid.steps:

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import factorial
 
 import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray
-from safemargin.voting.rule import Ranking, Rule, letters
+from safemargin.voting.rule import Ranking, Rule, letters, rankings
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,67 @@ class ShareBox:
             raise InputError("belief: no probabilities within the intervals sum to 1")
         if any(low == 0 for low in self.low):
             raise InputError("belief: an interval starts at 0, where delta is 1; give every vote some probability")
+
+
+@dataclass(frozen=True)
+class GroupedBelief:
+    """Voters of several groups, each with shares of its own: votes are independent, but not drawn alike."""
+
+    groups: tuple[str, ...]
+    sizes: tuple[int, ...]
+    beliefs: tuple[Belief, ...]
+    words: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        for group, size in zip(self.groups, self.sizes, strict=True):
+            if size < 1:
+                raise InputError(f"belief: group {group!r}: voters = {size}: must be at least 1")
+
+    @property
+    def voters(self) -> int:
+        """Everybody in all groups."""
+        return sum(self.sizes)
+
+    @property
+    def average(self) -> Belief:
+        """The shares of all voters together: which votes there are, and how often each is expected."""
+        shares: dict[Ranking, Fraction] = {}
+        for size, belief in zip(self.sizes, self.beliefs, strict=True):
+            for vote, share in zip(belief.votes, belief.shares, strict=True):
+                shares[vote] = shares.get(vote, Fraction(0)) + share * Fraction(size, self.voters)
+        return Belief(tuple(shares), tuple(shares.values()), self.words)
+
+
+@dataclass(frozen=True)
+class UrnBelief:
+    """A Polya urn: every vote is drawn from the urn and put back with one more of its kind, so people vote alike.
+
+    `start` has the shares of the first vote, `balls` is how many balls the urn starts with; the fewer, the more alike.
+    """
+
+    start: Belief
+    balls: Fraction
+
+    def __post_init__(self) -> None:
+        if self.balls <= 0:
+            raise InputError(f"belief: balls = {float(self.balls):g}: an urn needs balls of every kind of vote")
+
+
+def mallows(center: Ranking, dispersion: Fraction) -> dict[Ranking, Fraction]:
+    """Shares that fall by a factor `dispersion` with every pair that is ordered against the center (Mallows 1957).
+
+    >>> mallows((0, 1), Fraction(1, 2))
+    {(0, 1): Fraction(2, 3), (1, 0): Fraction(1, 3)}
+    """
+    if not 0 < dispersion <= 1:
+        raise InputError(f"belief: dispersion = {float(dispersion):g}: must be above 0 and at most 1")
+    places = {candidate: place for place, candidate in enumerate(center)}
+    powers = {}
+    for ranking in rankings(len(center)):
+        against = sum(places[a] > places[b] for a, b in combinations(ranking, 2))
+        powers[ranking] = dispersion**against
+    total = sum(powers.values())
+    return {ranking: power / total for ranking, power in powers.items()}
 
 
 def uniform(rule: Rule) -> Belief:
@@ -109,6 +171,8 @@ class Kinds:
     adds: IntArray
     offset: IntArray
     others: int
+    numbers: IntArray
+    """The kind of every vote of the belief."""
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -129,8 +193,10 @@ def kinds_of(election: Election) -> Kinds:
     offset = counts @ adds[len(belief.votes) :] if known else np.zeros(adds.shape[1], dtype=np.int64)
     rows: dict[bytes, int] = {}
     shares: dict[int, Fraction] = {}
+    firsts = []
     for row, share in enumerate(belief.shares):
-        first = rows.setdefault((own[row] - own[row, 0]).tobytes(), row)
-        shares[first] = shares.get(first, Fraction(0)) + share
+        firsts.append(rows.setdefault((own[row] - own[row, 0]).tobytes(), row))
+        shares[firsts[-1]] = shares.get(firsts[-1], Fraction(0)) + share
     votes = tuple(belief.votes[row] for row in shares)
-    return Kinds(election.rule, votes, tuple(shares.values()), own[list(shares)], offset, election.others)
+    numbers = np.searchsorted(list(shares), firsts)
+    return Kinds(election.rule, votes, tuple(shares.values()), own[list(shares)], offset, election.others, numbers)

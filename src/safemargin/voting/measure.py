@@ -9,7 +9,7 @@ from math import inf, log
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
 from safemargin.voting import plurality, transfers, two_candidates
 from safemargin.voting.chances import Chances, Worst
-from safemargin.voting.convolution import VoteGrid, convolve, exact_delta, grid_of, is_small, sums_worst
+from safemargin.voting.convolution import VoteGrid, convolve, exact_delta, grid_of, is_small, law_of, sums_worst
 from safemargin.voting.election import Belief, Election, Kinds, ShareBox
 from safemargin.voting.enumeration import enumerate_votes, ways
 from safemargin.voting.fourier import transform
@@ -57,6 +57,8 @@ def measure(
         raise InputError(f"epsilon = {epsilon}: must be at least 0, and at most {MAX_EPSILON:g}")
     if publish not in PUBLISHED:
         raise InputError(f"publish = {publish!r}: must be one of {', '.join(PUBLISHED)}")
+    if publish == "groups":
+        raise InputError("publish = 'groups': needs a belief with the columns group and voters")
     if engine is not None and engine not in ENGINES:
         raise InputError(f"engine = {engine!r}: must be one of {', '.join(ENGINES)}")
     if publish == "winner":
@@ -71,9 +73,10 @@ def measure(
     return replace(privacy, fraction=fraction, belief=election.belief.words, names=election.candidates)
 
 
-def _privacy(
+def privacy_of(
     election: Election, publish: str, epsilon: float, worst: Worst, engine: str, votes: Sequence[Ranking], slack: float
 ) -> OutcomePrivacy:
+    """The value for a delta that may be off by `slack`."""
     names = election.candidates
     return OutcomePrivacy(
         publish,
@@ -97,7 +100,7 @@ def _counts(election: Election, publish: str, epsilon: float, curve: Sequence[fl
         raise InputError("belief: all votes count alike in what is published; nothing can be inferred")
     numbers = [float(share) for share in shares]
     worst = counts_worst(voters, numbers, epsilon)
-    privacy = _privacy(election, publish, epsilon, worst, "histogram formula", votes, ROUNDING * worst.delta)
+    privacy = privacy_of(election, publish, epsilon, worst, "histogram formula", votes, ROUNDING * worst.delta)
     points = tuple((point, counts_worst(voters, numbers, point).delta) for point in curve)
     return replace(privacy, curve=points, pure_epsilon=inf)  # a vote that nobody else cast shows
 
@@ -124,9 +127,9 @@ def _scores(election: Election, epsilon: float, curve: Sequence[float]) -> Outco
         raise InputError(
             f"publish = 'scores': {election.voters:,} voters have too many sums; publish winner or histogram"
         )
-    first, *rest = sums_worst(kinds, grid, (epsilon, *curve))
+    first, *rest = sums_worst(law_of(kinds, grid), kinds, grid, (epsilon, *curve))
     # differences of laws: the error is relative to their sum, which is 1
-    privacy = _privacy(election, "scores", epsilon, first, "convolution", kinds.votes, FLOAT_ERROR)
+    privacy = privacy_of(election, "scores", epsilon, first, "convolution", kinds.votes, FLOAT_ERROR)
     return replace(privacy, curve=tuple((point, worst.delta) for point, worst in zip(curve, rest, strict=True)))
 
 
@@ -142,7 +145,7 @@ def _winner(
     kinds = election.kinds
     if len(kinds) < 2:
         none = Worst(0.0, -inf, (0, 0), ())
-        privacy = _privacy(election, "winner", epsilon, none, "closed form", kinds.votes, 0.0)
+        privacy = privacy_of(election, "winner", epsilon, none, "closed form", kinds.votes, 0.0)
         return replace(privacy, curve=tuple((point, 0.0) for point in curve), pure_epsilon=0.0)
     grid = grid_of(kinds)
     notes: list[str] = []
@@ -159,7 +162,7 @@ def _winner(
     chances = run(kinds, grid, progress, full)
     worst = chances.worst(epsilon)
     slack = chances.rounding + FLOAT_ERROR * worst.delta
-    privacy = _privacy(election, "winner", epsilon, worst, name, kinds.votes, slack)
+    privacy = privacy_of(election, "winner", epsilon, worst, name, kinds.votes, slack)
     if not privacy.exact:
         notes.append("rounding leaves some of the digits open; see the interval")
     named = tuple(ranking_text(vote, election.candidates) for vote in kinds.votes)
@@ -190,7 +193,7 @@ def _sampled(
             "delta is a lower bound, and the upper end that of publishing all counts"
         )
     interval = estimate.low, max(min(estimate.high, counted), estimate.low)
-    privacy = _privacy(election, "winner", epsilon, worst, name, kinds.votes, inf)
+    privacy = privacy_of(election, "winner", epsilon, worst, name, kinds.votes, inf)
     return replace(privacy, interval=interval, notes=tuple(notes))
 
 

@@ -1,19 +1,19 @@
 """The public function: what the exact result of a vote discloses about one person's vote."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement
 from math import inf
 from pathlib import Path
 
 from safemargin.core import InputError, Progress, no_progress
-from safemargin.voting.election import Belief, Election, ShareBox, from_counts, uniform
+from safemargin.voting.election import Belief, Election, GroupedBelief, ShareBox, UrnBelief, from_counts, uniform
 from safemargin.voting.enumeration import ways
 from safemargin.voting.measure import CURVE, counted_kinds, least_epsilon, measure, worst_in
 from safemargin.voting.privacy import OutcomePrivacy, Stability, worst_of
-from safemargin.voting.reading import Ballots, names_in, read_ballots, read_belief
-from safemargin.voting.rule import letters
-from safemargin.voting.rules import AllTies, rule_named
+from safemargin.voting.reading import AnyBelief, Ballots, names_in, read_ballots, read_belief
+from safemargin.voting.rule import Ranking, Rule, letters, rankings
+from safemargin.voting.rules import AllTies, OwnRule, OwnWinner, rule_named
 from safemargin.voting.sampling import DRAWS
 from safemargin.voting.scoring import Majority
 from safemargin.voting.stability import classify, classify_counts, slowest, smallest_electorate
@@ -26,7 +26,7 @@ NOT_FILES = ("uniform", "result")
 
 
 def outcome(
-    rule: str = "plurality",
+    rule: str | OwnWinner = "plurality",
     candidates: str | int | Sequence[str] | None = None,
     voters: int | None = None,
     belief: str | Path | Sequence[str | Path] = (),
@@ -48,8 +48,9 @@ def outcome(
 ) -> OutcomePrivacy:
     """How private publishing a result exactly is: delta, the worst pair of votes, and how it was computed.
 
-    `belief` is what an onlooker thinks about the votes of others: "uniform", "result" (of `votes`), a CSV file, or
-    several of these, of which any may be held. `delta` asks for the smallest electorate and the least epsilon,
+    `rule` is the name of a rule, or a function of your own that gets how often each ranking was cast and returns who
+    wins. `belief` is what an onlooker thinks about the votes of others: "uniform", "result" (of `votes`), a CSV file,
+    or several of these, of which any may be held. `delta` asks for the smallest electorate and the least epsilon,
     `classify` for how delta falls as the electorate grows.
 
     >>> round(outcome("majority", candidates=2, voters=5).delta, 3)
@@ -61,20 +62,25 @@ def outcome(
     ballots = None if votes is None else read_ballots(Path(votes))
     order = ties.split(",") if isinstance(ties, str) and ties != ALL_TIES else ties
     names = _in_order(_names(candidates, ballots, files), order)
-    chosen = rule_named(rule, len(names))
-    chosen = AllTies(len(names), chosen) if ties == ALL_TIES else chosen
     if ballots is not None:
         ballots = ballots.in_order(names)
-        voters = ballots.voters if voters is None else voters
-    if voters is None:
-        raise InputError("voters: say how many people vote")
-    held: list[Belief | ShareBox] = [read_belief(path, names) for path in files]
+    held: list[AnyBelief] = [read_belief(path, names) for path in files]
+    seen = {} if known is None else read_ballots(Path(known), names).counts
+    if callable(rule):
+        chosen: Rule = _own_rule(rule, names, held, ballots, seen)
+    else:
+        chosen = rule_named(rule, len(names))
+    chosen = AllTies(len(names), chosen) if ties == ALL_TIES else chosen
     held += [uniform(chosen)] if "uniform" in beliefs else []
     held += [_as_cast(ballots)] if "result" in beliefs else []
-    seen = {} if known is None else read_ballots(Path(known), names).counts
+    voters = _voters(voters, ballots, held)
     elections = [Election(chosen, voters, item, seen, names) for item in held if isinstance(item, Belief)]
+    others = [item for item in held if not isinstance(item, Belief)]
     if simulator and len(held) > 1:
         raise InputError("simulator: give one belief; with several the simulator may depend on the other votes")
+    for name, asked in (("classify", classify), ("delta", delta is not None), ("rational", rational)):
+        if asked and others and not all(isinstance(item, ShareBox) for item in others):
+            raise InputError(f"{name}: is for beliefs whose votes are independent and drawn alike")
     points = CURVE if curve is True else tuple(curve or ())
     options = {"curve": points, "engine": engine, "rational": rational, "simulator": simulator, "draws": draws}
     values = [
@@ -82,23 +88,71 @@ def outcome(
         for election in elections
         for case in _leaking(election, leaked)
     ]
-    for box in (item for item in held if isinstance(item, ShareBox)):
-        values.append(worst_in(box, Election(chosen, voters, _inside(box), seen, names), publish, epsilon))
+    for item in others:
+        values.append(
+            _measure_other(Election(chosen, voters, _start(item), seen, names), item, publish, epsilon, points)
+        )
     winner = None
     if ballots is not None:
         winner = chosen.outcome_name(chosen.winner(tuple(ballots.counts), tuple(ballots.counts.values())), names)
     return replace(
         worst_of(values),
-        rule=rule,
+        rule=rule if isinstance(rule, str) else getattr(rule, "__name__", "own rule"),
         winner=winner,
         stability=_classify(elections, publish, epsilon) if classify and elections else None,
         wanted=None if delta is None else _search(elections, publish, epsilon, delta, draws),
     )
 
 
-def _inside(box: ShareBox) -> Belief:
-    """A belief with the votes of the box, to start from."""
-    return Belief(box.votes, tuple(low / sum(box.low) for low in box.low), box.words)
+def _voters(voters: int | None, ballots: Ballots | None, held: Sequence[AnyBelief]) -> int:
+    """How many people vote: as stated, as many as votes were cast, or as the groups of a belief have."""
+    counted = [item.voters for item in held if isinstance(item, GroupedBelief)]
+    counted += [] if ballots is None else [ballots.voters]
+    if voters is None and not counted:
+        raise InputError("voters: say how many people vote")
+    total = voters if voters is not None else counted[0]
+    for item in held:
+        if isinstance(item, GroupedBelief) and item.voters != total:
+            raise InputError(f"voters = {total:,}: the groups of the belief have {item.voters:,} voters")
+    return total
+
+
+def _own_rule(
+    function: OwnWinner,
+    names: tuple[str, ...],
+    held: Sequence[AnyBelief],
+    ballots: Ballots | None,
+    known: Mapping[Ranking, int],
+) -> OwnRule:
+    """A rule of one's own, over the rankings that the beliefs and votes name, or over all."""
+    votes = {vote for item in held for vote in _start(item).votes} | set(known)
+    votes |= set() if ballots is None else set(ballots.counts)
+    return OwnRule(len(names), function, tuple(sorted(votes)) or rankings(len(names)), names)
+
+
+def _start(item: AnyBelief) -> Belief:
+    """Independent votes with about the shares of a belief, to start from."""
+    if isinstance(item, ShareBox):
+        return Belief(item.votes, tuple(low / sum(item.low) for low in item.low), item.words)
+    if isinstance(item, GroupedBelief):
+        return item.average
+    return item.start if isinstance(item, UrnBelief) else item
+
+
+def _measure_other(
+    election: Election, item: AnyBelief, publish: str, epsilon: float, curve: Sequence[float]
+) -> OutcomePrivacy:
+    """Beliefs that are not independent draws from one law."""
+    if isinstance(item, ShareBox):
+        return worst_in(item, election, publish, epsilon)
+    from safemargin.voting.dependent import measure_grouped, measure_urn  # few ask for these
+
+    if isinstance(item, GroupedBelief):
+        privacy = measure_grouped(election, item, publish, epsilon, curve)
+    else:
+        assert isinstance(item, UrnBelief)
+        privacy = measure_urn(election, item, publish, epsilon, curve)
+    return replace(privacy, belief=election.belief.words, names=election.candidates)
 
 
 def _leaking(election: Election, count: int) -> list[Election]:

@@ -31,6 +31,7 @@ PUBLISHED = {
     "histogram": "how many cast each ranking",
     "tops": "how many put each candidate first",
     "scores": "the sums that the rule counts",
+    "groups": "how many of every group cast each ranking",
 }
 """What may be published."""
 

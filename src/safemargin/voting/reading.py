@@ -8,7 +8,7 @@ from pathlib import Path
 
 from safemargin.core import InputError
 from safemargin.io import read_sheet, read_text
-from safemargin.voting.election import Belief, ShareBox, from_counts
+from safemargin.voting.election import Belief, GroupedBelief, ShareBox, UrnBelief, from_counts, mallows
 from safemargin.voting.rule import Ranking, parse_ranking, places_in, strict_ranking
 from safemargin.voting.rules import number
 
@@ -63,10 +63,19 @@ def names_in(path: Path) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def read_belief(path: Path, names: tuple[str, ...] | None = None) -> Belief | ShareBox:
-    """`probability` of each ranking, or `low` and `high`, or `count` of a poll or an earlier result."""
+AnyBelief = Belief | ShareBox | GroupedBelief | UrnBelief
+"""What a file of beliefs can hold."""
+
+
+def read_belief(path: Path, names: tuple[str, ...] | None = None) -> AnyBelief:
+    """`probability` of each ranking, or `low` and `high`, or `count` of a poll or an earlier result, or `balls` of an
+    urn, or `dispersion` of Mallows models; with `group` and `voters`, `probability` by group."""
     rows = _rows(path)
     names = names or names_in(path)
+    if rows and {"group", "voters", "probability"} <= set(rows[0][1]):
+        return _read_groups(path, rows, names)
+    if rows and "dispersion" in rows[0][1]:
+        return _read_mallows(path, rows, names)
     votes: dict[Ranking, None] = {}
     for where, row in rows:
         vote = parse_ranking(row["ranking"], names, where)
@@ -87,7 +96,51 @@ def read_belief(path: Path, names: tuple[str, ...] | None = None) -> Belief | Sh
         counts = dict(zip(votes, [_count(row["count"], where) for where, row in rows], strict=True))
         text = f"votes fall as in {path.name}, fitted with half a vote more for each"
         return from_counts(counts, tuple(votes), text)
-    raise InputError(f"{path}: needs a column 'probability', or 'low' and 'high', or 'count'")
+    if "balls" in columns:
+        balls = numbers("balls")
+        if min(balls) <= 0:
+            raise InputError(f"{path}: balls: every ranking needs a number above 0")
+        text = f"votes come from the urn of {path.name}: every vote makes others like it likelier"
+        shares = tuple(ball / sum(balls) for ball in balls)
+        return UrnBelief(Belief(tuple(votes), shares, text), sum(balls, Fraction(0)))
+    raise InputError(
+        f"{path}: needs a column 'probability', or 'low' and 'high', or 'count', or 'balls', or 'dispersion'"
+    )
+
+
+def _read_groups(path: Path, rows: list[tuple[str, dict[str, str]]], names: tuple[str, ...]) -> GroupedBelief:
+    """Rows of every group: how many voters it has, the same in each, and the probability of each ranking."""
+    sizes: dict[str, int] = {}
+    shares: dict[str, dict[Ranking, Fraction]] = {}
+    for where, row in rows:
+        group, size = row["group"], _count(row["voters"], where)
+        if sizes.setdefault(group, size) != size:
+            raise InputError(f"{where}: group {group!r}: has {size} voters here and {sizes[group]} before")
+        vote = parse_ranking(row["ranking"], names, where)
+        if vote in shares.setdefault(group, {}):
+            raise InputError(f"{where}: ranking {row['ranking']!r} occurs twice in group {group!r}")
+        shares[group][vote] = number(row["probability"], f"{where}: probability")
+    beliefs = []
+    for group, own in shares.items():
+        places = [f"{path}: group {group!r}"] * len(own)
+        beliefs.append(_stated(path, tuple(own), list(own.values()), places))
+    text = f"votes are independent and fall in every group with the probabilities of {path.name}"
+    return GroupedBelief(tuple(sizes), tuple(sizes.values()), tuple(beliefs), text)
+
+
+def _read_mallows(path: Path, rows: list[tuple[str, dict[str, str]]], names: tuple[str, ...]) -> Belief:
+    """A mixture of Mallows models: the ranking in the middle of each, its dispersion, and its weight."""
+    shares: dict[Ranking, Fraction] = {}
+    weights = [number(row.get("weight", "1"), f"{where}: weight") for where, row in rows]
+    if min(weights) < 0 or not sum(weights):
+        raise InputError(f"{path}: weight: must be at least 0, and above 0 for one row")
+    for (where, row), weight in zip(rows, weights, strict=True):
+        center = parse_ranking(row["ranking"], names, where)
+        if len(center) < len(names):
+            raise InputError(f"{where}: ranking {row['ranking']!r}: must name every candidate")
+        for vote, share in mallows(center, number(row["dispersion"], f"{where}: dispersion")).items():
+            shares[vote] = shares.get(vote, Fraction(0)) + share * weight / sum(weights)
+    return Belief(tuple(shares), tuple(shares.values()), f"votes fall as in the Mallows models of {path.name}")
 
 
 def _stated(path: Path, votes: tuple[Ranking, ...], shares: list[Fraction], lines: list[str]) -> Belief:

@@ -20,8 +20,8 @@ from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
 Ranking = tuple[int, ...]
 """Candidates by number, the favourite first; whoever is not named is behind all who are."""
 
-MAX_RANKINGS = 5040
-"""Rankings of seven candidates."""
+MAX_RANKINGS = 40_320
+"""Rankings of eight candidates."""
 
 
 def letters(candidates: int) -> tuple[str, ...]:
@@ -116,6 +116,8 @@ class Rule(ABC):
     candidates: int
     is_proved: ClassVar[bool] = True
     """Whether the rule is monotone, locally stable and canceling-out, as Theorem 3 needs (checked in the tests)."""
+    needs_counts: ClassVar[bool] = False
+    """Whether the sums must be counts of votes: then no smaller grid stands for them."""
 
     @abstractmethod
     def statistics(self, votes: Sequence[Ranking]) -> IntArray:

@@ -1,7 +1,7 @@
 """The table of voting rules and the names they are called by. A new rule is one class and one line here."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import permutations
 
@@ -10,8 +10,8 @@ import numpy as np
 from safemargin.core import InputError, IntArray, TooLargeError, exact_number
 from safemargin.voting.elimination import Bucklin, Stv
 from safemargin.voting.pairwise import Copeland, Kemeny, Maximin, RankedPairs, Schulze
-from safemargin.voting.rule import Ranking, Rule
-from safemargin.voting.scoring import Approval, Borda, Majority, Plurality, Positional, Veto
+from safemargin.voting.rule import Ranking, Rule, ranking_text
+from safemargin.voting.scoring import Approval, Borda, Committee, Majority, Plurality, Positional, Veto
 
 RULES: Mapping[str, Callable[[int], Rule]] = {
     "plurality": lambda candidates: Plurality.of(candidates, 1),
@@ -28,7 +28,7 @@ RULES: Mapping[str, Callable[[int], Rule]] = {
     "kemeny": Kemeny,
 }
 
-NAMES = (*RULES, "approval-K", "positional:P1,P2,...", "majority", "majority:ALPHA")
+NAMES = (*RULES, "approval-K", "committee-K", "positional:P1,P2,...", "majority", "majority:ALPHA")
 """What a user may write; K, P and ALPHA are numbers."""
 
 MAX_TIED_CANDIDATES = 4
@@ -52,6 +52,8 @@ def rule_named(name: str, candidates: int) -> Rule:
     kind, _, count = name.rpartition("-")
     if kind == "approval" and count.isdigit():
         return Approval.of(candidates, int(count))
+    if kind == "committee" and count.isdigit():
+        return Committee.for_seats(candidates, int(count))
     raise InputError(f"rule {name!r}: unknown; known are {', '.join(NAMES)}")
 
 
@@ -63,6 +65,46 @@ def number(text: str, where: str) -> Fraction:
         raise InputError(f"{where}: {text!r} is not a number") from None
 
 
+OwnWinner = Callable[[Mapping[str, int]], str]
+"""A rule of one's own: from how often each ranking was cast, as in {"a>b>c": 2}, to the name of who wins."""
+
+
+@dataclass(frozen=True)
+class OwnRule(Rule):
+    """A function of one's own as a rule: a vote adds one to the count of its ranking."""
+
+    function: OwnWinner = field(default=lambda counts: "", compare=False)
+    universe: tuple[Ranking, ...] = ()
+    """Rankings that can be cast."""
+    names: tuple[str, ...] = ()
+    is_proved = False
+    needs_counts = True
+
+    def votes(self) -> tuple[Ranking, ...]:
+        """All that can be cast."""
+        return self.universe
+
+    def statistics(self, votes: Sequence[Ranking]) -> IntArray:
+        """A column for each ranking."""
+        adds = np.zeros((len(votes), len(self.universe)), dtype=np.int64)
+        adds[np.arange(len(votes)), [self.universe.index(vote) for vote in votes]] = 1
+        return adds
+
+    def winners(self, sums: IntArray) -> IntArray:
+        """What the function says, asked once for each different row."""
+        distinct, group = np.unique(sums, axis=0, return_inverse=True)
+        texts = [ranking_text(vote, self.names) for vote in self.universe]
+        answers = []
+        for row in distinct.tolist():
+            name = self.function({text: count for text, count in zip(texts, row, strict=True) if count})
+            if name not in self.names:
+                raise InputError(
+                    f"rule: returned {name!r:.60}, which is no candidate; known are {', '.join(self.names)}"
+                )
+            answers.append(self.names.index(name))
+        return np.array(answers, dtype=np.int64)[group.ravel()]
+
+
 @dataclass(frozen=True)
 class AllTies(Rule):
     """Everybody who wins when ties are broken in some order of the candidates; a set is a number in base two."""
@@ -71,6 +113,8 @@ class AllTies(Rule):
     is_proved = False  # the theorems are about one winner
 
     def __post_init__(self) -> None:
+        if self.rule.outcomes != self.candidates or isinstance(self.rule, OwnRule):
+            raise InputError("ties = 'all': is for rules of this program with one winner")
         if self.candidates > MAX_TIED_CANDIDATES:
             raise TooLargeError(f"ties: {self.candidates} candidates have too many orders; name one of them")
 

@@ -4,6 +4,7 @@ The maximum over pairs of votes is biased upwards on the draws it is taken from.
 on one half of the draws and measured on the other; the upper end is a union bound over all pairs and results.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import exp, expm1
@@ -33,11 +34,13 @@ RARE = 3.7
 """What is expected so often is drawn in 39 of 40 runs (exp(-3.7) = 1/40). A draw counts at most as much as there are
 points that it is drawn around. Where points decide, every tie of two candidates is drawn; ties of other rules are too
 many to be sure."""
-MAX_RESULTS = 200_000_000
+MAX_RESULTS = 400_000_000
 """Results that are computed for the upper end over all votes, times the sums of the rule."""
 FEWEST_DRAWS = 2_000
 PAIRS = 500
 """Votes that are compared with all others together."""
+MAX_SETS_OF_RESULTS = 12
+"""Results all sets of which are listed: 4,096 sets."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,15 @@ class Moments:
     def add(self, weights: FloatArray, results: IntArray) -> None:
         """Count a block of draws: for each, a weight per vote, and a result per vote or one for all votes."""
         self.draws += len(weights)
-        seen = np.unique(results).tolist()
-        parts = {result: weights * (results == result) for result in seen}
-        for r in seen:
-            self.first[r] += parts[r].sum(axis=0)
-            for other in seen if results.shape[1] > 1 else [r]:
-                self.second[r, other] += parts[r].T @ parts[other]
+        seen = np.unique(results)
+        parts = np.where(results[:, None, :] == seen[:, None], weights[:, None, :], 0.0)  # by draw, result and vote
+        self.first[seen] += parts.sum(axis=0)
+        if results.shape[1] == 1:  # one result for all votes: two different ones never meet
+            self.second[seen, seen] += np.einsum("drv,drw->rvw", parts, parts, optimize=True)
+            return
+        flat = parts.reshape(len(weights), -1)  # one product of two matrices: many small ones are slow on busy cores
+        products = (flat.T @ flat).reshape(len(seen), parts.shape[2], len(seen), parts.shape[2])
+        self.second[np.ix_(seen, seen)] += products.transpose(0, 2, 1, 3)
 
     def gap(self, results: tuple[int, ...], factor: float) -> tuple[FloatArray, FloatArray]:
         """Probability of `results` with each vote less `factor` times that with each other: mean, standard error."""
@@ -121,13 +127,24 @@ class Extremes:
         self.likely += np.bincount(usual, ratio, outcomes)
         self.squares += np.bincount(usual, ratio**2, outcomes)
         sums, ratio, usual = sums[is_open], ratio[is_open], usual[is_open]
-        for vote in range(1, len(self.kinds)):
-            results = self.kinds.rule.winners(sums + self.kinds.adds[vote])
-            moved = results != usual
-            if moved.any():
-                weight, new, old = ratio[moved], results[moved], usual[moved]
-                self.first[vote] += np.bincount(new, weight, outcomes) - np.bincount(old, weight, outcomes)
-                self.second[vote] += np.bincount(new, weight**2, outcomes) + np.bincount(old, weight**2, outcomes)
+        if not len(sums):
+            return True
+        before = np.bincount(usual, ratio, outcomes), np.bincount(usual, ratio**2, outcomes)
+        block = max(MAX_COUNTS // (len(sums) * sums.shape[1]), 1)
+        for start in range(
+            0, len(self.kinds), block
+        ):  # many votes in one call: a call per vote costs more than its work
+            adds = self.kinds.adds[start : start + block]
+            both = (sums[None, :, :] + adds[:, None, :]).reshape(-1, sums.shape[1])
+            results = self.kinds.rule.winners(both).reshape(len(adds), len(sums))
+            cells = results + np.arange(len(adds))[:, None] * outcomes
+            same = results == usual
+            for sums_of, weights, old in ((self.first, ratio, before[0]), (self.second, ratio**2, before[1])):
+                spread = np.broadcast_to(weights, cells.shape)
+                new = np.bincount(cells.ravel(), spread.ravel(), cells.shape[0] * outcomes).reshape(-1, outcomes)
+                kept = np.bincount(cells[same], spread[same], cells.shape[0] * outcomes).reshape(-1, outcomes)
+                # what stays the same counts neither way; of squares, what is gained and what is lost add up
+                sums_of[start : start + block] += new - old if sums_of is self.first else new + old - 2 * kept
         return True
 
     def standing_out(self, most: int) -> IntArray:
@@ -144,11 +161,18 @@ class Extremes:
         spread = np.sqrt(np.maximum(self.squares / self.draws - chance**2, 0.0) / self.draws)
         less = expm1(epsilon) * np.maximum(chance - wide * spread, 0.0)
         high, low = mean + error, (1 + expm1(epsilon)) * (mean - error) + less
-        best = 0.0
-        for start in range(0, len(high), PAIRS):
-            gaps = np.maximum(high[start : start + PAIRS, None, :] - low[None, :, :], 0.0).sum(axis=2)
-            best = max(best, float(gaps.max()))
-        return min(best, 1.0)
+        return min(_largest_gap(high, low), 1.0)
+
+
+def _largest_gap(high: FloatArray, low: FloatArray) -> float:
+    """The largest sum of positive parts of `high[x] - low[y]` over pairs of rows."""
+    results = high.shape[1]
+    if results <= MAX_SETS_OF_RESULTS:
+        # a sum of positive parts is the largest over sets of results, and for one set the best rows are found apart
+        sets = (np.arange(1 << results)[:, None] >> np.arange(results) & 1).astype(np.float64)
+        return float(((high @ sets.T).max(axis=0) - (low @ sets.T).min(axis=0)).max())
+    blocks = (high[start : start + PAIRS, None, :] - low[None, :, :] for start in range(0, len(high), PAIRS))
+    return max(float(np.maximum(gaps, 0.0).sum(axis=2).max()) for gaps in blocks)
 
 
 def likely_votes(kinds: Kinds) -> IntArray:
@@ -165,16 +189,19 @@ def sample(kinds: Kinds, epsilon: float, draws: int, seed: int, progress: Progre
     extremes = _draw_extremes(kinds, points, draws, seed) if len(kinds) > MAX_VOTES else None
     votes = extremes.standing_out(min(STAND_OUT, MAX_VOTES)) if extremes else likely_votes(kinds)
     usual = int(results_for(kinds, kinds.weights)[0])
-    many = (kinds.others + 1) * float(kinds.weights[votes].min()) >= OFTEN
+    is_frequent = (kinds.others + 1) * float(kinds.weights[votes].min()) >= OFTEN
+    many = is_frequent and len(kinds) <= kinds.others
     generator = numpy_generator(seed)
     halves = []
     for half in range(2):
         moments = Moments.empty(kinds.rule.outcomes, len(votes))
         for start in range(0, draws // 2, BLOCK):
             progress("drawing elections", half * (draws // 2) + start, draws)
-            counts, ratio = _draw(points, kinds.others + many, min(BLOCK, draws // 2 - start), generator)
-            sums = _sums(kinds, counts)
-            if many:  # one of all voters, at random, is the person: Q_x(r) = E[1{result r} T_x] / (n pi_x)
+            size = min(BLOCK, draws // 2 - start)
+            sums, counts, ratio = _draw(kinds, points, kinds.others + many, size, generator)
+            if (
+                many and counts is not None
+            ):  # one of all voters, at random, is the person: Q_x(r) = E[1{result r} T_x] / (n pi_x)
                 weights = ratio[:, None] * counts[:, votes] / ((kinds.others + 1) * kinds.weights[votes])
                 moments.add(weights, kinds.rule.winners(sums)[:, None])
             else:  # every vote of the person is added to the same others
@@ -197,26 +224,42 @@ def _draw_extremes(kinds: Kinds, points: list[FloatArray], draws: int, seed: int
     extremes, generator = Extremes.empty(kinds), numpy_generator(seed + 1)
     block = max(min(BLOCK, FEWEST_DRAWS // 4, MAX_COUNTS // (len(kinds) + kinds.adds.shape[1])), 1)
     while extremes.draws < draws:
-        counts, ratio = _draw(points, kinds.others, min(block, draws - extremes.draws), generator)
-        if not extremes.add(_sums(kinds, counts), ratio):
+        sums, _, ratio = _draw(kinds, points, kinds.others, min(block, draws - extremes.draws), generator)
+        if not extremes.add(sums, ratio):
             break
     return extremes if extremes.draws >= min(draws, FEWEST_DRAWS) else None
 
 
-def _sums(kinds: Kinds, counts: IntArray) -> IntArray:
-    """What all votes add up to, in floating point, which is quick and exact for integers of this size."""
-    sums: IntArray = np.rint(counts.astype(np.float64) @ kinds.adds.astype(np.float64)).astype(np.int64)
-    return sums + kinds.offset
+def _draw(
+    kinds: Kinds, points: list[FloatArray], voters: int, count: int, generator: Generator
+) -> tuple[IntArray, IntArray | None, FloatArray]:
+    """Sums of drawn elections from a mixture of shares; counts of votes, unless there are more kinds than voters; and
+    how much likelier the first shares make each election than the mixture does."""
+    which = np.sort(generator.integers(len(points), size=count))
+    sizes = np.bincount(which, minlength=len(points)).tolist()
+    adds, logs = kinds.adds.astype(np.float64), np.log(np.array(points)).T
+    if len(kinds) <= voters:
+        counts = np.concatenate([generator.multinomial(voters, p, size=n) for p, n in zip(points, sizes, strict=True)])
+        sums, log_mass = counts.astype(np.float64) @ adds, counts @ logs
+    else:  # vote by vote: most kinds have no vote, and their counts would be a long row of zeros
+        counts = None
+        sums, log_mass = np.zeros((count, adds.shape[1])), np.zeros((count, len(points)))
+        laws = [_law(shares) for shares in points]
+        for _ in range(voters):
+            votes = np.concatenate([law(generator, size) for law, size in zip(laws, sizes, strict=True)])
+            sums += adds[votes]
+            log_mass += logs[votes]
+    ratio: FloatArray = np.exp(log_mass[:, 0] - np.logaddexp.reduce(log_mass, axis=1)) * len(points)
+    # floating point is quick, and exact for integers of this size
+    return np.rint(sums).astype(np.int64) + kinds.offset, counts, ratio
 
 
-def _draw(points: list[FloatArray], voters: int, count: int, generator: Generator) -> tuple[IntArray, FloatArray]:
-    """Counts of votes from a mixture of shares, and how much likelier the first shares make them than the mixture."""
-    which = generator.integers(len(points), size=count)
-    rows = [generator.multinomial(voters, shares, size=int((which == n).sum())) for n, shares in enumerate(points)]
-    counts = np.concatenate(rows)
-    logs = counts @ np.log(np.array(points)).T
-    ratio: FloatArray = np.exp(logs[:, 0] - np.logaddexp.reduce(logs, axis=1)) * len(points)
-    return counts, ratio
+def _law(shares: FloatArray) -> Callable[[Generator, int], IntArray]:
+    """Kinds of votes drawn with these shares."""
+    if shares.min() == shares.max():
+        return lambda generator, size: generator.integers(len(shares), size=size)
+    ends = np.append(np.cumsum(shares)[:-1], 1.0)
+    return lambda generator, size: np.searchsorted(ends, generator.random(size), "right")
 
 
 def _estimate(choosing: Moments, measuring: Moments, epsilon: float, usual: int) -> Estimate:

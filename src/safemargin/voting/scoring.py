@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from functools import cached_property
+from itertools import combinations
+from math import comb, lcm
 
 import numpy as np
 
@@ -25,15 +27,17 @@ class Positional(Rule):
 
     def statistics(self, votes: Sequence[Ranking]) -> IntArray:
         """Points of every candidate, scaled to integers."""
-        rows = [self._points_of(vote) for vote in votes]
-        scale = lcm(*(value.denominator for row in rows for value in row))
-        return np.array([[int(value * scale) for value in row] for row in rows], dtype=np.int64)
-
-    def _points_of(self, vote: Ranking) -> list[Fraction]:
-        row = [self.unnamed(self.points[len(vote) :])] * self.candidates
-        for points, candidate in zip(self.points, vote, strict=False):
-            row[candidate] = points
-        return row
+        lengths = np.array([len(vote) for vote in votes], dtype=np.int64)
+        rest = {length: self.unnamed(self.points[length:]) for length in set(lengths.tolist())}
+        scale = lcm(*(value.denominator for value in (*self.points, *rest.values())))
+        points = np.array([int(value * scale) for value in self.points], dtype=np.int64)
+        adds = np.empty((len(votes), self.candidates), dtype=np.int64)
+        for length, value in rest.items():
+            rows = np.flatnonzero(lengths == length)
+            named = np.array([votes[row] for row in rows.tolist()], dtype=np.int64)
+            adds[rows] = int(value * scale)
+            adds[rows[:, None], named] = points[:length]
+        return adds
 
     def unnamed(self, left: Sequence[Fraction]) -> Fraction:
         """Points of a candidate who is not named, where `left` are the points that nobody has."""
@@ -77,6 +81,43 @@ class Approval(Positional):
 @dataclass(frozen=True)
 class Plurality(Approval):
     """The most first places win."""
+
+
+@dataclass(frozen=True)
+class Committee(Plurality):
+    """The `seats` candidates with most first places form a committee; who got how many is not published."""
+
+    seats: int = 1
+    is_proved = False  # the theorems are about one winner
+
+    @classmethod
+    def for_seats(cls, candidates: int, seats: int) -> "Committee":
+        """The rule for so many candidates and seats."""
+        if not 1 <= seats < candidates:
+            raise InputError(f"committee: {seats} seats: must be at least 1 and fewer than {candidates} candidates")
+        return cls(candidates, (Fraction(1),) + (Fraction(0),) * (candidates - 1), seats)
+
+    @cached_property
+    def committees(self) -> dict[tuple[int, ...], int]:
+        """Every committee with its number."""
+        return {chosen: n for n, chosen in enumerate(combinations(range(self.candidates), self.seats))}
+
+    def winners(self, sums: IntArray) -> IntArray:
+        """The number of the committee; of equal candidates the earlier ones are in it."""
+        first = np.sort(np.argsort(-sums, axis=1, kind="stable")[:, : self.seats], axis=1)
+        distinct, group = np.unique(first, axis=0, return_inverse=True)
+        numbers = np.array([self.committees[tuple(row)] for row in distinct.tolist()], dtype=np.int64)
+        return numbers[group.ravel()]
+
+    @property
+    def outcomes(self) -> int:
+        """Committees."""
+        return comb(self.candidates, self.seats)
+
+    def outcome_name(self, outcome: int, names: Sequence[str]) -> str:
+        """The members."""
+        chosen = next(chosen for chosen, number in self.committees.items() if number == outcome)
+        return "+".join(names[candidate] for candidate in chosen)
 
 
 @dataclass(frozen=True)

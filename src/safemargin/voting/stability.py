@@ -70,7 +70,9 @@ def lemma_exponent(election: Election) -> float | None:
     if len(belief.votes) != factorial(rule.candidates):
         return None  # it is stated for a belief over all rankings, none taken together
     adds = rule.statistics(belief.votes)
-    kinds = Kinds(rule, belief.votes, belief.shares, adds, np.zeros(adds.shape[1], dtype=np.int64), 1)
+    kinds = Kinds(
+        rule, belief.votes, belief.shares, adds, np.zeros(adds.shape[1], dtype=np.int64), 1, np.arange(len(adds))
+    )
     return distance(kinds) ** 2 / (3 * len(belief.votes) ** 2 * float(max(belief.shares)))
 
 

@@ -1,0 +1,203 @@
+"""Beliefs that are not independent draws from one law: groups with shares of their own, and a Polya urn.
+
+The definition of delta is the same: how much likelier one vote of the person makes what is published. With groups the
+others' votes stay independent of it. In an urn they do not: a vote is also a hint at how others voted, and delta counts
+that in, since it compares the probabilities given each vote (Definition 2).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import exp, inf, log
+
+import numpy as np
+from scipy.special import gammaln
+
+from safemargin.core import FloatArray, InputError, IntArray, Progress, TooLargeError, no_progress
+from safemargin.voting.chances import Chances, Worst
+from safemargin.voting.convolution import VoteGrid, chances_from, grid_of, law_of_groups, sums_worst
+from safemargin.voting.election import Belief, Election, GroupedBelief, Kinds, UrnBelief
+from safemargin.voting.enumeration import all_counts, ways
+from safemargin.voting.histogram import ROUNDING, counts_worst
+from safemargin.voting.measure import FLOAT_ERROR, MAX_STEPS, MAX_WAYS, privacy_of
+from safemargin.voting.privacy import OutcomePrivacy
+from safemargin.voting.rule import Ranking, ranking_text
+
+SUMS_ERROR = 1e-12
+"""Of a difference of two probabilities, each a sum of at most 24 million positive terms."""
+
+
+def measure_grouped(
+    election: Election,
+    belief: GroupedBelief,
+    publish: str = "winner",
+    epsilon: float = 0.0,
+    curve: Sequence[float] = (),
+    progress: Progress = no_progress,
+) -> OutcomePrivacy:
+    """The largest delta of anybody, whichever group they are in; `election` holds the average belief."""
+    if election.known:
+        raise InputError("known: a belief with groups does not state which group a known vote belongs to")
+    kinds, numbers = counted(election, publish)
+    grid = grid_of(kinds)
+    steps = grid.cells(kinds.others) * max(kinds.others, 1) * len(kinds) * len(belief.groups)
+    if publish != "groups" and steps > MAX_STEPS:
+        raise TooLargeError(f"voters = {belief.voters:,}: too many for groups with shares of their own")
+    weights = [_weights(group, election.belief, numbers, len(kinds)) for group in belief.beliefs]
+    worst: list[OutcomePrivacy] = []
+    for number, group in enumerate(belief.groups):
+        if publish == "groups":
+            privacy = _own_counts(election, belief, number, epsilon, curve)
+        else:  # the person is one of this group, so one voter fewer is drawn from it
+            sizes = [size - (other == number) for other, size in enumerate(belief.sizes)]
+            law = law_of_groups(list(zip(sizes, weights, strict=True)), grid, progress)
+            cast = np.flatnonzero(weights[number] > 0)
+            privacy = _from_law(election, kinds, grid, law, cast, publish, epsilon, curve)
+        worst.append(replace(privacy, notes=(*privacy.notes, f"the most exposed voter is one of the group {group!r}")))
+    return max(worst, key=lambda privacy: (privacy.delta, privacy.log_delta))
+
+
+def counted(election: Election, publish: str) -> tuple[Kinds, IntArray]:
+    """What is added up for a publication, and the kind of every vote of the belief: sums of the rule, or counts."""
+    kinds = election.kinds
+    if publish in ("winner", "scores"):
+        return kinds, kinds.numbers
+    votes = [vote[:1] if publish == "tops" else vote for vote in election.belief.votes]
+    single = list(dict.fromkeys(votes))
+    numbers = np.array([single.index(vote) for vote in votes], dtype=np.int64)
+    shares = [Fraction(0)] * len(single)
+    for number, share in zip(numbers.tolist(), election.belief.shares, strict=True):
+        shares[number] += share
+    adds = np.eye(len(single), dtype=np.int64)
+    return replace(kinds, votes=tuple(single), shares=tuple(shares), adds=adds, offset=0 * adds[0]), numbers
+
+
+def _weights(group: Belief, average: Belief, numbers: IntArray, kinds: int) -> FloatArray:
+    shares = dict(zip(group.votes, group.shares, strict=True))
+    return np.bincount(numbers, [float(shares.get(vote, 0)) for vote in average.votes], kinds)
+
+
+def _own_counts(
+    election: Election, belief: GroupedBelief, number: int, epsilon: float, curve: Sequence[float]
+) -> OutcomePrivacy:
+    """Counts by group: only those of the person's own group depend on their vote."""
+    own, size = belief.beliefs[number], belief.sizes[number]
+    shares = [float(share) for share in own.shares]
+    worst = counts_worst(size, shares, epsilon)
+    privacy = privacy_of(election, "groups", epsilon, worst, "histogram formula", own.votes, ROUNDING * worst.delta)
+    points = tuple((point, counts_worst(size, shares, point).delta) for point in curve)
+    return replace(privacy, curve=points, pure_epsilon=inf)
+
+
+def _from_law(
+    election: Election,
+    kinds: Kinds,
+    grid: VoteGrid,
+    law: FloatArray,
+    cast: IntArray,
+    publish: str,
+    epsilon: float,
+    curve: Sequence[float],
+) -> OutcomePrivacy:
+    """Delta over the votes that somebody of the group can cast, from the law of the others' sums."""
+    votes = tuple(kinds.votes[vote] for vote in cast)
+    if publish == "winner":
+        chances = chances_from(law, kinds, grid)
+        own = Chances(chances.log_likely[cast], chances.gaps[np.ix_(cast, cast)], chances.shift, chances.slack)
+        return _of_winner(election, own, votes, "convolution", epsilon, curve)
+    few = replace(kinds, votes=votes, shares=tuple(kinds.shares[vote] for vote in cast), adds=kinds.adds[cast])
+    worst, *rest = sums_worst(law, few, replace(grid, steps=grid.steps[cast]), (epsilon, *curve))
+    privacy = privacy_of(election, publish, epsilon, worst, "convolution", votes, FLOAT_ERROR)
+    return replace(privacy, curve=tuple((point, w.delta) for point, w in zip(curve, rest, strict=True)))
+
+
+def _of_winner(
+    election: Election,
+    chances: Chances,
+    votes: Sequence[Ranking],
+    engine: str,
+    epsilon: float,
+    curve: Sequence[float],
+) -> OutcomePrivacy:
+    worst = chances.worst(epsilon)
+    slack = chances.rounding + FLOAT_ERROR * worst.delta
+    privacy = privacy_of(election, "winner", epsilon, worst, engine, votes, slack)
+    return replace(
+        privacy,
+        curve=tuple((point, chances.worst(point).delta) for point in curve),
+        pure_epsilon=chances.pure_epsilon,
+        chances=chances,
+        votes=tuple(ranking_text(vote, election.candidates) for vote in votes),
+        outcomes=tuple(election.rule.outcome_name(r, election.candidates) for r in range(election.rule.outcomes)),
+    )
+
+
+def measure_urn(
+    election: Election,
+    belief: UrnBelief,
+    publish: str = "winner",
+    epsilon: float = 0.0,
+    curve: Sequence[float] = (),
+    progress: Progress = no_progress,
+) -> OutcomePrivacy:
+    """Delta where votes come from an urn; votes that are known are balls that were added to it.
+
+    Everybody is drawn alike, so Q_x(r) = E[1{result r} T_x] / (n p_x), where T counts the votes of everybody and p_x is
+    the share of x in the first vote; T has the Dirichlet-multinomial law.
+    """
+    if publish not in ("winner", "histogram", "tops"):
+        raise InputError(f"publish = {publish!r}: with an urn, publish winner, histogram or tops")
+    kinds, numbers = counted(replace(election, known={}), publish)
+    known = _known_by_kind(election.known, belief.start.votes, numbers, len(kinds))
+    voters = election.others + 1
+    if ways(voters, len(kinds)) * len(kinds) > MAX_WAYS:
+        raise TooLargeError(f"voters = {voters:,}: too many for an urn with {len(kinds):,} kinds of votes")
+    balls = float(belief.balls) * kinds.weights + known
+    results = kinds.rule.outcomes if publish == "winner" else 0
+    likely = np.zeros((len(kinds), results))
+    epsilons = (epsilon, *curve)
+    gaps = np.zeros((len(epsilons), len(kinds), len(kinds)))
+    done, total = 0, ways(voters, len(kinds))
+    for counts in all_counts(voters, len(kinds)):
+        mass = np.exp(log_dirichlet_multinomial(counts, balls))
+        given = mass[:, None] * counts * (balls.sum() / (voters * balls))
+        if publish == "winner":
+            winners = kinds.rule.winners(counts @ kinds.adds + known @ kinds.adds)
+            for vote in range(len(kinds)):
+                likely[vote] += np.bincount(winners, given[:, vote], results)
+        else:  # every count is published, so every way to vote is a result of its own
+            for number, point in enumerate(epsilons):
+                for vote in range(len(kinds)):
+                    gaps[number, vote] += np.maximum(given[:, [vote]] - exp(point) * given, 0.0).sum(axis=0)
+        done += len(counts)
+        progress("enumerating", done, total)
+    if publish == "winner":
+        with np.errstate(divide="ignore"):
+            chances = Chances(np.log(likely), likely[:, None, :] - likely[None, :, :], slack=SUMS_ERROR)
+        return _of_winner(election, chances, kinds.votes, "enumeration", epsilon, curve)
+    worst, *rest = (_worst_pair(table) for table in gaps)
+    privacy = privacy_of(election, publish, epsilon, worst, "enumeration", kinds.votes, SUMS_ERROR)
+    points = tuple((point, other.delta) for point, other in zip(curve, rest, strict=True))
+    return replace(privacy, curve=points, pure_epsilon=inf)
+
+
+def log_dirichlet_multinomial(counts: IntArray, balls: FloatArray) -> FloatArray:
+    """log of the probability of each row of counts, drawn from an urn with these balls."""
+    total, many = float(balls.sum()), counts.sum(axis=1)
+    own = gammaln(counts + balls) - gammaln(balls) - gammaln(counts + 1)
+    return np.asarray(gammaln(many + 1) + gammaln(total) - gammaln(many + total) + own.sum(axis=1))
+
+
+def _known_by_kind(known: Mapping[Ranking, int], votes: Sequence[Ranking], numbers: IntArray, kinds: int) -> IntArray:
+    balls = np.zeros(kinds, dtype=np.int64)
+    for vote, count in known.items():
+        if vote not in votes:
+            raise InputError(f"known: vote {vote}: is not among the votes of the urn")
+        balls[numbers[votes.index(vote)]] += count
+    return balls
+
+
+def _worst_pair(gaps: FloatArray) -> Worst:
+    x, y = (int(i) for i in np.unravel_index(int(gaps.argmax()), gaps.shape))
+    best = float(gaps[x, y])
+    return Worst(best, log(best) if best > 0 else -inf, (x, y), ())
