@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from safemargin.topdown.topdown import topdown
     from safemargin.ui import Result
     from safemargin.verify.verify import verify
+    from safemargin.voting.compare_rules import rules
     from safemargin.voting.outcome import outcome
 
 __version__ = "0.1.0"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.core import InputError
-from safemargin.ui import Json, out, print_json, progress_bar
+from safemargin.ui import Json, print_result, progress_bar
 from safemargin.voting.outcome import outcome as measure_outcome
 
 
@@ -18,7 +18,9 @@ def outcome(
     belief: Annotated[
         list[str] | None, typer.Option(help="uniform, result, or a CSV file (ranking, probability); repeatable.")
     ] = None,
-    publish: Annotated[str, typer.Option(help="winner, histogram, tops or scores.")] = "winner",
+    publish: Annotated[
+        str, typer.Option(help="winner, histogram, tops, scores, or groups (with a belief by group).")
+    ] = "winner",
     epsilon: Annotated[float, typer.Option(help="Probabilities may differ by a factor of exp(epsilon).")] = 0.0,
     curve: Annotated[bool, typer.Option("--curve", help="Also print delta for other epsilons.")] = False,
     wanted: Annotated[
@@ -69,7 +71,44 @@ def outcome(
         )
     if page is not None:
         privacy.write(page)
-    if as_json:
-        print_json(privacy.to_json())
-    else:
-        privacy.show(out)
+    print_result(privacy, as_json)
+
+
+def rules(
+    candidates: Annotated[str | None, typer.Option(help="Number of candidates, or their names: a,b,c.")] = None,
+    voters: Annotated[int | None, typer.Option(help="Number of people who vote.")] = None,
+    belief: Annotated[
+        list[str] | None, typer.Option(help="uniform, result, or a CSV file (ranking, probability); repeatable.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option("--rule", help="Rules to rank; repeatable. All if none.")] = None,
+    epsilon: Annotated[float, typer.Option(help="Probabilities may differ by a factor of exp(epsilon).")] = 0.0,
+    votes: Annotated[Path | None, typer.Option(help="Votes cast (CSV or PrefLib).")] = None,
+    axioms: Annotated[bool, typer.Option("--axioms", help="Also print which axioms each rule satisfies.")] = False,
+    draws: Annotated[
+        int, typer.Option(min=1000, help="Monte Carlo sample size, used only if no exact algorithm applies.")
+    ] = 20_000,
+    page: Annotated[Path | None, typer.Option("--out", help="Write a page with a picture (HTML).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Rank voting rules by how little the winner shows about one vote.
+
+    Example: safemargin rules --candidates 3 --voters 50 --out rules.html
+    """
+    from safemargin.voting.compare_rules import rules as rank_rules  # not needed by `outcome`
+
+    with progress_bar("measuring") as progress:
+        ranking = rank_rules(
+            candidates,
+            voters,
+            belief or (),
+            only=only or (),
+            epsilon=epsilon,
+            votes=votes,
+            picture=page is not None,
+            axioms=axioms,
+            draws=draws,
+            progress=progress,
+        )
+    if page is not None:
+        ranking.write(page)
+    print_result(ranking, as_json)

@@ -20,7 +20,7 @@ from safemargin.voting.election import Kinds
 BLOCK = 200_000
 """Points of the grid that are looked at together."""
 MAX_COLUMNS = 130
-"""Sums, or kinds of votes, for which a smaller grid is sought."""
+"""Sums for which a smaller grid is sought."""
 MAX_FRACTION_STEPS = 3e7
 """Additions of integers of any length: about ten seconds."""
 
@@ -48,9 +48,19 @@ class VoteGrid:
 
 
 def grid_of(kinds: Kinds) -> VoteGrid:
-    """The smallest grid found: independent columns of what votes add."""
-    if kinds.rule.needs_counts or max(kinds.adds.shape) > MAX_COLUMNS:  # or the search takes too long: count all votes
+    """The smallest grid found: independent columns of what votes add; or else the sums, or the counts of every kind."""
+    columns = kinds.adds.shape[1]
+    grid = None if kinds.rule.needs_counts or columns > MAX_COLUMNS else _independent_grid(kinds)
+    if grid is not None:
+        return grid
+    if kinds.rule.needs_counts or len(kinds) <= columns:
         return VoteGrid(np.eye(len(kinds), dtype=np.int64), np.zeros_like(kinds.adds[0]), kinds.adds, 1)
+    least = kinds.adds.min(axis=0)
+    return VoteGrid(kinds.adds - least, least, np.eye(kinds.adds.shape[1], dtype=np.int64), 1)
+
+
+def _independent_grid(kinds: Kinds) -> VoteGrid | None:
+    """A grid with as many dimensions as the sums have rank; none if their factors are beyond small numbers."""
     raw = kinds.adds - kinds.adds[:1]
     free = raw - raw[:, :1]  # only the order of sums counts, so one of them may be taken from all
     ranks = [int(np.linalg.matrix_rank(columns.astype(np.float64))) for columns in (raw, free)]
@@ -59,18 +69,20 @@ def grid_of(kinds: Kinds) -> VoteGrid:
     least = steps.min(axis=0)
     solution = np.linalg.lstsq(steps.astype(np.float64), columns.astype(np.float64), rcond=None)[0]
     scale = _denominator(solution)
+    if scale is None:
+        return None
     back = np.rint(solution * scale).astype(np.int64)
     assert ((steps @ back) == columns * scale).all()
     base = kinds.adds[0] * scale + least @ back
     return VoteGrid(steps - least, base, back, scale)
 
 
-def _denominator(values: FloatArray) -> int:
-    """The least number that makes all values integers."""
+def _denominator(values: FloatArray) -> int | None:
+    """The least number that makes all values integers, if it is one of a few."""
     for scale in (1, 2, 3, 4, 6, 12, 24, 60, 120, lcm(*range(1, 13))):
         if np.abs(values * scale - np.rint(values * scale)).max(initial=0.0) < 1e-7:
             return scale
-    raise ArithmeticError("the sums of the rule lie on no grid")
+    return None
 
 
 def _independent(columns: IntArray, rank: int) -> IntArray:

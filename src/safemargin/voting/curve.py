@@ -10,6 +10,10 @@ SMALLEST_DRAWN = 1e-12
 LABELS_APART = 0.14
 """Of the width: points that are closer share a label."""
 CAPTION = "Every marked pair of epsilon and delta holds; the smaller both are, the less one vote shows"
+ALIKE = (
+    "People vote alike: a vote is also a hint at how others voted, and delta counts that in. An onlooker who knows "
+    "some of the votes can infer more."
+)
 ASSUMPTIONS = (
     "Votes are drawn independently: an onlooker who knows that people vote alike, or who knows some of the votes, can "
     "infer more.",

@@ -74,7 +74,7 @@ def counted(election: Election, publish: str) -> tuple[Kinds, IntArray]:
 
 def _weights(group: Belief, average: Belief, numbers: IntArray, kinds: int) -> FloatArray:
     shares = dict(zip(group.votes, group.shares, strict=True))
-    return np.bincount(numbers, [float(shares.get(vote, 0)) for vote in average.votes], kinds)
+    return np.asarray(np.bincount(numbers, [float(shares.get(vote, 0)) for vote in average.votes], kinds), np.float64)
 
 
 def _own_counts(

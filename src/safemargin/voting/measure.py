@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import inf, log
+from math import factorial, inf, log
 
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
 from safemargin.voting import plurality, transfers, two_candidates
@@ -70,7 +70,16 @@ def measure(
     if simulator and privacy.chances is None:
         raise InputError("simulator: needs the winner as publication, and an engine that computes its probabilities")
     fraction = _fraction(election, publish, epsilon) if rational else None
-    return replace(privacy, fraction=fraction, belief=election.belief.words, names=election.candidates)
+    notes = (*privacy.notes, *_unnamed(election))
+    return replace(privacy, fraction=fraction, belief=election.belief.words, names=election.candidates, notes=notes)
+
+
+def _unnamed(election: Election) -> list[str]:
+    """That the statement is about the votes of the belief only, where it omits rankings."""
+    named, every = len(election.belief.votes) * election.belief.behind, factorial(election.rule.candidates)
+    if named >= every:
+        return []
+    return [f"the pair is one of the {named:,} votes that the belief names; somebody who votes otherwise may show more"]
 
 
 def privacy_of(

@@ -152,7 +152,8 @@ def _measure_other(
     else:
         assert isinstance(item, UrnBelief)
         privacy = measure_urn(election, item, publish, epsilon, curve)
-    return replace(privacy, belief=election.belief.words, names=election.candidates)
+    alike = isinstance(item, UrnBelief)
+    return replace(privacy, belief=election.belief.words, names=election.candidates, dependent=alike)
 
 
 def _leaking(election: Election, count: int) -> list[Election]:

@@ -6,25 +6,10 @@ from fractions import Fraction
 from math import inf, isfinite, log
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
-from safemargin.ui import (
-    SCHEMA,
-    Document,
-    Result,
-    element,
-    figure,
-    joined,
-    paragraphs,
-    points,
-    render_page,
-    section,
-    table,
-    to_svg,
-)
+from safemargin.ui import SCHEMA, Chart, Document, Grid, OnPage, Paragraph, Points, Report, Result, Section
 from safemargin.voting.chances import Chances
-from safemargin.voting.curve import ASSUMPTIONS, CAPTION, curve_chart, three_digits
+from safemargin.voting.curve import ALIKE, ASSUMPTIONS, CAPTION, curve_chart, three_digits
 
 PUBLISHED = {
     "winner": "the winner",
@@ -70,6 +55,8 @@ class OutcomePrivacy(Result):
     fraction: Fraction | None = None
     notes: tuple[str, ...] = ()
     belief: str = ""
+    dependent: bool = False
+    """Whether the belief is that people vote alike."""
     names: tuple[str, ...] = field(default=(), repr=False)
     rule: str = ""
     winner: str | None = None
@@ -143,56 +130,47 @@ class OutcomePrivacy(Result):
             document["winner"] = self.winner
         return document
 
-    def show(self, console: Console) -> None:
-        """The same in a terminal."""
-        for text, style in self._lines():
-            console.print(Text(text, style=style))
-
-    def _lines(self) -> list[tuple[str, str]]:
+    def to_report(self) -> Report:
+        """Delta in words and numbers; a page with the trade-off, if the curve was computed."""
         (low, high), log10 = self.interval, self.log_delta / log(10)
-        lines = [
-            (self.words, ""),
-            (f"delta {self.delta:.10g} at epsilon {self.epsilon:g} ({self.engine})", "bold"),
-        ]
-        if not self.exact:
-            runs = " in 95 of 100 runs" if self.engine == "Monte Carlo" else ""
-            lines.append((f"Not exact: delta lies in [{low:.4g}, {high:.4g}]{runs}.", "yellow"))
-        if self.delta == 0 and isfinite(log10):
-            lines.append((f"log10 of delta is {log10:.6g}.", ""))
-        if self.winner is not None:
-            lines.append((f"Winner: {self.winner}.", ""))
-        if self.fraction is not None:
-            lines.append((f"As a fraction: {self.fraction}.", ""))
-        if self.simulator is not None:
-            lines.append((f"By the simulator definition: delta {self.simulator:.10g}.", ""))
+        runs = " in 95 of 100 runs" if self.engine == "Monte Carlo" else ""
+        rows = [(f"{epsilon:g}", three_digits(delta)) for epsilon, delta in self.curve]
+        pure = _finite(self.pure_epsilon)
+        return Report(
+            f"How private is the outcome? {self.rule}, {self.voters:,} voters",
+            self.words,
+            Paragraph(f"delta {self.delta:.10g} at epsilon {self.epsilon:g} ({self.engine})", "strong"),
+            None if self.exact else Paragraph(f"Not exact: delta lies in [{low:.4g}, {high:.4g}]{runs}.", "warning"),
+            f"log10 of delta is {log10:.6g}." if self.delta == 0 and isfinite(log10) else "",
+            "" if self.winner is None else f"Winner: {self.winner}.",
+            "" if self.fraction is None else f"As a fraction: {self.fraction}.",
+            "" if self.simulator is None else f"By the simulator definition: delta {self.simulator:.10g}.",
+            *self._growth(),
+            Chart(lambda: curve_chart(self.curve), CAPTION, fits=True) if rows else None,
+            Grid(("epsilon", "delta"), rows),
+            f"With delta 0: epsilon {pure:.6g}." if rows and pure is not None else "",
+            *(Paragraph(f"Note: {note}.", "quiet") for note in self.notes),
+            OnPage(Section("Assumptions", Points([*self.assumptions, f"Engine: {self.engine}."]))),
+        )
+
+    def _growth(self) -> list[str]:
+        """What becomes of delta as the electorate grows."""
+        lines = []
         if self.stability is not None:
-            lines.append((f"As the electorate grows: {self.stability.words} ({self.stability.kind}).", ""))
+            lines.append(f"As the electorate grows: {self.stability.words} ({self.stability.kind}).")
             if self.stability.slope is not None:
-                lines.append((f"In the limit: delta is {self.stability.slope**-0.5:.4g} / sqrt(voters).", ""))
+                lines.append(f"In the limit: delta is {self.stability.slope**-0.5:.4g} / sqrt(voters).")
         if self.wanted is not None:
             delta, voters, epsilon = self.wanted
-            lines.append((f"Smallest electorate with delta {delta:g}: {voters:,}.", ""))
+            lines.append(f"Smallest electorate with delta {delta:g}: {voters:,}.")
             if isfinite(epsilon):
-                lines.append((f"With {self.voters:,} voters, delta {delta:g} needs epsilon {epsilon:.6g}.", ""))
-        lines += [(f"  epsilon {epsilon:<6g} delta {three_digits(delta)}", "") for epsilon, delta in self.curve]
-        if self.curve and _finite(self.pure_epsilon) is not None:
-            lines.append((f"With delta 0: epsilon {self.pure_epsilon:.6g}.", ""))
-        return lines + [(f"Note: {note}.", "dim") for note in self.notes]
+                lines.append(f"With {self.voters:,} voters, delta {delta:g} needs epsilon {epsilon:.6g}.")
+        return lines
 
-    def to_html(self) -> str:
-        """One page with a picture of the trade-off, if the curve was computed."""
-        title = f"How private is the outcome? {self.rule}, {self.voters:,} voters"
-        rows = [(f"{epsilon:g}", three_digits(delta)) for epsilon, delta in self.curve]
-        parts = [
-            section(
-                "What the result itself discloses",
-                paragraphs(element("strong", self.words)),
-                figure(to_svg(curve_chart(self.curve)), CAPTION, fits=True) if self.curve else "",
-                table(("epsilon", "delta"), rows, ("epsilon", "delta"), "compact") if rows else "",
-            ),
-            section("Assumptions", points([*ASSUMPTIONS, f"Engine: {self.engine}."])),
-        ]
-        return render_page(title, element("h1", title), joined(parts))
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the statement rests on."""
+        return (ALIKE, *ASSUMPTIONS[1:]) if self.dependent else ASSUMPTIONS
 
 
 def _finite(value: float | None) -> float | None:

@@ -98,9 +98,7 @@ class OwnRule(Rule):
         for row in distinct.tolist():
             name = self.function({text: count for text, count in zip(texts, row, strict=True) if count})
             if name not in self.names:
-                raise InputError(
-                    f"rule: returned {name!r:.60}, which is no candidate; known are {', '.join(self.names)}"
-                )
+                raise InputError(f"rule: returned {name!r:.60}; must be a candidate: {', '.join(self.names)}")
             answers.append(self.names.index(name))
         return np.array(answers, dtype=np.int64)[group.ravel()]
 

@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from safemargin.core import FloatArray, Generator, IntArray, Progress, no_progress, numpy_generator
+from safemargin.core import BoolArray, FloatArray, Generator, IntArray, Progress, no_progress, numpy_generator
 from safemargin.voting.crossings import crossings, results_for
 from safemargin.voting.election import Kinds
 from safemargin.voting.scoring import Positional
@@ -24,6 +24,8 @@ MAX_SETS = 64
 """Sets of results for which the upper end is computed as a whole; with more, result by result."""
 MAX_COUNTS = 10_000_000
 """Numbers that are held at once."""
+MAX_ADDED = 500_000
+"""Sums that all votes are added to at once: as many as a processor's cache holds."""
 MAX_VOTES = 64
 """Kinds of votes of which every pair is measured. Of more, those that stand out are, and the upper end is for all."""
 STAND_OUT = 24
@@ -117,7 +119,7 @@ class Extremes:
 
     def add(self, sums: IntArray, ratio: FloatArray) -> bool:
         """Count drawn elections: sums of the others, and how much each counts. False if it would take too long."""
-        is_open = ~self.kinds.rule.settled(sums)
+        is_open = self._open(sums)
         self.work += int(is_open.sum()) * sums.shape[1] * len(self.kinds)
         if self.work > MAX_RESULTS:
             return False
@@ -130,7 +132,7 @@ class Extremes:
         if not len(sums):
             return True
         before = np.bincount(usual, ratio, outcomes), np.bincount(usual, ratio**2, outcomes)
-        block = max(MAX_COUNTS // (len(sums) * sums.shape[1]), 1)
+        block = max(MAX_ADDED // (len(sums) * sums.shape[1]), 1)
         for start in range(
             0, len(self.kinds), block
         ):  # many votes in one call: a call per vote costs more than its work
@@ -146,6 +148,14 @@ class Extremes:
                 # what stays the same counts neither way; of squares, what is gained and what is lost add up
                 sums_of[start : start + block] += new - old if sums_of is self.first else new + old - 2 * kept
         return True
+
+    def _open(self, sums: IntArray) -> BoolArray:
+        """Elections in which one vote may change the result."""
+        rule, adds = self.kinds.rule, self.kinds.adds
+        if not isinstance(rule, Positional) or rule.outcomes != rule.candidates:
+            return ~rule.settled(sums)
+        lead = np.partition(sums, -2, axis=1)
+        return np.asarray(lead[:, -1] - lead[:, -2] <= (adds.max(axis=1) - adds.min(axis=1)).max())
 
     def standing_out(self, most: int) -> IntArray:
         """Votes that make some result likelier or less likely than most others do."""

@@ -1,0 +1,154 @@
+"""Axioms on which the classes of Theorem 3 rest, looked for in all small elections and in neighbourhoods."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from safemargin.core import IntArray, TooLargeError, numpy_generator
+from safemargin.ui import Document
+from safemargin.voting.enumeration import all_counts, ways
+from safemargin.voting.rule import Ranking, Rule, letters, ranking_text, rankings
+from safemargin.voting.scoring import Positional
+
+SCALE = 10**9
+MAX_VOTERS = 7
+"""Elections of up to so many voters are looked at: STV first fails with seven."""
+MAX_ELECTIONS = 3_000_000
+RADIUS = 0.02
+POINTS = 4_000
+HOLDS, UNKNOWN = "yes", "not shown"
+
+
+@dataclass(frozen=True)
+class CounterExample:
+    """An election in which an axiom fails: counts of votes, who wins, what is changed, and who wins then."""
+
+    counts: tuple[int, ...]
+    winner: int
+    change: tuple[Ranking, Ranking] | None
+    winner_then: int
+
+    def text(self, rule: Rule) -> str:
+        """The election in words."""
+        names = letters(rule.candidates)
+        votes = rankings(rule.candidates)
+        cast = ", ".join(f"{n} {ranking_text(vote, names)}" for vote, n in zip(votes, self.counts, strict=True) if n)
+        change = "one more of every ranking"
+        if self.change is not None:
+            change = " becomes ".join(ranking_text(vote, names) for vote in self.change)
+        return f"no: with {cast}, {names[self.winner]} wins; after {change}, {names[self.winner_then]}"
+
+
+@dataclass(frozen=True)
+class Axioms:
+    """What Theorem 3 asks of a rule: `yes` in every election looked at, `no` with an election, or `not shown`."""
+
+    monotone: str
+    canceling: str
+    stable: str
+
+    @property
+    def short(self) -> tuple[str, ...]:
+        """Whether each holds."""
+        return tuple(value.partition(":")[0] for value in (self.monotone, self.canceling, self.stable))
+
+    @property
+    def counter_examples(self) -> list[str]:
+        """The elections in which one fails."""
+        named = (("monotone", self.monotone), ("canceling-out", self.canceling))
+        return [f"not {name}: {value[4:]}" for name, value in named if value.startswith("no:")]
+
+    def to_json(self) -> Document:
+        """For `rules --json`."""
+        return {"monotone": self.monotone, "canceling_out": self.canceling, "locally_stable": self.stable}
+
+
+def check_axioms(rule: Rule, voters: int = MAX_VOTERS) -> Axioms:
+    """Look for counter-examples in every election of up to so many voters."""
+    if ways(voters, len(rankings(rule.candidates))) > MAX_ELECTIONS:
+        raise TooLargeError(f"axioms: {rule.candidates} candidates have too many elections; ask with 3 candidates")
+    failures = not_monotone(rule, voters), not_canceling(rule, voters)
+    monotone, canceling = (HOLDS if failure is None else failure.text(rule) for failure in failures)
+    return Axioms(monotone, canceling, HOLDS if share_held(rule, printed=False) == 1.0 else UNKNOWN)
+
+
+def raised(vote: Ranking, candidate: int) -> list[Ranking]:
+    """The votes that put a candidate further up and leave the others in order.
+
+    >>> raised((2, 1, 0), 0)
+    [(0, 2, 1), (2, 0, 1)]
+    """
+    others = tuple(other for other in vote if other != candidate)
+    return [(*others[:rank], candidate, *others[rank:]) for rank in range(vote.index(candidate))]
+
+
+def not_canceling(rule: Rule, most: int) -> CounterExample | None:
+    """One more of every ranking must not change the winner."""
+    votes = rankings(rule.candidates)
+    adds = rule.statistics(votes)
+    for voters in range(1, most + 1):
+        for counts in all_counts(voters, len(votes)):
+            before, after = rule.winners(counts @ adds), rule.winners(counts @ adds + adds.sum(axis=0))
+            for row in np.flatnonzero(after != before)[:1]:
+                return CounterExample(tuple(counts[row].tolist()), int(before[row]), None, int(after[row]))
+    return None
+
+
+def not_monotone(rule: Rule, most: int) -> CounterExample | None:
+    """A winner who is raised must still win."""
+    votes = rankings(rule.candidates)
+    adds = rule.statistics(votes)
+    for voters in range(1, most + 1):
+        for counts in all_counts(voters, len(votes)):
+            if (example := _first_failure(rule, votes, adds, counts)) is not None:
+                return example
+    return None
+
+
+def _first_failure(rule: Rule, votes: tuple[Ranking, ...], adds: IntArray, counts: IntArray) -> CounterExample | None:
+    winners = rule.winners(counts @ adds)
+    for number, vote in enumerate(votes):
+        for winner in range(rule.candidates):
+            rows = np.flatnonzero((winners == winner) & (counts[:, number] > 0))
+            for better in raised(vote, winner):
+                after = rule.winners(counts[rows] @ adds + adds[votes.index(better)] - adds[number])
+                for fails in np.flatnonzero(after != winner)[:1]:
+                    held = tuple(counts[rows[fails]].tolist())
+                    return CounterExample(held, winner, (vote, better), int(after[fails]))
+    return None
+
+
+def witness(rule: Rule, printed: bool) -> tuple[dict[Ranking, int], Ranking, Ranking]:
+    """Counts near which the first candidate wins only if all votes `low` become `high` (Proposition 1).
+
+    As printed, two candidates tie in it, so about half of its neighbourhood fails; with both extra votes on one side
+    it holds throughout.
+    """
+    points = rule.points if isinstance(rule, Positional) else (1, *[0] * (rule.candidates - 1))
+    equal = sum(1 for value in points if value == points[0])
+    a, b, others = 0, 1, tuple(range(2, rule.candidates))
+    high = (a, *others[: equal - 1], b, *others[equal - 1 :])
+    low = (*others[: equal - 1], b, a, *others[equal - 1 :])
+    counts: Counter[Ranking] = Counter()
+    for turn in range(max(len(others), 1)):
+        turned = others[turn:] + others[:turn]
+        counts[a, b, *turned] += 2
+        counts[b, a, *turned] += 2
+    counts[low] += 1
+    counts[high if printed else low] += 1
+    return dict(counts), low, high
+
+
+def share_held(rule: Rule, printed: bool) -> float:
+    """In which share of random points of the neighbourhood of the witness both conditions hold."""
+    middle, low, high = witness(rule, printed)
+    votes = rankings(rule.candidates)
+    around = numpy_generator(0).uniform(-RADIUS, RADIUS, size=(POINTS, len(votes)))
+    counts = np.rint((np.array([middle.get(vote, 0) for vote in votes]) + around) * SCALE).astype(np.int64)
+    adds = rule.statistics(votes)
+    before = rule.winners(counts @ adds)
+    counts[:, votes.index(high)] += counts[:, votes.index(low)]
+    counts[:, votes.index(low)] = 0
+    after = rule.winners(counts @ adds)
+    return float(((before != 0) & (after == 0)).mean())
