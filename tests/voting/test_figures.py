@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from safemargin.voting.closed_forms import counts_fraction, counts_worst, log_pair
+from safemargin.voting.closed_forms import two_candidate_chances as compute
+from safemargin.voting.closed_forms import two_candidate_fraction as exact_fraction
 from safemargin.voting.convolution import exact_delta
 from safemargin.voting.election import Belief, Election, uniform
 from safemargin.voting.enumeration import enumerate_votes
-from safemargin.voting.histogram import counts_fraction, counts_worst, log_pair
 from safemargin.voting.measure import chances_of, measure
 from safemargin.voting.rule import approvals, rankings
 from safemargin.voting.rules import rule_named
 from safemargin.voting.scoring import Positional
 from safemargin.voting.stability import classify, classify_counts, lemma_exponent, limiting_slope, smallest_electorate
 from safemargin.voting.transfers import count_transfers
-from safemargin.voting.two_candidates import compute, exact_fraction
 
 TRUTH: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors/outcome.json").read_text())
 SIZES: list[int] = TRUTH["sizes"]

@@ -11,7 +11,7 @@ import safemargin
 from commands import Run, in_process
 from safemargin.release.project import Project
 from safemargin.ui import Result
-from safemargin.voting.curve import curve_chart
+from safemargin.voting.privacy import curve_chart
 from safemargin.voting.result import result_privacy, result_words
 
 UNIFORM = ("--rule", "borda", "--candidates", "3", "--voters", "50", "--belief", "uniform")
@@ -199,6 +199,14 @@ def test_project_and_release(run: Run, tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "out/confidential/plan.json").read_text())
     assert kept["outcome"] == released
     assert "-private against an onlooker who believes" in " ".join(run("outcome", path).out.split())
+
+
+def test_exact_counts_by_group(run: Run, tmp_path: Path) -> None:
+    document = run("outcome", project(tmp_path), "--by", "site", "--json").document
+    groups = document["groups"]
+    assert [group["voters"] for group in groups] and sum(group["voters"] for group in groups) == document["voters"]
+    assert all(group["delta"] >= 0 and group["curve"][0][1] > document["curve"][0][1] for group in groups)
+    assert "in the counts of its own group only" in " ".join(run("outcome", project(tmp_path), "--by", "site").out.split())
 
 
 def test_project_with_another_belief(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ Accurate Computation of Binomial Probabilities", loses none.
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, gammaln, xlogy
+from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 from safemargin.core import FloatArray
 
@@ -59,7 +59,7 @@ def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:
         + 0.5 * np.log(least / (2 * np.pi * some * rest))
     )
     with np.errstate(divide="ignore"):
-        logs = np.where((k == 0) & (n >= 0), n * np.log1p(-p), logs)
+        logs = np.where((k == 0) & (n >= 0), xlog1py(n, -p), logs)  # 0 log 0 is 0: nobody is drawn
         logs = np.where((k == n) & (n > 0), n * np.log(p), logs)
     return np.where((k < 0) | (k > n), -np.inf, logs)
 

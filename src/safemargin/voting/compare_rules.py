@@ -10,9 +10,8 @@ import numpy as np
 from safemargin.core import Progress, TooLargeError, no_progress
 from safemargin.ui import SCHEMA, STACK_WIDTH, Chart, Document, Grid, OnPage, Points, Report, Result, Section, Spec
 from safemargin.voting.axioms import MAX_VOTERS, Axioms, check_axioms
-from safemargin.voting.curve import ASSUMPTIONS, three_digits
 from safemargin.voting.outcome import outcome
-from safemargin.voting.privacy import OutcomePrivacy
+from safemargin.voting.privacy import ASSUMPTIONS, OutcomePrivacy, three_digits
 from safemargin.voting.rules import RULES, rule_named
 
 DRAWS = 20_000

@@ -7,13 +7,20 @@ from functools import partial
 from math import factorial, inf, log
 
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
-from safemargin.voting import plurality, transfers, two_candidates
+from safemargin.voting import plurality, transfers
 from safemargin.voting.chances import Chances, Worst
+from safemargin.voting.closed_forms import (
+    ROUNDING,
+    counts_fraction,
+    counts_worst,
+    has_two_candidates,
+    two_candidate_chances,
+    two_candidate_fraction,
+)
 from safemargin.voting.convolution import VoteGrid, convolve, exact_delta, grid_of, is_small, law_of, sums_worst
 from safemargin.voting.election import Belief, Election, Kinds, ShareBox
 from safemargin.voting.enumeration import enumerate_votes, ways
 from safemargin.voting.fourier import transform
-from safemargin.voting.histogram import ROUNDING, counts_fraction, counts_worst
 from safemargin.voting.privacy import PUBLISHED, OutcomePrivacy
 from safemargin.voting.rule import Ranking, ranking_text
 from safemargin.voting.sampling import DRAWS, MAX_VOTES, sample
@@ -325,8 +332,8 @@ def _about(count: int) -> str:
 
 ENGINES = {
     "closed form": Engine(
-        partial(_unless, two_candidates.applies),
-        lambda kinds, grid, progress, full: two_candidates.compute(kinds),
+        partial(_unless, has_two_candidates),
+        lambda kinds, grid, progress, full: two_candidate_chances(kinds),
     ),
     "dynamic programming": Engine(
         _refuse_transfers, lambda kinds, grid, progress, full: transfers.count_transfers(kinds, progress)
@@ -349,8 +356,8 @@ def _fraction(election: Election, publish: str, epsilon: float) -> Fraction:
         raise InputError(f"epsilon = {epsilon:g}: delta is a fraction at epsilon 0 only")
     if publish in ("histogram", "tops"):
         return counts_fraction(election.others + 1, counted_kinds(election, publish)[1])
-    if publish == "winner" and two_candidates.applies(election.kinds):
-        return two_candidates.exact_fraction(election.kinds)
+    if publish == "winner" and has_two_candidates(election.kinds):
+        return two_candidate_fraction(election.kinds)
     if publish == "winner" and is_small(election.kinds, grid_of(election.kinds)):
         return exact_delta(election.kinds)
     raise InputError(f"rational: {election.voters:,} voters are too many for a fraction")

@@ -3,14 +3,42 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import inf, isfinite, log
+from math import floor, inf, isfinite, log, log10
 
 import numpy as np
 
-from safemargin.ui import SCHEMA, Chart, Document, Grid, OnPage, Paragraph, Points, Report, Result, Section
+from safemargin.ui import (
+    SCHEMA,
+    STACK_WIDTH,
+    TEXT_MARK,
+    Chart,
+    Document,
+    Grid,
+    OnPage,
+    Paragraph,
+    Points,
+    Report,
+    Result,
+    Section,
+    Spec,
+)
 from safemargin.voting.chances import Chances
-from safemargin.voting.curve import ALIKE, ASSUMPTIONS, CAPTION, curve_chart, three_digits
 
+SMALLEST_DRAWN = 1e-12
+"""Deltas below this are not drawn."""
+LABELS_APART = 0.14
+"""Of the width: points that are closer share a label."""
+CAPTION = "Every marked pair of epsilon and delta holds; the smaller both are, the less one vote shows"
+ALIKE = (
+    "People vote alike: a vote is also a hint at how others voted, and delta counts that in. An onlooker who knows "
+    "some of the votes can infer more."
+)
+ASSUMPTIONS = (
+    "Votes are drawn independently: an onlooker who knows that people vote alike, or who knows some of the votes, can "
+    "infer more.",
+    "Delta is the largest gap that one vote makes in the chance of anything published, not the chance of a breach.",
+    "A vote may still be guessed: a belief that was right before is as right after.",
+)
 PUBLISHED = {
     "winner": "the winner",
     "histogram": "how many cast each ranking",
@@ -132,7 +160,7 @@ class OutcomePrivacy(Result):
 
     def to_report(self) -> Report:
         """Delta in words and numbers; a page with the trade-off, if the curve was computed."""
-        (low, high), log10 = self.interval, self.log_delta / log(10)
+        (low, high), digits = self.interval, self.log_delta / log(10)
         runs = " in 95 of 100 runs" if self.engine == "Monte Carlo" else ""
         rows = [(f"{epsilon:g}", three_digits(delta)) for epsilon, delta in self.curve]
         pure = _finite(self.pure_epsilon)
@@ -141,7 +169,7 @@ class OutcomePrivacy(Result):
             self.words,
             Paragraph(f"delta {self.delta:.10g} at epsilon {self.epsilon:g} ({self.engine})", "strong"),
             None if self.exact else Paragraph(f"Not exact: delta lies in [{low:.4g}, {high:.4g}]{runs}.", "warning"),
-            f"log10 of delta is {log10:.6g}." if self.delta == 0 and isfinite(log10) else "",
+            f"log10 of delta is {digits:.6g}." if self.delta == 0 and isfinite(digits) else "",
             "" if self.winner is None else f"Winner: {self.winner}.",
             "" if self.fraction is None else f"As a fraction: {self.fraction}.",
             "" if self.simulator is None else f"By the simulator definition: delta {self.simulator:.10g}.",
@@ -190,3 +218,45 @@ def worst_of(values: Sequence[OutcomePrivacy]) -> OutcomePrivacy:
         curve=curve,
         pure_epsilon=None if None in pure else max(epsilon for epsilon in pure if epsilon is not None),
     )
+
+
+def three_digits(value: float) -> str:
+    """A probability with three digits.
+
+    >>> three_digits(0.122463), three_digits(2.5e-9), three_digits(0)
+    ('0.122', '2.5e-09', '0')
+    """
+    return f"{value:.3g}"
+
+
+def curve_chart(curve: Sequence[tuple[float, float]]) -> Spec:
+    """Delta against epsilon, up to where it is negligible; on a logarithmic scale if it falls far."""
+    kept = [(epsilon, delta) for epsilon, delta in curve if delta > SMALLEST_DRAWN]
+    ended = [point for point in curve if point[1] <= SMALLEST_DRAWN][:1]
+    falls_far = len(kept) > 1 and kept[-1][1] < kept[0][1] / 100
+    if not falls_far:
+        kept += [(epsilon, 0.0) for epsilon, _ in ended]
+    span = max(max((epsilon for epsilon, _ in kept), default=1.0), 1e-12)
+    values: list[Spec] = []
+    labelled = -span
+    for epsilon, delta in kept:
+        apart = epsilon - labelled >= LABELS_APART * span
+        labelled = epsilon if apart else labelled
+        values.append({"epsilon": epsilon, "delta": delta, "words": three_digits(delta) if apart else ""})
+    x = {"field": "epsilon", "type": "quantitative", "axis": {"title": "epsilon", "grid": True, "tickCount": 5}}
+    axis: Spec = {"title": "delta", "grid": True, "tickCount": 5}
+    scale: Spec = {"nice": True, "zero": True}
+    if falls_far:
+        scale = {"type": "log", "domain": [10.0 ** floor(log10(kept[-1][1])), 1], "nice": False}
+        axis["format"] = "~e"
+    y = {"field": "delta", "type": "quantitative", "scale": scale, "axis": axis}
+    return {
+        "data": {"values": values},
+        "width": STACK_WIDTH - 120,
+        "height": 220,
+        "layer": [
+            {"mark": {"type": "line", "color": "#0072b2"}, "encoding": {"x": x, "y": y}},
+            {"mark": {"type": "point", "filled": True, "size": 50, "color": "#0072b2"}, "encoding": {"x": x, "y": y}},
+            {"mark": {**TEXT_MARK, "dy": -8}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
+        ],
+    }

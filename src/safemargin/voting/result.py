@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import ceil, log10
 
 from safemargin.ui import Document, plural
-from safemargin.voting.curve import ASSUMPTIONS, three_digits
-from safemargin.voting.histogram import counts_worst
+from safemargin.voting.closed_forms import counts_worst
+from safemargin.voting.privacy import ASSUMPTIONS, three_digits
 
 NEARLY_NOTHING, LITTLE = 0.01, 0.1
 """Up to these gaps, a total says next to nothing, or little, about one vote."""

@@ -7,9 +7,9 @@ from math import erf, exp, factorial, log, pi, sqrt
 import numpy as np
 
 from safemargin.core import InputError
+from safemargin.voting.closed_forms import rarest
 from safemargin.voting.crossings import crossings, hyperplanes, results_near
 from safemargin.voting.election import Election, Kinds
-from safemargin.voting.histogram import rarest
 from safemargin.voting.privacy import Stability
 from safemargin.voting.scoring import Majority, Positional
 

@@ -39,7 +39,7 @@ from safemargin.ui import (
     tiles,
     to_svg,
 )
-from safemargin.voting.curve import CAPTION, curve_chart
+from safemargin.voting.privacy import CAPTION, curve_chart
 from safemargin.voting.result import result_lines, result_words
 
 MOST_CELLS = 40

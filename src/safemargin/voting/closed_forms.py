@@ -1,4 +1,4 @@
-"""Publishing all counts of votes: the exact delta as one sum over binomial terms.
+"""Closed forms: publishing all counts of votes, one sum over binomial terms; two candidates, one such term.
 
 With votes of kinds i and j in question, all that distinguishes them is how many of the s votes of either kind are i.
 Turning votes of other kinds into i or j at random is a step after publication, so delta falls as the share of i or j
@@ -13,7 +13,8 @@ import numpy as np
 
 from safemargin.core import FloatArray
 from safemargin.voting.binomial import log_binomial, log_upper_tail
-from safemargin.voting.chances import Worst
+from safemargin.voting.chances import Chances, Worst
+from safemargin.voting.election import Kinds
 
 SAMPLE = 120
 MAX_TERMS = 1_500
@@ -91,3 +92,54 @@ def counts_fraction(voters: int, shares: Sequence[Fraction]) -> Fraction:
         k = floor(s * share)
         total += size * comb(s - 1, k) * share**k * (1 - share) ** (s - 1 - k)
     return total
+
+
+def has_two_candidates(kinds: Kinds) -> bool:
+    """Whether there are two candidates, and one kind of vote for each."""
+    return kinds.rule.candidates == 2 and len(kinds) == 2 and kinds.rule.outcomes == 2
+
+
+def threshold(kinds: Kinds) -> int:
+    """The least number of votes for the first, known ones aside, with which the first wins; may be out of reach."""
+    total = kinds.others + 1
+    own = _first(kinds)
+
+    def wins(count: int) -> bool:
+        sums = count * kinds.adds[own] + (total - count) * kinds.adds[1 - own] + kinds.offset
+        return int(kinds.rule.winners(sums.reshape(1, -1))[0]) == 0
+
+    low, high = 0, total + 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if wins(middle) else (middle + 1, high)
+    return low
+
+
+def _first(kinds: Kinds) -> int:
+    """Which kind votes for the first candidate."""
+    return 0 if kinds.votes[0][0] == 0 else 1
+
+
+def two_candidate_chances(kinds: Kinds) -> Chances:
+    """The probability that the others are one vote short is the whole difference that a vote makes."""
+    k, own, others = threshold(kinds), _first(kinds), kinds.others
+    share, other = float(kinds.shares[own]), float(kinds.shares[1 - own])
+    shift = float(log_binomial(k - 1, others, share))
+    logs = np.full((2, 2), -np.inf)
+    for vote, need in ((own, k - 1), (1 - own, k)):
+        logs[vote, 0] = log_upper_tail(need, others, share)
+        logs[vote, 1] = log_upper_tail(others - need + 1, others, other)
+    gaps = np.zeros((2, 2, 2))
+    if shift > -np.inf:
+        gaps[own, 1 - own] = gaps[1 - own, own] = [1.0, 1.0]
+        gaps[own, 1 - own, 1] = gaps[1 - own, own, 0] = -1.0
+    return Chances(logs, gaps, shift if shift > -np.inf else 0.0)
+
+
+def two_candidate_fraction(kinds: Kinds) -> Fraction:
+    """Delta at epsilon 0 as a fraction."""
+    k, others = threshold(kinds), kinds.others
+    if not 1 <= k <= others + 1:
+        return Fraction(0)
+    share = kinds.shares[_first(kinds)]
+    return comb(others, k - 1) * share ** (k - 1) * (1 - share) ** (others - k + 1)
