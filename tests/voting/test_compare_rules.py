@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import Run
+from commands import Run, in_process
 from safemargin.cli import COMMANDS
 from safemargin.voting.compare_rules import rules
 
@@ -19,6 +19,11 @@ ITEMS = [
     *(f"Proposition {n}" for n in (1, 2)),
     *("Corollary 1", "Table 1", "Table 2", "Claim 1", "Claim 10"),
 ]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return in_process(monkeypatch, capsys)
 
 
 def test_figure_two() -> None:

@@ -206,7 +206,9 @@ def test_exact_counts_by_group(run: Run, tmp_path: Path) -> None:
     groups = document["groups"]
     assert [group["voters"] for group in groups] and sum(group["voters"] for group in groups) == document["voters"]
     assert all(group["delta"] >= 0 and group["curve"][0][1] > document["curve"][0][1] for group in groups)
-    assert "in the counts of its own group only" in " ".join(run("outcome", project(tmp_path), "--by", "site").out.split())
+    assert "in the counts of its own group only" in " ".join(
+        run("outcome", project(tmp_path), "--by", "site").out.split()
+    )
 
 
 def test_project_with_another_belief(tmp_path: Path) -> None:
