@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable
 
 from safemargin.core import no_progress
-from safemargin.voting.chances import Chances
+from safemargin.voting.chances import Chances, enumerate_votes
 from safemargin.voting.convolution import convolve, grid_of
 from safemargin.voting.election import Election, uniform
-from safemargin.voting.enumeration import enumerate_votes
 from safemargin.voting.fourier import transform
 from safemargin.voting.measure import measure
 from safemargin.voting.plurality import count_trails

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from safemargin.core import InputError, no_progress
+from safemargin.voting.chances import enumerate_votes
 from safemargin.voting.convolution import grid_of
 from safemargin.voting.election import Belief, Election, uniform
-from safemargin.voting.enumeration import enumerate_votes
 from safemargin.voting.fourier import transform
 from safemargin.voting.measure import measure
 from safemargin.voting.plurality import count_trails

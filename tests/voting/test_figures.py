@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from safemargin.voting.chances import enumerate_votes
 from safemargin.voting.closed_forms import counts_fraction, counts_worst, log_pair
 from safemargin.voting.closed_forms import two_candidate_chances as compute
 from safemargin.voting.closed_forms import two_candidate_fraction as exact_fraction
 from safemargin.voting.convolution import exact_delta
 from safemargin.voting.election import Belief, Election, uniform
-from safemargin.voting.enumeration import enumerate_votes
 from safemargin.voting.measure import chances_of, measure
 from safemargin.voting.rule import approvals, rankings
 from safemargin.voting.rules import rule_named

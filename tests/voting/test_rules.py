@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from safemargin.core import InputError
+from safemargin.voting.chances import all_counts
 from safemargin.voting.crossings import hyperplanes
 from safemargin.voting.election import Belief, Election, ShareBox, from_counts, uniform
-from safemargin.voting.enumeration import all_counts
 from safemargin.voting.measure import measure, worst_in
 from safemargin.voting.reading import names_in, read_ballots, read_belief
 from safemargin.voting.rule import rankings

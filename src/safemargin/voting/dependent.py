@@ -14,11 +14,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from safemargin.core import FloatArray, InputError, IntArray, Progress, TooLargeError, no_progress
-from safemargin.voting.chances import Chances, Worst
+from safemargin.voting.chances import Chances, Worst, all_counts, ways
 from safemargin.voting.closed_forms import ROUNDING, counts_worst
 from safemargin.voting.convolution import VoteGrid, chances_from, grid_of, law_of_groups, sums_worst
 from safemargin.voting.election import Belief, Election, GroupedBelief, Kinds, UrnBelief
-from safemargin.voting.enumeration import all_counts, ways
 from safemargin.voting.measure import FLOAT_ERROR, MAX_STEPS, MAX_WAYS, privacy_of
 from safemargin.voting.privacy import OutcomePrivacy
 from safemargin.voting.rule import Ranking, ranking_text

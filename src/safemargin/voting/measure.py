@@ -8,7 +8,7 @@ from math import factorial, inf, log
 
 from safemargin.core import InputError, Progress, TooLargeError, no_progress
 from safemargin.voting import plurality, transfers
-from safemargin.voting.chances import Chances, Worst
+from safemargin.voting.chances import Chances, Worst, enumerate_votes, ways
 from safemargin.voting.closed_forms import (
     ROUNDING,
     counts_fraction,
@@ -19,7 +19,6 @@ from safemargin.voting.closed_forms import (
 )
 from safemargin.voting.convolution import VoteGrid, convolve, exact_delta, grid_of, is_small, law_of, sums_worst
 from safemargin.voting.election import Belief, Election, Kinds, ShareBox
-from safemargin.voting.enumeration import enumerate_votes, ways
 from safemargin.voting.fourier import transform
 from safemargin.voting.privacy import PUBLISHED, OutcomePrivacy
 from safemargin.voting.rule import Ranking, ranking_text

@@ -7,8 +7,9 @@ from math import inf
 from pathlib import Path
 
 from safemargin.core import InputError, Progress, no_progress
+from safemargin.voting.chances import ways
+from safemargin.voting.dependent import measure_grouped, measure_urn
 from safemargin.voting.election import Belief, Election, GroupedBelief, ShareBox, UrnBelief, from_counts, uniform
-from safemargin.voting.enumeration import ways
 from safemargin.voting.measure import CURVE, counted_kinds, least_epsilon, measure, worst_in
 from safemargin.voting.privacy import OutcomePrivacy, Stability, worst_of
 from safemargin.voting.reading import AnyBelief, Ballots, names_in, read_ballots, read_belief
@@ -145,8 +146,6 @@ def _measure_other(
     """Beliefs that are not independent draws from one law."""
     if isinstance(item, ShareBox):
         return worst_in(item, election, publish, epsilon)
-    from safemargin.voting.dependent import measure_grouped, measure_urn  # few ask for these
-
     if isinstance(item, GroupedBelief):
         privacy = measure_grouped(election, item, publish, epsilon, curve)
     else:
