@@ -55,6 +55,8 @@ class Family:
         self.slack_width = (most - lower)[self.slack_rows].astype(np.float64)
         self.goal = np.maximum(most, lower).astype(np.float64)
         self.low, self.high = low.astype(np.float64), ceiling.astype(np.float64)
+        # Shares of options that share people have no ceilings of their own: where nobody can be, the pull is endless.
+        self.barrier = np.where((known.high == 0).reshape(-1, known.free), -np.inf, 0.0)
 
     def sums(self, values: FloatArray) -> FloatArray:
         """The value of every row."""
@@ -103,8 +105,10 @@ class Family:
             floors = np.zeros(known.free + 1)
         if self.shares:
             assert known.people is not None
-            people = np.repeat(known.people.astype(np.float64), known.free)
-            return people * np.tile(floors[:-1], len(known.codes)), people * (1 - floors.sum())
+            people = known.people.astype(np.float64)[:, None]
+            least = np.where(self.barrier < 0, 0.0, floors[:-1])
+            left = people * (1 - floors[-1] - least.sum(axis=1, keepdims=True))
+            return (people * least).ravel(), np.repeat(left, known.free)
         if known.people is None:
             return self.low, self.high - self.low
         people = known.people.astype(np.float64)
@@ -115,7 +119,7 @@ class Family:
         """Share of its span that each variable takes when pulled by `lean`."""
         if not self.shares:
             return _sigmoid(lean)
-        pulled = lean.reshape(-1, self.known.free)
+        pulled = lean.reshape(-1, self.known.free) + self.barrier
         top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
         # Shift by the largest exponent (at least 0, the reference option's): no overflow in softmax.
         weight = np.exp(pulled - top)
@@ -126,7 +130,7 @@ class Family:
         """The convex function whose slope in `lean` is the table."""
         if not self.shares:
             return float(span @ np.logaddexp(0.0, lean))
-        pulled = lean.reshape(-1, self.known.free)
+        pulled = lean.reshape(-1, self.known.free) + self.barrier
         top = np.maximum(pulled.max(axis=1, keepdims=True), 0.0)
         # Log-sum-exp, shifted in the same way.
         log = top[:, 0] + np.log(np.exp(-top[:, 0]) + np.exp(pulled - top).sum(axis=1))
@@ -136,7 +140,7 @@ class Family:
         """The most that `pull` can reach over all tables: the limit of the potential."""
         if not self.shares:
             return float(span @ np.maximum(pull, 0.0))
-        best = np.maximum(pull.reshape(-1, self.known.free).max(axis=1), 0.0)
+        best = np.maximum((pull.reshape(-1, self.known.free) + self.barrier).max(axis=1), 0.0)
         return float(span[:: self.known.free] @ best)
 
     def curvature(self, share: FloatArray, span: FloatArray) -> FloatArray:
