@@ -210,7 +210,7 @@ def _programs(
 def _solve_end(known: System, level: Level, program: Program, end: tuple[int, int, int], integer: bool) -> FloatArray:
     """One end (1: upper, -1: lower) of one cell and option by a program; returns the table at its optimum."""
     cell, option, way = end
-    profiles = np.flatnonzero(level.cell_of == cell)
+    profiles = level.members(cell)
     cost = np.zeros((len(known.codes), known.free))
     offset, sign = 0, 1
     if option < known.free:
@@ -235,10 +235,10 @@ def _solve_end(known: System, level: Level, program: Program, end: tuple[int, in
 
 def labels(known: System, level: Level, cell: int) -> dict[str, str]:
     """The cell in words: every category of the axis that its profiles have, where that is not all of them."""
-    members = known.codes[level.cell_of == cell]
+    members = known.codes[level.members(cell)]
     texts = {}
     for name in level.names:
         column = known.axes.index(name)
         categories = known.categories[column]
-        texts[name] = label(frozenset(categories[c] for c in np.unique(members[:, column])), categories)
+        texts[name] = label(frozenset(categories[c] for c in members[:, column].tolist()), categories)
     return texts

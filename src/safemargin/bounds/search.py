@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -231,6 +232,16 @@ class Level:
         self._contained: BoolArray | None = None
         self._open = 0
         self._pieces: Parts | None = None
+
+    def members(self, cell: int) -> IntArray:
+        """The profiles of a cell."""
+        order, start = self._by_cell
+        return order[start[cell] : start[cell + 1]]
+
+    @cached_property
+    def _by_cell(self) -> tuple[IntArray, IntArray]:
+        order = np.argsort(self.cell_of, kind="stable")
+        return order, np.searchsorted(self.cell_of[order], np.arange(len(self.first) + 1))
 
     def add(self, values: IntArray) -> IntArray:
         """Sums of per-profile columns by cell, exactly."""

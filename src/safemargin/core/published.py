@@ -24,6 +24,8 @@ def label(group: Group, order: tuple[str, ...] = ()) -> str:
     >>> label(frozenset({"young", "old"}), ("young", "old"))
     'young | old'
     """
+    if len(group) == 1:
+        return next(iter(group))
     rank = {category: position for position, category in enumerate(order)}
     return JOINER.join(sorted(group, key=lambda member: (rank.get(member, len(rank)), member)))
 

@@ -102,6 +102,14 @@ class Limits:
         ceilings = tuple(1 - _inward(1 - ceiling, self.part, 1 - share) for ceiling, share in rests)
         return replace(self, floors=floors, ceilings=ceilings, tau=self.tau + 1, outer=self)
 
+    @cached_property
+    def _floor_parts(self) -> tuple[IntArray, IntArray]:
+        return _parts(self.floors)
+
+    @cached_property
+    def _ceiling_parts(self) -> tuple[IntArray, IntArray]:
+        return _parts(self.ceilings)
+
     def _count_guard(self, people: IntArray) -> IntArray:
         """By how many counts at least the strict limits lie inside the others."""
         assert self.outer is not None
@@ -111,8 +119,8 @@ class Limits:
     def least(self, people: IntArray) -> IntArray:
         """Smallest count per option (columns) at or above the floor."""
         # Ceiling division of integers: no rounding at the limit.
-        columns = [-((-people * f.numerator) // f.denominator) for f in self.floors]
-        least: IntArray = np.stack(columns, axis=-1).astype(np.int64)
+        over, under = self._floor_parts
+        least: IntArray = (-((-people[..., None] * over) // under)).astype(np.int64)
         if self.outer is not None:
             least = np.maximum(least, self.outer.least(people) + self._count_guard(people)[..., None])
             least = np.minimum(least, people[..., None])  # nothing is stricter than that all counts are possible
@@ -120,8 +128,8 @@ class Limits:
 
     def most(self, people: IntArray) -> IntArray:
         """Largest count per option (columns) at or below the ceiling."""
-        columns = [(people * c.numerator) // c.denominator for c in self.ceilings]
-        most: IntArray = np.stack(columns, axis=-1).astype(np.int64)
+        over, under = self._ceiling_parts
+        most: IntArray = ((people[..., None] * over) // under).astype(np.int64)
         if self.outer is not None:
             most = np.minimum(most, self.outer.most(people) - self._count_guard(people)[..., None])
             most = np.maximum(most, 0)
@@ -161,6 +169,13 @@ class Limits:
         narrow = spare >= 0
         inside |= np.array(self.unchosen or (False,) * width.shape[1])
         return np.where(inside, 0, np.where(outside | narrow, 2, 1)).astype(np.int64)
+
+
+def _parts(rates: Sequence[Fraction]) -> tuple[IntArray, IntArray]:
+    """Numerators and denominators; in Python's own integers where products with ten billion people leave 64 bits."""
+    pairs = np.array([rate.as_integer_ratio() for rate in rates], dtype=object).reshape(-1, 2)
+    pairs = pairs.astype(np.int64) if pairs.max(initial=0) < 2**29 else pairs
+    return pairs[:, 0], pairs[:, 1]
 
 
 def _inward(floor: Fraction, part: Fraction, share: Fraction) -> Fraction:
