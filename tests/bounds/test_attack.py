@@ -156,4 +156,4 @@ def test_no_cell_that_real_tables_clear_is_disclosed(seed: int, monkeypatch: pyt
 
 @pytest.mark.slow
 def test_no_certified_cell_is_disclosed_in_many_towns() -> None:
-    assert sum(certified(seed) for seed in range(100, 260)) > 15
+    assert sum(certified(seed) for seed in range(100, 160)) > 5
