@@ -94,6 +94,14 @@ def test_all_winners_of_a_tie_among_four(name: str) -> None:
     assert measure(election).delta == pytest.approx(float(expected), abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["stv", "stv-drop-first"])
+def test_a_candidate_whom_nobody_puts_first(name: str) -> None:
+    shares = {(0, 2, 1): Fraction(3, 4), (1, 0, 2): Fraction(1, 8), (1, 2, 0): Fraction(1, 8)}
+    for n in (3, 4, 5):
+        expected = by_multisets(stv_of(3, drop_first=name != "stv"), n, shares)
+        assert measure(Election(rule_named(name, 3), n, belief_of(shares))).delta == pytest.approx(float(expected))
+
+
 @pytest.mark.slow
 def test_intervals_of_draws_with_many_results_hold_the_truth() -> None:
     rotations = [tuple((start + step) % 8 for step in range(8)) for start in range(8)]

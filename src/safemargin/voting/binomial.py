@@ -37,7 +37,8 @@ def deviance(x: Any, mean: Any) -> FloatArray:
     series = np.zeros_like(v)
     for odd in range(17, 1, -2):
         series = (series + 1 / odd) * square
-    return np.asarray(np.where(square < 0.01, (x - mean) * v + 2 * x * v * series, far))
+    near = np.where(square < 0.01, (x - mean) * v + 2 * x * v * series, far)
+    return np.where((mean == 0) & (x > 0), np.inf, near)  # what cannot happen has no probability
 
 
 def log_binomial(k: Any, n: Any, p: Any) -> FloatArray:
