@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Fixes,
         Guarantee,
         Invariant,
+        Limit,
         Measure,
         Nested,
         Population,

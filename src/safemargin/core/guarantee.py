@@ -39,10 +39,34 @@ class Nested:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """Values that the counts of records of a kind by some variables can have: the admissible range of an invariant."""
+
+    of: str
+    by: tuple[str, ...] = ()
+    least: int = 0
+    most: int | None = None
+
+    def covers(self, other: "Limit") -> bool:
+        """Whether the other range, of the same counts, lies inside."""
+        inside = self.most is None or (other.most is not None and other.most <= self.most)
+        return (self.of, self.by) == (other.of, other.by) and self.least <= other.least and inside
+
+    def __str__(self) -> str:
+        across = f" by {' x '.join(self.by)}" if self.by else ""
+        return (
+            f"number of {self.of}{across}: {self.least} to {self.most}"
+            if self.most is not None
+            else (f"number of {self.of}{across}: {self.least} or more")
+        )
+
+
+@dataclass(frozen=True)
 class Population:
     """The data sets that a guarantee is about (its domain).
 
     `part_of` are larger domains that hold all of it. `determines` are functional dependencies, such as block -> county.
+    `limits` say which values of counts are admissible: there are universes for these values alone.
     """
 
     name: str = ""
@@ -50,6 +74,7 @@ class Population:
     records: tuple[Records, ...] = ()
     determines: tuple[tuple[str, str], ...] = ()
     nested: tuple[Nested, ...] = ()
+    limits: tuple[Limit, ...] = ()
 
     def closure(self, variables: tuple[str, ...]) -> frozenset[str]:
         """The variables and everything that they determine."""
@@ -73,6 +98,7 @@ class Fixes(StrEnum):
     COUNTS = "counts"
     AT_LEAST = "at_least"
     LINEAR = "linear"
+    INEQUALITY = "inequality"
     FUNCTION = "function"
     EVERYTHING = "everything"
 
@@ -82,7 +108,8 @@ class Invariant:
     """A statistic that is the same in all data sets of a universe.
 
     `COUNTS`: how many records of a kind there are by some variables. `AT_LEAST`: whether these counts reach `least`.
-    `LINEAR`: `rows` times the vector of the counts of the cells `by`. `FUNCTION`: known by its name only.
+    `LINEAR`: `rows` times the vector of the counts of the cells `by`; `INEQUALITY`: whether each of these sums reaches
+    `least`. `FUNCTION`: known by its name only.
     `EVERYTHING`: the data set itself, which leaves nothing to protect.
     """
 
@@ -101,6 +128,8 @@ class Invariant:
                 return f"whether there are at least {self.least} {self.of}{across}"
             case Fixes.LINEAR:
                 return f"{len(self.rows)} sums of {self.of}"
+            case Fixes.INEQUALITY:
+                return f"whether {len(self.rows)} sums of {self.of} are at least {self.least}"
             case Fixes.EVERYTHING:
                 return "the data themselves"
         return self.of

@@ -15,7 +15,16 @@ from rich.text import Text
 from safemargin import ui
 from safemargin.core import Guarantee, Measure, Population
 from safemargin.guarantees.guarantee_file import document
-from safemargin.guarantees.implication import STRENGTH, brought, facts_between, implies, plain, reasons_empty, within
+from safemargin.guarantees.implication import (
+    STRENGTH,
+    admits,
+    brought,
+    facts_between,
+    implies,
+    plain,
+    reasons_empty,
+    within,
+)
 from safemargin.guarantees.refinement import Determined, Witness, invariants_fixed, unit_factor
 from safemargin.guarantees.report import (
     COLUMNS,
@@ -153,7 +162,7 @@ def _population(one: Guarantee, other: Guarantee) -> Block:
     if not ours.name and not theirs.name and one != other:
         standing, why = Standing.UNKNOWN, "neither says which data sets it is about"
     elif ours.name == theirs.name:
-        standing, why = Standing.EQUAL, "the same data sets"
+        standing, why = _ranges(ours, theirs)
     elif ours.name and ours.name in theirs.part_of:
         standing, why = Standing.STRONGER, f"{theirs.name} is part of {ours.name}"
     elif theirs.name and theirs.name in ours.part_of:
@@ -161,6 +170,18 @@ def _population(one: Guarantee, other: Guarantee) -> Block:
     else:
         standing, why = Standing.UNKNOWN, "nothing is declared about how these data sets hang together"
     return Block("population", ours.name or "not named", theirs.name or "not named", standing, why)
+
+
+def _ranges(ours: Population, theirs: Population) -> tuple[Standing, str]:
+    """Of one population, by the values of counts that are admissible."""
+    match admits(ours, theirs), admits(theirs, ours):
+        case True, True:
+            return Standing.EQUAL, "the same data sets"
+        case True, False:
+            return Standing.STRONGER, "more values of counts are admissible"
+        case False, True:
+            return Standing.WEAKER, "fewer values of counts are admissible"
+    return Standing.UNKNOWN, "other values of counts are admissible"
 
 
 def _multiverse(one: Guarantee, other: Guarantee, facts: Population) -> Block:

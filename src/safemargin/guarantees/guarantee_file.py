@@ -28,6 +28,7 @@ from safemargin.core import (
     Guarantee,
     InputError,
     Invariant,
+    Limit,
     Measure,
     Nested,
     Population,
@@ -126,24 +127,33 @@ class _Nested(Part):
     down: Count | None = None
 
 
+class _Limit(Part):
+    counts: str
+    by: Texts = ()
+    at_least: Annotated[StrictInt, Field(ge=0)] = 0
+    at_most: Annotated[StrictInt, Field(ge=0)] | None = None
+
+
 class _Population(Part):
     name: str = ""
     part_of: Texts = ()
     records: tuple[_Records, ...] = ()
     determines: tuple[tuple[str, str], ...] = ()
     nested: tuple[_Nested, ...] = ()
+    limits: tuple[_Limit, ...] = ()
 
     def build(self) -> Population:
         records = tuple(Records(item.kind, item.variables, item.free) for item in self.records)
         nested = tuple(Nested(item.fine, item.coarse, item.up, item.down) for item in self.nested)
-        return Population(self.name, self.part_of, records, self.determines, nested)
+        limits = tuple(Limit(item.counts, item.by, item.at_least, item.at_most) for item in self.limits)
+        return Population(self.name, self.part_of, records, self.determines, nested, limits)
 
 
 class _Invariant(Part):
     function: str | None = None
     counts: str | None = None
     by: Texts = ()
-    at_least: Count | None = None
+    at_least: StrictInt | None = None
     sums: str | None = None
     cells: Texts = ()
     rows: tuple[tuple[FractionField, ...], ...] = ()
@@ -156,6 +166,8 @@ class _Invariant(Part):
             raise rule("needs a name, or one of the keys 'counts', 'sums', 'everything'")
         if any(len(row) != len(self.cells) for row in self.rows):
             raise rule(f"rows: every row needs {len(self.cells)} numbers, one per cell")
+        if self.counts is not None and self.at_least is not None and self.at_least < 1:
+            raise rule(f"at_least = {self.at_least}: must be at least 1, as any count is at least 0")
         return self
 
     def build(self) -> Invariant:
@@ -163,7 +175,8 @@ class _Invariant(Part):
             fixes = Fixes.COUNTS if self.at_least is None else Fixes.AT_LEAST
             return Invariant(fixes, self.counts, self.by, self.at_least or 1)
         if self.sums is not None:
-            return Invariant(Fixes.LINEAR, self.sums, self.cells, rows=self.rows)
+            fixes = Fixes.LINEAR if self.at_least is None else Fixes.INEQUALITY
+            return Invariant(fixes, self.sums, self.cells, self.at_least or 0, self.rows)
         if self.everything is not None:
             return Invariant(Fixes.EVERYTHING, self.everything)
         return Invariant(Fixes.FUNCTION, self.function or "")
@@ -174,7 +187,9 @@ class _Change(Part):
     unit: str = Field(default="answer", min_length=1, pattern=r"\S")
 
 
-class _Budget(Part):
+class StatedBudget(Part):
+    """A budget in the measure of a guarantee."""
+
     epsilon: AmountField = None
     delta: AmountField = None
     rho_squared: AmountField = None
@@ -196,7 +211,7 @@ class _Guarantee(Part):
     population: Annotated[_Population, _keyed("name")] = _Population()
     change: _Change = _Change()
     measure: Measure | None = None
-    budget: _Budget | None = None
+    budget: StatedBudget | None = None
     varies: str = ""
     rule: str = "stated"
     premises: tuple["_Guarantee", ...] = ()
@@ -219,11 +234,11 @@ class _Guarantee(Part):
         return self.measure or (Measure.APPROXIMATE if self.delta else Measure.PURE)
 
     @property
-    def stated(self) -> _Budget | None:
+    def stated(self) -> StatedBudget | None:
         """The budget; short forms have `epsilon` and `delta` beside the other keys instead."""
         if self.kind is Measure.NONE or "budget" in self.model_fields_set:
             return None if self.kind is Measure.NONE else self.budget
-        return None if self.epsilon is None else _Budget(epsilon=self.epsilon, delta=self.delta or 0)
+        return None if self.epsilon is None else StatedBudget(epsilon=self.epsilon, delta=self.delta or 0)
 
     @model_validator(mode="after")
     def _one_budget(self) -> "_Guarantee":
@@ -344,8 +359,9 @@ def _invariant(invariant: Invariant) -> object:
             return {"counts": invariant.of, "by": by}
         case Fixes.AT_LEAST:
             return {"counts": invariant.of, "by": by, "at_least": invariant.least}
-        case Fixes.LINEAR:
-            return {"sums": invariant.of, "cells": by, "rows": [list(map(str, row)) for row in invariant.rows]}
+        case Fixes.LINEAR | Fixes.INEQUALITY:
+            sums = {"sums": invariant.of, "cells": by, "rows": [list(map(str, row)) for row in invariant.rows]}
+            return sums | ({} if invariant.fixes is Fixes.LINEAR else {"at_least": invariant.least})
         case Fixes.EVERYTHING:
             return {"everything": invariant.of}
     return invariant.of
@@ -356,6 +372,10 @@ def _population(population: Population) -> object:
         "part_of": list(population.part_of),
         "records": [{"kind": r.kind, "variables": list(r.variables), "free": r.free} for r in population.records],
         "determines": [list(pair) for pair in population.determines],
+        "limits": [
+            {"counts": x.of, "by": list(x.by), "at_least": x.least} | ({} if x.most is None else {"at_most": x.most})
+            for x in population.limits
+        ],
         "nested": [{"fine": n.fine, "coarse": n.coarse, "up": n.up, "down": n.down} for n in population.nested],
     }
     known = {key: value for key, value in entry.items() if value}

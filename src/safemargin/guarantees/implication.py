@@ -139,6 +139,7 @@ def facts_on(inner: Population, outer: Population) -> Population:
         tuple(Records(kind, named, kind in free) for kind, named in variables.items()),
         tuple(dict.fromkeys((*inner.determines, *outer.determines))),
         tuple(dict.fromkeys((*inner.nested, *outer.nested))),
+        inner.limits,
     )
 
 
@@ -259,7 +260,13 @@ def within(amount: Amount, limit: Amount) -> bool:
 
 
 def _covers(one: Population, other: Population) -> bool:
-    return one.name != "" and one.name in (other.name, *other.part_of)
+    named = one.name != "" and one.name in (other.name, *other.part_of)
+    return named and admits(one, other)
+
+
+def admits(one: Population, other: Population) -> bool:
+    """Whether every value of counts that the second population admits is one that the first admits."""
+    return all(any(limit.covers(inner) for inner in other.limits) for limit in one.limits)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ population says whether they can. Sums of cells: by rank, or by two tables whose
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import TypeVar
@@ -73,6 +73,10 @@ def determined(wanted: Invariant, given: Sequence[Invariant], population: Popula
         return Determined(True, "the data themselves are fixed")
     if wanted.fixes is Fixes.LINEAR:
         return _sums(wanted, given, population)
+    if wanted.fixes is Fixes.INEQUALITY:
+        # Sums that are fixed decide every inequality about them; the other way round nothing is known.
+        sums = _sums(replace(wanted, fixes=Fixes.LINEAR), given, population)
+        return sums if sums.answer else Determined(None, f"not known whether {wanted} follows")
     if wanted.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST):
         return Determined(None, f"nothing but its name is known about {wanted}")
     alike = [invariant for invariant in given if invariant.of == wanted.of]

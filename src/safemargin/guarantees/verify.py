@@ -2,14 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, model_validator
-from rich.console import Console
 
 from safemargin import ui
 from safemargin.core import (
@@ -19,6 +18,7 @@ from safemargin.core import (
     Guarantee,
     InputError,
     Invariant,
+    Limit,
     Measure,
     Progress,
     TooLargeError,
@@ -34,7 +34,15 @@ from safemargin.guarantees.exact import (
     universe_loss,
     zcdp_loss,
 )
-from safemargin.guarantees.guarantee_file import FractionField, Part, Texts, guarantee_from, rule, validated
+from safemargin.guarantees.guarantee_file import (
+    FractionField,
+    Part,
+    StatedBudget,
+    Texts,
+    guarantee_from,
+    rule,
+    validated,
+)
 from safemargin.guarantees.refinement import classes
 from safemargin.io import read_json
 
@@ -69,6 +77,7 @@ class _Mechanism(Part):
     data: Annotated[dict[str, _DataSet], Field(min_length=1)]
     guarantee: Any
     universes: dict[str, Texts] | None = None
+    budgets: dict[str, StatedBudget] = {}
 
     @model_validator(mode="after")
     def _names_agree(self) -> "_Mechanism":
@@ -79,6 +88,9 @@ class _Mechanism(Part):
         for name, members in (self.universes or {}).items():
             if missing := next((member for member in members if member not in self.data), None):
                 raise rule(f"universes.{name}: there is no data set {missing!r}")
+        names = {*self.data, *(self.universes or ())}
+        if unknown := next((name for name in self.budgets if name not in names), None):
+            raise rule(f"budgets.{unknown}: there is no such universe; name it, or a data set in it")
         return self
 
 
@@ -87,6 +99,8 @@ class Mechanism:
     """Data sets by name, each a list of records over `variables`; the law of the output for each; what is claimed.
 
     `universes` list the data sets that are compared; without them, these are the ones that agree on all invariants.
+    `budgets` are those of single universes, by their name or that of a data set in them; all others have that of the
+    guarantee.
     """
 
     variables: tuple[str, ...]
@@ -94,6 +108,12 @@ class Mechanism:
     laws: Mapping[str, Mapping[str, Fraction]]
     guarantee: Guarantee
     universes: Mapping[str, tuple[str, ...]] | None = None
+    budgets: Mapping[str, Amount] = field(default_factory=dict)
+
+    def budget(self, universe: str, members: Iterable[str]) -> Amount | None:
+        """What is claimed for a universe."""
+        names = [name for name in (universe, *members) if name in self.budgets]
+        return self.budgets[names[0]] if names else self.guarantee.budget
 
 
 def read_mechanism(source: Path | str | Mapping[str, object]) -> Mechanism:
@@ -102,30 +122,41 @@ def read_mechanism(source: Path | str | Mapping[str, object]) -> Mechanism:
     if not isinstance(source, Mapping):
         where, value = str(source), read_json(source)
     entry = validated(_Mechanism, value, where)
+    guarantee = guarantee_from(entry.guarantee, f"{where}: guarantee")
+    wanted = "rho_squared" if guarantee.measure is Measure.ZCDP else "epsilon"
+    budgets = {name: getattr(budget, wanted) for name, budget in entry.budgets.items()}
+    if missing := next((name for name, amount in budgets.items() if amount is None), None):
+        raise InputError(f"{where}: budgets.{missing}: a {guarantee.measure} guarantee needs {wanted!r}")
     return Mechanism(
         entry.variables,
         {name: data.records for name, data in entry.data.items()},
         {name: data.law for name, data in entry.data.items()},
-        guarantee_from(entry.guarantee, f"{where}: guarantee"),
+        guarantee,
         entry.universes,
+        budgets,
     )
 
 
 @dataclass(frozen=True)
 class Verified(ui.Result):
-    """The loss of every universe (epsilon, or rho squared), the worst pair, and a verdict if a budget is claimed."""
+    """The loss of every universe (epsilon, or rho squared), the worst pair, and a verdict if a budget is claimed.
+
+    `outside` counts data sets whose counts are not admissible: no universe holds them.
+    """
 
     mechanism: Mechanism
     verdict: Holds | None
     losses: Mapping[str, Loss[str, str]]
     rho_squared: Mapping[str, float]
+    claimed: Mapping[str, Amount | None]
     worst: str
     pair: tuple[str, str] | None
+    outside: int = 0
 
     @property
     def loss(self) -> float:
         """The largest loss of all universes, in the measure of the guarantee."""
-        return self.in_measure(self.worst)
+        return max(map(self.in_measure, self.losses))
 
     def in_measure(self, universe: str) -> float:
         """The loss of one universe in the measure of the guarantee."""
@@ -137,7 +168,7 @@ class Verified(ui.Result):
         return all(loss.size < 2 for loss in self.losses.values())
 
     def to_json(self) -> ui.Document:
-        claimed, worst = self.mechanism.guarantee, self.losses[self.worst].pair
+        stated, worst = self.mechanism.guarantee, self.losses[self.worst].pair
         witness: ui.Document | None = None
         if self.pair is not None:
             witness = {"one": self.pair[0], "other": self.pair[1]}
@@ -147,32 +178,40 @@ class Verified(ui.Result):
         return {
             "schema": ui.SCHEMA,
             "verdict": None if self.verdict is None else str(self.verdict),
-            "measure": str(claimed.measure),
-            "claimed": None if claimed.budget is None else ui.finite(float(claimed.budget)),
+            "measure": str(stated.measure),
+            "claimed": _amount(stated.budget),
             "loss": ui.finite(self.loss),
             "universes": {
-                name: {"data_sets": loss.size, "neighbours": loss.neighbours, "loss": ui.finite(self.in_measure(name))}
+                name: {
+                    "data_sets": loss.size,
+                    "neighbours": loss.neighbours,
+                    "loss": ui.finite(self.in_measure(name)),
+                    "claimed": _amount(self.claimed[name]),
+                }
                 for name, loss in self.losses.items()
             },
+            "not_admissible": self.outside,
             "witness": witness,
             "protects": not self.is_trivial,
         }
 
-    @property
-    def _measure(self) -> str:
-        return "rho²" if self.rho_squared else "epsilon"
-
-    @property
-    def _rows(self) -> list[list[str]]:
-        return [
-            [name, f"{loss.size:,}", f"{loss.neighbours:,}", _shown(self.in_measure(name))]
+    def to_report(self) -> ui.Report:
+        measure, stated = "rho²" if self.rho_squared else "epsilon", self.mechanism.guarantee
+        claimed = stated.amount if not self.mechanism.budgets else "a budget for each universe"
+        varies = ["claimed"] if self.mechanism.budgets else []
+        rows = [
+            [
+                name,
+                f"{loss.size:,}",
+                f"{loss.neighbours:,}",
+                _shown(self.in_measure(name)),
+                *("-" if self.claimed[name] is None else _shown(float(self.claimed[name] or 0)) for _ in varies),
+            ]
             for name, loss in self.losses.items()
         ]
-
-    @property
-    def _headline(self) -> str:
-        claimed = self.mechanism.guarantee.amount
-        return f"{VERDICTS[self.verdict]}: {claimed} claimed, {self._measure} = {_shown(self.loss)} found."
+        headline = f"{VERDICTS[self.verdict]}: {claimed} claimed, {measure} = {_shown(self.loss)} found."
+        grid = ui.Grid(["universe", "data sets", "neighbours", measure, *varies], rows)
+        return ui.Report(f"{stated.mechanism}: exact loss", headline, grid, *self._remarks)
 
     @property
     def _remarks(self) -> list[str]:
@@ -187,23 +226,13 @@ class Verified(ui.Result):
                 f"Most is lost between {worst.one} and {worst.other}, {worst.distance:g} apart: the output "
                 f"{worst.output} is {odds} from {worst.one}{only}."
             )
+        if self.outside:
+            lines.append(f"{ui.plural(self.outside, 'data set')} outside the admissible range: not compared.")
         if self.is_trivial:
             lines.append("Every universe holds one data set: the invariants disclose all, and nothing is protected.")
         elif not any(loss.neighbours for loss in self.losses.values()):
             lines.append("No two data sets of a universe are at distance one: a check of neighbours passes anything.")
         return lines
-
-    def show(self, console: Console) -> None:
-        ui.say(console, self._headline)
-        console.print(ui.text_table(["universe", "data sets", "neighbours", self._measure], self._rows))
-        for line in self._remarks:
-            ui.say(console, line)
-
-    def to_html(self) -> str:
-        title = f"{self.mechanism.guarantee.mechanism}: exact loss"
-        losses = ui.table(["universe", "data sets", "neighbours", self._measure], self._rows)
-        body = ui.section("Loss by universe", losses, ui.paragraphs(*self._remarks))
-        return ui.render_page(title, ui.header(title, ui.paragraphs(self._headline)), ui.joined([body]))
 
 
 def verify(source: Path | str | Mapping[str, object], *, progress: Progress = no_progress) -> Verified:
@@ -230,20 +259,29 @@ def check_mechanism(mechanism: Mechanism) -> Verified:
     if pairs > MOST_PAIRS[claimed.measure]:
         raise TooLargeError(f"{pairs:,} pairs of data sets to compare; at most {MOST_PAIRS[claimed.measure]:,} are")
     distance = _distance(mechanism)
+    budgets = {str(name): mechanism.budget(str(name), members) for name, members in universes.items()}
+    outside = len(mechanism.data) - len({name for members in universes.values() for name in members})
     if claimed.measure is Measure.PURE:
-        budget = None if claimed.budget is None else float(claimed.budget)
-        checked = check_laws(mechanism.laws, universes, distance, lambda _: budget)
+        allowed = {name: None if budget is None else float(budget) for name, budget in budgets.items()}
+        checked = check_laws(mechanism.laws, universes, distance, lambda name: allowed[str(name)])
         losses = {str(name): loss for name, loss in checked.losses.items()}
-        worst = max(losses, key=lambda name: losses[name].value)
+        worst = next(name for name, loss in losses.items() if loss is checked.worst)
         pair = losses[worst].pair
         ends = None if pair is None else (pair.one, pair.other)
-        return Verified(mechanism, None if budget is None else checked.verdict, losses, {}, worst, ends)
+        verdict = None if all(budget is None for budget in budgets.values()) else checked.verdict
+        return Verified(mechanism, verdict, losses, {}, budgets, worst, ends, outside)
     laws = {str(name): {data: mechanism.laws[data] for data in members} for name, members in universes.items()}
     losses = {name: universe_loss(law, distance) for name, law in laws.items()}
     squared = {name: zcdp_loss(law, distance) for name, law in laws.items()}
-    worst = max(squared, key=lambda name: squared[name][0])
     rho = {name: value for name, (value, _) in squared.items()}
-    return Verified(mechanism, _verdict(rho[worst], claimed.budget), losses, rho, worst, squared[worst][1])
+    rank = (None, Holds.HOLDS, Holds.TIGHT, Holds.VIOLATED)
+    verdicts = {name: _verdict(rho[name], budgets[name]) for name in rho}
+    worst = max(rho, key=lambda name: (rank.index(verdicts[name]), rho[name]))
+    return Verified(mechanism, verdicts[worst], losses, rho, budgets, worst, squared[worst][1], outside)
+
+
+def _amount(budget: Amount | None) -> float | str | None:
+    return None if budget is None else ui.finite(float(budget))
 
 
 def _verdict(loss: float, budget: Amount | None) -> Holds | None:
@@ -256,34 +294,71 @@ def _verdict(loss: float, budget: Amount | None) -> Holds | None:
 
 
 def _universes(mechanism: Mechanism) -> dict[Hashable, tuple[str, ...]]:
+    """The data sets that are compared with each other, of those whose counts are admissible."""
+    limits = mechanism.guarantee.population.limits
+    inside = {name for name, records in mechanism.data.items() if _is_admissible(records, limits, mechanism.variables)}
+    if not inside:
+        raise InputError("guarantee: population.limits: no data set is admissible")
     if mechanism.universes is not None:
-        return dict(mechanism.universes.items())
+        kept = {name: tuple(x for x in members if x in inside) for name, members in mechanism.universes.items()}
+        return {name: members for name, members in kept.items() if members}
     values = [_statistic(invariant, mechanism.variables) for invariant in mechanism.guarantee.invariants]
 
     def key(name: str) -> Hashable:
         return tuple(value(mechanism.data[name]) for value in values)
 
-    return dict((members[0], tuple(members)) for members in classes(mechanism.data, key).values())
+    parted = classes((name for name in mechanism.data if name in inside), key).values()
+    return {members[0]: tuple(members) for members in parted}
 
 
-def _statistic(
-    invariant: Invariant, variables: tuple[str, ...]
-) -> Callable[[tuple[Record, ...]], frozenset[tuple[Hashable, int]]]:
+def _is_admissible(records: tuple[Record, ...], limits: tuple[Limit, ...], variables: tuple[str, ...]) -> bool:
+    """Whether all counts are in range; cells that no record is in are not seen."""
+    for limit in limits:
+        columns = _columns(limit, variables)
+        cells = Counter(tuple(record[column] for column in columns) for record in records)
+        for value in cells.values() if limit.by else (len(records),):
+            if value < limit.least or (limit.most is not None and value > limit.most):
+                return False
+    return True
+
+
+def _columns(of: Invariant | Limit, variables: tuple[str, ...]) -> list[int]:
+    if missing := next((name for name in of.by if name not in variables), None):
+        raise InputError(f"guarantee: {of}: there is no variable {missing!r}; they are {', '.join(variables)}")
+    return [variables.index(name) for name in of.by]
+
+
+def _statistic(invariant: Invariant, variables: tuple[str, ...]) -> Callable[[tuple[Record, ...]], Hashable]:
     """The value of an invariant; counts of every kind of record are counts of the records of the file."""
+    if invariant.fixes in (Fixes.LINEAR, Fixes.INEQUALITY):
+        cells = [tuple(cell.split("/")) for cell in invariant.by]
+        if odd := next((cell for cell in cells if len(cell) != len(variables)), None):
+            example = "/".join("*" for _ in variables)
+            raise InputError(f"guarantee: cell {'/'.join(odd)!r}: needs a value of each variable, or *, e.g. {example}")
+
+        def sums(records: tuple[Record, ...]) -> Hashable:
+            counts = [sum(_matches(record, cell) for record in records) for cell in cells]
+            values = [sum(a * n for a, n in zip(row, counts, strict=True)) for row in invariant.rows]
+            # Eq. 2.4: an inequality as an invariant is its indicator.
+            return tuple(values if invariant.fixes is Fixes.LINEAR else [value >= invariant.least for value in values])
+
+        return sums
     if invariant.fixes not in (Fixes.COUNTS, Fixes.AT_LEAST):
         raise InputError(f"guarantee: {invariant}: cannot be computed from records; list the universes instead")
-    if missing := next((name for name in invariant.by if name not in variables), None):
-        raise InputError(f"guarantee: {invariant}: there is no variable {missing!r}; they are {', '.join(variables)}")
-    columns = [variables.index(name) for name in invariant.by]
+    columns = _columns(invariant, variables)
     least = invariant.least if invariant.fixes is Fixes.AT_LEAST else None
 
-    def value(records: tuple[Record, ...]) -> frozenset[tuple[Hashable, int]]:
+    def value(records: tuple[Record, ...]) -> Hashable:
         cells = Counter(tuple(record[column] for column in columns) for record in records)
         if least is None:
             return frozenset(cells.items())
         return frozenset((cell, 1) for cell, count in cells.items() if count >= least)
 
     return value
+
+
+def _matches(record: Record, cell: Record) -> bool:
+    return all(wanted in ("*", value) for value, wanted in zip(record, cell, strict=True))
 
 
 def _distance(mechanism: Mechanism) -> Metric[str]:
