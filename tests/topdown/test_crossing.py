@@ -13,8 +13,8 @@ from safemargin.topdown import siblings
 from safemargin.topdown.attributes import Attributes
 from safemargin.topdown.design import Design, MarginLimit, Measurements, build_spine, combine_limits
 from safemargin.topdown.least_squares import fit
+from safemargin.topdown.run import recompute, run
 from safemargin.topdown.tables import solve_tables
-from safemargin.topdown.topdown import recompute, run
 from spines import designed, people, rounded_noise, uneven_spine
 
 CUBE = Attributes(("a", "b", "c"), (("1", "2", "3"),) * 3)

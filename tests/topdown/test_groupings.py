@@ -16,7 +16,7 @@ from safemargin.topdown.basis import Basis
 from safemargin.topdown.design import MAX_COUNT, Design
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.least_squares import check_size, fit
-from safemargin.topdown.topdown import recompute, run
+from safemargin.topdown.run import recompute, run
 from spines import GROUPED, dense_fit, designed, people, rounded_noise, summing, uneven_spine
 
 SPLIT = {"total": "1/8", "voting": "1/8", "sex*helped": "1/8", "voting*housed": "1/8", "tenure": "1/8"}

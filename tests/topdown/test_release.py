@@ -22,9 +22,9 @@ from safemargin.topdown.design import MAX_COUNT, combine_limits
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.guarantee import derive_guarantee, summarise
 from safemargin.topdown.project import TopDownProject
+from safemargin.topdown.run import recompute, run
 from safemargin.topdown.siblings import SiblingMatrices
 from safemargin.topdown.tabulate import count_people, read_design
-from safemargin.topdown.topdown import recompute, run
 
 PEOPLE_CSV = """\
 state,town,sex,age

@@ -8,11 +8,12 @@ import numpy as np
 
 from safemargin.core import FloatArray, IntArray
 from safemargin.samplers import Geometric
-from safemargin.topdown.design import Design
+from safemargin.topdown.design import Design, noise_variance
 from safemargin.topdown.least_squares import expected_errors
 
 PEOPLE, CELLS = "people of an area", "detailed counts"
-UNBIASED, INTEGER, FLAT = "unbiased estimate", "integer tables", "flat geometric noise"
+UNBIASED, INTEGER = "unbiased estimate", "integer tables"
+FLAT, GAUSSIAN = "flat geometric noise", "flat Gaussian noise"
 TWO_SIDED = 1.96  # standard errors within which 95 % of normal errors lie
 
 # Of one method on one level: squared errors of the people of every area, and mean squared errors of its counts.
@@ -87,7 +88,8 @@ def measure_accuracy(
         for name, tables in methods.items()
     }
     ours = {name: squares.pop(name) for name in (UNBIASED, INTEGER) if name in squares}
-    squares = {**ours, FLAT: _flat(design), **squares}
+    flat = {FLAT: flat_geometric(design).variance, GAUSSIAN: noise_variance(1 / design.rho)}
+    squares = {**ours, **{name: _flat(design, variance) for name, variance in flat.items()}, **squares}
     levels = tuple(
         LevelError(name, level, len(people), kind, math.sqrt(float(values.mean())))
         for name, errors in squares.items()
@@ -146,11 +148,10 @@ def flat_geometric(design: Design) -> Geometric:
     return Geometric(math.sqrt(2 * float(design.rho)) / 2)
 
 
-def _flat(design: Design) -> list[Squares]:
-    """Expected squares: the noise of the smallest areas adds up."""
+def _flat(design: Design, variance: float) -> list[Squares]:
+    """Expected squares of noise on the smallest areas alone, with the same loss: it adds up."""
     spine, cells = design.spine, design.attributes.cells(design.attributes.detailed)
     below = spine.counts(np.ones((len(spine.names[-1]), 1), dtype=np.int64))
-    variance = flat_geometric(design).variance
     noise = [areas[:, 0].astype(np.float64) * variance for areas in below]
     return [(level * np.float64(cells), level) for level in noise]
 

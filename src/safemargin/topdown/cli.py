@@ -7,6 +7,7 @@ import typer
 
 from safemargin.core import InputError
 from safemargin.topdown.country import write_country
+from safemargin.topdown.joint import JointRelease
 from safemargin.topdown.report import Recomputation, TopDownRelease
 from safemargin.topdown.topdown import topdown as run_topdown
 from safemargin.ui import Json, out, print_json, print_result, progress_bar
@@ -48,8 +49,9 @@ def topdown(
     with progress_bar("starting") as progress:
         result = run_topdown(source, folder, beside=_files(beside), plan=plan, progress=progress)
     print_result(result, as_json)
-    if isinstance(result, TopDownRelease) and not as_json:
-        out.print(f"\nWritten to {result.published.parent}.", markup=False, soft_wrap=True)
+    if isinstance(result, TopDownRelease | JointRelease) and not as_json:
+        written = result.folder if isinstance(result, JointRelease) else result.published.parent
+        out.print(f"\nWritten to {written}.", markup=False, soft_wrap=True)
     if isinstance(result, Recomputation) and not result.agrees:
         raise typer.Exit(1)
 

@@ -150,7 +150,7 @@ class Design:
     `rho` is that of zero-concentrated differential privacy, for data sets that differ in one person's record. `shares`
     and `queries` are by level, widest first. `exact` lists margins that are published exactly (level, query);
     `impossible` marks cells that are empty in all data; `bounds` are public limits by level that the data satisfy;
-    `earlier` are margins by level that tables must agree with because they were published before.
+    `earlier` are margins by level that tables must agree with because they were published before. A record is a `unit`.
     """
 
     spine: Spine
@@ -164,6 +164,7 @@ class Design:
     bounds: tuple[tuple[int, MarginLimit], ...]
     earlier: tuple[tuple[int, MarginLimit], ...]
     passes: tuple[MarginQuery, ...]
+    unit: str = "person"
 
     def __post_init__(self) -> None:
         if self.rho <= 0:

@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen
-from safemargin.io import CONFIDENTIAL, file_name, literal, quoted
+from safemargin.io import CONFIDENTIAL, file_name, literal, quoted, sync
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
 from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, build_spine
 from safemargin.topdown.project import Share, explain
@@ -52,6 +52,7 @@ class DesignDocument(BaseModel):
     impossible: list[int]
     limits: list[tuple[Literal["bound", "earlier"], int, str]]
     passes: list[str]
+    unit: str = "person"
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Folder:
                 "impossible": np.flatnonzero(design.impossible).tolist(),
                 "limits": [(kind, level, title(limit.query)) for kind, (level, limit) in limits],
                 "passes": list(map(title, design.passes)),
+                "unit": design.unit,
             }
         )
         _write_areas(self.path / "areas.parquet", spine)
@@ -138,6 +140,7 @@ class Folder:
             tuple(limits["bound"]),
             tuple(limits["earlier"]),
             tuple(map(attributes.query, document.passes)),
+            document.unit,
         )
 
     def read_measurements(self, design: Design) -> Measurements:
@@ -166,6 +169,18 @@ class Folder:
         path = self.file("estimates", level, design.spine.levels[level])
         values = np.asarray(_read_columns(path, "estimate")["estimate"], dtype=np.float64)
         return values.reshape(len(design.spine.names[level]), -1)
+
+    def write_microdata(self, design: Design) -> None:
+        """A record for everybody in the smallest areas, from the integer tables, with the areas it lies in."""
+        table = self.file("tables", design.spine.last, design.spine.levels[-1])
+        block = quoted(design.spine.levels[-1])
+        rows = f'(select *, unnest(range(count)) as "*copy" from read_parquet({literal(str(table))})) t'
+        areas = f"read_parquet({literal(str(self.path / 'areas.parquet'))})"
+        kinds = ", ".join(quoted(name) for name in design.attributes.names)
+        with _database() as database:
+            # In the order of values: nothing but the counts of the tables is in it.
+            records = f"select a.*, {kinds} from {rows} join {areas} a using ({block}) order by all"
+            _copy(database, records, self.path / "microdata.parquet")
 
     def _limit(self, number: int) -> Path:
         return self.path / "bounds" / f"{number}.parquet"
@@ -230,7 +245,9 @@ def write_text(path: Path, text: str) -> None:
         draft = path.with_name(f".{path.name}.draft")
         draft.write_text(text, encoding="utf-8")
         _protect(draft)
+        sync(draft)
         os.replace(draft, path)  # atomic: an interrupted run leaves no half-written file
+        sync(path.parent)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
 
@@ -260,7 +277,9 @@ def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         database.execute(f"copy ({query}) to {literal(str(draft))} (format parquet, compression zstd)")
         _protect(draft)
+        sync(draft)  # noise that was drawn must not be lost by a power failure: it would be drawn again
         os.replace(draft, path)
+        sync(path.parent)
     except (OSError, duckdb.IOException) as error:
         raise OutputError(f"{path}: cannot be written ({error})") from error
 

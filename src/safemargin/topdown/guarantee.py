@@ -23,10 +23,14 @@ from safemargin.guarantees import compose_parts, loss_epsilon, post_process, pub
 from safemargin.topdown.design import Design
 
 MECHANISM = "TopDown"
-UNIT, RECORDS = "person", "persons"
 PUBLIC = "bounds and impossible cells are assumed to be public facts about every data set"
 EARLIER = "the guarantees of the releases that earlier tables are from add to this one"
-NEIGHBOURS = "data sets of equally many people that agree on the invariants and differ in one person's record"
+
+
+def neighbours(design: Design) -> str:
+    """Which data sets the guarantee is about."""
+    many = "people" if design.unit == "person" else f"{design.unit}s"
+    return f"data sets of equally many {many} that agree on the invariants and differ in one {design.unit}'s record"
 
 
 def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None = None) -> dict[str, object]:
@@ -36,9 +40,10 @@ def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None 
     earlier releases is unknown here, so with them there is only the former.
     """
     kinds, levels = design.attributes, design.spine.levels
-    invariants = ["number of all people"]
+    everybody = "people" if design.unit == "person" else f"{design.unit}s"
+    invariants = [f"number of all {everybody}"]
     invariants += [
-        f"{kinds.title(query)} of {f'every {levels[level]}' if level else 'all people'}"
+        f"{kinds.title(query)} of {f'every {levels[level]}' if level else f'all {everybody}'}"
         for level, query in design.exact
         if level or query.axes
     ]
@@ -55,7 +60,7 @@ def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None 
         "epsilon": published_epsilon(float(design.rho), design.delta),
         "epsilon_by_losses": loss_epsilon(design.moved, design.delta),
         "delta": design.delta,
-        "neighbours": NEIGHBOURS,
+        "neighbours": neighbours(design),
         "invariants": invariants,
         "impossible_cells": int(design.impossible.sum()),
         "public_bounds": [f"{kinds.title(limit.query)} of {levels[level]}" for level, limit in design.bounds],
@@ -64,9 +69,9 @@ def summarise(design: Design, areas_from_data: bool, composed: Guarantee | None 
     }
 
 
-def derive_guarantee(design: Design, areas_from_data: bool) -> Guarantee:
+def derive_guarantee(design: Design, areas_from_data: bool, population: Population | None = None) -> Guarantee:
     """The guarantee with its derivation: noise on every margin, invariants, and tables computed from both."""
-    tables = post_process(_measured(design, areas_from_data), MECHANISM)
+    tables = post_process(_measured(design, areas_from_data, population), MECHANISM)
     return replace(tables, statement=_statement(design), remarks=(PUBLIC, *([EARLIER] if design.earlier else [])))
 
 
@@ -80,13 +85,13 @@ def compose_earlier(design: Design, areas_from_data: bool, earlier: Sequence[Gua
 def _statement(design: Design) -> str:
     return (
         f"Noisy margins on {len(design.spine.levels)} levels, and tables computed from them and from exact counts. "
-        f"Holds for {NEIGHBOURS}."
+        f"Holds for {neighbours(design)}."
     )
 
 
-def _measured(design: Design, areas_from_data: bool) -> Guarantee:
+def _measured(design: Design, areas_from_data: bool, population: Population | None = None) -> Guarantee:
     """The guarantee of all counts that tables are computed from."""
-    population, invariants = _population(design), _invariants(design, areas_from_data)
+    population, invariants = population or population_of(design), _invariants(design, areas_from_data)
     noisy = [
         Guarantee(
             f"{design.attributes.title(query)} of every {design.spine.levels[level]} with parameter {variance}",
@@ -94,7 +99,7 @@ def _measured(design: Design, areas_from_data: bool) -> Guarantee:
             1 / variance,
             invariants,
             population,
-            Change(Distance.HAMMING, UNIT),
+            Change(Distance.HAMMING, design.unit),
             Measure.ZCDP,
             rule="discrete Gaussian noise: one changed record changes two counts of a margin by one",
         )
@@ -106,23 +111,25 @@ def _measured(design: Design, areas_from_data: bool) -> Guarantee:
     return compose_parts([*noisy, free], "noisy and exact margins")
 
 
-def _population(design: Design) -> Population:
+def population_of(design: Design) -> Population:
     """People with their areas and attributes. An area determines the wider ones, a category its groups."""
     levels, kinds = design.spine.levels[1:], design.attributes
     nested = [(narrow, wide) for wide, narrow in zip(levels, levels[1:], strict=False)]
     nested += [(kinds.names[grouping.axis], grouping.name) for grouping in kinds.groupings]
     variables = (*levels, *kinds.names, *(grouping.name for grouping in kinds.groupings))
-    return Population(f"{UNIT} records", records=(Records(RECORDS, variables, free=True),), determines=tuple(nested))
+    return Population(
+        f"{design.unit} records", records=(Records(f"{design.unit}s", variables, free=True),), determines=tuple(nested)
+    )
 
 
 def _invariants(design: Design, areas_from_data: bool) -> tuple[Invariant, ...]:
     """Exact margins, and which areas have people if the areas are taken from the data."""
     levels, kinds = design.spine.levels, design.attributes
     exact = [
-        counts(RECORDS, *([levels[level]] if level else []), *(name for name, _ in kinds.columns(query)))
+        counts(f"{design.unit}s", *([levels[level]] if level else []), *(name for name, _ in kinds.columns(query)))
         for level, query in design.exact
     ]
-    present = [at_least(1, RECORDS, levels[-1])] if areas_from_data else []
+    present = [at_least(1, f"{design.unit}s", levels[-1])] if areas_from_data else []
     return tuple(dict.fromkeys((*exact, *present, *_exact_bounds(design))))
 
 
@@ -137,7 +144,7 @@ def _exact_bounds(design: Design) -> list[Invariant]:
         fixed = limit.low == limit.high
         by = (*([levels[level]] if level else []), *(name for name, _ in kinds.columns(limit.query)))
         if fixed.all():
-            invariants.append(counts(RECORDS, *by))
+            invariants.append(counts(f"{design.unit}s", *by))
         elif (fixed & (limit.low > 0)).any():
-            invariants.append(named(f"{counts(RECORDS, *by)} in {int(fixed.sum()):,} cells that bounds fix"))
+            invariants.append(named(f"{counts(f'{design.unit}s', *by)} in {int(fixed.sum()):,} cells that bounds fix"))
     return invariants

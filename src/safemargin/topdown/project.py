@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 from pydantic import model_validator as model_rule
@@ -62,6 +62,7 @@ RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_
 
 Share = Annotated[Fraction, PlainValidator(_share), PlainSerializer(str)]
 Shares = Mapping[Name, Share]
+Model = TypeVar("Model", bound=Section)
 
 
 class PeopleSection(Section):
@@ -69,6 +70,7 @@ class PeopleSection(Section):
 
     file: File = Field(description="CSV, Parquet or JSON lines, a row per person")
     count: Name | None = Field(default=None, description="column with the number of people a row stands for")
+    unit: Name = Field(default="person", description="what a record is: person, household, ...")
 
 
 class SpineSection(Section):
@@ -142,6 +144,7 @@ class TablesSection(Section):
     """How integer tables are computed."""
 
     passes: Names | None = Field(default=None, description="margins that are solved one after the other")
+    microdata: bool = Field(default=False, description="also write a record for everybody in the smallest areas")
 
 
 class TopDownProject(Section):
@@ -162,13 +165,7 @@ class TopDownProject(Section):
     @classmethod
     def load(cls, path: Path) -> "TopDownProject":
         """The release that a TOML file describes; its paths are relative to its folder."""
-        values = parse_toml(read_text(path), path, _parse_float)
-        try:
-            return cls.model_validate(values, context={"folder": path.parent})
-        except ValidationError as error:
-            raise InputError(f"{path}: {explain(error)}") from None
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
+        return load_section(cls, path)
 
     @cached_property
     def kinds(self) -> Attributes:
@@ -266,6 +263,17 @@ class TopDownProject(Section):
         for name in names:
             if name not in self.levels:
                 raise InputError(f"{where}: there is no level {name!r}; the levels are {', '.join(self.levels)}")
+
+
+def load_section(kind: type[Model], path: Path) -> Model:
+    """A section, or a whole file, from TOML; its paths are relative to the folder of the file."""
+    values = parse_toml(read_text(path), path, _parse_float)
+    try:
+        return kind.model_validate(values, context={"folder": path.parent})
+    except ValidationError as error:
+        raise InputError(f"{path}: {explain(error)}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def read_grouping(name: str, section: GroupingSection, attributes: Mapping[str, Sequence[str]]) -> Grouping:

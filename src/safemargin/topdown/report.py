@@ -1,14 +1,9 @@
 """The results of `topdown`: as JSON, in a terminal, and as a page with charts of the errors."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from rich.console import Console
-from rich.measure import Measurement
-from rich.segment import Segments
-from rich.table import Table
 
 from safemargin import ui
 from safemargin.topdown.accuracy import CELLS, PEOPLE, TWO_SIDED, Accuracy, ExpectedError
@@ -24,15 +19,15 @@ LEGEND: ui.Spec = {
     "columns": 3,
     "columnPadding": 40,  # a reader's font may be wider than the one used for the layout
 }
-OUR_METHODS = 3  # methods that are always shown: the estimate, the tables, and flat noise
-MAX_WIDTH = 300  # columns of a table that is not cut to the width of the terminal
+OUR_METHODS = 4  # methods that are always shown: the estimate, the tables, and flat noise of two kinds
 LEVELS_CAPTION = "Root mean square error by level, from the widest areas to the smallest"
 SIZES_CAPTION = "Root mean square error of the number of people of an area, by its size, on all levels"
 METHODS_NOTE = (
     "The unbiased estimate may be negative and has fractions; use it, with its standard errors, for statistics. "
     "The integer tables add up and keep every constraint. In them, empty cells come out a little too large and others "
     "a little too small, because no table may show fewer than 0 people. Flat noise has the same loss, all of it spent "
-    "on the smallest areas and added up; its errors are expected values, and it keeps nothing exact."
+    "on the smallest areas and added up; its errors are expected values, and it keeps nothing exact. Geometric noise "
+    "is that of pure epsilon, which has a larger variance at the same loss than Gaussian noise."
 )
 COMPARISON_NOTE = (
     "Errors say nothing about guarantees: other methods keep other counts exact and protect people differently. "
@@ -77,17 +72,51 @@ class TopDownRelease(ui.Result):
             "report": str(self.report),
         }
 
-    def show(self, console: Console) -> None:
-        """Print the guarantee, and errors by level."""
-        ui.say(console, _scope(self.design))
-        ui.say(console, _guarantee_text(self.guarantee))
-        for kind in (PEOPLE, CELLS):
-            ui.say(console, f"\nRoot mean square error: {kind}", style="bold")
-            _print_wide(console, ("level", "areas", *self.accuracy.methods), _level_rows(self.accuracy, kind), 1)
-
-    def to_html(self) -> str:
-        """One page with charts; it has errors against the data, so it is confidential."""
-        return release_page(self, ui.to_svg)
+    def to_report(self) -> ui.Report:
+        """Errors against the data are in it, so it is confidential."""
+        design, guarantee, accuracy = self.design, self.guarantee, self.accuracy
+        numbers: dict[str, ui.Cell] = {
+            "areas": design.spine.areas,
+            "counts in each": design.attributes.cells(design.attributes.detailed),
+            "rho": str(guarantee["rho"]),
+            f"epsilon at delta {design.delta:g}": f"{guarantee['epsilon']:.2f}",
+            "by the losses of all counts": f"{guarantee['epsilon_by_losses']:.2f}",
+        }
+        columns = ["areas", *accuracy.methods]
+        comparison = COMPARISON_NOTE if len(accuracy.methods) > OUR_METHODS else ""
+        sizes = ui.Grid(("people", *columns), _size_rows(accuracy))
+        budget = [(*row[:3], f"{math.sqrt(row[3]):.2f}") for row in _budget(design)]
+        levels = [
+            ui.Section(
+                f"Root mean square error: {kind}",
+                ui.Grid(("level", *columns), _level_rows(accuracy, kind), wide=True),
+            )
+            for kind in (PEOPLE, CELLS)
+        ]
+        return ui.Report(
+            self.title,
+            _scope(design),
+            _guarantee_text(guarantee),
+            ui.OnPage(
+                ui.Section("In short", ui.Figures(numbers)),
+                ui.Section(
+                    "Error by level",
+                    ui.Chart(lambda: levels_chart(accuracy), LEVELS_CAPTION),
+                    METHODS_NOTE,
+                    comparison,
+                ),
+                ui.Section("Error by size of area", ui.Chart(lambda: sizes_chart(accuracy), SIZES_CAPTION), sizes),
+            ),
+            *levels,
+            ui.OnPage(
+                ui.Section("Error by query", QUERY_NOTE, ui.Grid(QUERY_COLUMNS, _query_rows(accuracy)))
+                if accuracy.queries
+                else None,
+                ui.Section("What is exact, and what is assumed to be public", _assumptions(guarantee)),
+                ui.Section("Budget", ui.Grid(BUDGET_COLUMNS, budget)),
+            ),
+            banner=("Confidential.", "The errors on this page compare with the data. Do not publish it."),
+        )
 
 
 @dataclass(frozen=True)
@@ -105,20 +134,9 @@ class TopDownPlan(ui.Result):
             "queries": [asdict(query) for query in self.queries],
         }
 
-    def show(self, console: Console) -> None:
-        """Print the guarantee, and the precision of every query."""
-        ui.say(console, f"{_guarantee_text(self.guarantee)}\n")
-        _print_wide(console, PLAN_COLUMNS, self._rows(), 2)
-        for line in self._wasted():
-            console.print(line, soft_wrap=True, markup=False)
-
-    def to_html(self) -> str:
-        """The same as a page."""
-        rows = ui.table(PLAN_COLUMNS, self._rows(), PLAN_COLUMNS[2:])
-        body = ui.section("Precision", rows, ui.paragraphs(*self._wasted()))
-        return ui.render_page(
-            "TopDown plan", ui.header("TopDown plan", ui.paragraphs(_guarantee_text(self.guarantee))), body
-        )
+    def to_report(self) -> ui.Report:
+        precision = ui.Grid(PLAN_COLUMNS, self._rows(), wide=True)
+        return ui.Report("TopDown plan", _guarantee_text(self.guarantee), precision, *self._wasted())
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -159,60 +177,10 @@ class Recomputation(ui.Result):
         changed = list(self.changed_files)
         return {"schema": ui.SCHEMA, "counts": self.counts, "different": self.different, "changed_files": changed}
 
-    def show(self, console: Console) -> None:
-        """Print how many counts differ, and the changed files."""
-        for line in self._lines():
-            ui.say(console, line)
-
-    def to_html(self) -> str:
-        """The same as a page."""
-        return ui.render_page("TopDown check", ui.header("TopDown check"), ui.paragraphs(*self._lines()))
-
-    def _lines(self) -> list[str]:
-        return [
-            f"{self.counts:,} counts computed again from the public measurements: {self.different:,} differ.",
-            *(f"{name}: is not as the manifest says" for name in self.changed_files),
-        ]
-
-
-def release_page(release: TopDownRelease, draw: Callable[[ui.Spec], str]) -> str:
-    """The page of a release; `draw` turns a chart into SVG."""
-    design, guarantee, accuracy = release.design, release.guarantee, release.accuracy
-    head = ui.header(
-        release.title,
-        ui.paragraphs(_scope(design), _guarantee_text(guarantee)),
-        banner=("Confidential.", "The errors on this page compare with the data. Do not publish it."),
-    )
-    numbers = {
-        "areas": design.spine.areas,
-        "counts in each": design.attributes.cells(design.attributes.detailed),
-        "rho": str(guarantee["rho"]),
-        f"epsilon at delta {design.delta:g}": f"{guarantee['epsilon']:.2f}",
-        "by the losses of all counts": f"{guarantee['epsilon_by_losses']:.2f}",
-    }
-    methods = accuracy.methods
-    columns = ["areas", *methods]
-    levels = [
-        ui.joined([ui.element("h3", kind), ui.table(("level", *columns), _level_rows(accuracy, kind), columns)])
-        for kind in (PEOPLE, CELLS)
-    ]
-    comparison = COMPARISON_NOTE if len(methods) > OUR_METHODS else ""
-    sizes = ui.table(("people", *columns), _size_rows(accuracy), columns)
-    budget = [(*row[:3], f"{math.sqrt(row[3]):.2f}") for row in _budget(design)]
-    body = [
-        ui.section("In short", ui.tiles(numbers)),
-        ui.section(
-            "Error by level",
-            ui.figure(draw(levels_chart(accuracy)), LEVELS_CAPTION),
-            ui.paragraphs(METHODS_NOTE, comparison),
-        ),
-        ui.section("Error by size of area", ui.figure(draw(sizes_chart(accuracy)), SIZES_CAPTION), sizes),
-        ui.section("Figures", *levels),
-        *([_query_section(accuracy)] if accuracy.queries else []),
-        ui.section("What is exact, and what is assumed to be public", _assumptions(guarantee)),
-        ui.section("Budget", ui.table(BUDGET_COLUMNS, budget, BUDGET_COLUMNS[2:])),
-    ]
-    return ui.render_page(release.title, head, ui.joined(body))
+    def to_report(self) -> ui.Report:
+        agreed = f"{self.counts:,} counts computed again from the public measurements: {self.different:,} differ."
+        changed = [f"{name}: is not as the manifest says" for name in self.changed_files]
+        return ui.Report("TopDown check", agreed, *changed)
 
 
 def levels_chart(accuracy: Accuracy) -> ui.Spec:
@@ -263,16 +231,6 @@ def _lines(errors: Sequence[float], methods: list[str], order: Sequence[object],
     ]
 
 
-def _print_wide(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int) -> None:
-    """A table whose first `left` columns are aligned left; its lines are never wrapped."""
-    grid: Table = ui.text_table(columns, rows)
-    for column in grid.columns[left:]:
-        column.justify = "right"
-    options = console.options.update(max_width=MAX_WIDTH)
-    wide = Measurement.get(console, options, grid).maximum
-    console.print(Segments(console.render(grid, options.update(width=wide))), soft_wrap=True, end="")
-
-
 def _level_rows(accuracy: Accuracy, kind: str) -> list[list[str]]:
     rows: dict[str, list[str]] = {}
     for error in accuracy.levels:
@@ -289,8 +247,8 @@ def _size_rows(accuracy: Accuracy) -> list[list[str]]:
     return list(rows.values())
 
 
-def _query_section(accuracy: Accuracy) -> ui.Html:
-    rows = [
+def _query_rows(accuracy: Accuracy) -> list[list[str]]:
+    return [
         [
             e.level,
             e.query,
@@ -300,7 +258,6 @@ def _query_section(accuracy: Accuracy) -> ui.Html:
         ]
         for e in accuracy.queries
     ]
-    return ui.section("Error by query", ui.paragraphs(QUERY_NOTE), ui.table(QUERY_COLUMNS, rows, QUERY_COLUMNS[2:]))
 
 
 def _size_class(least: int, most: int) -> str:
@@ -351,9 +308,9 @@ def _texts(guarantee: GuaranteeSummary, key: str) -> list[str]:
     return [str(text) for text in texts] if isinstance(texts, list) else []
 
 
-def _assumptions(guarantee: GuaranteeSummary) -> ui.Html:
+def _assumptions(guarantee: GuaranteeSummary) -> ui.Points:
     impossible = guarantee.get("impossible_cells")
-    return ui.points(
+    return ui.Points(
         [
             *(f"exact: {text}" for text in _texts(guarantee, "invariants")),
             *([f"counts of an area that are zero in all data: {impossible}"] if impossible else []),

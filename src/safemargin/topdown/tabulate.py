@@ -40,6 +40,7 @@ def read_design(project: TopDownProject) -> Design:
         tuple(_limit(project, spine, section, _columns(section)) for section in project.bounds),
         tuple(_limit(project, spine, section, ("count",)) for section in project.earlier),
         project.passes,
+        project.data.unit,
     )
 
 
