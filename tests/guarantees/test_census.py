@@ -191,7 +191,7 @@ def test_a_plan_of_ones_own(tmp_path: Path) -> None:
         ("{ age = 1 }", "{ sex = 1 }", r"levels\[0\].queries: 'sex' is not among the queries"),
         ('age = ["age"]', 'age = "age"', "queries.age = 'age': must be a list"),
         ('name = "survey"', "colour = 1", "colour: unknown key"),
-        ('name = "survey"', "name = ", "is not TOML"),
+        ('name = "survey"', "name = ", "is not valid TOML"),
     ],
 )
 def test_bad_plans_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:

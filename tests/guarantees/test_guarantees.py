@@ -79,7 +79,7 @@ def test_table_4_is_read_as_it_is_written() -> None:
         ({"measure": "zcdp", "budget": {"epsilon": 1}}, "x: budget: a zcdp guarantee needs 'rho_squared'"),
         ({"measure": "approximate", "budget": {"epsilon": 1}}, "x: budget.delta = 0"),
         ({"invariants": [3]}, r"x: invariants\[0\] = 3: must be a section with keys"),
-        ({"invariants": [{"counts": "people", "at_least": 0}]}, r"invariants\[0\].at_least = 0"),
+        ({"invariants": [{"counts": "people", "at_least": 0}]}, r"invariants\[0\]: at_least = 0: must be at least 1"),
         ({"change": {"distance": "far"}}, "x: change.distance = 'far': must be 'hamming'"),
         ({"population": {"determines": [["a"]]}}, r"x: population.determines\[0\]\[1\] is missing"),
         ({"premises": [{}]}, r"x: premises\[0\].mechanism is missing"),

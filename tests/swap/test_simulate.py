@@ -407,7 +407,7 @@ BAD: list[tuple[str, tuple[str, ...], str]] = [
     ("across", ("--alpha", "2"), "must lie between 0 and 1"),
     ("across", ("--rate", "1"), "rate = 1: must lie between 0 and 1"),
     ("across", ("--swap", "town"), "'town'"),
-    ("targeted", ("--unit", ""), "unit: say what a record is, e.g. person"),
+    ("targeted", ("--unit", ""), "--unit '': give a value"),
     ("across", ("--unit", " "), "unit: say what a record is, e.g. person"),
     ("across", ("--format", "xlsx"), "format = xlsx: must be parquet or csv"),
 ]

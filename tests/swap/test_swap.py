@@ -360,7 +360,7 @@ def test_adult(data_sets: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--swap", "", "--rate", "0.1"], "swap: name at least one column"),
+        (["--swap", "", "--rate", "0.1"], "--swap '': give a value"),
         (["--swap", "county", "--match", "county", "--rate", "0.1"], "column 'county' has two roles"),
         (
             ["--swap", "county", "--match", "state,size,tenure,age", "--rate", "0.1"],
@@ -509,7 +509,7 @@ def test_numbers_beyond_all_measure_are_refused(run: Run, given: tuple[str, ...]
 def test_the_page_of_a_rate_next_to_one_is_as_exact_as_the_terminal(run: Run, tmp_path: Path) -> None:
     page = tmp_path / "rate.html"
     ran = run("guarantee", "swap", "--rate", "0.99999999999999999999", "--largest-stratum", "10", "--out", page)
-    assert "epsilon 46.0517" in ran.out and "epsilon 46.05 with 10 records" in page.read_text()
+    assert "epsilon 46.0517" in ran.out and "epsilon 46.0517" in page.read_text()
 
 
 @pytest.mark.parametrize("higher", [False, True])
@@ -545,7 +545,7 @@ def test_guarantee_swap_states_what_is_moved_and_how_tight_it_is(run: Run) -> No
     assert two["moved"] == 0.5 and two["gap_bound"] == pytest.approx(1.75023, abs=5e-6)
     ten = run("guarantee", "swap", "--rate", "0.1", "--largest-stratum", "10", "--json").document
     assert ten["gap_bound"] == pytest.approx(0.148007, abs=5e-7)
-    for largest in (10**6, 10**700):
+    for largest in (10**6, 10**15):
         many = run("guarantee", "swap", "--rate", "0.1", "--largest-stratum", largest, "--json").document
         assert many["moved"] == pytest.approx(0.1) and 0 <= many["gap_bound"] < 2e-6  # type: ignore[operator]
 
@@ -572,7 +572,7 @@ def test_figure_2_and_table_5(run: Run, tmp_path: Path) -> None:
         (["--largest-stratum", "2,1"], "largest stratum = 1: must be 0, or at least 2"),
         (["--largest-stratum", "0"], "largest stratum = 0: nothing can be exchanged"),
         (["--largest-stratum", "2,3,4,5,6,7,8,9,10"], "at most 8 can be distinguished"),
-        (["--rates", ""], "rate = : is not a number"),
+        (["--rates", ""], "--rates '': give a value"),
         (["--rates", "0.5,2"], "rate = 2: must lie between 0 and 1"),
     ],
 )

@@ -6,8 +6,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.console import Console
-
 from safemargin import ui
 from safemargin.core import (
     Change,
@@ -237,16 +235,13 @@ class ProductBudget(ui.Result):
             for query in level.queries
         ]
 
-    def show(self, console: Console) -> None:
-        for line in self.certificate.lines:
-            ui.say(console, line)
-        console.print(ui.text_table(["level", "query", "share", "rho²", "sigma"], self._rows))
-
-    def to_html(self) -> str:
-        title = f"{self.certificate.product.name}: budget"
-        queries = ui.table(["level", "query", "share", "rho²", "sigma"], self._rows, ("share", "rho²", "sigma"))
-        body = ui.section("Queries", queries), ui.section("Why", derivation_details(self.guarantee))
-        return ui.render_page(title, ui.header(title, ui.paragraphs(*self.certificate.lines)), ui.joined(body))
+    def to_report(self) -> ui.Report:
+        return ui.Report(
+            f"{self.certificate.product.name}: budget",
+            *self.certificate.lines,
+            ui.Grid(["level", "query", "share", "rho²", "sigma"], self._rows),
+            ui.OnPage(ui.Section("Why", derivation_details(self.guarantee))),
+        )
 
 
 def budget(source: Path | str | Product, *, delta: float = DELTA) -> ProductBudget:
@@ -327,20 +322,7 @@ class Census(ui.Result):
             "swapping": [document(guarantee) for guarantee in self.swapping],
         }
 
-    def show(self, console: Console) -> None:
-        for line in (line for product in self.certificates for line in product.lines):
-            ui.say(console, line)
-        ui.say(console, f"\n{self._composed}\n\nAll guarantees, about the census edited file")
-        console.print(ui.text_table(COLUMNS, self.rows))
-        for line in (SCALES, *self.whole.remarks, f"\n{self.whole.mechanism}, why:", *derivation(self.whole)):
-            ui.say(console, line)
-        ui.say(console, "\nAs printed")
-        console.print(ui.text_table(PRINTED_COLUMNS, self._printed))
-        ui.say(console, f"{PRINTED_NOTE}\n\n{SWAPPED_NOTE}")
-        console.print(ui.text_table(SWAPPING_COLUMNS, self._swapping))
-
-    def to_html(self) -> str:
-        title = "The 2020 census: what was guaranteed"
+    def to_report(self) -> ui.Report:
         figures = ("rho²", "epsilon", "by the looser formula", "by the losses of all counts")
         certified = [
             (
@@ -351,27 +333,21 @@ class Census(ui.Result):
             )
             for item in self.certificates
         ]
-        body = [
-            ui.section(
-                "All guarantees", ui.table(COLUMNS, self.rows), ui.paragraphs(SCALES), ui.points(self.whole.remarks)
-            ),
-            ui.section(
-                "Redistricting data from its configuration",
-                ui.table(("product", "per", *figures), certified, figures),
-                ui.paragraphs(f"{self._composed}."),
-            ),
-            ui.section(
-                "As printed", ui.table(PRINTED_COLUMNS, self._printed, PRINTED_COLUMNS[2:]), ui.paragraphs(PRINTED_NOTE)
-            ),
-            ui.section("Why", derivation_details(self.whole), derivation_details(self.redistricting)),
-            ui.section(
-                "Swapping in their place",
-                ui.table(SWAPPING_COLUMNS, self._swapping, ("epsilon",)),
-                ui.paragraphs(SWAPPED_NOTE),
-            ),
-        ]
-        about = f"Epsilons of rho² are at delta {self.delta:g}. All guarantees are about the census edited file."
-        return ui.render_page(title, ui.header(title, ui.paragraphs(about)), ui.joined(body))
+        lines = [ui.Paragraph(line, "code") for product in self.certificates for line in product.lines]
+        whole = [ui.Paragraph(line, "code") for line in derivation(self.whole)]
+        return ui.Report(
+            "The 2020 census: what was guaranteed",
+            ui.OnPage(f"Epsilons of rho² are at delta {self.delta:g}."),
+            ui.InTerminal(*lines),
+            ui.OnPage(ui.Grid(("product", "per", *figures), certified)),
+            self._composed,
+            ui.Section("All guarantees, about the census edited file", ui.Grid(COLUMNS, self.rows), SCALES),
+            *self.whole.remarks,
+            ui.InTerminal(f"{self.whole.mechanism}, why:", *whole),
+            ui.OnPage(ui.Section("Why", derivation_details(self.whole), derivation_details(self.redistricting))),
+            ui.Section("As printed", ui.Grid(PRINTED_COLUMNS, self._printed), PRINTED_NOTE),
+            ui.Section("Swapping in their place", SWAPPED_NOTE, ui.Grid(SWAPPING_COLUMNS, self._swapping)),
+        )
 
 
 def census(*, delta: float = DELTA) -> Census:

@@ -9,9 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rich.console import Console
-from rich.text import Text
-
 from safemargin import ui
 from safemargin.core import Guarantee, Measure, Population
 from safemargin.guarantees.guarantee_file import document
@@ -32,7 +29,6 @@ from safemargin.guarantees.report import (
     Source,
     as_guarantee,
     derivation_details,
-    folded,
     side_by_side,
 )
 
@@ -111,33 +107,16 @@ class Contrast(ui.Result):
             *self.warnings,
         ]
 
-    def show(self, console: Console) -> None:
-        rows: list[list[str | Text]] = [
-            [block.name, block.one, block.other, Text(str(block.standing), STYLES[block.standing]), block.why]
-            for block in self.blocks
-        ]
-        console.print(ui.text_table(["", "first", "second", "the first is", "why"], rows))
-        ui.say(console, "")
-        for line in self._lines:
-            ui.say(console, line)
-
-    def to_html(self) -> str:
-        title = f"{self.one.mechanism} and {self.other.mechanism}"
+    def to_report(self) -> ui.Report:
         rows = [[block.name, block.one, block.other, str(block.standing), block.why] for block in self.blocks]
-        blocks = ui.table(["block", "first", "second", "the first is", "why"], rows)
-        why = ui.section("Why", derivation_details(self.one), derivation_details(self.other))
-        return ui.render_page(
-            title, ui.header(title, ui.paragraphs(*self._lines)), ui.joined([ui.section("Blocks", blocks), why])
+        return ui.Report(
+            f"{self.one.mechanism} and {self.other.mechanism}",
+            ui.Grid(["block", "first", "second", "the first is", "why"], rows),
+            *self._lines,
+            ui.OnPage(ui.Section("Why", derivation_details(self.one), derivation_details(self.other))),
         )
 
 
-STYLES = {
-    Standing.EQUAL: "",
-    Standing.STRONGER: "green",
-    Standing.WEAKER: "red",
-    Standing.INCOMPARABLE: "yellow",
-    Standing.UNKNOWN: "yellow",
-}
 ATLEAST = (Standing.EQUAL, Standing.STRONGER)
 ATMOST = (Standing.EQUAL, Standing.WEAKER)
 
@@ -370,36 +349,22 @@ class SideBySide(ui.Result):
             "implications": [text for text, _ in self._implications(pairs)],
         }
 
-    def show(self, console: Console) -> None:
+    def to_report(self) -> ui.Report:
         pairs = self._pairs
         rows = [[str(n), *row] for n, row in enumerate(side_by_side(self.guarantees, self.delta), 1)]
-        console.print(ui.text_table(("", *COLUMNS), rows))
-        ui.say(console, "\nThe guarantee of the row, to that of the column")
         numbers = [str(n + 1) for n in range(len(self.guarantees))]
-        console.print(ui.text_table(["", *numbers], self._standings(pairs)))
-        for line in (*(text for text, _ in self._implications(pairs)), *self._remarks):
-            ui.say(console, line)
-
-    def to_html(self) -> str:
-        title, pairs = "Guarantees side by side", self._pairs
-        rows = [[n, *row] for n, row in enumerate(side_by_side(self.guarantees, self.delta), 1)]
-        numbers = [str(n + 1) for n in range(len(self.guarantees))]
-        reasons = [
-            ui.joined([text, folded("example", str(witness))] if witness else [text])
-            for text, witness in self._implications(pairs)
-        ]
-        body = [
-            ui.section("What is guaranteed", ui.table(["no.", *COLUMNS], rows), ui.points(self._remarks)),
-            ui.section(
-                "Which implies which",
-                ui.paragraphs("How the guarantee of the row stands to that of the column."),
-                ui.table(["no.", *numbers], self._standings(pairs)),
-                ui.points(reasons),
-            ),
-            ui.section("Why", *map(derivation_details, self.guarantees)),
-        ]
-        about = ui.paragraphs(f"{len(self.guarantees)} guarantees about odds.")
-        return ui.render_page(title, ui.header(title, about), ui.joined(body))
+        implications = self._implications(pairs)
+        witnesses = [ui.Fold(text, str(witness)) for text, witness in implications if witness]
+        return ui.Report(
+            "Guarantees side by side",
+            ui.Grid(("no.", *COLUMNS), rows),
+            "The guarantee of the row, to that of the column",
+            ui.Grid(["no.", *numbers], self._standings(pairs)),
+            *(text for text, _ in implications),
+            *self._remarks,
+            ui.OnPage(ui.Section("Examples", *witnesses)) if witnesses else None,
+            ui.OnPage(ui.Section("Why", *map(derivation_details, self.guarantees))),
+        )
 
 
 def beside(sources: Sequence[Source], *, delta: float = 1e-10) -> SideBySide:

@@ -14,7 +14,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-from rich.console import Console
 
 from safemargin import ui
 from safemargin.core import Amount, FloatArray, InputError, IntArray, epsilon_of, exact_number
@@ -247,13 +246,9 @@ class Conversion(ui.Result):
             lines.append(f"  any rho² from {low:.6g} to {high:.6g} has this epsilon to the digits given")
         return lines
 
-    def show(self, console: Console) -> None:
-        for line in self._lines:
-            ui.say(console, line)
-
-    def to_html(self) -> str:
+    def to_report(self) -> ui.Report:
         title, *lines = self._lines
-        return ui.render_page(title, ui.header(title), ui.section("Epsilon", ui.points(lines)))
+        return ui.Report(title, ui.InTerminal(title), *lines)
 
 
 def convert(

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from safemargin import ui
 from safemargin.core import Guarantee, Measure
 from safemargin.guarantees.conversion import DELTA, published_epsilon
@@ -34,14 +32,9 @@ def derivation(guarantee: Guarantee, depth: int | None = None, indent: int = 1) 
         yield from derivation(premise, depth, indent + 1)
 
 
-def derivation_details(guarantee: Guarantee) -> ui.Html:
-    """The tree of rules behind a guarantee, folded."""
-    return folded(guarantee.mechanism, "\n".join(derivation(guarantee, indent=0)))
-
-
-def folded(summary: str, text: str) -> ui.Html:
-    """A text that opens on a click."""
-    return ui.element("details", ui.element("summary", summary), ui.element("pre", text))
+def derivation_details(guarantee: Guarantee) -> ui.Fold:
+    """The tree of rules behind a guarantee, which a click opens."""
+    return ui.Fold(guarantee.mechanism, *(ui.Paragraph(line, "code") for line in derivation(guarantee, indent=0)))
 
 
 def side_by_side(guarantees: Sequence[Guarantee], delta: float = DELTA) -> list[list[str]]:
@@ -91,16 +84,9 @@ class Statement(ui.Result):
         per = "" if self.guarantee.budget is None else f" per {self.guarantee.change}"
         return f"{self.guarantee.mechanism}: {self.guarantee.amount}{per}"
 
-    def show(self, console: Console) -> None:
-        for line in (self._title, *self._lines, "Why:", *derivation(self.guarantee, self.depth)):
-            ui.say(console, line)
-
-    def to_html(self) -> str:
-        body = (
-            ui.section("What is guaranteed", ui.points(self._lines)),
-            ui.section("Why", derivation_details(self.guarantee)),
-        )
-        return ui.render_page(self._title, ui.header(self._title), ui.joined(body))
+    def to_report(self) -> ui.Report:
+        tree = [ui.Paragraph(line, "code") for line in derivation(self.guarantee, self.depth)]
+        return ui.Report(self._title, ui.InTerminal(self._title), *self._lines, "Why:", *tree)
 
 
 def show(source: Source, *, depth: int | None = None) -> Statement:

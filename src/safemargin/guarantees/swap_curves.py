@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rich.console import Console
-
 from safemargin import ui
 from safemargin.core import InputError
 from safemargin.guarantees.swap_loss import (
@@ -137,19 +135,11 @@ class Curves(ui.Result):
             ],
         }
 
-    def show(self, console: Console) -> None:
-        grid = ui.text_table(self.columns, self.rows)
-        for column in grid.columns[len(self.about) :]:
-            column.justify = "right"
-        console.print(grid)
-
-    def to_html(self) -> str:
+    def to_report(self) -> ui.Report:
         lines = " and ".join(ui.exact_percent(float(rate)) for rate in self.rates)
         caption = f"Epsilon by rate and largest stratum; diamonds at the smallest epsilon, lines at {lines}"
-        picture = ui.figure(ui.to_svg(curves_chart(self)), caption, fits=True)
-        figures = ui.table(self.columns, self.rows, self.columns[len(self.about) :])
-        body = ui.section("Epsilon", picture, ui.paragraphs(CURVE_NOTE), figures)
-        return ui.render_page(self.title, ui.header(self.title), body)
+        picture = ui.Chart(lambda: curves_chart(self), caption, fits=True)
+        return ui.Report(self.title, ui.OnPage(picture, CURVE_NOTE), ui.Grid(self.columns, self.rows))
 
 
 @dataclass(frozen=True)
@@ -207,16 +197,10 @@ class SwapRate(ui.Result):
             smallest,
         ]
 
-    def show(self, console: Console) -> None:
-        for line in self._lines:
-            ui.say(console, line)
-
-    def to_html(self) -> str:
+    def to_report(self) -> ui.Report:
+        picture = ui.Chart(lambda: rate_chart(self.rate, self.largest), CAPTION, fits=True)
         title = f"Swapping at a rate of {short_rate(self.rate)}"
-        amount = "infinite" if math.isinf(self.epsilon) else f"{self.epsilon:.4g}"
-        about = ui.paragraphs(f"epsilon {amount} with {self.largest:,} records in the largest stratum")
-        picture = ui.figure(ui.to_svg(rate_chart(self.rate, self.largest)), CAPTION, fits=True)
-        return ui.render_page(title, ui.header(title, about), ui.section("Epsilon", picture, ui.paragraphs(CURVE_NOTE)))
+        return ui.Report(title, *self._lines, ui.OnPage(picture, CURVE_NOTE))
 
 
 def swap(largest: int, *, rate: str | Rate | None = None, epsilon: float | None = None) -> SwapRate:

@@ -7,8 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from rich.console import Console
-
+from safemargin import ui
 from safemargin.core import InputError
 from safemargin.guarantees import (
     VARIANTS,
@@ -33,7 +32,6 @@ from safemargin.guarantees import (
     universe,
 )
 from safemargin.swap.pair_law import targeted_law
-from safemargin.ui import SCHEMA, Document, Result, finite, header, plural, points, render_page, say, section
 
 ORDERED = "ordered"
 
@@ -54,7 +52,7 @@ WAYS = (*PERMUTED, *LAWS)
 
 
 @dataclass(frozen=True)
-class SwapCheck(Result):
+class SwapCheck(ui.Result):
     """The exact loss of swapping on one stratum; `claimed` is the epsilon of Theorem 1, None where it says nothing."""
 
     checked: Checked[Any, Any]
@@ -70,14 +68,14 @@ class SwapCheck(Result):
         """The exact loss."""
         return max(loss.value for loss in self.checked.losses.values())
 
-    def to_json(self) -> Document:
+    def to_json(self) -> ui.Document:
         pair = None if self.checked.worst is None else self.checked.worst.pair
         losses = self.checked.losses.values()
         return {
-            "schema": SCHEMA,
+            "schema": ui.SCHEMA,
             "verdict": "unknown" if self.verdict is None else str(self.verdict),
-            "loss": finite(self.loss),
-            "claimed": None if self.claimed is None else finite(self.claimed),
+            "loss": ui.finite(self.loss),
+            "claimed": None if self.claimed is None else ui.finite(self.claimed),
             "data_sets": sum(loss.size for loss in losses),
             "neighbours": sum(loss.neighbours for loss in losses),
             "witness": None
@@ -95,7 +93,7 @@ class SwapCheck(Result):
     def _lines(self) -> list[str]:
         losses = self.checked.losses.values()
         size = sum(loss.size for loss in losses)
-        lines = [f"{plural(size, 'data set')} to distinguish. Exact loss {_shown(self.loss)}."]
+        lines = [f"{ui.plural(size, 'data set')} to distinguish. Exact loss {_shown(self.loss)}."]
         if self.claimed is None:
             lines.append("Theorem 1 guarantees nothing where rates differ.")
         else:
@@ -116,13 +114,8 @@ class SwapCheck(Result):
             ]
         return lines
 
-    def show(self, console: Console) -> None:
-        for line in self._lines:
-            say(console, line)
-
-    def to_html(self) -> str:
-        title = "Swapping on one stratum: exact loss"
-        return render_page(title, header(title), section("Loss", points(self._lines)))
+    def to_report(self) -> ui.Report:
+        return ui.Report("Swapping on one stratum: exact loss", *self._lines)
 
 
 def check(

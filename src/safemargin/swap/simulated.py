@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from rich.console import Console
-
 from safemargin import ui
 from safemargin.core import Guarantee, InputError, IntArray
 from safemargin.guarantees import GUARANTEE_FILE, document, guarantee_text
@@ -114,25 +112,14 @@ class Simulated(ui.Result):
             f"another value, keeps {kept} and guarantees {other.amount} per {other.change}."
         ]
 
-    def show(self, console: Console) -> None:
-        stated = f"{self.guarantee.amount.capitalize()}. {' '.join(self.guarantee.remarks)}"
-        for line in (*self._lines, stated, *self._compared):
-            ui.say(console, line)
-
-    def to_html(self) -> str:
-        title = f"{self.space.name if self.space else 'records'}: {self.method}, simulated"
-        figures = {
+    def to_report(self) -> ui.Report:
+        figures: dict[str, ui.Cell] = {
             "records": self.records,
             "selected": self.selected,
             "got another place": self.changed,
             "guarantee": self.guarantee.amount,
         }
-        stated = [
-            self.guarantee.statement,
-            *self.guarantee.remarks,
-            *(f"Unchanged: {invariant}" for invariant in self.guarantee.invariants),
-            f"Why: {self.guarantee.rule}",
-        ]
+        said = [self.guarantee.statement, *(f"Unchanged: {invariant}" for invariant in self.guarantee.invariants)]
         others = self.errors if self.beside is None else self.beside.errors
         rows = [
             (
@@ -147,18 +134,24 @@ class Simulated(ui.Result):
             for error, other in zip(errors, others[area], strict=True)
         ]
         columns = ("table of", "by", "cells", "mean error of a count", "mean relative error", "by permutation")
-        body = [
-            ui.section("This run", ui.tiles(figures)),
-            ui.section("What is guaranteed", ui.points(stated)),
-            ui.section("What happened", ui.figure(ui.to_svg(counts_chart(self.counts)), CAPTION, fits=True)),
-            ui.section(
-                "What it did to tables",
-                ui.figure(ui.to_svg(errors_chart(self)), ERRORS_CAPTION, fits=True),
-                ui.table(columns, rows, columns[2:]),
+        stated = f"{self.guarantee.amount.capitalize()}. {' '.join(self.guarantee.remarks)}"
+        return ui.Report(
+            f"{self.space.name if self.space else 'records'}: {self.method}, simulated",
+            *self._lines,
+            stated,
+            *self._compared,
+            ui.OnPage(
+                ui.Section("This run", ui.Figures(figures)),
+                ui.Section("What is guaranteed", ui.Points([*said, f"Why: {self.guarantee.rule}"])),
+                ui.Section("What happened", ui.Chart(lambda: counts_chart(self.counts), CAPTION, fits=True)),
+                ui.Section(
+                    "What it did to tables",
+                    ui.Chart(lambda: errors_chart(self), ERRORS_CAPTION, fits=True),
+                    ui.Grid(columns, rows),
+                ),
             ),
-        ]
-        about = ui.paragraphs(*self._lines, *self._compared)
-        return ui.render_page(title, ui.header(title, about, banner=BANNER), ui.joined(body))
+            banner=BANNER,
+        )
 
     def write(self, path: Path | str) -> Path:
         """Write a new folder; all of it is `confidential/`: confidential."""

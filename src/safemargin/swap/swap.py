@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from rich.console import Console
-
 from safemargin import ui
 from safemargin.core import Guarantee, InputError, Progress, no_progress
 from safemargin.guarantees import (
@@ -104,17 +102,12 @@ class Swapped(ui.Result):
             ),
         ]
 
-    def show(self, console: Console) -> None:
-        for line in self._lines:
-            ui.say(console, line)
-
-    def to_html(self) -> str:
-        title = f"{self.space.name if self.space else 'records'}, swapped"
-        figures = {
+    def to_report(self) -> ui.Report:
+        figures: dict[str, ui.Cell] = {
             "records": self.strata.records,
+            "selected": self.selected,
             "got another value": self.changed,
-            "epsilon": f"{self.guarantee.epsilon:.4g}",
-            "largest stratum": self.strata.largest,
+            "epsilon": self.guarantee.amount,
         }
         stated = [
             self.guarantee.statement,
@@ -126,15 +119,17 @@ class Swapped(ui.Result):
             (error.column, error.cells, f"{error.mean:.3g}", ui.exact_percent(error.relative)) for error in self.errors
         ]
         columns = ("by", "cells", "mean error of a count", "mean relative error")
-        picture = ui.figure(ui.to_svg(rate_chart(self.method.rate, self.strata.largest)), CAPTION, fits=True)
-        body = [
-            ui.section("This run", ui.tiles(figures)),
-            ui.section("What is guaranteed", ui.points(stated)),
-            ui.section("Epsilon against the swap rate", picture, ui.paragraphs(CURVE_NOTE)),
-            ui.section(f"What happened to {', '.join(self.roles.swap)}", ui.table(columns, rows, columns[1:])),
-        ]
-        return ui.render_page(
-            title, ui.header(title, ui.paragraphs(*self._lines), banner=CONFIDENTIAL), ui.joined(body)
+        picture = ui.Chart(lambda: rate_chart(self.method.rate, self.strata.largest), CAPTION, fits=True)
+        return ui.Report(
+            f"{self.space.name if self.space else 'records'}, swapped",
+            *self._lines,
+            ui.OnPage(
+                ui.Section("This run", ui.Figures(figures)),
+                ui.Section("What is guaranteed", ui.Points(stated)),
+                ui.Section("Epsilon against the swap rate", picture, CURVE_NOTE),
+                ui.Section(f"What happened to {', '.join(self.roles.swap)}", ui.Grid(columns, rows)),
+            ),
+            banner=CONFIDENTIAL,
         )
 
     def write(self, path: Path | str) -> Path:

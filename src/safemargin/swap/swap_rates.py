@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from statistics import fmean, median, stdev
 
 import numpy as np
-from rich.console import Console
 
 from safemargin import ui
 from safemargin.core import InputError, IntArray, Progress, no_progress
@@ -233,36 +233,28 @@ class Trials(ui.Result):
             rows.append([*row, f"{fmean(tried.filled):,.1f}"][: len(self._columns(number))])
         return rows
 
-    def show(self, console: Console) -> None:
-        ui.say(console, self._summary)
-        for number, measured in enumerate(self.tables):
-            ui.say(console, f"\n{self._title(measured)}", style="bold")
-            grid = ui.text_table(self._columns(number), self._rows(number))
-            for column in grid.columns:
-                column.justify = "right"
-            console.print(grid)
-        for line in (*self._not_measured, NOT_PUBLIC):
-            ui.say(console, line)
-
-    def to_html(self) -> str:
-        title = f"{self.name}: swap rates"
-        figures = {
+    def to_report(self) -> ui.Report:
+        figures: dict[str, ui.Cell] = {
             "records": self.strata.records,
             "largest stratum": self.strata.largest,
             "rates": len(self.rates),
             "runs at each": self.runs,
         }
-        parts = [ui.section("What was tried", ui.tiles(figures), ui.paragraphs(NOTE, CHOOSING, *self._not_measured))]
-        fits = _width(self) == ui.STACK_WIDTH
+        parts = []
         for number, measured in enumerate(self.tables):
             caption = f"{self._title(measured)}. Mean of the runs, a box for their middle half, least and most"
-            picture = (
-                ui.figure(ui.to_svg(error_chart(self, number)), caption, fits=fits) if number < MOST_PICTURES else ""
-            )
-            columns = self._columns(number)
-            parts.append(ui.section(self._name(measured), picture, ui.table(columns, self._rows(number), columns)))
-        return ui.render_page(
-            title, ui.header(title, ui.paragraphs(self._summary), banner=CONFIDENTIAL), ui.joined(parts)
+            spec = partial(error_chart, self, number)
+            picture = ui.Chart(spec, caption, fits=_width(self) == ui.STACK_WIDTH) if number < MOST_PICTURES else None
+            grid = ui.Grid(self._columns(number), self._rows(number))
+            parts.append(ui.Section(self._title(measured), picture, grid))
+        return ui.Report(
+            f"{self.name}: swap rates",
+            self._summary,
+            ui.OnPage(ui.Figures(figures), NOTE, CHOOSING),
+            *parts,
+            *self._not_measured,
+            NOT_PUBLIC,
+            banner=CONFIDENTIAL,
         )
 
 
