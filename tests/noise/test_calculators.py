@@ -28,12 +28,11 @@ from safemargin.noise.calculators import (
     reconstruction_limit,
     reidentify,
     tail_chance,
-    truncated_bound,
-    truncated_delta,
     utility_limit,
 )
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, sum_law
 from safemargin.noise.reveal import reveal_chance, reveal_risk, true_ranges, tuples_needed
+from safemargin.noise.truncated import truncated_bound, truncated_delta
 from safemargin.samplers import bounded_law
 
 
@@ -188,7 +187,7 @@ COMMANDS = {
     "tail --epsilon 0.1 --error 40": 0.018316,
     "truncated --epsilon 0.5 --bound 12": 0.00060823,
     "truncated --epsilon 0.5 --delta 0.008": 7,
-    "truncated --epsilon 0.5 --delta 0.008 --laplace": 7.4543,
+    "truncated --epsilon 0.5 --delta 0.008 --law laplace": 7.4543,
 }
 
 
@@ -292,9 +291,9 @@ def test_delta_of_truncated_noise_is_that_of_the_definition(epsilon: float, boun
 
 def test_delta_of_truncated_laplace_noise_is_the_mass_at_the_edge() -> None:
     mass = math.exp(-0.5 * 6) - math.exp(-0.5 * 7)
-    assert truncated_delta(0.5, 7.0, laplace=True) == pytest.approx(mass / (2 * (1 - math.exp(-3.5))))
-    assert truncated_delta(0.5, 7.0, 14, laplace=True) == 1.0
-    assert truncated_delta(0.5, 7.0, 7, laplace=True) == pytest.approx(0.5)
+    assert truncated_delta(0.5, 7.0, law="laplace") == pytest.approx(mass / (2 * (1 - math.exp(-3.5))))
+    assert truncated_delta(0.5, 7.0, 14, law="laplace") == 1.0
+    assert truncated_delta(0.5, 7.0, 7, law="laplace") == pytest.approx(0.5)
 
 
 def test_several_counts_lose_no_more_than_one() -> None:
@@ -311,8 +310,8 @@ def test_the_bound_for_a_delta_is_the_smallest(epsilon: float, delta: float, cha
     bound = truncated_bound(epsilon, delta, change)
     assert truncated_delta(epsilon, bound, change) <= delta
     assert bound == 1 or truncated_delta(epsilon, bound - 1, change) > delta
-    real = truncated_bound(epsilon, delta, change, laplace=True)
-    assert truncated_delta(epsilon, real, change, laplace=True) == pytest.approx(delta, rel=1e-9)
+    real = truncated_bound(epsilon, delta, change, law="laplace")
+    assert truncated_delta(epsilon, real, change, law="laplace") == pytest.approx(delta, rel=1e-9)
 
 
 def test_figures_of_functions_without_a_command_are_checked() -> None:

@@ -1,5 +1,6 @@
 """The planner: the paper's regions, what is recommended and why, the page and its pictures."""
 
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from safemargin.core import InputError
 from safemargin.noise.averaging import variance_needed
 from safemargin.noise.charts import band_chart, plane_chart
 from safemargin.noise.laws import sum_law
-from safemargin.noise.plan import COLOURS, NoisePlan, Wishes, bound_risk, epsilon_band, judge, plan
+from safemargin.noise.pictures import pictures
+from safemargin.noise.plan import COLOURS, NoisePlan, plan
+from safemargin.noise.planner import Wishes, bound_risk, entropy_chance, epsilon_band, judge
 from safemargin.noise.programme import parse_programme
 from safemargin.noise.redundancy import redundancies
 from safemargin.samplers import bounded_law
@@ -45,6 +48,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.fixture(scope="module")
 def census() -> NoisePlan:
     return plan(parse_programme(CENSUS))
+
+
+def risk_of_entropy(variance: float, bound: int, splits: Mapping[str, Mapping[int, int]]) -> float:
+    return bound_risk(bound, splits, lambda parts: entropy_chance(bound, variance, parts))
 
 
 def fate(variance: float, bound: int, split: dict[str, dict[int, int]] = SEX_OF_MALTA) -> str:
@@ -85,11 +92,11 @@ def test_the_band_of_the_paper() -> None:
 
 
 def test_what_is_counted(census: NoisePlan) -> None:
-    assert (len(census.programme.tables), census.programme.small_areas) == (3, 68)
-    assert census.riskiest.statistic == "GEO.region"
+    assert (len(census.output.tables), census.output.small_areas) == (3, 68)
+    assert census.riskiest is not None and census.riskiest.statistic == "GEO.region"
     assert census.riskiest.linear == min(each.linear for each in redundancies(parse_programme(CENSUS)))
-    assert census.riskiest_without.linear < census.riskiest.linear
-    assert census.statistics == redundancies(parse_programme(CENSUS))
+    assert min(each.linear for each in census.output.fresh) < census.riskiest.linear
+    assert census.output.statistics == redundancies(parse_programme(CENSUS))
 
 
 def test_what_is_recommended_survives(census: NoisePlan) -> None:
@@ -98,7 +105,7 @@ def test_what_is_recommended_survives(census: NoisePlan) -> None:
     assert best.averaged <= 0.68 and best.disclosed <= 0.68
     assert best.variance >= census.least_variance
     assert (
-        bound_risk(best.variance, best.bound - 1, census.tuples) > 0.68
+        risk_of_entropy(best.variance, best.bound - 1, census.output.tuples) > 0.68
         or best.variance > best.bound * (best.bound - 1) / 3
     ), "a smaller bound would not do"
     assert {point.fate for point in census.surviving} == {"survives"}
@@ -134,7 +141,9 @@ def test_wishes_must_make_sense(wishes: dict[str, Any], said: str) -> None:
 
 
 def test_the_pictures_are_vega_lite(census: NoisePlan) -> None:
-    for spec in (plane_chart(census.plane_rows(), COLOURS), band_chart(*census.band_rows(), COLOURS)):
+    drawn = [chart for _, chart, _ in pictures(census.output, census.wishes)]
+    assert len(drawn) == 6
+    for spec in (plane_chart(census.plane_rows(), COLOURS), band_chart(*census.band_rows(), COLOURS), *drawn):
         altair.Chart.from_dict({**spec, "config": CONFIG}, validate=True)
 
 
@@ -151,7 +160,7 @@ def test_the_page(census: NoisePlan) -> None:
     page = census.to_html()
     tags = Tags()
     tags.feed(page)
-    assert tags.seen.count("figure") == 2 and "<census>" not in page and "script" not in tags.seen
+    assert tags.seen.count("figure") == 8 and "<census>" not in page
     assert "Add noise of at most" in page
 
 
@@ -169,5 +178,5 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
 
 def test_many_parts_disclose_a_bound_of_one() -> None:
     """Noise of at most 1 is disclosed by any gap, and the more parts the likelier is one."""
-    eight, many = (bound_risk(0.01, 1, {"AGE": {parts: 1}}) for parts in (8, 500))
+    eight, many = (risk_of_entropy(0.01, 1, {"AGE": {parts: 1}}) for parts in (8, 500))
     assert eight == pytest.approx(1 - sum_law(bounded_law(1, 0.01), 9)[9]) and many > 0.7 > eight

@@ -12,8 +12,8 @@ from safemargin.core import InputError, PublishedTable, TooLargeError, numpy_gen
 from safemargin.io import read_tidy
 from safemargin.noise.attack import attack
 from safemargin.noise.programme import Programme, parse_programme
-from safemargin.noise.publish import noised_statistics
-from safemargin.samplers import ptable, read_secret, request
+from safemargin.noise.publish import NoisyProgramme, publish
+from safemargin.noise.truncated import truncated_delta
 
 PROGRAMME = """
 [variables]
@@ -26,7 +26,6 @@ axes = ["geo", "sex"]
 axes = ["age", "sex"]
 """
 SECRET = b"sixteen bytes at least"
-NOISE = ptable(request(5, 2.0))[0]
 
 
 def people(count: int, seed: int = 1) -> list[str]:
@@ -54,10 +53,9 @@ def write(folder: Path, rows: list[str]) -> Path:
 
 
 def spread_in(folder: Path, programme: str = PROGRAMME) -> tuple[PublishedTable, ...]:
-    secret = read_secret(folder / "secret.key")
-    tables, people = noised_statistics(parse_programme(programme), folder / "people.csv", "id", secret, NOISE)
-    assert people == len((folder / "people.csv").read_text().splitlines()) - 1
-    return tables
+    made = publish(parse_programme(programme), folder / "people.csv", "id", folder / "secret.key", 2.0, 5)
+    assert made.people == len((folder / "people.csv").read_text().splitlines()) - 1
+    return made.tables
 
 
 def cells(table: PublishedTable) -> dict[tuple[str, ...], int]:
@@ -80,8 +78,8 @@ def test_every_statistic_is_printed_once_near_the_truth(folder: Path) -> None:
         *("total", "sex", "age", "geo.region", "geo.town"),
         *("sex x age", "sex x geo.region", "sex x geo.town"),
     }
-    assert names["sex x geo.town"].axes == ("sex", "town")
-    for name, columns in {"total": (), "sex": (1,), "sex x age": (1, 2), "geo.town": (4,)}.items():
+    assert names["sex x geo.town"].axes == ("sex", "region", "town"), "which region a town lies in"
+    for name, columns in {"total": (), "sex": (1,), "sex x age": (1, 2), "geo.town": (3, 4)}.items():
         true = true_counts(people(400), columns)
         printed = cells(names[name])
         assert set(true) <= set(printed)
@@ -134,14 +132,14 @@ def test_attacks_do_not_claim_more_than_they_get(folder: Path) -> None:
         (folder / "secret.key").write_bytes(rng.bytes(32))
         found = spread_in(folder, programme)
         columns = {"sex": 1, "age": 2, "region": 3, "town": 4}
-        truth = {table.axes: true_counts(rows, tuple(columns[axis] for axis in table.axes)) for table in found}
-        denoised = attack(found)
+        denoised, truth = attack(found), dict[tuple[str, ...], dict[tuple[str, ...], int]]()
         assert denoised.bound is None and denoised.sure(0.99) == ()
         keyed.append(denoised.revealed.keyed)
         for one in (*denoised.attacks["averaging"], *denoised.attacks["fitting"]):
-            axes = next(table.axes for table in found if set(table.axes) == set(one.labels))
+            axes = tuple(sorted(one.labels))
+            true = truth.setdefault(axes, true_counts(rows, tuple(columns[axis] for axis in axes)))
             sure += one.confidence
-            right += truth[axes].get(tuple(one.labels[axis] for axis in axes), 0) == one.value
+            right += true.get(tuple(one.labels[axis] for axis in axes), 0) == one.value
     assert min(keyed) > 0.9
     assert right > 0.95 * sure
 
@@ -166,7 +164,7 @@ def test_what_is_refused(folder: Path, programme: str, rows: list[str], said: st
 
 
 def test_secrets_and_sizes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[noised_statistics.__module__], "MOST_CELLS", 10)
+    monkeypatch.setattr(sys.modules[publish.__module__], "MOST_CELLS", 10)
     with pytest.raises(TooLargeError, match="more than 10"):
         spread_in(folder)
     (folder / "secret.key").write_bytes(b"short")
@@ -206,3 +204,102 @@ def test_a_programme_without_room_is_refused(run: Run, folder: Path) -> None:
         *("--secret", folder / "secret.key", "--out", folder / "x", "--variance", "50", "--bound", "5"),
     )
     assert ran.code == 2 and "variance = 50" in ran.err and not (folder / "x").exists()
+
+
+def test_tables_can_be_attacked_as_they_are(folder: Path) -> None:
+    """A region is also the sum of its towns: fitting gives what least squares over all printed counts gives."""
+    programme = "[variables]\nsex = ['F', 'M']\ngeo = { region = 2, town = 4 }\n[[tables]]\naxes = ['geo', 'sex']\n"
+    tables = spread_in(folder, programme)
+    guesses = {guess.cell: guess for guess in attack(tables, variance=2.0).attacks["fitting"]}
+    # Independently: one unknown per sex and town, one equation per printed number.
+    unknowns = [(sex, f"t{town}") for sex in "FM" for town in range(4)]
+    rows, printed, names = [], [], []
+    for table in tables:
+        assert table.noisy is not None
+        for row, number in enumerate(table.noisy.tolist()):
+            cell = table.cell(row)
+            if "town" in cell:
+                assert cell["region"] == f"r{int(cell['town'][1]) // 2}"
+            inside = {"sex": lambda u: u[0], "town": lambda u: u[1], "region": lambda u: f"r{int(u[1][1]) // 2}"}
+            rows.append([float(all(inside[axis](u) == name for axis, name in cell.items())) for u in unknowns])
+            printed.append(number)
+            names.append(tuple((axis, name) for axis, name in cell.items() if axis != "region" or "town" not in cell))
+    design = np.array(rows)
+    hat = design @ np.linalg.pinv(design)
+    estimates = hat @ np.array(printed, dtype=float)
+    assert len(guesses) == len(names) == 21
+    for name, estimate in zip(names, estimates, strict=True):
+        assert guesses[tuple(sorted(name))].value == max(0, round(float(estimate)))
+
+
+def test_two_statistics_never_share_a_file(folder: Path) -> None:
+    """Names that are equal once they are cleaned, or but for case."""
+    for names in (("a b", "a_b"), ("Sex", "sex")):
+        header = f"id,{names[0]},{names[1]}"
+        rows = [f"p{n},{n % 2},{n % 3 % 2}" for n in range(40)]
+        (folder / "people.csv").write_text("\n".join([header, *rows]) + "\n")
+        variables = "\n".join(f"'{name}' = ['0', '1']" for name in names)
+        programme = f"[variables]\n{variables}\n[[tables]]\naxes = ['{names[0]}']\n[[tables]]\naxes = ['{names[1]}']\n"
+        made = publish(parse_programme(programme), folder / "people.csv", "id", folder / "secret.key", 2.0, 5)
+        assert len(made.tables) == 3 and len(made.files) == 4
+        out = made.write(folder / f"out {names[0]}")
+        assert {read_tidy(path).axes for path in (out / "published").glob("*.csv")} == {(), (names[0],), (names[1],)}
+
+
+def drawn(folder: Path, **noise: Any) -> NoisyProgramme:
+    return publish(folder / "programme.toml", folder / "people.csv", **noise)
+
+
+@pytest.mark.parametrize("sampler", ["inversion", "opendp"])
+def test_programmes_with_an_epsilon_need_no_keys(folder: Path, sampler: str) -> None:
+    made = drawn(folder, law="geometric", epsilon=0.5, sampler=sampler)
+    assert made.guarantee is not None and made.guarantee.epsilon == 8 * 0.5, "a person is in eight statistics"
+    assert made.guarantee.delta == 0 and "exp(4)" in made.guarantee.statement
+    assert "confidential/parameters.json" not in made.files and "published/guarantee.json" in made.files
+    again = drawn(folder, law="geometric", epsilon=0.5)
+    assert any(cells(a) != cells(b) for a, b in zip(made.tables, again.tables, strict=True)), "fresh noise every time"
+
+
+def test_truncated_noise_has_its_bound_and_its_delta(folder: Path) -> None:
+    """The delta of the programme is the mass that only one of two neighbours can print, once per statistic."""
+    rows = people(400)
+    for noise in ({"law": "geometric", "epsilon": 1.0}, {"law": "gaussian", "epsilon": 1.0, "variance": 2.0}):
+        made = drawn(folder, **noise, bound=3)
+        table = next(table for table in made.tables if table.name == "sex x age")
+        true = true_counts(rows, (1, 2))
+        assert max(abs(count - true[cell]) for cell, count in cells(table).items()) <= 3
+        weight = (lambda k: np.exp(-abs(k))) if noise["law"] == "geometric" else (lambda k: np.exp(-(k**2) / 4))
+        whole = sum(weight(k) for k in range(-3, 4))
+        own = {k: weight(k) / whole for k in range(-3, 4)}
+        excess = sum(max(0.0, p - np.e * own.get(k + 1, 0.0)) for k, p in own.items())
+        assert made.guarantee is not None and made.guarantee.epsilon == 8.0
+        assert made.guarantee.delta == pytest.approx(8 * excess, rel=1e-9)
+    by_delta = drawn(folder, law="geometric", epsilon=1.0, delta=0.001)
+    bound = by_delta.parameters["bound"]
+    assert isinstance(bound, int) and truncated_delta(1.0, bound) <= 0.001 < truncated_delta(1.0, bound - 1)
+
+
+def test_gaussian_noise_states_rho(folder: Path) -> None:
+    made = drawn(folder, law="gaussian", variance=4.0)
+    assert made.guarantee is not None and made.guarantee.rho == pytest.approx(8 / (2 * 4.0))
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        ({"law": "dice"}, "law = 'dice': must be one of keys, geometric, gaussian"),
+        ({}, "id and secret go with the law keys"),
+        (
+            {"law": "geometric", "id": "id", "secret": "secret.key", "epsilon": 1.0},
+            "id and secret go with the law keys",
+        ),
+        ({"law": "geometric"}, "epsilon is needed"),
+        ({"law": "gaussian"}, "variance goes with the law gaussian"),
+        ({"law": "geometric", "epsilon": 1.0, "bound": 3, "delta": 0.1}, "give one of bound and delta"),
+        ({"law": "gaussian", "variance": 2.0, "bound": 3}, "epsilon is needed"),
+        ({"id": "id", "secret": "secret.key", "epsilon": 1.0}, "epsilon, delta and sampler go with the laws"),
+    ],
+)
+def test_laws_that_do_not_fit_are_refused(folder: Path, noise: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        drawn(folder, **noise)

@@ -12,7 +12,7 @@ import pytest
 from commands import Run, in_process
 from safemargin.core import Generator, InputError, TooLargeError, numpy_generator
 from safemargin.noise.programme import PlannedTable, Programme, Variable, load_programme, parse_programme
-from safemargin.noise.redundancy import optimised, redundancies, statistics_of, tuples
+from safemargin.noise.redundancy import optimised, redundancies, tuples
 
 ANNEX = "[variables]\nSEX = ['F', 'M']\nAGE = 2\n[[tables]]\naxes = ['SEX', 'AGE']\n"
 
@@ -135,7 +135,7 @@ def test_the_best_linear_estimate_is_that_of_least_squares(seed: int) -> None:
             continue
         equations: dict[str, list[list[int]]] = defaultdict(list)
         for table in programme.tables:
-            for statistic in statistics_of(table):
+            for statistic in programme.statistics_of(table):
                 if same_noise and programme.label(statistic) in equations:
                     continue
                 rows: dict[tuple[int, ...], list[int]] = {}
@@ -259,3 +259,21 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert [(row["statistic"], row["t"], row["k"], row["kt2"]) for row in rows][0] == ("total", 4, 9, 9 / 16)
     shown = run("noise", "redundancy", path)
     assert "total" in shown.out and shown.code == 0
+
+
+def test_a_grid_without_a_total_adds_only_its_sums() -> None:
+    """Squares of a grid are printed by sex, without totals: sums over all squares represent the counts by sex."""
+    text = "[variables]\nSEX = 2\nAGE = 3\nGRID = { categories = 50, total = false }\n"
+    alone = text + "[[tables]]\naxes = ['SEX', 'AGE']\n"
+    both = alone + "[[tables]]\naxes = ['GRID', 'SEX']\n"
+    without = {entry.statistic: entry for entry in redundancies(parse_programme(alone))}
+    entries = {entry.statistic: entry for entry in redundancies(parse_programme(both))}
+    assert set(entries) == {"total", "SEX", "AGE", "SEX x AGE", "GRID", "SEX x GRID"}
+    # By hand: the total is also the sum of 50 squares, and of 100 counts by square and sex.
+    assert entries["total"].t == without["total"].t + 2 and entries["total"].k == without["total"].k + 150
+    assert entries["SEX"].t == without["SEX"].t + 1 and entries["SEX"].k == without["SEX"].k + 50
+    assert entries["total"].best_ratio == without["total"].best_ratio, "too long to pay"
+    assert tuples(parse_programme(both))["GRID"] == {50: 3}, "the total and both sexes are printed by the other table"
+    assert tuples(parse_programme(text + "[[tables]]\naxes = ['GRID', 'SEX']\n")) == {"SEX": {2: 50}}
+    with pytest.raises(InputError, match="variables.GRID"):
+        parse_programme(text.replace("false", "'no'") + "[[tables]]\naxes = ['GRID']\n")

@@ -12,8 +12,9 @@ from safemargin.lazy import lazy_face
 if TYPE_CHECKING:
     from safemargin.noise.attack import attack
     from safemargin.noise.averaging import average, variance
-    from safemargin.noise.calculators import budget, compose, reconstruct, reidentify, tail, truncated, utility
+    from safemargin.noise.calculators import budget, compose, reconstruct, reidentify, tail, utility
     from safemargin.noise.distortion import distort
+    from safemargin.noise.inference import independence, interval
     from safemargin.noise.perturb import key, perturb
     from safemargin.noise.plan import plan
     from safemargin.noise.posterior import posterior
@@ -21,5 +22,6 @@ if TYPE_CHECKING:
     from safemargin.noise.publish import publish
     from safemargin.noise.redundancy import redundancy
     from safemargin.noise.reveal import exploit, reveal
+    from safemargin.noise.truncated import truncated
 
 lazy_face(__name__)

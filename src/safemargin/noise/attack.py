@@ -4,26 +4,27 @@ They see only what is published, and may know the variance or the bound of the n
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rich.console import Console
+import numpy as np
 
 from safemargin import ui
-from safemargin.core import RESERVED, InputError, PublishedTable
+from safemargin.core import InputError, PublishedTable
 from safemargin.io import read_tables
 from safemargin.noise.bounded import Revealed, exploiting, revealing
 from safemargin.noise.differencing import changes, nested
-from safemargin.noise.layout import OPTION, Recovered, estimated_variance, lay_out
+from safemargin.noise.layout import OPTION, Block, Layout, Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaging, fitting
-from safemargin.noise.records import Data, data_file
-from safemargin.noise.weighted import axes_beside_weights, from_weights
+from safemargin.noise.records import Data
+from safemargin.noise.weighted import from_weights, weighted_sheet
 from safemargin.samplers import positive
 
 SURE = 0.95
 """How sure an attack must be of a count for it to be disclosed."""
 LISTED = 10
+MOST_ROUNDS = 20
+"""Rounds of successive attacks."""
 Truth = Mapping[tuple[tuple[str, str], ...], int]
 """True counts by cell, axes in order."""
 Tables = Sequence[Data | PublishedTable]
@@ -75,26 +76,11 @@ class Denoised(ui.Result):
         }
         return entry if self.truth is None else {**entry, "true": self.truth.get(tuple(sorted(recovered.cell)))}
 
-    def show(self, console: Console) -> None:
-        for sentence in self._opening():
-            ui.say(console, sentence)
+    def to_report(self) -> ui.Report:
+        parts: list[ui.Part] = [*self._opening()]
         for name, recovered in self.attacks.items():
-            ui.say(console, self._headline(name, recovered))
-            lines = self._lines(recovered)
-            for line in lines[: self.limit]:
-                ui.say(console, f"  - {line}")
-            if len(lines) > self.limit:
-                ui.say(console, f"  and {len(lines) - self.limit:,} more")
-
-    def to_html(self) -> str:
-        title = "Attacks on noisy tables"
-        body = [
-            ui.section(
-                name.capitalize(), ui.paragraphs(self._headline(name, recovered)), ui.points(self._lines(recovered))
-            )
-            for name, recovered in self.attacks.items()
-        ]
-        return ui.render_page(title, ui.header(title, ui.paragraphs(*self._opening())), ui.joined(body))
+            parts += [self._headline(name, recovered), ui.Points(self._lines(recovered), self.limit)]
+        return ui.Report("Attacks on noisy tables", *parts)
 
     def _opening(self) -> list[str]:
         how = "estimated from the tables" if self.estimated else "given"
@@ -155,30 +141,14 @@ def attack(
     if not 0 < confidence <= 1:
         raise InputError(f"confidence = {confidence:g}: must be above 0 and at most 1, e.g. {SURE:g}")
 
-    weighted: list[tuple[Path, tuple[str, ...]]] = []
-
     def read(given: Tables) -> tuple[PublishedTable, ...]:
-        known = [item for item in given if isinstance(item, PublishedTable)]
-        plain = []
-        for item in given:
-            if isinstance(item, PublishedTable):
-                continue
-            path = files.enter_context(data_file(item))
-            axes = None if by is not None else axes_beside_weights(path, count, (*RESERVED, option))
-            if axes is None:
-                plain.append(path)
-            else:
-                weighted.append((path, axes))
-                known += read_tables([path], count, option, ",".join(axes), skip, hierarchy)
-        return (*known, *(read_tables(plain, count, option, by, skip, hierarchy) if plain else ()))
+        known = tuple(item for item in given if isinstance(item, PublishedTable))
+        files = [item for item in given if not isinstance(item, PublishedTable)]
+        return (*known, *(read_tables(files, count, option, by, skip, hierarchy) if files else ()))
 
-    files = ExitStack()
-    with files:
-        shown, earlier = read(tables), read(before)
-        layout = lay_out(shown)
-        spread = estimated_variance(layout) if variance is None else positive("variance", variance)
-        from_means = [guess for path, axes in weighted for guess in from_weights(path, axes, count, spread)]
-        true_counts = None if truth is None else _counts(read(truth))
+    shown, earlier = read(tables), read(before)
+    layout = lay_out(shown)
+    spread = estimated_variance(layout) if variance is None else positive("variance", variance)
     revealed = revealing(layout, spread)
     # The smallest bound is certain: a gap cannot exceed the sum of the noise in it.
     if bound is not None and bound < revealed.least:
@@ -196,11 +166,55 @@ def attack(
         now = replace(both, blocks=both.blocks[: len(layout.blocks)])
         then = replace(both, blocks=both.blocks[len(layout.blocks) :])
         attacks["changes"] = tuple(changes(now, then, spread))
-    if weighted:
-        attacks["weights"] = tuple(from_means)
+    if sheets := [sheet for item in tables if (sheet := weighted_sheet(item)) is not None]:
+        attacks["weights"] = tuple(guess for sheet in sheets for guess in from_weights(sheet, count, option, spread))
+    if later := successive(layout, spread, confidence, [*attacks["averaging"], *attacks["fitting"]]):
+        attacks["successive"] = later
     names = [str(item) if isinstance(item, str | Path) else getattr(item, "name", "data") for item in tables]
     inputs = {"files": names, "variance": variance, "bound": bound, "confidence": confidence}
+    true_counts = None if truth is None else _counts(read(truth))
     return Denoised(spread, variance is None, revealed, known, attacks, confidence, true_counts, inputs, limit)
+
+
+def successive(
+    layout: Layout, variance: float, confidence: float, guesses: Sequence[Recovered]
+) -> tuple[Recovered, ...]:
+    """Counts that are disclosed once those of `guesses`, by averaging and fitting, are taken as exact (annex B.4).
+
+    Every round fixes what it is sure of, and what is left is averaged and fitted again, until nothing is added. Whoever
+    relies on earlier guesses is no surer than the least sure of them.
+    """
+    known: dict[tuple[tuple[str, str], ...], Recovered] = {}
+    later: dict[tuple[tuple[str, str], ...], Recovered] = {}
+    least = 1.0
+    for round_ in range(MOST_ROUNDS):
+        if round_:
+            guesses = [*averaging(layout, variance), *fitting(layout, variance)]
+        sure = {guess.cell: guess for guess in guesses if guess.confidence >= confidence}
+        new = {cell: guess for cell, guess in sure.items() if cell not in known}
+        if not new:
+            break
+        known |= new
+        if round_:
+            later |= {
+                cell: replace(guess, attack="successive", confidence=min(guess.confidence, least))
+                for cell, guess in new.items()
+            }
+        least = min(least, *(guess.confidence for guess in new.values()))
+        layout = replace(layout, blocks=tuple(_fixed(layout, block, known) for block in layout.blocks))
+        if not any(block.noised.any() for block in layout.blocks):
+            break
+    return tuple(later.values())
+
+
+def _fixed(layout: Layout, block: Block, known: Mapping[tuple[tuple[str, str], ...], Recovered]) -> Block:
+    """A table in which recovered counts are exact."""
+    values, noised = block.values.copy(), block.noised.copy()
+    for row in np.flatnonzero(block.noised).tolist():
+        guess = known.get(layout.cell(block.axes, block.codes[row].tolist()))
+        if guess is not None:
+            values[row], noised[row] = guess.value, 0
+    return replace(block, values=values, noised=noised)
 
 
 def _counts(tables: Sequence[PublishedTable]) -> dict[tuple[tuple[str, str], ...], int]:

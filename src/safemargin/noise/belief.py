@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass
 
-from rich.console import Console
-
 from safemargin import ui
 from safemargin.noise.charts import belief_chart
-from safemargin.noise.ptable import right_aligned
 from safemargin.samplers import Missed
 
 TITLE = "What noised counts disclose"
@@ -83,14 +80,8 @@ class Beliefs(ui.Result):
             ],
         }
 
-    def show(self, console: Console) -> None:
-        console.print(right_aligned(*self._grid()))
-        for line in self._overall():
-            console.print(line, soft_wrap=True)
-
-    def to_html(self) -> str:
+    def to_report(self) -> ui.Report:
         known = "" if self.after is not None else " All counts are equally likely beforehand."
-        columns, rows = self._grid()
         squares = [
             {
                 "printed": belief.printed,
@@ -101,20 +92,23 @@ class Beliefs(ui.Result):
             for belief in self.beliefs[:MOST_DRAWN]
             for count, chance in zip(belief.counts, belief.probabilities, strict=True)
         ]
-        picture = ui.figure(ui.to_svg(belief_chart(squares)), "Probability of true counts, by printed number")
-        body = [
-            ui.section("What a printed number discloses", picture, ui.paragraphs(*self._overall())),
-            ui.section("Figures", ui.table(columns, rows, columns)),
-        ]
-        if self.before is not None and self.after is not None and self.kept is not None:
-            rates = {
-                "best guess right before": self.before,
-                "best guess right after": self.after,
-                "printed as counted": self.kept,
-            }
-            body.insert(0, ui.tiles({name: ui.percent(rate) for name, rate in rates.items()}))
-        head = ui.header(TITLE, ui.paragraphs(ALONE + known), banner=None if self.after is None else BANNER)
-        return ui.render_page(TITLE, head, ui.joined(body))
+        rates = {
+            "best guess right before": self.before,
+            "best guess right after": self.after,
+            "printed as counted": self.kept,
+        }
+        tiles = {name: ui.percent(rate) for name, rate in rates.items() if rate is not None}
+        return ui.Report(
+            TITLE,
+            ui.OnPage(
+                ALONE + known,
+                ui.Figures(tiles) if tiles else None,
+                ui.Chart(lambda: belief_chart(squares), "Probability of true counts, by printed number"),
+            ),
+            ui.Grid(*self._grid()),
+            *self._overall(),
+            banner=None if self.after is None else BANNER,
+        )
 
     def _grid(self) -> tuple[list[str], list[list[str]]]:
         with_cells = any(belief.cells for belief in self.beliefs)

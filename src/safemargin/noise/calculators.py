@@ -1,4 +1,4 @@
-"""Limits of epsilon: reconstruction (Eq. 8), composition (9), budgets (14), tails (15), small areas (16), truncation.
+"""Limits of epsilon: reconstruction (Eq. 8), composition (9), budgets (14), tails (15), small areas (16).
 
 Equation numbers are those of Bach, "Differential privacy and noisy confidentiality concepts for European population
 statistics" (2020).
@@ -8,11 +8,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rich.console import Console
-
 from safemargin.core import InputError
 from safemargin.samplers import at_least, inside, positive, share
-from safemargin.ui import Document, Result, exact_percent, header, paragraphs, render_page, say
+from safemargin.ui import Document, Report, Result, exact_percent
 
 CENSUS_SHARE = 0.675 / 6
 """Share of a global budget that one table of persons gets: 67.5 % at each of six geographies, Eq. (14)."""
@@ -33,11 +31,8 @@ class Figure(Result):
         extra = {"details": dict(self.details)} if self.details else {}
         return {"value": self.value, "inputs": dict(self.inputs), **extra}
 
-    def show(self, console: Console) -> None:
-        say(console, self.sentence)
-
-    def to_html(self) -> str:
-        return render_page("Noise", header("Noise"), paragraphs(*self.sentence.splitlines()))
+    def to_report(self) -> Report:
+        return Report("Noise", *self.sentence.splitlines())
 
 
 def reconstruction_limit(people: int, confidence: float = 0.99) -> float:
@@ -136,82 +131,3 @@ def utility(areas: int, error: float = 20, confidence: float = CONFIDENCE) -> Fi
     value = utility_limit(areas, error, confidence)
     sentence = f"Epsilon {value:.3g} at least, or one of {areas:,} counts is off by more than {error:g} too often."
     return Figure(value, {"areas": areas, "error": error, "confidence": confidence}, sentence)
-
-
-def truncated_delta(epsilon: float, bound: float, change: int = 1, laplace: bool = False) -> float:
-    """Delta of two-sided geometric noise, or Laplace noise, that is drawn again where it is larger than `bound`.
-
-    A bound rules pure privacy out: what only one of two neighbours can become has probability delta, the mass of the
-    last `change` values (section 2.3). One count that takes the whole change has the largest delta, as the mass grows
-    inwards from the edge; epsilon is `change` times that of one count.
-
-    >>> truncated_delta(math.log(2), 1), round(truncated_delta(0.5, 12), 6)
-    (0.25, 0.000608)
-    """
-    positive("epsilon", epsilon)
-    at_least("change", change, 1)
-    if laplace:
-        positive("bound", bound)
-        if change >= 2 * bound:
-            return 1.0
-        # The mass from bound - change up, right or left of zero; expm1 keeps small masses exact.
-        whole = -2 * math.expm1(-epsilon * bound)
-        if change <= bound:
-            return math.exp(-epsilon * (bound - change)) * -math.expm1(-epsilon * change) / whole
-        return 0.5 - math.expm1(-epsilon * (change - bound)) / whole
-    if not math.isfinite(bound):
-        raise InputError(f"bound = {bound}: must be finite, e.g. 12")
-    if bound != int(bound):
-        raise InputError(f"bound = {bound:g}: geometric noise has an integer bound; the nearest is {round(bound)}")
-    at_least("bound", int(bound), 1)
-    q = math.exp(-epsilon)
-    mass = math.fsum(q ** abs(k) for k in range(int(bound) - change + 1, int(bound) + 1) if k >= -bound)
-    return min(1.0, float(mass * (1 - q) / (1 + q - 2 * q ** (bound + 1))))
-
-
-def truncated_bound(epsilon: float, delta: float, change: int = 1, laplace: bool = False) -> float:
-    """The smallest bound whose delta is at most this; an integer for geometric noise.
-
-    >>> truncated_bound(math.log(2), 0.25), round(truncated_bound(0.5, 0.008, laplace=True), 2)
-    (1, 7.45)
-    """
-    loss = positive("epsilon", epsilon) * at_least("change", change, 1)
-    inside("delta", delta)
-    # With Laplace noise delta = (e^(eps change) - 1) / (2 (e^(eps E) - 1)) for E above the change, solved for E.
-    bound = math.log1p(math.expm1(loss) / (2 * delta)) / epsilon
-    if laplace and bound < change:  # more than half of the mass is at the edge
-        from scipy.optimize import brentq  # slow to import, and few calls need it
-
-        bound = float(brentq(lambda e: truncated_delta(epsilon, e, change, True) - delta, change / 2, change))
-    if laplace:
-        return bound
-    # Geometric noise has the same decay, so its bound is near; delta falls in the bound, so the first that fits is it.
-    least = max(1, math.floor(bound) - 2)
-    while least > 1 and truncated_delta(epsilon, least, change) <= delta:
-        least -= 1
-    while truncated_delta(epsilon, least, change) > delta:
-        least += 1
-    return least
-
-
-def truncated(
-    epsilon: float,
-    bound: float | None = None,
-    delta: float | None = None,
-    change: int = 1,
-    laplace: bool = False,
-) -> Figure:
-    """Delta of noise with a bound, or the smallest bound for a delta."""
-    if (bound is None) == (delta is None):
-        raise InputError("give one of bound and delta")
-    name = "Laplace" if laplace else "two-sided geometric"
-    inputs = {"epsilon": epsilon, "bound": bound, "delta": delta, "change": change, "laplace": laplace}
-    if bound is None:
-        assert delta is not None
-        bound = truncated_bound(epsilon, delta, change, laplace)
-    reached = truncated_delta(epsilon, bound, change, laplace)
-    sentence = (
-        f"{name.capitalize()} noise with epsilon {epsilon:g}, drawn again beyond {bound:g}: a change of counts by "
-        f"{change} in total has epsilon {change * epsilon:g} and delta {reached:.3g}."
-    )
-    return Figure(bound if delta is not None else reached, inputs, sentence, {"bound": bound, "delta": reached})

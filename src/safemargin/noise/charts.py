@@ -99,3 +99,55 @@ def belief_chart(rows: Sequence[Spec]) -> Spec:
     }
     size = {"width": {"step": 34}, "height": {"step": 24}}
     return {"data": {"values": list(rows)}, **size, "layer": [squares, numbers]}
+
+
+def heat_chart(rows: Sequence[Spec], x_title: str, y_title: str) -> Spec:
+    """A square per `x` and `y`, darker for a larger `value`, with its `label`; a `dot` marks what is meant."""
+    x = {"field": "x", "type": "ordinal", "axis": {"title": x_title, "labelAngle": 0, "format": "~g"}}
+    y = {"field": "y", "type": "ordinal", "sort": "descending", "axis": {"title": y_title, "format": "~g"}}
+    colour = {"field": "value", "type": "quantitative", "scale": {"range": ["#e8f1f8", "#0072b2"]}, "legend": None}
+    middle = sum(row["value"] for row in rows) / max(1, len(rows))
+    ink = {"condition": {"test": f"datum.value > {1.3 * middle:.3f}", "value": "#fff"}, "value": "#000"}
+    squares = {"mark": {"type": "rect", "stroke": "#8884"}, "encoding": {"x": x, "y": y, "color": colour}}
+    words = {
+        "transform": [{"calculate": "datum.label + (datum.dot ? ' •' : '')", "as": "words"}],
+        "mark": {"type": "text", "fontSize": 10},
+        "encoding": {"x": x, "y": y, "text": {"field": "words"}, "color": ink},
+    }
+    size = {"width": {"step": 34}, "height": {"step": 22}}
+    return {"data": {"values": list(rows)}, **size, "layer": [squares, words]}
+
+
+def curve_chart(rows: Sequence[Spec], x_title: str, y_title: str, log_x: bool = False, log_y: bool = False) -> Spec:
+    """A line of `y` by `x` for every `line`."""
+
+    def axis(field: str, title: str, is_log: bool) -> Spec:
+        scale = {"type": "log"} if is_log else {"zero": False, "nice": False}
+        return {"field": field, "type": "quantitative", "scale": scale, "axis": {"title": title, "format": "~g"}}
+
+    colour = {"field": "line", "type": "nominal", "legend": {"title": None, "orient": "top"}}
+    colour["scale"] = {"range": ["#0072b2", "#e69f00", "#d55e00", "#555555"]}
+    encoding = {"x": axis("x", x_title, log_x), "y": axis("y", y_title, log_y), "color": colour}
+    encoding["strokeDash"] = {"field": "line", "type": "nominal", "legend": None}
+    return {
+        "data": {"values": list(rows)},
+        "width": STACK_WIDTH,
+        "height": 240,
+        "mark": {"type": "line", "strokeWidth": 2},
+        "encoding": encoding,
+    }
+
+
+def histogram_chart(rows: Sequence[Spec]) -> Spec:
+    """Bars of `count` by `class`, one row of bars per `kind`."""
+    return {
+        "data": {"values": list(rows)},
+        "width": STACK_WIDTH,
+        "height": 90,
+        "mark": {"type": "bar", "color": "#0072b2"},
+        "encoding": {
+            "row": {"field": "kind", "type": "nominal", "header": {"title": None, "labelOrient": "top"}},
+            "x": {"field": "class", "type": "ordinal", "sort": None, "axis": {"title": "from", "labelAngle": 0}},
+            "y": {"field": "count", "type": "quantitative", "axis": {"title": "statistics", "tickMinStep": 1}},
+        },
+    }

@@ -9,8 +9,8 @@ import safemargin.noise as api
 from safemargin import ui
 from safemargin.core import OutputError
 from safemargin.io import axes, check_folder, hierarchies
-from safemargin.noise import calculators_cli as figures
 from safemargin.noise.calculators import CONFIDENCE
+from safemargin.noise.calculators_cli import COMMANDS
 from safemargin.samplers import Missed, at_least
 
 ProgrammeFile = Annotated[Path, typer.Argument(help="Programme of tables (TOML).")]
@@ -44,10 +44,14 @@ def redundancy(
 
 
 def plan(
-    programme: ProgrammeFile,
+    programme: Annotated[Path | None, typer.Argument(help="Programme of tables (TOML).")] = None,
     confidence: Annotated[float, typer.Option(help="How sure an onlooker may be.")] = CONFIDENCE,
     largest_bound: Annotated[int, typer.Option(help="Largest bound of noise that users accept.")] = 10,
     area_error: Annotated[float, typer.Option(help="Error that no small area may exceed.")] = 20,
+    ratio: Annotated[float | None, typer.Option("--kt2", help="Without a programme: smallest k / t^2.")] = None,
+    fresh: Annotated[float | None, typer.Option("--kt2-fresh", help="The same with new noise in every table.")] = None,
+    tuples: Annotated[int | None, typer.Option(help="Without a programme: counts beside two parts.")] = None,
+    areas: Annotated[int | None, typer.Option(help="Without a programme: number of small areas.")] = None,
     page: Page = None,
     as_json: ui.Json = False,
 ) -> None:
@@ -56,7 +60,9 @@ def plan(
     Example: safemargin noise plan programme.toml --out plan.html
     """
     with ui.notes.status("planning"):
-        result = api.plan(programme, confidence, largest_bound, area_error)
+        result = api.plan(
+            programme, confidence, largest_bound, area_error, kt2=ratio, kt2_fresh=fresh, tuples=tuples, areas=areas
+        )
     if page is not None:
         result.write(page)
     ui.print_result(result, as_json)
@@ -65,20 +71,29 @@ def plan(
 def publish(
     programme: ProgrammeFile,
     records: Annotated[Path, typer.Option(help="People, one row each (CSV or Parquet), a column per level.")],
-    identity: Annotated[str, typer.Option("--id", help="Column that distinguishes people, the same in every release.")],
-    secret: Annotated[Path, typer.Option(help="File of at least 16 random bytes; keep it, and keep it secret.")],
     folder: Annotated[Path, typer.Option("--out", help="New folder for the tables.")],
+    identity: Annotated[
+        str | None, typer.Option("--id", help="Column that distinguishes people, the same in every release.")
+    ] = None,
+    secret: Annotated[
+        Path | None, typer.Option(help="File of at least 16 random bytes; keep it, and keep it secret.")
+    ] = None,
     variance: Annotated[float | None, typer.Option(help="Variance of the noise; otherwise as planned.")] = None,
     bound: Annotated[int | None, typer.Option(help="Largest size of the noise; otherwise as planned.")] = None,
+    law: Annotated[str, typer.Option(help="Noise by cell keys (keys), or drawn: geometric or gaussian.")] = "keys",
+    epsilon: Annotated[float | None, typer.Option(help="Epsilon of drawn noise on one count.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Largest delta of drawn noise on one count, for a bound.")] = None,
+    sampler: Annotated[str | None, typer.Option(help="How noise is drawn: inversion or opendp.")] = None,
     as_json: ui.Json = False,
 ) -> None:
-    """Publish a whole programme with cell keys: the same people have the same noise in every table.
+    """Publish a whole programme: with cell keys the same people have the same noise in every table.
 
     Example: safemargin noise publish programme.toml --records people.csv --id person --secret secret.key --out tables
     """
     check_folder(folder)
     with ui.notes.status("publishing"):
-        result = api.publish(programme, records, identity, secret, variance, bound)
+        keyed = (programme, records, identity, secret, variance, bound)
+        result = api.publish(*keyed, law=law, epsilon=epsilon, delta=delta, sampler=sampler)
         result.write(folder)
     ui.print_result(result, as_json)
 
@@ -171,6 +186,35 @@ def distort(
         )
     if page is not None:
         result.write(page)
+    ui.print_result(result, as_json)
+
+
+def independence(
+    table: Annotated[Path, typer.Argument(help="A noised table (tidy) of two or more axes.")],
+    by: ui.By = None,
+    variance: Annotated[float | None, typer.Option(help="Variance of bounded noise, with --bound.")] = None,
+    bound: Annotated[int | None, typer.Option(help="Largest size of the noise.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Epsilon of two-sided geometric noise.")] = None,
+    samples: Annotated[int, typer.Option(help="Number of simulated tables.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Random seed of the simulation.")] = 1,
+    count: ui.Count = "count",
+    as_json: ui.Json = False,
+) -> None:
+    """Test whether two axes of a noised table are independent, with the noise taken into account.
+
+    Example: safemargin noise independence published/table.csv --by sex,age --variance 2 --bound 5
+    """
+    with ui.notes.status("simulating"):
+        result = api.independence(
+            table,
+            axes(by) or (),
+            variance=variance,
+            bound=bound,
+            epsilon=epsilon,
+            samples=samples,
+            seed=seed,
+            count=count,
+        )
     ui.print_result(result, as_json)
 
 
@@ -339,9 +383,5 @@ def _note_missed(missed: tuple[Missed, ...]) -> None:
 
 
 noise = typer.Typer(help="Plan, apply and attack noise on counts.", no_args_is_help=True, rich_markup_mode=None)
-for command in (
-    *(redundancy, plan, publish, ptable, key, perturb, posterior, attack, distort),
-    *(figures.average, figures.variance, figures.reveal, figures.exploit, figures.truncated),
-    *(figures.reconstruct, figures.utility, figures.tail),
-):
+for command in (redundancy, plan, publish, ptable, key, perturb, posterior, attack, distort, independence, *COMMANDS):
     noise.command()(command)

@@ -5,18 +5,20 @@ from dataclasses import replace
 import numpy as np
 
 from safemargin.core import JOINER, InputError, row_keys
-from safemargin.noise.layout import Layout, NoisyTable, Recovered, certainty
+from safemargin.noise.layout import Block, Layout, Recovered, certainty
 
 BOTH = 2
 """Noisy counts in the difference of a count that changed: before and now."""
 
 
 def nested(layout: Layout, variance: float) -> list[Recovered]:
-    """Counts of what a merged category holds beyond a narrower one that is printed for the same people."""
+    """Counts of what categories hold beyond others, printed for the same people: of nested ones, as a district in a
+    region, and of areas that only overlap, as a town and the squares of a grid inside it, or around it.
+    """
     best: dict[tuple[tuple[str, str], ...], Recovered] = {}
     for wide in layout.blocks:
         for narrow in layout.blocks:
-            if wide.axes == narrow.axes:
+            if wide.axes == narrow.axes and wide is not narrow:
                 for axis in range(len(wide.axes)):
                     for recovered in _subtracted(layout, wide, narrow, axis, variance):
                         if recovered.cell not in best or best[recovered.cell].confidence < recovered.confidence:
@@ -24,31 +26,39 @@ def nested(layout: Layout, variance: float) -> list[Recovered]:
     return list(best.values())
 
 
-def _subtracted(layout: Layout, wide: NoisyTable, narrow: NoisyTable, axis: int, variance: float) -> list[Recovered]:
-    """What the categories of an axis in one table leave of wider ones in another with the same axes."""
-    axes = wide.axes
-    members = layout.members[axes[axis]]
-    # Only merged categories can hold more than a narrower one.
-    merged = np.flatnonzero(np.array([len(names) > 1 for names in members])[wide.codes[:, axis]])
-    if not len(merged):
-        return []
+def _subtracted(layout: Layout, wide: Block, narrow: Block, axis: int, variance: float) -> list[Recovered]:
+    """What is between a category of one table and categories of another with the same axes.
+
+    These are single ones inside it, all of those inside it, or all of those that it meets.
+    """
+    axes, members = wide.axes, layout.members[wide.axes[axis]]
+    listed = narrow.listed(axes[axis])
     others = [a for a in range(len(axes)) if a != axis]
     sizes = layout.sizes([axes[a] for a in others])
     keys = row_keys(narrow.codes[:, others], sizes).tolist()
     rows = {(key, code): row for row, (key, code) in enumerate(zip(keys, narrow.codes[:, axis].tolist(), strict=True))}
     recovered = []
-    for row, key in zip(merged.tolist(), row_keys(wide.codes[merged][:, others], sizes).tolist(), strict=True):
+    for row, key in enumerate(row_keys(wide.codes[:, others], sizes).tolist()):
         whole = members[wide.codes[row, axis]]
-        for code, part in enumerate(members):
-            match = rows.get((key, code))
-            if match is not None and part < whole:
-                left = int(wide.values[row] - narrow.values[match])
-                noisy = int(wide.noised[row] + narrow.noised[match])
-                if noisy:  # the difference of exact counts is the business of audit
-                    labels = dict(layout.cell(axes, wide.codes[row].tolist()))
-                    labels[axes[axis]] = JOINER.join(sorted(whole - part))
-                    sure = float(certainty(np.zeros(1), np.sqrt(np.array([variance * noisy])))[0])
-                    recovered.append(Recovered("differencing", tuple(labels.items()), max(0, left), sure))
+        inner = [code for code in listed if members[code] <= whole]
+        outer = [code for code in listed if members[code] & whole]
+        for parts in {*((code,) for code in inner), tuple(inner), tuple(outer)}:
+            union = frozenset[str]().union(*(members[code] for code in parts))
+            matched = [rows.get((key, code)) for code in parts]
+            left = whole - union or union - whole
+            # The categories must lie on one side, and what is left must not be the sum of others that are printed.
+            others_inside = frozenset[str]().union(*(members[code] for code in inner if code not in parts))
+            if not parts or None in matched or not (union < whole or whole < union) or left <= others_inside:
+                continue
+            places = [place for place in matched if place is not None]
+            sign = 1 if union < whole else -1
+            value = sign * int(wide.values[row] - narrow.values[places].sum())
+            noisy = int(wide.noised[row] + narrow.noised[places].sum())
+            if noisy:  # the difference of exact counts is the business of audit
+                labels = dict(layout.cell(axes, wide.codes[row].tolist()))
+                labels[axes[axis]] = JOINER.join(sorted(left))
+                sure = float(certainty(np.zeros(1), np.sqrt(np.array([variance * noisy])))[0])
+                recovered.append(Recovered("differencing", tuple(labels.items()), max(0, value), sure))
     return recovered
 
 
@@ -68,7 +78,7 @@ def changes(now: Layout, before: Layout, variance: float) -> list[Recovered]:
     return [recovered for block in blocks for recovered in _gains(layout, block, variance)]
 
 
-def _difference(block: NoisyTable, before: Layout) -> NoisyTable | None:
+def _difference(block: Block, before: Layout) -> Block | None:
     """What a table gained since it was printed before, with the noise of rows that print another count."""
     for other in before.blocks:
         if other.axes == block.axes and np.array_equal(other.codes, block.codes):
@@ -78,7 +88,7 @@ def _difference(block: NoisyTable, before: Layout) -> NoisyTable | None:
     return None
 
 
-def _gains(layout: Layout, block: NoisyTable, variance: float) -> list[Recovered]:
+def _gains(layout: Layout, block: Block, variance: float) -> list[Recovered]:
     """The gain of every cell of one table that some representation shows to have changed."""
     sizes = layout.sizes(block.axes)
     keys = row_keys(block.codes, sizes)

@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 from safemargin import ui
 from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArray, numpy_generator
@@ -109,38 +107,30 @@ class Distortion(ui.Result):
             },
         }
 
-    def show(self, console: Console) -> None:
-        for title, classes in self._kinds():
-            console.print(Text(title, style="bold"))
-            grid = ui.text_table(self.columns, self.rows(classes))
-            for column in grid.columns:
-                column.justify = "right"
-            console.print(grid)
-        ui.say(console, self._summary())
-        for line in self._lines()[:NAMED]:
-            ui.say(console, f"  - {line}")
-
-    def to_html(self) -> str:
+    def to_report(self) -> ui.Report:
         caption = "Counts by size: bars are what the law of the noise leads to, ticks were drawn"
-        parts = [
-            ui.section(
-                name,
-                ui.figure(ui.to_svg(distortion_chart(self.chart_rows(classes))), caption, fits=True),
-                ui.table(self.columns, self.rows(classes), self.columns[1:]),
-            )
-            for name, classes in self._kinds()
-        ]
-        figures = {"vanished": len(self.vanished), "negative": len(self.negative)}
-        gone = ui.section(
-            "Gone", ui.paragraphs(self._summary()), ui.tiles(figures), ui.points(self._lines()[: 3 * NAMED])
-        )
         law = (
             f"epsilon {self.inputs['epsilon']:g}"
             if self.inputs.get("epsilon") is not None
             else f"variance {self.inputs.get('variance')} within {self.inputs.get('bound')}"
         )
-        below = ui.paragraphs(f"{self.inputs.get('areas', 0):,} areas; noise with {law}.")
-        return ui.render_page(self.title, ui.header(self.title, below), ui.joined([*parts, gone]))
+        figures = {"vanished": len(self.vanished), "negative": len(self.negative)}
+        classes = [
+            ui.Section(
+                name,
+                ui.Chart(distortion_chart(self.chart_rows(classes)), caption, fits=True),
+                ui.Grid(self.columns, self.rows(classes), wide=True),
+            )
+            for name, classes in self._kinds()
+        ]
+        return ui.Report(
+            self.title,
+            ui.OnPage(f"{self.inputs.get('areas', 0):,} areas; noise with {law}."),
+            *classes,
+            self._summary(),
+            ui.OnPage(ui.Figures(figures)),
+            ui.Points(self._lines(), NAMED),
+        )
 
     @property
     def columns(self) -> list[str]:

@@ -1,13 +1,15 @@
 """Noisy tables as an onlooker lays them out: cells by axes, and every sum of finer cells beside them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from safemargin.core import BoolArray, FloatArray, Group, InputError, IntArray, PublishedTable, grouped, label, row_keys
 
 OPTION = "option"
+WIDE = "\0"
+"""Before the names of categories that come from a wider axis; no file can hold it."""
 
 ENOUGH = 10
 """Counts beside their parts that are needed to infer anything about the noise."""
@@ -33,7 +35,7 @@ class Recovered:
 
 
 @dataclass(frozen=True)
-class NoisyTable:
+class Block:
     """One table: axes in alphabetical order, a row of codes per cell, what is printed, and which rows are noisy."""
 
     name: str
@@ -73,7 +75,9 @@ class Layout:
 
     categories: dict[str, tuple[str, ...]]
     members: dict[str, tuple[Group, ...]]
-    blocks: tuple[NoisyTable, ...]
+    blocks: tuple[Block, ...]
+    within: Mapping[str, str] = field(default_factory=dict)
+    """Wider axes, such as regions, whose categories are groups of those of a finer one."""
 
     def everybody(self, axis: str) -> Group:
         """All categories of an axis that any table has, alone or merged."""
@@ -88,10 +92,17 @@ class Layout:
         return [len(self.categories[axis]) for axis in axes]
 
     def cell(self, axes: Sequence[str], codes: Sequence[int]) -> tuple[tuple[str, str], ...]:
-        """A cell by its labels."""
-        return tuple((axis, self.categories[axis][code]) for axis, code in zip(axes, codes, strict=True))
+        """A cell by its labels; a category of a wider axis by the name of that axis."""
+        labels = [(axis, self.categories[axis][code]) for axis, code in zip(axes, codes, strict=True)]
+        wide = {fine: name for name, fine in self.within.items()}
+        return tuple(
+            sorted(
+                (wide[axis], text.removeprefix(WIDE)) if text.startswith(WIDE) else (axis, text)
+                for axis, text in labels
+            )
+        )
 
-    def parts(self, block: NoisyTable, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> CellParts | None:
+    def parts(self, block: Block, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> CellParts | None:
         """What the rows of a table add up to: cells over `axes` with the `wanted` categories of each.
 
         None if the table does not have everybody on an axis that is summed over. A wider category counts only if the
@@ -127,7 +138,7 @@ class Layout:
         sorted_pairs = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
         return sorted_pairs[:, 0], sorted_pairs[:, 1]
 
-    def summed(self, block: NoisyTable, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> Sums | None:
+    def summed(self, block: Block, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> Sums | None:
         """The wanted cells over `axes` as sums of the counts of a table."""
         parts = self.parts(block, axes, wanted)
         if parts is None or not len(parts.rows):
@@ -141,16 +152,16 @@ class Layout:
         np.minimum.at(least, cell, block.values[parts.rows])
         return Sums(keys[first], parts.cells[first], values, noisy, least)
 
-    def above(self, axes: Sequence[str]) -> tuple[NoisyTable, ...]:
+    def above(self, axes: Sequence[str]) -> tuple[Block, ...]:
         """Tables that are at least as fine; one printed twice with the same noise is one."""
-        blocks: list[NoisyTable] = []
+        blocks: list[Block] = []
         for block in self.blocks:
             if set(axes) <= set(block.axes) and not any(_same(block, other) for other in blocks):
                 blocks.append(block)
         return tuple(blocks)
 
 
-def _same(block: NoisyTable, other: NoisyTable) -> bool:
+def _same(block: Block, other: Block) -> bool:
     return (
         block.axes == other.axes
         and np.array_equal(block.codes, other.codes)
@@ -162,15 +173,20 @@ def lay_out(tables: Sequence[PublishedTable]) -> Layout:
     """The tables that have counts; options are an axis like others. Rows are sorted by cell.
 
     A table with nested categories on an axis is several tables, one per level, none of which counts anybody twice.
+    Where tables say which region each district lies in, regions are groups of districts.
     """
+    tables, within = _nested_axes(tables)
     names: dict[str, dict[str, int]] = {}
     members: dict[str, dict[int, Group]] = {}
-    blocks: list[NoisyTable] = []
+    blocks: list[Block] = []
     for table in tables:
         if not _has_counts(table):
             continue
         columns: dict[str, IntArray] = {}
-        listed = [(axis, [(label(group), group) for group in groups], codes) for axis, groups, codes in _columns(table)]
+        listed = [
+            (axis, [(_name(group, axis, within), group) for group in groups], codes)
+            for axis, groups, codes in _columns(table)
+        ]
         if table.options:
             listed.append((OPTION, [(name, frozenset([name])) for name in table.options], table.option))
         for axis, labels, codes in listed:
@@ -189,14 +205,68 @@ def lay_out(tables: Sequence[PublishedTable]) -> Layout:
             rows = np.flatnonzero((depth == level).all(axis=1))
             # Rows in the order of their cells, so that two tables can be compared as arrays.
             rows = rows[np.lexsort(codes[rows].T[::-1])] if axes else rows
-            blocks.append(NoisyTable(table.name, axes, codes[rows], np.asarray(values)[rows], noised[rows]))
+            blocks.append(Block(table.name, axes, codes[rows], np.asarray(values)[rows], noised[rows]))
     if not any(block.noised.any() for block in blocks):
         raise InputError("no table has noisy counts: their rows have the status 'noised' and print integers")
     return Layout(
         {axis: tuple(known) for axis, known in names.items()},
         {axis: tuple(groups[code] for code in range(len(groups))) for axis, groups in members.items()},
         tuple(blocks),
+        {wide: fine for wide, (fine, _) in within.items()},
     )
+
+
+Within = Mapping[str, tuple[str, Mapping[Group, str]]]
+"""Per wider axis: the finer one, and the name of every group of its categories."""
+
+
+def _nested_axes(tables: Sequence[PublishedTable]) -> tuple[Sequence[PublishedTable], Within]:
+    """Tables in which a wider axis is dropped beside a finer one that lies in it, and else replaced by its groups."""
+    within: dict[str, tuple[str, dict[Group, str]]] = {}
+    pairs = sorted({(wide, fine) for table in tables for wide in table.axes for fine in table.axes if wide != fine})
+    for wide, fine in pairs:
+        both = [table for table in tables if {wide, fine} <= set(table.axes)]
+        parent: dict[str, set[str]] = {}
+        for table in both:
+            a, b = table.axes.index(wide), table.axes.index(fine)
+            for row in np.unique(table.codes[:, [a, b]], axis=0).tolist():
+                parent.setdefault(label(table.groups[b][row[1]]), set()).add(label(table.groups[a][row[0]]))
+        regions = {name for names in parent.values() for name in names}
+        # The finer axis never stands alone, lies in one wider category each, and several lie in one.
+        alone = any(fine in table.axes and wide not in table.axes for table in tables)
+        if alone or fine in within or any(len(names) > 1 for names in parent.values()) or len(regions) == len(parent):
+            continue
+        groups: dict[str, set[str]] = {}
+        for name, (region,) in ((name, tuple(names)) for name, names in parent.items()):
+            groups.setdefault(region, set()).add(name)
+        if wide in within or any(f == fine for f, _ in within.values()):
+            continue  # one step of nesting per axis
+        within[wide] = fine, {frozenset(names): region for region, names in groups.items()}
+        members = {region: frozenset(names) for region, names in groups.items()}
+        tables = [_moved(table, wide, fine, members) for table in tables]
+    return tables, within
+
+
+def _moved(table: PublishedTable, wide: str, fine: str, members: Mapping[str, Group]) -> PublishedTable:
+    """The table without the wider axis beside the finer one, or with groups of the finer one in its place."""
+    if wide not in table.axes:
+        return table
+    place = table.axes.index(wide)
+    if fine in table.axes:
+        kept = [a for a in range(len(table.axes)) if a != place]
+        axes, groups = tuple(table.axes[a] for a in kept), tuple(table.groups[a] for a in kept)
+        return replace(table, axes=axes, groups=groups, codes=table.codes[:, kept])
+    if not all(label(group) in members for group in table.groups[place]):
+        return table
+    own = tuple(members[label(group)] for group in table.groups[place])
+    groups = (*table.groups[:place], own, *table.groups[place + 1 :])
+    return replace(table, axes=(*table.axes[:place], fine, *table.axes[place + 1 :]), groups=groups)
+
+
+def _name(group: Group, axis: str, within: Within) -> str:
+    """What a category is called: a group of districts by the name of its region."""
+    region = next((names[group] for fine, names in within.values() if fine == axis and group in names), None)
+    return label(group) if region is None else WIDE + region
 
 
 def _levels(members: Mapping[int, Group], codes: IntArray) -> IntArray:

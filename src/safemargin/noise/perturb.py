@@ -9,8 +9,6 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 from safemargin.core import (
     FloatArray,
@@ -38,7 +36,7 @@ from safemargin.samplers import (
     read_secret,
     record_keys,
 )
-from safemargin.ui import SCHEMA, Document, Result, header, paragraphs, render_page, section, table
+from safemargin.ui import SCHEMA, Document, Grid, OnPage, Report, Result
 
 TAKEN = ("count", "weighted", "true", "noise", "true_weighted", "status")
 """Columns of the tables that are written."""
@@ -147,15 +145,10 @@ class Perturbed(Result):
             *self.guarantee.remarks,
         ]
 
-    def show(self, console: Console) -> None:
-        for sentence in self.sentences:
-            console.print(Text(sentence), soft_wrap=True)
-
-    def to_html(self) -> str:
+    def to_report(self) -> Report:
         columns = [*(axis.name for axis in self.trees), "count"]
-        rows = [[*self._labels(nodes), int(self.printed[nodes])] for nodes in np.ndindex(*self.counts.shape)]
-        body = section("Table", table(columns, rows, ["count"]))
-        return render_page("Noised table", header("Noised table", paragraphs(*self.sentences)), body)
+        rows = [[*self._labels(nodes), f"{self.printed[nodes]:,}"] for nodes in np.ndindex(*self.counts.shape)]
+        return Report("Noised table", *self.sentences, OnPage(Grid(columns, rows)))
 
 
 def perturb(

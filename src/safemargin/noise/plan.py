@@ -1,35 +1,35 @@
-"""The planner: which noise a programme of tables leaves room for (section 5 and Fig. 6 of the paper).
+"""Recommend noise for a programme of tables, with the pictures of the paper (Figs. 1, 2, 4 to 7) for it."""
 
-Bounded noise of variance V within E survives if averaging is not right too often (V is large enough), if the counts
-that are printed beside their parts do not disclose E (E is large enough for V), and if users accept E as an error.
-Noise with an epsilon survives if averaging is not right too often (epsilon is small enough) and no small area is off by
-too much (epsilon is large enough). Bounded noise is the same for the same participants; noise with an epsilon is new in
-every table.
-"""
-
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from safemargin import ui
-from safemargin.noise.averaging import epsilon_of, gaussian_success, variance_needed
-from safemargin.noise.calculators import CONFIDENCE, utility_limit
+from safemargin.core import InputError
+from safemargin.noise.averaging import variance_needed
+from safemargin.noise.calculators import CONFIDENCE
 from safemargin.noise.charts import band_chart, plane_chart
+from safemargin.noise.pictures import pictures
+from safemargin.noise.planner import (
+    Band,
+    Drop,
+    Output,
+    Point,
+    TruncatedPoint,
+    Wishes,
+    cut,
+    epsilon_band,
+    judge,
+    plane,
+    rounded_up,
+)
 from safemargin.noise.programme import Programme, load_programme
-from safemargin.noise.redundancy import COLUMNS, Redundancy, redundancies, short_number, tuples
-from safemargin.noise.reveal import MOST_PARTS, reveal_chance, reveal_risk
-from safemargin.samplers import at_least, inside, positive
+from safemargin.noise.redundancy import COLUMNS, Redundancy, redundancies, short_number
+from safemargin.noise.redundancy import tuples as count_tuples
+from safemargin.samplers import at_least, positive
 
-RELAXED = 0.8
-"""How often averaging may be right where constraints are loosened a little."""
-STEP = 0.25
-"""Step between variances on the plane."""
-ENOUGH_PARTS = 8
-
+MOST_DROPPED = 10
+"""Tables that are dropped at most in search of noise that survives."""
 FATES: Mapping[str, tuple[str, str, str]] = {  # colour from Okabe and Ito's set, letter for readers without, meaning
     "survives": ("#0072b2", "", "meets every constraint"),
     "relaxed": ("#f0e442", "r", "averaging is right a little too often"),
@@ -40,70 +40,20 @@ FATES: Mapping[str, tuple[str, str, str]] = {  # colour from Okabe and Ito's set
 }
 """The first constraint that noise of some variance within some bound misses."""
 COLOURS = {fate: colour for fate, (colour, _, _) in FATES.items()}
-Splits = Mapping[str, Mapping[int, int]]
-"""Per variable: how many counts are printed beside their parts, by the number of parts."""
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What an office accepts: how sure an onlooker may be, the largest bound, and the error of a small area."""
-
-    confidence: float = CONFIDENCE
-    largest_bound: int = 10
-    area_error: float = 20
-
-    def __post_init__(self) -> None:
-        inside("confidence", self.confidence)
-        at_least("largest_bound", self.largest_bound, 1, 100)
-        positive("area_error", self.area_error)
-
-
-@dataclass(frozen=True)
-class Point:
-    """Noise of some variance within some bound, and its fate.
-
-    `averaged` is how often the most exposed estimate is right, `disclosed` the chance that the bound is.
-    """
-
-    variance: float
-    bound: int
-    fate: str
-    averaged: float
-    disclosed: float
-
-
-@dataclass(frozen=True)
-class Band:
-    """Epsilons between what small areas need and what averaging allows; empty if `low` is above `high`.
-
-    `relaxed` is the upper end if the one statistic that is averaged most easily may be.
-    """
-
-    low: float
-    high: float
-    relaxed: float
-
-    @property
-    def is_open(self) -> bool:
-        """Whether any epsilon meets both constraints."""
-        return self.low <= self.high
 
 
 @dataclass(frozen=True)
 class NoisePlan(ui.Result):
-    """The redundancies of a programme, and the noise that survives."""
+    """What a programme is counted for, and the noise that survives."""
 
-    programme: Programme
-    name: str
+    output: Output
     wishes: Wishes
-    statistics: tuple[Redundancy, ...]
-    riskiest: Redundancy
-    riskiest_without: Redundancy
-    tuples: Splits
     least_variance: float
     points: tuple[Point, ...]
     band: Band
     recommended: Point | None
+    truncated: tuple[TruncatedPoint, ...]
+    drop: Drop | None = None
 
     @property
     def surviving(self) -> tuple[Point, ...]:
@@ -111,19 +61,37 @@ class NoisePlan(ui.Result):
         return tuple(point for point in self.points if point.fate == "survives")
 
     @property
+    def riskiest(self) -> Redundancy | None:
+        """The statistic that is averaged most easily, if a programme was counted."""
+        return min(self.output.statistics, key=lambda entry: entry.linear, default=None)
+
+    @property
+    def best_truncated(self) -> TruncatedPoint | None:
+        """The surviving truncated noise with the smallest delta."""
+        survives = (point for point in self.truncated if point.fate == "survives")
+        return min(survives, key=lambda point: point.delta, default=None)
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The recommendation, then a sentence or two per constraint."""
-        risky = self.riskiest
-        counts, axis = max(((sum(by.values()), axis) for axis, by in self.tuples.items()), default=(0, ""))
+        risky, confidence = self.riskiest, ui.exact_percent(self.wishes.confidence)
+        counts, axis = max(((sum(by.values()), axis) for axis, by in self.output.tuples.items()), default=(0, ""))
+        if risky is None:
+            worth = f"The most exposed estimate is worth k/t^2 = {self.output.ratio:.3g}"
+        else:
+            worth = (
+                f"{risky.statistic} has {ui.plural(risky.t, 'representation')} that add up {short_number(risky.k)} "
+                f"counts. The best linear estimate from all tables is worth k/t^2 = {risky.linear:.3g} (three steps of "
+                f"the paper: {float(risky.best_ratio):.3g})"
+            )
         return (
             self._recommendation(),
-            f"Averaging: {risky.statistic} has {ui.plural(risky.t, 'representation')} that add up "
-            f"{short_number(risky.k)} counts. The best linear estimate from all tables is worth k/t^2 = "
-            f"{risky.linear:.3g} (three steps of the paper: {float(risky.best_ratio):.3g}), so a variance of at least "
-            f"{self.least_variance:.3g} keeps it from being right in more than "
-            f"{ui.exact_percent(self.wishes.confidence)} of cases.",
+            *self._dropping(),
+            f"Averaging: {worth}, so a variance of at least {self.least_variance:.3g} keeps it from being right in "
+            f"more than {confidence} of cases.",
             f"Bound: {counts:,} counts are published beside their parts by {axis}. In a bound that is too narrow for "
             "its variance, one of them discloses the bound.",
+            *self._truncated_sentence(),
             self._epsilon_sentence(),
         )
 
@@ -141,12 +109,24 @@ class NoisePlan(ui.Result):
             f"{_one_in(point.disclosed)}."
         )
 
+    def _dropping(self) -> list[str]:
+        if self.drop is None:
+            return []
+        names, point = ", ".join(self.drop.tables), self.drop.recommended
+        if point is None:
+            return [f"Without {names} a variance of {self.drop.least_variance:.3g} is still needed, which is too much."]
+        return [
+            f"Drop {ui.plural(len(self.drop.tables), 'table')} ({names}): then noise of variance {point.variance:g} "
+            f"within {point.bound} survives."
+        ]
+
     def _epsilon_sentence(self) -> str:
         band = self.band
         need = (
             f"Epsilon: no more than {self.wishes.area_error:g} off in "
-            f"{ui.plural(self.programme.small_areas, 'small area')} takes epsilon {band.low:.2g} or more per count; "
-            f"new noise in every table must stay below {band.high:.2g}."
+            f"{ui.plural(self.output.small_areas, 'small area')} takes epsilon {band.low:.2g} or more per count; "
+            f"new noise in every table must stay below {band.high:.2g} ({band.once:.2g} if each statistic is printed "
+            "once)."
         )
         if band.is_open:
             return f"{need} Any value between them meets both."
@@ -154,54 +134,78 @@ class NoisePlan(ui.Result):
             return f"{need} None meets both; up to {band.relaxed:.2g} one statistic can be averaged."
         return f"{need} None meets both: noise without a bound does not fit this programme."
 
+    def _truncated_sentence(self) -> list[str]:
+        point = self.best_truncated
+        if point is None:
+            return []
+        return [
+            f"Truncated: {point.law} noise of this variance within {point.bound} has epsilon {point.epsilon:.2g} and "
+            f"delta {point.delta:.2g} per count that a person is in."
+        ]
+
     def to_json(self) -> ui.Document:
+        fresh = min(self.output.fresh, key=lambda entry: entry.linear, default=None)
         return {
             "value": None if self.recommended is None else asdict(self.recommended),
-            "inputs": {"programme": self.name, **asdict(self.wishes)},
+            "inputs": {"programme": self.output.name, **asdict(self.wishes)},
             "details": {
                 "words": list(self.sentences),
-                "tables": len(self.programme.tables),
-                "statistics": len(self.statistics),
-                "riskiest": self.riskiest.to_json(),
-                "riskiest_without_spsn": self.riskiest_without.to_json(),
-                "small_areas": self.programme.small_areas,
-                "tuples": {axis: {str(parts): n for parts, n in by.items()} for axis, by in self.tuples.items()},
+                "tables": len(self.output.tables),
+                "statistics": len(self.output.statistics),
+                "riskiest": None if self.riskiest is None else self.riskiest.to_json(),
+                "riskiest_without_spsn": None if fresh is None else fresh.to_json(),
+                "small_areas": self.output.small_areas,
+                "tuples": {axis: {str(parts): n for parts, n in by.items()} for axis, by in self.output.tuples.items()},
                 "least_variance": self.least_variance,
                 "epsilon": {**asdict(self.band), "open": self.band.is_open},
+                "truncated": [asdict(point) for point in self.truncated],
+                "drop": None if self.drop is None else asdict(self.drop),
                 "plane": [asdict(point) for point in self.points],
             },
         }
 
-    def show(self, console: Console) -> None:
-        for sentence in self.sentences:
-            ui.say(console, sentence)
-
-    def to_html(self) -> str:
-        title = f"{self.programme.title or 'Programme of tables'}: noise that survives"
+    def to_report(self) -> ui.Report:
+        title = f"{self.output.name or 'Programme of tables'}: noise that survives"
         first, *others = self.sentences
-        figures = {
-            "tables": len(self.programme.tables),
-            "statistics": len(self.statistics),
-            "small areas": self.programme.small_areas,
+        figures: dict[str, str | int | ui.Tag] = {
+            "tables": len(self.output.tables),
+            "statistics": len(self.output.statistics),
+            "small areas": self.output.small_areas,
             "least variance": f"{self.least_variance:.3g}",
         }
-        plane = ui.figure(
-            ui.to_svg(plane_chart(self.plane_rows(), COLOURS)),
-            "Fate of noise by variance and bound; the same participants have the same noise",
-            _legend(),
-            fits=True,
+        caption = "Fate of noise by variance and bound; the same participants have the same noise. " + "; ".join(
+            f"{letter or fate}: {meaning}" for fate, (_, letter, meaning) in FATES.items() if fate != "impossible"
         )
         rows, end = self.band_rows()
-        bars = ui.to_svg(band_chart(rows, end, COLOURS))
-        caption = "Epsilon per count, with new noise in every table; yellow: constraints relaxed a little"
-        easiest = sorted(self.statistics, key=lambda entry: entry.linear)[:20]
-        body = [
-            ui.section("Recommendation", ui.paragraphs(ui.element("strong", first), *others), ui.tiles(figures)),
-            ui.section("Bounded noise: the V-E plane", plane),
-            ui.section("Noise with an epsilon", ui.figure(bars, caption, fits=True)),
-            ui.section("Most exposed", ui.table(COLUMNS, [entry.cells_of_row() for entry in easiest], COLUMNS[1:])),
+        band_caption = "Epsilon per count, with new noise in every table; yellow: constraints relaxed a little"
+        easiest = sorted(self.output.statistics, key=lambda entry: entry.linear)[:20]
+        cut_rows = [
+            [
+                f"{point.law} within {point.bound}",
+                *map(_short, (point.parameter, point.epsilon, point.delta)),
+                point.fate,
+            ]
+            for point in self.truncated
         ]
-        return ui.render_page(title, ui.header(title), ui.joined(body))
+        return ui.Report(
+            title,
+            first,
+            *others,
+            ui.OnPage(
+                ui.Figures(figures),
+                ui.Section(
+                    "Bounded noise: the V-E plane",
+                    ui.Chart(plane_chart(self.plane_rows(), COLOURS), caption, fits=True),
+                ),
+                ui.Section("Noise with an epsilon", ui.Chart(band_chart(rows, end, COLOURS), band_caption, fits=True)),
+                ui.Section("Truncated noise", ui.Grid(["noise", "parameter", "epsilon", "delta", "fate"], cut_rows)),
+                *(
+                    ui.Section(name, ui.Chart(chart, words))
+                    for name, chart, words in pictures(self.output, self.wishes)
+                ),
+                ui.Section("Most exposed", ui.Grid(COLUMNS, [entry.cells_of_row() for entry in easiest])),
+            ),
+        )
 
     def plane_rows(self) -> list[ui.Spec]:
         """Rows of the chart of the V-E plane."""
@@ -226,6 +230,10 @@ class NoisePlan(ui.Result):
         return [{"row": row, "from": low, "to": high, "fate": fate} for row, low, high, fate in bars], end
 
 
+def _short(value: float) -> str:
+    return f"{value:.3g}"
+
+
 def _one_in(chance: float) -> str:
     """A small chance as people say it.
 
@@ -239,121 +247,93 @@ def _one_in(chance: float) -> str:
     return f"1 in {float(f'{1 / chance:.2g}'):,.0f}" if chance > 1e-9 else "below 1 in 1,000,000,000"
 
 
-def _legend() -> ui.Html:
-    chips = [
-        ui.element(
-            "span",
-            f"{letter} {meaning}".strip(),
-            class_="chip",
-            style=f"background: {colour}; color: {'#fff' if fate == 'survives' else '#222'}",
-        )
-        for fate, (colour, letter, meaning) in FATES.items()
-        if fate != "impossible"
-    ]
-    return ui.element("p", *chips, class_="legend")
-
-
 def plan(
-    programme: Path | str | Programme,
+    programme: Path | str | Programme | None = None,
     confidence: float = CONFIDENCE,
     largest_bound: int = 10,
     area_error: float = 20,
+    *,
+    kt2: float | None = None,
+    kt2_fresh: float | None = None,
+    tuples: int | None = None,
+    areas: int | None = None,
 ) -> NoisePlan:
-    """Recommend noise for a programme of tables: try every bound and variance, and the band of epsilon."""
-    planned = programme if isinstance(programme, Programme) else load_programme(programme)
-    name = planned.title if isinstance(programme, Programme) else str(programme)
+    """Recommend noise for a programme of tables.
+
+    Every bound and variance, truncated noise, and the band of epsilon are tried. Without a programme, give what it
+    would be counted for: `kt2` of the most exposed statistic (`kt2_fresh` with new noise in every table), the number of
+    `tuples` of two counts beside their total, and of small `areas`.
+    """
     wishes = Wishes(confidence, largest_bound, area_error)
-    same = redundancies(planned)
-    fresh = redundancies(planned, same_noise=False)
-    riskiest = min(same, key=lambda entry: entry.linear)
-    splits = tuples(planned)
-    least = variance_needed(riskiest.linear, confidence)
-    # The least noise that survives: the variance that averaging needs, in the smallest bound that is not disclosed.
-    tried = (judge(rounded_up(least), bound, riskiest.linear, splits, wishes) for bound in range(1, largest_bound + 1))
-    return NoisePlan(
-        planned,
+    given = (kt2, tuples, areas)
+    if (programme is None) == (kt2 is None) or (programme is not None and any(value is not None for value in given)):
+        raise InputError("give a programme, or kt2 with tuples and areas")
+    if programme is None:
+        if kt2 is None or tuples is None or areas is None:
+            raise InputError("kt2, tuples and areas go together: they stand for a programme")
+        counted = Output(
+            "figures given",
+            positive("kt2", kt2),
+            (positive("kt2_fresh", kt2 if kt2_fresh is None else kt2_fresh),),
+            {"two parts": {2: at_least("tuples", tuples, 1)}},
+            at_least("areas", areas, 1),
+        )
+        return planned(counted, wishes)
+    loaded = programme if isinstance(programme, Programme) else load_programme(programme)
+    made = planned(count(loaded, loaded.title if loaded is programme else str(programme)), wishes)
+    return made if made.recommended is not None else replace(made, drop=dropped(loaded, wishes))
+
+
+def count(programme: Programme, name: str) -> Output:
+    """What the constraints need to know of a programme."""
+    same, fresh = redundancies(programme), redundancies(programme, same_noise=False)
+    return Output(
         name,
-        wishes,
+        min(entry.linear for entry in same),
+        tuple(entry.linear for entry in fresh),
+        count_tuples(programme),
+        programme.small_areas,
+        tuple(table.name for table in programme.tables),
         same,
-        riskiest,
-        min(fresh, key=lambda entry: entry.linear),
-        splits,
+        fresh,
+    )
+
+
+def planned(output: Output, wishes: Wishes) -> NoisePlan:
+    """Try every noise on what the constraints follow from."""
+    least = variance_needed(output.ratio, wishes.confidence)
+    # The least noise that survives: the variance that averaging needs, in the smallest bound that is not disclosed.
+    bounds = range(1, wishes.largest_bound + 1)
+    tried = (judge(rounded_up(least), bound, output.ratio, output.tuples, wishes) for bound in bounds)
+    return NoisePlan(
+        output,
+        wishes,
         least,
-        _points(riskiest.linear, splits, wishes, least),
-        epsilon_band(planned.small_areas, [entry.linear for entry in fresh], wishes),
+        plane(output.ratio, output.tuples, wishes, least),
+        epsilon_band(output.small_areas, output.fresh_ratios, wishes, output.ratio),
         next((point for point in tried if point.fate == "survives"), None),
+        tuple(
+            point
+            for law in ("geometric", "gaussian")
+            for bound in bounds
+            if (point := cut(law, bound, rounded_up(least), output.tuples, wishes)) is not None
+        ),
     )
 
 
-def epsilon_band(small_areas: int, ratios: Sequence[float], wishes: Wishes) -> Band:
-    """The epsilons that small areas and averaging leave; the paper has 0.27 to 0.31 for Malta, relaxed to 0.37.
-
-    >>> band = epsilon_band(68, [0.0118, 0.0170], Wishes())
-    >>> round(band.low, 2), round(band.high, 2), round(band.relaxed, 2)
-    (0.27, 0.31, 0.37)
-    """
-    # The most exposed statistic sets the upper end; without it the next one does.
-    smallest, *others = sorted({round(ratio, 12) for ratio in ratios})  # equal ratios differ by rounding errors
-    second = others[0] if others else smallest
-    low = utility_limit(small_areas, wishes.area_error, wishes.confidence)
-    high, relaxed = (epsilon_of(variance_needed(ratio, wishes.confidence)) for ratio in (smallest, second))
-    return Band(low, high, relaxed)
-
-
-def bound_risk(variance: float, bound: int, splits: Splits) -> float:
-    """Chance that the counts of a programme beside their parts disclose the bound, by the most revealing variable."""
-    risks = [0.0]
-    # More than eight parts disclose less than eight and are taken for eight. With a bound of 1 any gap discloses it.
-    most = ENOUGH_PARTS if bound > 1 else MOST_PARTS
-    for by_parts in splits.values():
-        hidden = 1.0
-        for parts, often in by_parts.items():
-            if parts > 1:
-                hidden *= 1 - reveal_risk(_chance(bound, variance, min(parts, most)), often)
-        risks.append(1 - hidden)
-    # Tuples of one variable are independent, those of two are not: the largest risk, not the product.
-    return max(risks)
-
-
-@lru_cache(maxsize=4096)
-def _chance(bound: int, variance: float, parts: int) -> float:
-    return reveal_chance(bound, variance, parts)
-
-
-def _points(ratio: float, splits: Splits, wishes: Wishes, least: float) -> tuple[Point, ...]:
-    widest = wishes.largest_bound + max(2, wishes.largest_bound // 5)  # show a little of what is too wide
-    most = max(6.0, min(2 * least, widest * (widest + 1) / 3))
-    step = STEP * max(1, round(most / 6))
-    return tuple(
-        judge(step * number, bound, ratio, splits, wishes)
-        for bound in range(1, widest + 1)
-        for number in range(1, int(most / step) + 1)
-    )
-
-
-def rounded_up(value: float) -> float:
-    """Two digits, not less.
-
-    >>> rounded_up(2.9157), rounded_up(0.5688), rounded_up(21.4)
-    (3.0, 0.57, 22.0)
-    """
-    # 1e-9: a value that has two digits already must not be rounded up by its last bit.
-    digits = 1 - math.floor(math.log10(value))
-    return math.ceil(value * 10.0**digits - 1e-9) / 10.0**digits
-
-
-def judge(variance: float, bound: int, ratio: float, splits: Splits, wishes: Wishes) -> Point:
-    """The fate of noise of this variance within this bound."""
-    averaged = gaussian_success(ratio, variance)
-    if variance > bound * (bound + 1) / 3:  # uniform noise has the largest variance
-        return Point(variance, bound, "impossible", averaged, 1.0)
-    risk = bound_risk(variance, bound, splits)
-    if bound > wishes.largest_bound:
-        fate = "too wide"
-    elif risk > wishes.confidence:
-        fate = "bound disclosed"
-    elif averaged <= wishes.confidence + 1e-9:  # the variance may have been computed from this confidence
-        fate = "survives"
-    else:
-        fate = "relaxed" if averaged <= max(RELAXED, wishes.confidence) else "averaging"
-    return Point(variance, bound, fate, averaged, risk)
+def dropped(programme: Programme, wishes: Wishes) -> Drop | None:
+    """Which tables to drop so that noise survives: one after another the table that lowers the needed variance most."""
+    gone: list[str] = []
+    while len(programme.tables) > 1 and len(gone) < MOST_DROPPED:
+        rest = [
+            replace(programme, tables=tuple(other for other in programme.tables if other is not table))
+            for table in programme.tables
+        ]
+        worth = [min(entry.linear for entry in redundancies(fewer)) for fewer in rest]
+        best = worth.index(max(worth))
+        gone.append(programme.tables[best].name)
+        programme = rest[best]
+        made = planned(count(programme, ""), wishes)
+        if made.recommended is not None or len(programme.tables) == 1:
+            return Drop(tuple(gone), made.least_variance, made.recommended)
+    return None

@@ -13,13 +13,14 @@ GEO = { region = 4, district = 40 } # levels that nest, the widest first
 axes = ["GEO", "SEX", "AGE"]        # published with all margins; "GEO.region" goes down to regions only
 ```
 
-A variable may also be a section with `categories` or `levels`, and `tables` a list of lists of axes.
+A variable may also be a section with `categories` or `levels`, and `tables` a list of lists of axes. With `total =
+false` tables have no margins over it, as over the squares of a grid: `GRID = { categories = 500, total = false }`.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +42,7 @@ class Variable:
     levels: tuple[str, ...]
     sizes: tuple[int, ...]
     categories: tuple[str, ...] = ()
+    has_total: bool = True
 
     def label(self, level: int) -> str:
         """What a level (from 1) is called: the variable, if there is only one."""
@@ -76,6 +78,12 @@ class Programme:
         """Categories of a variable on a level; the total is one."""
         return self.variables[variable].sizes[level - 1] if level else 1
 
+    def statistics_of(self, table: PlannedTable) -> Iterator[Statistic]:
+        """Every combination of levels that a table prints, the total included unless a variable has none."""
+        starts = [0 if self.variables[v].has_total else 1 for v, _ in table.axes]
+        for levels in product(*(range(start, level + 1) for start, (_, level) in zip(starts, table.axes, strict=True))):
+            yield tuple((v, level) for (v, _), level in zip(table.axes, levels, strict=True) if level)
+
     def cells(self, statistic: Statistic) -> int:
         """How many cells a statistic has."""
         return math.prod(self.size(v, level) for v, level in statistic)
@@ -94,6 +102,10 @@ def _rule(text: str, **values: object) -> PydanticCustomError:
 
 def _breakdown(value: object) -> Variable:
     """A variable without its name, from every way to write it."""
+    has_total = True
+    if isinstance(value, Mapping) and isinstance(value.get("total"), bool):
+        has_total = value["total"]
+        value = {key: entry for key, entry in value.items() if key != "total"}
     if isinstance(value, Mapping) and set(value) in ({"categories"}, {"levels"}):
         (value,) = value.values()
     levels: tuple[str, ...] = ("",)
@@ -117,7 +129,7 @@ def _breakdown(value: object) -> Variable:
     # With fewer, some wide category would have a single part, and no total beside its parts.
     if not counts or any(fine < 2 * wide for wide, fine in pairwise(counts)):
         raise _rule("levels go from wide to fine, each with at least twice as many categories")
-    return Variable("", levels, tuple(counts), categories)
+    return Variable("", levels, tuple(counts), categories, has_total)
 
 
 class _TableSection(Section):

@@ -6,8 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from safemargin import ui
 from safemargin.core import InputError
@@ -36,7 +34,7 @@ MOST_NOISE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseTable(ui.Result):
+class MadePTable(ui.Result):
     """A p-table, and the counts that do not have the requested variance."""
 
     table: PTable | KeyTable
@@ -75,18 +73,8 @@ class NoiseTable(ui.Result):
             },
         }
 
-    def show(self, console: Console) -> None:
-        columns, rows = self._grid()
-        console.print(right_aligned(columns, rows[:MOST_LISTED]))
-        if len(rows) > MOST_LISTED:
-            console.print(f"... and {len(rows) - MOST_LISTED:,} more rows")
-        for line in self._lines():
-            console.print(line, soft_wrap=True)
-
-    def to_html(self) -> str:
-        columns, rows = self._grid()
-        body = ui.section("Probabilities in percent", ui.table(columns, rows, columns), ui.paragraphs(*self._lines()))
-        return ui.render_page("p-table", ui.header("p-table"), body)
+    def to_report(self) -> ui.Report:
+        return ui.Report("p-table", ui.Grid(*self._grid(), most=MOST_LISTED), *self._lines())
 
     def write(self, path: Path | str, form: str = "r", modulus: int = 256) -> Path:
         """Write the table to a file of another tool: `r`, `tau-argus`, `ons` (with keys below `modulus`) or `parts`."""
@@ -145,20 +133,20 @@ def ptable(
     free: Collection[int] = (),
     file: Path | str | PTable | KeyTable | None = None,
     biased: bool = False,
-) -> NoiseTable:
+) -> MadePTable:
     """Make a p-table from a variance and a bound, or read it from a file of R, tau-ARGUS or the ONS.
 
     No number from 1 to `js` is printed. `compatible` makes the numbers of the R package ptable, where `free` are the
     counts with its option `mono` off. A table read from a file must have mean 0 unless `biased`.
     """
     if isinstance(file, PTable | KeyTable):
-        return NoiseTable(file)
+        return MadePTable(file)
     if file is not None:
         if variance is not None or bound is not None or js or compatible:
             raise InputError(
                 f"{file}: a p-table file already defines the noise; remove variance, bound, js, compatible"
             )
-        return NoiseTable(read_ptable(Path(file), biased=biased))
+        return MadePTable(read_ptable(Path(file), biased=biased))
     if variance is None or bound is None:
         raise InputError("give variance and bound, e.g. variance 2 and bound 5, or a p-table file")
     wanted = request(bound, variance, js)
@@ -166,16 +154,8 @@ def ptable(
         raise InputError("free needs compatible: otherwise no count is held to be monotone")
     if compatible:
         made = reference_ptable(wanted, free)
-        return NoiseTable(made, fallen_short(made, wanted))
-    return NoiseTable(*make_ptable(wanted))
-
-
-def right_aligned(columns: list[str], rows: list[list[str]]) -> Table:
-    """A table of numbers for a terminal."""
-    grid = ui.text_table(columns, rows, space=1)
-    for column in grid.columns:
-        column.justify, column.no_wrap = "right", True
-    return grid
+        return MadePTable(made, fallen_short(made, wanted))
+    return MadePTable(*make_ptable(wanted))
 
 
 def _loss(laws: PTable, delta: float) -> str:

@@ -1,48 +1,83 @@
-"""A programme of tables counted from records and noised by cell keys: the same people have the same noise everywhere.
+"""A programme of tables counted from records and noised, every statistic once, whichever tables print it.
 
-Every statistic is noised once and written once, whichever tables print it. The key of a record is a keyed hash of its
-id; a later release with the same secret gives the same people the same noise.
+With cell keys the same people have the same noise everywhere, in later releases with the same secret too. Noise with an
+epsilon needs no ids and no secret: it is drawn for every count, and the guarantee is for the whole programme.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 
-from safemargin.core import UNBOUNDED, InputError, IntArray, PublishedTable, TooLargeError, frozen, grouped, row_keys
+from safemargin.core import (
+    ONE_PERSON,
+    UNBOUNDED,
+    Guarantee,
+    InputError,
+    IntArray,
+    Measure,
+    PublishedTable,
+    TooLargeError,
+    about_a_person,
+    frozen,
+    grouped,
+    row_keys,
+)
+from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text
 from safemargin.io import WRITERS, Sheet, check_columns, file_name, json_bytes, read_sheet, rows_of, write_folder
 from safemargin.noise.plan import plan
 from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
 from safemargin.noise.records import Data, data_file
 from safemargin.noise.redundancy import published_statistics
-from safemargin.samplers import HASHED, PTable, noise_of, ptable, read_secret, record_keys, request
-from safemargin.ui import Document, Result, header, paragraphs, plural, render_page, say
+from safemargin.noise.truncated import truncated_bound, truncated_delta
+from safemargin.samplers import (
+    HASHED,
+    DiscreteGaussian,
+    Geometric,
+    noise_of,
+    positive,
+    ptable,
+    read_secret,
+    record_keys,
+    request,
+)
+from safemargin.ui import Document, Report, Result, plural
 
 MOST_CELLS = 5_000_000
 """Cells of all statistics together."""
+LAWS = ("keys", "geometric", "gaussian")
+AddNoise = Callable[[IntArray, IntArray], IntArray]
+"""Noisy counts from counts and the cell of every profile."""
 
 
 @dataclass(frozen=True)
 class NoisyProgramme(Result):
-    """The noisy statistics of a programme. The parameters of the noise are confidential."""
+    """The noisy statistics of a programme. Parameters of noise by cell keys are confidential."""
 
     tables: tuple[PublishedTable, ...]
     people: int
-    variance: float
-    bound: int
+    parameters: Mapping[str, float | int | None]
     inputs: Mapping[str, object]
+    guarantee: Guarantee | None = None
 
     @property
     def files(self) -> dict[str, bytes]:
-        """What `write` writes: a table per statistic, and the confidential parameters."""
+        """What `write` writes: a table per statistic, and the confidential parameters or the guarantee."""
         orders: dict[str, tuple[str, ...]] = {}
-        files = {
-            f"published/{file_name(table.name)}.csv": WRITERS["csv"](rows_of(table, orders)) for table in self.tables
-        }
-        parameters = {"variance": self.variance, "bound": self.bound, "people": self.people, "tables": sorted(files)}
+        files: dict[str, bytes] = {}
+        for table in self.tables:
+            name, number = file_name(table.name), 1
+            # Two names may be equal once they are cleaned, or where a file system ignores case.
+            while any(f"published/{name}.csv".casefold() == other.casefold() for other in files):
+                number += 1
+                name = f"{file_name(table.name)}-{number}"
+            files[f"published/{name}.csv"] = WRITERS["csv"](rows_of(table, orders))
+        if self.guarantee is not None:
+            return {**files, f"published/{GUARANTEE_FILE}": guarantee_text(self.guarantee).encode()}
+        parameters = {**self.parameters, "people": self.people, "tables": sorted(files)}
         return {**files, "confidential/parameters.json": json_bytes(parameters)}
 
     def write(self, path: Path | str) -> Path:
@@ -51,87 +86,193 @@ class NoisyProgramme(Result):
         return Path(path)
 
     def to_json(self) -> Document:
-        inputs = {**self.inputs, "variance": self.variance, "bound": self.bound}
+        inputs = {**self.inputs, **self.parameters}
         return {"value": len(self.tables), "inputs": inputs, "details": {"files": sorted(self.files)}}
 
     @property
     def sentence(self) -> str:
         """What was noised, and how."""
+        counted = f"{plural(len(self.tables), 'statistic')} of {plural(self.people, 'person')}"
+        if self.guarantee is not None:
+            return f"{counted}. {self.guarantee.statement}"
         return (
-            f"{plural(len(self.tables), 'statistic')} of {plural(self.people, 'person')}, with noise of variance "
-            f"{self.variance:g} within {self.bound}; the bound is confidential: do not publish "
-            "confidential/parameters.json."
+            f"{counted}, with noise of variance {self.parameters['variance']:g} within {self.parameters['bound']}; the "
+            "bound is confidential: do not publish confidential/parameters.json."
         )
 
-    def show(self, console: Console) -> None:
-        say(console, self.sentence)
-
-    def to_html(self) -> str:
-        return render_page("Noised programme", header("Noised programme"), paragraphs(self.sentence))
+    def to_report(self) -> Report:
+        return Report("Noised programme", self.sentence)
 
 
 def publish(
     programme: Path | str | Programme,
     records: Data,
-    id: str,
-    secret: Path | str,
+    id: str | None = None,
+    secret: Path | str | None = None,
     variance: float | None = None,
     bound: int | None = None,
+    *,
+    law: str = "keys",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    sampler: str | None = None,
 ) -> NoisyProgramme:
-    """Count every statistic of a programme from records (a file or a DataFrame), and noise it by who is in each cell.
+    """Count every statistic of a programme from records (a file or a DataFrame), and add noise to it.
 
-    `id` is the column that distinguishes people, the same in every release. Without a variance and a bound the plan's
-    recommendation is used.
+    With `law` "keys" the people in a cell select its noise: `id` is the column that distinguishes people, the same in
+    every release, and without a variance and a bound the plan's recommendation is used. "geometric" noise has an
+    `epsilon` per count, "gaussian" noise a variance; beyond a `bound`, or the smallest that `delta` per count allows,
+    it is drawn again. Then there are no keys, and the guarantee is for all statistics together.
     """
     planned = programme if isinstance(programme, Programme) else load_programme(programme)
+    printed = published_statistics(planned)
+    if law not in LAWS:
+        raise InputError(f"law = {law!r}: must be one of {', '.join(LAWS)}")
+    if (law == "keys") != (id is not None) or (id is None) != (secret is None):
+        raise InputError("id and secret go with the law keys, which needs both")
+    parameters: dict[str, float | int | None]
+    stated, hidden = None, b""
+    if law == "keys":
+        if epsilon is not None or delta is not None or sampler is not None:
+            raise InputError("epsilon, delta and sampler go with the laws geometric and gaussian")
+        variance, bound = _planned(planned, str(programme), variance, bound)
+        parameters, noise = {"variance": variance, "bound": bound}, None
+        table = ptable(request(bound, variance))[0]
+        hidden = read_secret(Path(secret or ""))
+    else:
+        drawn, stated, parameters = _drawn(law, len(printed), epsilon, variance, bound, delta)
+        noise = drawn
+    with data_file(records) as path:
+        people = Counted(planned, printed, path, id)
+        keys = people.keys(id, hidden) if id is not None else np.zeros(0, dtype=np.int64)
+
+        def add(counts: IntArray, cell: IntArray) -> IntArray:
+            if noise is not None:
+                return noise.protect(counts, sampler)
+            return counts + noise_of(table, counts, HASHED.cell_keys(cell, keys, len(counts)))
+
+        tables = tuple(people.table(statistic, add) for statistic in people.order)
+        inputs = {"programme": planned.title if programme is planned else str(programme), "records": str(path)}
+    return NoisyProgramme(tables, people.size, parameters, {**inputs, "law": law}, stated)
+
+
+def _planned(programme: Programme, name: str, variance: float | None, bound: int | None) -> tuple[float, int]:
     if (variance is None) != (bound is None):
         raise InputError("give variance with bound, or neither")
-    if variance is None or bound is None:
-        best = plan(planned).recommended
-        if best is None:
-            raise InputError(f"{programme}: no noise within 10 survives (see noise plan); give variance and bound")
-        variance, bound = best.variance, best.bound
-    noise = ptable(request(bound, variance))[0]
-    with data_file(records) as path:
-        tables, people = noised_statistics(planned, path, id, read_secret(Path(secret)), noise)
-        inputs = {"programme": planned.title if programme is planned else str(programme), "records": str(path)}
-    return NoisyProgramme(tables, people, variance, bound, inputs)
+    if variance is not None and bound is not None:
+        return variance, bound
+    best = plan(programme).recommended
+    if best is None:
+        raise InputError(f"{name}: no noise within 10 survives (see noise plan); give variance and bound")
+    return best.variance, best.bound
 
 
-def noised_statistics(
-    programme: Programme, records: Path, identity: str, secret: bytes, noise: PTable
-) -> tuple[tuple[PublishedTable, ...], int]:
-    """Every statistic with noise from this p-table, and the number of people."""
-    sheet = read_sheet(records)
-    printed = published_statistics(programme)
-    # Every level above a printed one is read too, to check that levels nest.
-    depth = {v: max(level for statistic in printed for w, level in statistic if w == v) for s in printed for v, _ in s}
-    levels = [(v, level) for v in sorted(depth) for level in range(1, depth[v] + 1)]
-    columns = [programme.variables[v].levels[level - 1] for v, level in levels]
-    check_columns(records, sheet.columns, (*columns, identity))
-    coded = [_coded(sheet, programme.variables[v], level) for v, level in levels]
-    for column, (_, level) in enumerate(levels):
-        if level > 1:
-            _check_nested(sheet, columns[column - 1], columns[column], coded[column - 1][1], coded[column][1])
-    column_of = {level: column for column, level in enumerate(levels)}
-    _check_size(printed, {level: len(coded[column][0]) for level, column in column_of.items()})
-    codes = np.stack([column for _, column in coded], axis=1)
-    # Keys add up, so people with the same profile are summed once and margins are summed from profiles.
-    first, profile = grouped(row_keys(codes, [len(names) for names, _ in coded]))
-    people = np.bincount(profile, minlength=len(first))
-    keys = HASHED.cell_keys(profile, record_keys(_ids(sheet, identity), secret), len(first))
-    tables = []
-    for statistic in sorted(printed, key=lambda levels: (len(levels), levels)):
-        axes = [column_of[level] for level in statistic]
-        names = [coded[column][0] for column in axes]
-        sizes = [len(categories) for categories in names]
+def _drawn(
+    law: str, statistics: int, epsilon: float | None, variance: float | None, bound: int | None, delta: float | None
+) -> tuple[Geometric | DiscreteGaussian, Guarantee, dict[str, float | int | None]]:
+    """Noise without keys, its guarantee for all statistics, and its parameters, which are public."""
+    if bound is not None and delta is not None:
+        raise InputError("give one of bound and delta")
+    if (law == "gaussian") != (variance is not None):
+        raise InputError("variance goes with the law gaussian, which needs it")
+    if epsilon is None and (law == "geometric" or bound is not None or delta is not None):
+        raise InputError("epsilon is needed: that of the noise on one count")
+    own = variance if law == "gaussian" else None
+    if delta is not None and epsilon is not None:
+        bound = int(truncated_bound(epsilon, delta, 1, law, own))
+    noise: Geometric | DiscreteGaussian
+    if law == "geometric":
+        noise = Geometric(positive("epsilon", epsilon or 0.0), bound)
+        name, size = "two-sided geometric noise", f"epsilon {epsilon:g}"
+    else:
+        noise = DiscreteGaussian(Fraction(positive("variance", variance or 0.0)), bound)
+        name, size = "discrete Gaussian noise", f"variance {variance:g}"
+    cut = "" if bound is None else f", drawn again beyond {bound}"
+    start = (
+        f"Every count has independent {name} ({size}{cut}). A person is in one cell of each of {statistics} statistics"
+    )
+    parameters = {"epsilon": epsilon, "variance": variance, "bound": bound, "statistics": statistics}
+    if bound is None and law == "gaussian":
+        rho = statistics / (2 * (variance or 1.0))
+        text = f"{start}, so one person more or less costs rho = {rho:.4g} of zero-concentrated privacy in all."
+        stated = Guarantee(name, text, rho, change=ONE_PERSON, measure=Measure.ZCDP)
+        return noise, stated, {**parameters, "rho": rho}
+    assert epsilon is not None
+    # Guarantees of independent noise add up over statistics: basic composition.
+    loss, slack = statistics * epsilon, 0.0
+    if bound is not None:
+        slack = min(1.0, statistics * truncated_delta(epsilon, bound, 1, law, own))
+    text = f"{start}, so one person more or less changes the probability of any result by a factor of at most "
+    text += f"exp({loss:g})"
+    text += "." if bound is None else f", except for results of probability {slack:.3g}."
+    return noise, about_a_person(name, text, loss, slack), {**parameters, "total_epsilon": loss, "total_delta": slack}
+
+
+class Counted:
+    """The records of a programme by profile, from which every statistic is added up."""
+
+    def __init__(self, programme: Programme, printed: Iterable[Statistic], records: Path, identity: str | None) -> None:
+        self.programme, self.sheet = programme, read_sheet(records)
+        self.order = sorted(printed, key=lambda levels: (len(levels), levels))
+        # Every level above a printed one is read too, to check that levels nest.
+        depth: dict[int, int] = {}
+        for v, level in (entry for statistic in self.order for entry in statistic):
+            depth[v] = max(level, depth.get(v, 0))
+        levels = [(v, level) for v in sorted(depth) for level in range(1, depth[v] + 1)]
+        self.columns = [programme.variables[v].levels[level - 1] for v, level in levels]
+        check_columns(records, self.sheet.columns, (*self.columns, *filter(None, [identity])))
+        coded = [_coded(self.sheet, programme.variables[v], level) for v, level in levels]
+        self.names = [names for names, _ in coded]
+        self.column_of = {level: column for column, level in enumerate(levels)}
+        self.parents: dict[int, IntArray] = {}
+        for column, (_, level) in enumerate(levels):
+            if level > 1:
+                pair, codes = self.columns[column - 1 : column + 1], [coded[column - 1][1], coded[column][1]]
+                self.parents[column] = _parents(self.sheet, pair[0], pair[1], codes[0], codes[1])
+        _check_size(self.order, {level: len(self.names[column]) for level, column in self.column_of.items()})
+        codes_of = np.stack([codes for _, codes in coded], axis=1)
+        self.size = len(codes_of)
+        # Keys add up, so people with the same profile are summed once and margins are summed from profiles.
+        first, self.profile = grouped(row_keys(codes_of, [len(names) for names in self.names]))
+        self.codes = codes_of[first]
+        self.people = np.bincount(self.profile, minlength=len(first))
+
+    def keys(self, identity: str, secret: bytes) -> IntArray:
+        """Keys of the profiles."""
+        return HASHED.cell_keys(self.profile, record_keys(_ids(self.sheet, identity), secret), len(self.people))
+
+    def table(self, statistic: Statistic, add: AddNoise) -> PublishedTable:
+        """A statistic with noise: all combinations of categories, so that it is not disclosed which cells are empty.
+
+        Wider levels stand beside the finest, so that a reader can add up the areas of a region.
+        """
+        own = [self.column_of[level] for level in statistic]
+        sizes = [len(self.names[column]) for column in own]
         cells = math.prod(sizes)
-        cell = row_keys(codes[first][:, axes], sizes)
+        cell = row_keys(self.codes[:, own], sizes)
         counts = np.zeros(cells, dtype=np.int64)
-        np.add.at(counts, cell, people)
-        shown = counts + noise_of(noise, counts, HASHED.cell_keys(cell, keys, cells))
-        tables.append(_table(programme.label(statistic), [columns[column] for column in axes], names, shown))
-    return tuple(tables), len(codes)
+        np.add.at(counts, cell, self.people)
+        shown = add(counts, cell)
+        columns, codes = list[int](), list[IntArray]()
+        for column, fine in zip(own, np.unravel_index(np.arange(cells), sizes) if own else (), strict=True):
+            chain = [(column, fine)]
+            while chain[0][0] in self.parents:
+                above, below = chain[0]
+                chain.insert(0, (above - 1, self.parents[above][below]))
+            columns += [place for place, _ in chain]
+            codes += [numbers for _, numbers in chain]
+        return PublishedTable(
+            self.programme.label(statistic),
+            tuple(self.columns[column] for column in columns),
+            tuple(tuple(frozenset([name]) for name in self.names[column]) for column in columns),
+            frozen(np.stack(codes, axis=1) if codes else np.zeros((1, 0), dtype=np.int64), len(columns)),
+            (),
+            frozen(np.full(cells, -1)),
+            frozen(np.zeros(cells)),
+            frozen(np.full(cells, UNBOUNDED)),
+            ("noised",) * cells,
+            noisy=frozen(shown),
+        )
 
 
 def _ids(sheet: Sheet, column: str) -> Sequence[str]:
@@ -159,35 +300,17 @@ def _coded(sheet: Sheet, variable: Variable, level: int) -> tuple[tuple[str, ...
     return names, np.array([index[text] for text in texts], dtype=np.int64)
 
 
-def _check_nested(sheet: Sheet, wide: str, fine: str, above: IntArray, below: IntArray) -> None:
-    """Refuse a category that lies in two wider ones."""
+def _parents(sheet: Sheet, wide: str, fine: str, above: IntArray, below: IntArray) -> IntArray:
+    """The wider category that each finer one lies in; refuse one that lies in two."""
     parent = np.full(int(below.max()) + 1, -1, dtype=np.int64)
     parent[below] = above  # the last record of each category decides, and any other must agree with it
     wrong = np.flatnonzero(parent[below] != above)
     if len(wrong):
         raise sheet.fault(int(wrong[0]), fine, f"lies in more than one {wide}; levels must nest")
+    return parent
 
 
 def _check_size(printed: Iterable[Statistic], sizes: Mapping[tuple[int, int], int]) -> None:
     cells = sum(math.prod(sizes[level] for level in statistic) for statistic in printed)
     if cells > MOST_CELLS:
         raise TooLargeError(f"the programme has {cells:,} cells, more than {MOST_CELLS:,}; publish fewer tables")
-
-
-def _table(name: str, axes: Sequence[str], names: Sequence[tuple[str, ...]], shown: IntArray) -> PublishedTable:
-    # All combinations of categories are printed, so that it is not disclosed which cells are empty.
-    cells = len(shown)
-    sizes = [len(categories) for categories in names]
-    codes = np.stack(np.unravel_index(np.arange(cells), sizes), axis=1) if axes else np.zeros((1, 0), dtype=np.int64)
-    return PublishedTable(
-        name,
-        tuple(axes),
-        tuple(tuple(frozenset([category]) for category in categories) for categories in names),
-        frozen(codes, len(axes)),
-        (),
-        frozen(np.full(cells, -1)),
-        frozen(np.zeros(cells)),
-        frozen(np.full(cells, UNBOUNDED)),
-        ("noised",) * cells,
-        noisy=frozen(shown),
-    )

@@ -7,17 +7,15 @@ participants have the same noise, a statistic that several tables print is one r
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
-from rich.console import Console
-
 from safemargin.core import TooLargeError
-from safemargin.noise.programme import PlannedTable, Programme, Statistic, load_programme
-from safemargin.ui import Document, Result, header, plural, render_page, section, table, text_table
+from safemargin.noise.programme import Programme, Statistic, load_programme
+from safemargin.ui import Document, Grid, Report, Result
 
 MOST_PAIRS = 5_000_000
 """Pairs of a statistic and a finer one that are counted."""
@@ -108,19 +106,9 @@ class Redundancies(Result):
             "details": {"statistics": [entry.to_json() for entry in self.statistics]},
         }
 
-    def show(self, console: Console) -> None:
-        rows = [entry.cells_of_row() for entry in self.statistics[: self.limit]]
-        grid = text_table(COLUMNS, rows, space=1)
-        for column in grid.columns[1:]:
-            column.justify, column.no_wrap = "right", True
-        console.print(grid)
-        if len(self.statistics) > self.limit:
-            console.print(f"and {plural(len(self.statistics) - self.limit, 'more statistic')}")
-
-    def to_html(self) -> str:
+    def to_report(self) -> Report:
         rows = [entry.cells_of_row() for entry in self.statistics]
-        title = f"{self.programme}: redundancies"
-        return render_page(title, header(title), section("Statistics", table(COLUMNS, rows, COLUMNS[1:])))
+        return Report(f"{self.programme}: redundancies", Grid(COLUMNS, rows, most=self.limit, wide=True))
 
 
 def redundancy(programme: Path | str | Programme, same_noise: bool = True, limit: int = LISTED) -> Redundancies:
@@ -134,18 +122,12 @@ def redundancy(programme: Path | str | Programme, same_noise: bool = True, limit
     return Redundancies(name, same_noise, redundancies(planned, same_noise=same_noise), limit)
 
 
-def statistics_of(planned: PlannedTable) -> Iterator[Statistic]:
-    """Every combination of levels that a table prints, the total included."""
-    for levels in product(*(range(level + 1) for _, level in planned.axes)):
-        yield tuple((v, level) for (v, _), level in zip(planned.axes, levels, strict=True) if level)
-
-
 def published_statistics(programme: Programme) -> dict[Statistic, int]:
     """Every statistic, and how many tables print it."""
     for planned in programme.tables:
         # Pairs of levels, wide and fine: counted before anything is listed.
         _check_pairs(math.prod((level + 1) * (level + 2) // 2 for _, level in planned.axes))
-    return dict(Counter(statistic for planned in programme.tables for statistic in statistics_of(planned)))
+    return dict(Counter(statistic for planned in programme.tables for statistic in programme.statistics_of(planned)))
 
 
 def redundancies(programme: Programme, *, same_noise: bool = True) -> tuple[Redundancy, ...]:
@@ -162,12 +144,11 @@ def redundancies(programme: Programme, *, same_noise: bool = True) -> tuple[Redu
     for finer, tables in printed.items():
         for levels in product(*(range(level + 1) for _, level in finer)):
             wider = tuple((v, level) for (v, _), level in zip(finer, levels, strict=True) if level)
-            if wider in printed:
-                # Eq. (21) counts a statistic once per table that prints it, Eq. (22) once (SPSN).
-                added = Fraction(programme.cells(finer), programme.cells(wider))
-                terms[wider].append((added, 1 if same_noise else tables))
+            # Eq. (21) counts a statistic once per table that prints it, Eq. (22) once (SPSN).
+            added = Fraction(programme.cells(finer), programme.cells(wider))
+            terms[wider].append((added, 1 if same_noise else tables))
     # Weights by precision minimise the variance of a mean: 1 / sum(1 / k_i), which is at most k / t^2.
-    worth = {statistic: 1 / sum(often / float(added) for added, often in terms[statistic]) for statistic in printed}
+    worth = {statistic: 1 / sum(often / float(added) for added, often in terms[statistic]) for statistic in terms}
     counted = [
         Redundancy(
             programme.label(statistic),
@@ -242,8 +223,12 @@ def tuples(programme: Programme) -> dict[str, dict[int, int]]:
     {'SEX': {2: 4}, 'AGE': {3: 3}}
     """
     splits: dict[str, dict[int, int]] = {}
-    for statistic in published_statistics(programme):
+    printed = published_statistics(programme)
+    for statistic in printed:
         for position, (v, level) in enumerate(statistic):
+            whole = (*statistic[:position], *([(v, level - 1)] if level > 1 else []), *statistic[position + 1 :])
+            if whole not in printed:  # a grid has no total
+                continue
             parts = programme.size(v, level) // programme.size(v, level - 1)
             others = programme.cells((*statistic[:position], *statistic[position + 1 :]))
             by_parts = splits.setdefault(programme.variables[v].name, {})

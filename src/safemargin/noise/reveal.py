@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from safemargin.core import InputError
+from safemargin.core import FloatArray, InputError
 from safemargin.noise.calculators import CONFIDENCE, Figure
 from safemargin.samplers import at_least, bounded_law, inside
 from safemargin.ui import count_range, exact_percent
@@ -14,10 +14,11 @@ MOST_PARTS = 1000
 """Parts of a total, which are added up one by one."""
 
 
-def reveal_chance(bound: int, variance: float | None = None, parts: int = 2) -> float:
+def reveal_chance(bound: int, variance: float | None = None, parts: int = 2, law: FloatArray | None = None) -> float:
     """Chance that one tuple, `parts` counts and their total, discloses the bound; uniform noise without a variance.
 
-    It does when the noise adds up to more than the next smaller bound allows.
+    The noise has the largest entropy, or another symmetric `law` on `-bound ... bound`. It discloses the bound when it
+    adds up to more than the next smaller bound allows.
 
     >>> round(11**3 * reveal_chance(5), 9)
     20.0
@@ -28,10 +29,10 @@ def reveal_chance(bound: int, variance: float | None = None, parts: int = 2) -> 
     terms = parts + 1
     # Above the reach of the next smaller bound, terms (E - 1), there are as many sums as terms, at either end of a
     # symmetric law: only the last values of each convolution are needed.
-    law = bounded_law(bound, variance)[:terms]
-    sums = law
+    edge = (bounded_law(bound, variance) if law is None else law)[:terms]
+    sums = edge
     for _ in range(parts):
-        sums = np.convolve(sums, law)[:terms]
+        sums = np.convolve(sums, edge)[:terms]
     return float(2 * sums.sum())
 
 

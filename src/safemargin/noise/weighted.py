@@ -5,13 +5,13 @@ period make the mean times n a sum of weights, and n is one of them near the pri
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import FloatArray, InputError, IntArray
-from safemargin.io import Sheet, read_sheet
+from safemargin.core import RESERVED, FloatArray, InputError, IntArray
+from safemargin.io import TOTAL, Sheet, read_sheet
 from safemargin.noise.layout import Recovered
 
 WEIGHTED = "weighted"
@@ -22,28 +22,35 @@ ODDS = 1e6
 """How much better exact means must explain the table than weights that have nothing to do with counts."""
 
 
-def axes_beside_weights(path: Path, count: str, taken: Sequence[str]) -> tuple[str, ...] | None:
-    """The axes of a file that has weighted counts, which are no axis; None if it has none."""
-    if path.suffix != ".csv" or WEIGHTED not in (columns := read_sheet(path).columns):
+def weighted_sheet(table: object) -> Sheet | None:
+    """The columns of a CSV file that has weighted counts."""
+    if not isinstance(table, str | Path) or Path(table).suffix != ".csv":
         return None
-    return tuple(name for name in columns if name not in {WEIGHTED, count, *taken})
+    sheet = read_sheet(Path(table))
+    return sheet if WEIGHTED in sheet.columns else None
 
 
-def from_weights(path: Path, axes: Sequence[str], count: str, variance: float) -> list[Recovered]:
+def from_weights(sheet: Sheet, count: str, option: str, variance: float) -> list[Recovered]:
     """Every count that the exact mean weight of its cell discloses; none if weights do not depend on counts."""
-    sheet = read_sheet(path)
+    axes = sorted(name for name in sheet.columns if name not in {*RESERVED, WEIGHTED, count, option})
     try:
         printed = [int(text) for text in sheet.columns[count]]
         weighted = [float(text) for text in sheet.columns[WEIGHTED]]
     except ValueError:
-        raise InputError(f"{path}: columns {count!r} and {WEIGHTED!r} must hold numbers") from None
+        raise InputError(f"{sheet.path}: columns {count!r} and {WEIGHTED!r} must hold numbers") from None
     rows = [row for row, (number, sum_) in enumerate(zip(printed, weighted, strict=True)) if number > 0 and sum_ > 0]
     tried = [_explained([(printed[row], weighted[row]) for row in rows], 10**digits, variance) for digits in DECIMALS]
     odds, guesses = max(tried, key=lambda outcome: outcome[0], default=(0.0, []))
     if odds < math.log(ODDS):
         return []
     return [
-        Recovered("weights", _cell(sheet, row, axes), value, sure, printed[row])
+        Recovered(
+            "weights",
+            tuple((axis, name) for axis in axes if (name := sheet.columns[axis][row]) != TOTAL),
+            value,
+            sure,
+            printed[row],
+        )
         for row, (value, sure) in zip(rows, guesses, strict=True)
     ]
 
@@ -74,8 +81,3 @@ def _near(numbers: IntArray, printed: int, variance: float) -> FloatArray:
     weights: FloatArray = np.exp(-((numbers - printed) ** 2) / (2 * variance))
     weights /= weights.sum()
     return weights
-
-
-def _cell(sheet: Sheet, row: int, axes: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    labels: Mapping[str, Sequence[str]] = sheet.columns
-    return tuple((axis, labels[axis][row]) for axis in sorted(axes))
