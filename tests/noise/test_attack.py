@@ -557,10 +557,10 @@ def noisy(axes: tuple[str, ...], cells: dict[tuple[str, ...], int]) -> Published
 def test_areas_that_only_overlap_are_subtracted() -> None:
     """A town and squares of a grid: what the squares inside it leave of it, and what those around it add to it.
 
-    By the definition: the town has the pieces p, q, r; the grid has p, q | s and r | t.
+    By the definition: the town has the pieces p, q, r; the grid has p, q | s, r | t and u.
     """
-    towns = noisy(("place",), {("p | q | r",): 100, ("s | t",): 50})
-    grid = noisy(("place",), {("p",): 30, ("q | s",): 60, ("r | t",): 61})
+    towns = noisy(("place",), {("p | q | r",): 100, ("s | t | u",): 60})
+    grid = noisy(("place",), {("p",): 30, ("q | s",): 60, ("r | t",): 61, ("u",): 9})
     tested = {
         frozenset(guess.labels["place"].split(" | ")): guess
         for guess in attack([towns, grid], variance=0.01).attacks["differencing"]

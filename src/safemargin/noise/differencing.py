@@ -33,6 +33,7 @@ def _subtracted(layout: Layout, wide: Block, narrow: Block, axis: int, variance:
     """
     axes, members = wide.axes, layout.members[wide.axes[axis]]
     listed = narrow.listed(axes[axis])
+    shown = {members[code] for code in (*listed, *wide.listed(axes[axis]))}
     others = [a for a in range(len(axes)) if a != axis]
     sizes = layout.sizes([axes[a] for a in others])
     keys = row_keys(narrow.codes[:, others], sizes).tolist()
@@ -47,8 +48,8 @@ def _subtracted(layout: Layout, wide: Block, narrow: Block, axis: int, variance:
             matched = [rows.get((key, code)) for code in parts]
             left = whole - union or union - whole
             # The categories must lie on one side, and what is left must not be the sum of others that are printed.
-            others_inside = frozenset[str]().union(*(members[code] for code in inner if code not in parts))
-            if not parts or None in matched or not (union < whole or whole < union) or left <= others_inside:
+            printed = frozenset[str]().union(*(names for names in shown if names <= left))
+            if not parts or None in matched or not (union < whole or whole < union) or left == printed:
                 continue
             places = [place for place in matched if place is not None]
             sign = 1 if union < whole else -1
