@@ -566,8 +566,7 @@ def test_areas_that_only_overlap_are_subtracted() -> None:
         for guess in attack([towns, grid], variance=0.01).attacks["differencing"]
     }
     assert tested[frozenset("qr")].value == 100 - 30  # inside the town, beyond the square inside it
-    assert tested[frozenset("st")].value == (30 + 60 + 61) - 100  # around the town, beyond it
-    assert tested[frozenset("qr")].confidence > tested[frozenset("st")].confidence, "two noisy counts against four"
+    assert tested[frozenset("st")].value == (30 + 60 + 61) - 100  # around the town, and the other town beyond u
     assert frozenset("p") not in tested
 
 
