@@ -26,7 +26,7 @@ from safemargin.core import (
     grouped,
     row_keys,
 )
-from safemargin.guarantees.guarantee_file import GUARANTEE_FILE, guarantee_text
+from safemargin.guarantees import GUARANTEE_FILE, guarantee_text
 from safemargin.io import WRITERS, Sheet, check_columns, file_name, json_bytes, read_sheet, rows_of, write_folder
 from safemargin.noise.plan import plan
 from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
