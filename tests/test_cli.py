@@ -262,13 +262,20 @@ def test_audit(run: Run) -> None:
     ran = run("audit", "site.csv", "grade.csv", "--roll", "roll.csv", "--json")
     document = ran.document
     assert (ran.code, ran.err) == (0, "")
-    assert set(document) == {"schema", "cells", "verdicts", "fiber", "onlooker", "target", "attacks", "safe"}
+    assert set(document) == {"schema", "cells", "verdicts", "fiber", "onlooker", "target", "attacks", "printed", "safe"}
     assert document["safe"] is True
     attacks = document["attacks"]
     assert isinstance(attacks, list)
-    assert [attack["attack"] for attack in attacks] == ["homogeneity", "subtraction", "suppressed", "joint", "rule"]
+    assert [attack["attack"] for attack in attacks] == [
+        "homogeneity",
+        "subtraction",
+        "suppressed",
+        "joint",
+        "rule",
+        "small",
+    ]
     assert set(attacks[0]) == {"attack", "summary", "looked_at", "people_exposed", "findings"}
-    assert "5 attacks tried, nothing found." in run("audit", "site.csv", "grade.csv").out
+    assert "6 attacks tried, nothing found." in run("audit", "site.csv", "grade.csv").out
 
 
 def test_audit_names_what_it_finds(run: Run, folder: Path) -> None:

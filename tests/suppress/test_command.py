@@ -9,6 +9,8 @@ import pytest
 
 import safemargin
 from commands import Run, in_process
+from safemargin.core import numpy_generator
+from safemargin.suppress import feasibility
 
 TABLE = "town,kind,freq\na,x,2\na,y,9\nb,x,5\nb,y,7\nc,x,6\nc,y,8\n"
 
@@ -16,6 +18,12 @@ TABLE = "town,kind,freq\na,x,2\na,y,9\nb,x,5\nb,y,7\nc,x,6\nc,y,8\n"
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture
+def same_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chance that is the same in every run, to compare runs."""
+    monkeypatch.setattr(feasibility, "numpy_generator", lambda _: numpy_generator(7))
 
 
 @pytest.fixture
@@ -30,29 +38,31 @@ def test_document_and_files(run: Run, table: Path, tmp_path: Path) -> None:
     ran = run("suppress", str(table), "--primary", "1-3", "--out", str(folder), "--json")
     assert ran.code == 0, ran.err
     document = ran.document
-    assert list(document) == ["schema", "suppressed", "lower_bound", "gap", "certificate"]
+    assert list(document) == ["schema", "suppressed", "lower_bound", "gap", "cost", "rule", "certificate"]
     assert (document["lower_bound"], document["gap"]) == (4, 0)
     assert document["certificate"] == str(folder / "confidential" / "certificate.json")
     suppressed = document["suppressed"]
     assert {"cell": {"town": "a", "kind": "x"}, "primary": True} in suppressed
     assert sum(entry["primary"] for entry in suppressed) == 1
-    rows = (folder / "pattern.csv").read_text().splitlines()
+    rows = (folder / "published/pattern.csv").read_text().splitlines()
     assert rows[0] == "town,kind,count,status"
     assert rows[1] == "Total,Total,37,exact"
     assert "a,x,,suppressed" in rows
     assert sum(row.endswith(",,suppressed") for row in rows) == len(suppressed) == 4
 
 
+@pytest.mark.usefixtures("same_chance")
 def test_the_library_writes_what_the_command_writes(run: Run, table: Path, tmp_path: Path) -> None:
     result = safemargin.suppress(table, (1, 3))
     run("suppress", str(table), "--out", str(tmp_path / "command"))
     folder = result.write(tmp_path / "library")
-    for name in ("pattern.csv", "confidential/certificate.json"):
+    for name in ("published/pattern.csv", "confidential/certificate.json", "published/manifest.json"):
         assert (folder / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
     assert "4 of 12 cells suppressed: 1 primary, 3 secondary." in result.to_text()
     assert "town a, kind x" in result.to_html()
 
 
+@pytest.mark.usefixtures("same_chance")
 def test_rows_and_frames_are_read_like_files(table: Path) -> None:
     rows = list(csv.DictReader(TABLE.splitlines()))
     frame = pandas.read_csv(table)
@@ -65,7 +75,7 @@ def test_rows_and_frames_are_read_like_files(table: Path) -> None:
 def test_the_audit_finds_nothing_and_the_certificate_holds(run: Run, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
     run("suppress", str(table), "--out", str(folder))
-    pattern, certificate = folder / "pattern.csv", folder / "confidential" / "certificate.json"
+    pattern, certificate = folder / "published/pattern.csv", folder / "confidential" / "certificate.json"
     assert run("audit", str(pattern)).code == 0
     assert run("verify", str(certificate), str(pattern)).code == 0
 
@@ -85,7 +95,7 @@ def test_a_certificate_that_is_wrong_fails(run: Run, spoil: str, table: Path, tm
     else:
         document["suppressed"][0] = {}
     path.write_text(json.dumps(document))
-    ran = run("verify", str(path), str(folder / "pattern.csv"))
+    ran = run("verify", str(path), str(folder / "published/pattern.csv"))
     assert ran.code == 1
     assert "does not hold" in ran.out
 
@@ -93,7 +103,7 @@ def test_a_certificate_that_is_wrong_fails(run: Run, spoil: str, table: Path, tm
 def test_a_pattern_that_was_changed_fails(run: Run, table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "gaps"
     run("suppress", str(table), "--out", str(folder))
-    pattern = folder / "pattern.csv"
+    pattern = folder / "published/pattern.csv"
     pattern.write_text(pattern.read_text().replace("37", "38"))
     assert run("verify", str(folder / "confidential" / "certificate.json"), str(pattern)).code == 1
 
@@ -118,7 +128,7 @@ def test_areas_that_overlap_are_not_parts_of_one_total(run: Run, tmp_path: Path)
     size.write_text("small\n@A\n@B\n@I\n@J\n@K\n@N\nBIG\n@L\n@M\n")
     options = ["--hierarchy", f"region={county}", "--hierarchy", f"region={size}"]
     assert run("suppress", str(table), *options, "--out", str(tmp_path / "gaps")).code == 0
-    pattern = tmp_path / "gaps" / "pattern.csv"
+    pattern = tmp_path / "gaps" / "published/pattern.csv"
     ran = run("audit", str(pattern), *options)
     assert ran.code == 0, ran.out
     pattern.write_text(pattern.read_text().replace("N,,suppressed", "N,7,exact"))
@@ -153,12 +163,14 @@ def test_linked_tables_share_their_gaps(run: Run, tmp_path: Path) -> None:
     assert {"town": "a", "kind": "x"} in cells
     assert {"town": "a", "age": "old"} in cells
     for name, axis in (("left", "kind"), ("right", "age")):
-        gaps = [row for row in (folder / f"{name}.csv").read_text().splitlines() if row.endswith(",,suppressed")]
+        gaps = [
+            row for row in (folder / f"published/{name}.csv").read_text().splitlines() if row.endswith(",,suppressed")
+        ]
         assert len(gaps) == sum(set(cell) <= {"town", axis} for cell in cells)
     certificate = str(folder / "confidential" / "certificate.json")
     assert run("verify", certificate, str(folder)).code == 0
-    assert run("audit", str(folder / "left.csv"), str(folder / "right.csv")).code == 0
-    ran = run("verify", certificate, str(folder / "left.csv"))
+    assert run("audit", str(folder / "published/left.csv"), str(folder / "published/right.csv")).code == 0
+    ran = run("verify", certificate, str(folder / "published/left.csv"))
     assert (ran.code, "right.csv: the certificate speaks about this file" in ran.err) == (2, True)
 
 
@@ -175,7 +187,7 @@ def test_what_was_published_before_is_known(run: Run, tmp_path: Path) -> None:
     cells = [entry["cell"] for entry in ran.document["suppressed"]]
     assert {"town": "c", "kind": "x"} in cells
     assert {"town": "a", "kind": "x"} not in cells
-    assert "a,x,2,exact" in (folder / "pattern.csv").read_text()
+    assert "a,x,2,exact" in (folder / "published/pattern.csv").read_text()
     certificate = str(folder / "confidential" / "certificate.json")
     assert run("verify", certificate, str(folder), str(old)).code == 0
     old.write_text(old.read_text().replace("a,y,9", "a,y,8"))
@@ -225,7 +237,7 @@ def test_a_table_of_wider_areas_is_linked_by_the_hierarchy(run: Run, tmp_path: P
     assert ran.code == 0, ran.err
     assert len(ran.document["suppressed"]) == 4
     assert run("verify", str(folder / "confidential" / "certificate.json"), str(folder)).code == 0
-    assert "north,Total,20,exact" in (folder / "wide.csv").read_text()
+    assert "north,Total,20,exact" in (folder / "published/wide.csv").read_text()
 
 
 def test_insiders_and_tau_are_in_the_certificate(run: Run, tmp_path: Path) -> None:
@@ -267,4 +279,4 @@ def test_without_a_folder_a_free_name_is_taken(
     monkeypatch.chdir(tmp_path)
     for name in ("table-suppressed", "table-suppressed-2"):
         assert run("suppress", str(table)).code == 0
-        assert (tmp_path / name / "pattern.csv").exists()
+        assert (tmp_path / name / "published/pattern.csv").exists()

@@ -6,11 +6,12 @@ from dataclasses import replace
 from safemargin.audit.differencing import differencing
 from safemargin.audit.findings import Findings
 from safemargin.audit.homogeneity import homogeneity
-from safemargin.audit.joint import joint
+from safemargin.audit.joint import joint, stated_cells
 from safemargin.audit.noise import noise
 from safemargin.audit.rerun import Rerun, rerun
 from safemargin.audit.rule import noise_guarantee, rule
 from safemargin.audit.situation import Attempt, Situation
+from safemargin.audit.small import SMALLEST, small
 from safemargin.audit.subtraction import subtraction
 from safemargin.audit.suppressed import suppressed
 from safemargin.bounds import infer
@@ -22,6 +23,7 @@ ATTACKS: Mapping[str, Callable[[Situation], Attempt]] = {
     "suppressed": suppressed,
     "joint": joint,
     "rule": rule,
+    "small": small,
 }
 """One attack per file; `noise` joins them where counts are noised, `differencing` where there is an earlier release,
 and `rerun` where the rule can be run on all that is possible."""
@@ -37,6 +39,7 @@ def attack(
     enough: int | None = None,
     fiber: bool = False,
     judged: Mapping[str, int] | None = None,
+    smallest: int = SMALLEST,
     rule_again: Rerun | None = None,
     progress: Progress = no_progress,
 ) -> Findings:
@@ -44,7 +47,8 @@ def attack(
     as in `bound`.
 
     With more than two options the limits depend on the totals. `judged` gives those of a release that does not print
-    them exactly; no attack uses them. `rule_again` is the whole rule, for an onlooker who knows it and runs it again.
+    them exactly; no attack uses them. Groups of up to `smallest` people are not to be printed. `rule_again` is the
+    whole rule, for an onlooker who knows it and runs it again.
     """
     onlooker = onlooker or Onlooker()
     exposure = infer(
@@ -60,7 +64,7 @@ def attack(
     )
     if judged is not None:
         exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
-    situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack)
+    situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack, smallest)
     attacks = [*ATTACKS.values()]
     attacks += [] if noise_guarantee(release) is None else [noise]
     attacks += [] if onlooker.past is None else [differencing]
@@ -68,4 +72,4 @@ def attack(
     if rule_again is not None and onlooker.knows_rule:
         attempt = rerun(situation, rule_again)
         attempts += [attempt] if attempt.looked_at else []
-    return Findings(onlooker, release.target, exposure, tuple(attempts))
+    return Findings(onlooker, release.target, exposure, tuple(attempts), stated_cells(situation))

@@ -8,6 +8,7 @@ from pathlib import Path
 from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings
 from safemargin.audit.manifest import read_manifest
+from safemargin.audit.small import SMALLEST
 from safemargin.bounds import (
     Data,
     axis_names,
@@ -46,7 +47,8 @@ def audit(
     """Run every attack on published tables, ours or not, as somebody who sees them and knows `roll` and `facts`.
 
     `tables` are tidy tables or outputs of other tools: files, DataFrames, Arrow tables, rows or `PublishedTable`s.
-    The `manifest` of a release states its target, and then its rule is known. `target` names the axes whose cells are
+    The `manifest` of a release states its target, and then its rule is known. A printed group of 1 to 3 people is a
+    finding; with `kappa`, one of fewer than that many. `target` names the axes whose cells are
     bounded. With `decide`, cells are only classified against `tau`. `earlier` are tables published before, with
     `earlier_roll`. `certificate` is a file for a proof of every interval; the tables must then be files.
     """
@@ -69,6 +71,8 @@ def audit(
         earlier_roll=earlier_roll,
         knows_rule=bool(published.rule),
     )
+    # What is audited is published counts, also where their column is called `people`, as in a roll.
+    shown = tuple(replace(table, measure="count") if table.measure == "people" else table for table in shown)
     slack = measured_slack(shown, checked_tolerance(tolerance))
     findings = attack(
         replace(published, tables=shown, target=aim),
@@ -78,6 +82,7 @@ def audit(
         sharp=True,
         enough=aim.tau if decide else None,
         fiber=not decide,
+        smallest=SMALLEST if kappa is None else kappa - 1,
         progress=progress,
     )
     if certificate is not None:

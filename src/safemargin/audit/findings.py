@@ -1,7 +1,7 @@
 """What all attacks of one onlooker found: as JSON, in words and as a page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from safemargin.audit.situation import Attempt, Finding
 from safemargin.bounds import Exposure, cells_csv, exposure_document, gap_words, say_gaps, tally_words
-from safemargin.core import Onlooker, Target
+from safemargin.core import VERDICTS, BoolArray, Onlooker, Target
 from safemargin.ui import (
     Document,
     Html,
@@ -42,24 +42,35 @@ class Findings(Result):
     target: Target
     exposure: Exposure
     attempts: tuple[Attempt, ...]
+    printed: BoolArray | None = field(default=None, compare=False)
+    """Which cells a table prints, or states to be empty: nobody has to infer them."""
 
     @property
     def is_safe(self) -> bool:
         """Whether no attack found anything."""
         return not any(attempt.findings for attempt in self.attempts)
 
+    def intervals(self) -> str:
+        """How many cells that no table prints have each verdict; if one is disclosed, an attack found it."""
+        verdicts = self.exposure.verdicts(self.target)
+        inferred = verdicts if self.printed is None else verdicts[~self.printed]
+        tally = {str(verdict): int((inferred == code).sum()) for code, verdict in enumerate(VERDICTS)}
+        printed = 0 if self.printed is None else int(self.printed.sum())
+        return tally_words(tally) + (f"; {plural(printed, 'cell')} printed" if printed else "")
+
     def to_json(self) -> Document:
         """The exposure that a release leaves, and what every attack found."""
         return {
             **exposure_document(self.exposure, self.target),
             "attacks": [_attempt_document(attempt) for attempt in self.attempts],
+            "printed": 0 if self.printed is None else int(self.printed.sum()),
             "safe": self.is_safe,
         }
 
     def show(self, console: Console) -> None:
         """What every attack looked at and found."""
         say(console, f"{self.onlooker.name}: {describe_onlooker(self.onlooker, self.exposure.cells.axes)}.")
-        say(console, f"Intervals: {tally_words(self.exposure.tallied(self.target))}.")
+        say(console, f"Intervals: {self.intervals()}.")
         say_gaps(console, self.exposure)
         console.print()
         console.print(attack_table(self.attempts))
@@ -70,7 +81,7 @@ class Findings(Result):
     def to_html(self) -> str:
         """A page with the attacks, and the cells that they disclose."""
         who = f"{self.onlooker.name}: {describe_onlooker(self.onlooker, self.exposure.cells.axes)}."
-        intervals = f"Intervals: {tally_words(self.exposure.tallied(self.target))}."
+        intervals = f"Intervals: {self.intervals()}."
         numbers = ("looked at", "found", "people exposed")
         rows = [(a.attack, a.looked_at, len(a.findings), a.people_exposed, a.summary) for a in self.attempts]
         body: list[Html] = [section("Attacks", table(("attack", *numbers, "summary"), rows, numbers))]
@@ -124,8 +135,7 @@ def finding_words(finding: Finding) -> str:
 
 def onlooker_words(findings: Findings) -> str:
     """What one onlooker can infer, in two sentences."""
-    tally = tally_words(findings.exposure.tallied(findings.target))
-    return f"{findings.onlooker.name}: {attack_words(findings)} Intervals: {tally}."
+    return f"{findings.onlooker.name}: {attack_words(findings)} Intervals: {findings.intervals()}."
 
 
 def show_found(console: Console, attempts: Sequence[Attempt]) -> None:

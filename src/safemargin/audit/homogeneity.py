@@ -31,8 +31,7 @@ def homogeneity(situation: Situation) -> Attempt:
 def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding], int]:
     keys, group_of = np.unique(table.codes, axis=0, return_inverse=True)
     group_of = group_of.ravel()
-    listed = np.bincount(group_of, minlength=len(keys))
-    whole = np.bincount(group_of, table.lower == table.upper, minlength=len(keys)) == listed
+    whole = np.bincount(group_of, table.lower != table.upper, minlength=len(keys)) == 0
     sizes = situation.sizes(table)
     if sizes is not None:
         people = np.array([sizes.get(tuple(key), 0) for key in keys.tolist()], dtype=np.int64)
@@ -40,8 +39,11 @@ def _attack(situation: Situation, table: PublishedTable) -> tuple[list[Finding],
         people = np.bincount(group_of, table.lower, minlength=len(keys)).astype(np.int64)
     else:
         return [], 0
-    # a group in which only one option could be chosen discloses nothing, unless the roll says who did not choose it
-    contested = whole & (people > 0) & ((listed > 1) | (sizes is not None))
+    # A group in which only one option could be chosen discloses nothing, unless the roll says who did not choose it.
+    # A file that lists no zero at all omits them: then an option that a group does not list was chosen by nobody there.
+    omits = len(table.options) > 1 and bool((table.upper > 0).all())
+    listed = np.bincount(group_of, minlength=len(keys))
+    contested = whole & (people > 0) & ((listed > 1) | omits | (sizes is not None))
     return _findings(situation, table, group_of, contested, people), int(contested.sum())
 
 

@@ -58,7 +58,7 @@ def _listed(situation: Situation) -> list[Finding]:
     exposure = situation.exposure
     verdicts = exposure.verdicts(situation.release.target)
     findings = []
-    stated = _stated(situation) | _deserted(situation)
+    stated = stated_cells(situation)
     for row, option in np.argwhere((verdicts == 2) & ~stated[:, None]).tolist():
         lower, upper = int(exposure.lower[row, option]), int(exposure.upper[row, option])
         people = None if exposure.people is None else int(exposure.people[row])
@@ -71,12 +71,23 @@ def _listed(situation: Situation) -> list[Finding]:
     return findings
 
 
-def _stated(situation: Situation) -> BoolArray:
-    """Cells that a table prints: to read them takes no attack, and `homogeneity` looks at them."""
+def stated_cells(situation: Situation) -> BoolArray:
+    """Cells that a table prints: to read them takes no attack, and `small` and `homogeneity` look at them.
+
+    So are the cells of a margin that a table prints as zero.
+    """
     cells = situation.exposure.cells
     stated = np.full(len(cells), not cells.axes)  # the total is printed, always
     sizes = [len(names) for names in cells.categories]
     for table in situation.release.tables:
+        if table.axes and set(table.axes) < set(cells.axes) and not table.options:
+            for row in np.flatnonzero(table.upper == 0).tolist():
+                empty = np.ones(len(cells), dtype=bool)
+                for column, axis in enumerate(table.axes):
+                    a, group = cells.axes.index(axis), table.groups[column][table.codes[row, column]]
+                    inside = np.array([name in group for name in cells.categories[a]])
+                    empty &= inside[cells.codes[:, a]]
+                stated |= empty
         if set(table.axes) != set(cells.axes) or not table.axes:
             continue
         columns = []
@@ -90,7 +101,7 @@ def _stated(situation: Situation) -> BoolArray:
         stated |= np.isin(row_keys(cells.codes, sizes), row_keys(codes[printed], sizes))
         if table.is_exact and all(len(group) == 1 for groups in table.groups for group in groups):
             stated[:] = True  # what such a table omits is empty
-    return stated
+    return stated | _deserted(situation)
 
 
 def _deserted(situation: Situation) -> BoolArray:

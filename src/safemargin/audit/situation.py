@@ -40,13 +40,17 @@ def people_in(findings: Sequence[Finding]) -> int:
 
 @dataclass(frozen=True)
 class Situation:
-    """One onlooker in front of one release; `slack` is how far sealed totals may be apart."""
+    """One onlooker in front of one release; `slack` is how far sealed totals may be apart.
+
+    Groups of up to `small` people are too small to be printed.
+    """
 
     release: Publication
     onlooker: Onlooker
     exposure: Exposure
     limits: Limits
     slack: int = 0
+    small: int = 0
 
     def totals(self) -> dict[str, int]:
         """Exact totals per option that some complete table states."""

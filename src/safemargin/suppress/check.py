@@ -135,6 +135,8 @@ def _believed(certificate: PatternCertificate) -> list[str]:
     notes = [f"which areas of {name} add up to which: the certificate states it" for name in sorted(nested)]
     if certificate.known_before:
         notes.append(f"that {len(certificate.known_before):,} counts were known before, as the certificate says")
+    if certificate.rule == "rerun":
+        notes.append(f"that the program may print the same gaps for {certificate.rule_tables:,} other tables")
     return notes
 
 

@@ -15,7 +15,8 @@ from safemargin.ui import By, Hierarchy, Json, note, out, print_json, progress_b
 
 def suppress(
     tables: Annotated[
-        list[Path], typer.Argument(help="Tidy counts (CSV or Parquet); several tables must be about the same people.")
+        list[Path],
+        typer.Argument(help="Tidy counts, or records with --by; several tables must be about the same people."),
     ],
     primary: Annotated[str, typer.Option(help="Counts to protect, e.g. 1-3.")] = "1-3",
     hierarchy: Hierarchy = None,
@@ -34,15 +35,21 @@ def suppress(
     ] = None,
     count: Annotated[str | None, typer.Option("--count", help="Column that holds the counts.")] = None,
     by: By = None,
-    seconds: Annotated[float, typer.Option(help="Time limit of the search for fewer cells.")] = SECONDS,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="New folder for the pattern and its certificate.")
+    cost: Annotated[
+        str | None, typer.Option(help="Column with the cost of suppressing a cell, or people: its count.")
     ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="Margin to print where possible: sex, or region=north (repeatable).")
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="Time limit of the search.")] = SECONDS,
+    folder: Annotated[Path | None, typer.Option("--out", help="New folder for published/ and confidential/.")] = None,
     as_json: Json = False,
 ) -> None:
     """Suppress small counts of tables and as few others as possible, so that none can be inferred from the rest.
 
     Example: safemargin suppress table.csv --primary 1-3 --hierarchy region=region.hrc
+
+    Records: safemargin suppress people.csv --by region,sex --keep region
 
     Several: safemargin suppress region-age.csv region-sex.csv --published last-month.csv
     """
@@ -60,6 +67,8 @@ def suppress(
             tau=tau,
             insiders=insiders,
             extra=extra,
+            cost=cost,
+            keep=keep or (),
             seconds=seconds,
             progress=progress,
         )

@@ -9,6 +9,7 @@ Science 47, 2001), here verified in integers and with integer counts of at least
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -208,14 +209,18 @@ class MasterSolution:
     exposed: frozenset[int] = frozenset()
 
 
+Limit = tuple[IntArray, int]
+"""Weights of cells, and the most that those of the chosen cells may add up to."""
+
+
 class MasterProblem:
-    """The fewest cells that satisfy every cut: a binary per candidate cell, a row per cut.
+    """The cells of least cost that satisfy every cut: a binary per candidate cell, a row per cut.
 
     `soft` cuts are about preferred rises and may be violated at a cost.
     """
 
-    def __init__(self, forced: BoolArray, candidates: BoolArray) -> None:
-        self.forced, self.candidates = forced, candidates
+    def __init__(self, forced: BoolArray, candidates: BoolArray, cost: IntArray) -> None:
+        self.forced, self.candidates, self.cost = forced, candidates, cost
         self.columns = np.full(len(forced), -1, dtype=np.int64)
         self.columns[candidates] = np.arange(int(candidates.sum()))
         self.cuts: dict[Cut, None] = {}
@@ -232,41 +237,49 @@ class MasterProblem:
         """Whether any of its cells may be suppressed at all."""
         return bool(self.candidates[list(cut.cells)].any())
 
-    def solve(self, seconds: float, size: int | None = None) -> MasterSolution:
-        """The fewest cells that satisfy every cut, within `seconds`.
+    def solve(
+        self, seconds: float, goal: IntArray | None = None, limits: Sequence[Limit] = (), exposed: int | None = None
+    ) -> MasterSolution:
+        """The cells of least cost that satisfy every cut, within `seconds`; with a `goal` per cell, of least goal.
 
-        With a `size`, at most that many cells, and as few preferred rises as possible given up.
+        Every limit bounds the weights of the chosen cells. With `exposed`, at most so many preferred rises are given
+        up; if it is -1, as few as possible, whatever the goal.
         """
         count = int(self.candidates.sum())
-        soft_cells = sorted({cut.cell for cut in self.soft}) if size is not None else []
+        soft_cells = sorted({cut.cell for cut in self.soft}) if exposed is not None else []
         column_of = {cell: count + index for index, cell in enumerate(soft_cells)}
         rows: list[list[int]] = []
         signs: list[list[float]] = []
         lower: list[float] = []
-        for cut in (*self.cuts, *(self.soft if size is not None else ())):
+        for cut in (*self.cuts, *(self.soft if exposed is not None else ())):
             columns = [column for column in self.columns[list(cut.cells)].tolist() if column >= 0] if cut.cells else []
             sign, least = [1.0] * len(columns), 1.0
             if not self.forced[cut.cell]:  # the cut matters only if its own cell is suppressed
                 columns, sign, least = [*columns, int(self.columns[cut.cell])], [*sign, -1.0], 0.0
-            elif size is not None and cut in self.soft:
+            elif exposed is not None and cut in self.soft:
                 columns, sign = [*columns, column_of[cut.cell]], [*sign, 1.0]
             rows.append(columns)
             signs.append(sign)
             lower.append(least)
-        if size is not None:
+        for weights, most in limits:
             rows.append(list(range(count)))
-            signs.append([-1.0] * count)
-            lower.append(-float(size))
-        cost = np.r_[np.full(count, 1.0 if size is None else 0.0), np.ones(len(soft_cells))]
+            signs.append((-weights[self.candidates].astype(float)).tolist())
+            lower.append(-float(most))
+        if exposed is not None and exposed >= 0:
+            rows.append(list(column_of.values()))
+            signs.append([-1.0] * len(soft_cells))
+            lower.append(-float(exposed))
+        aim = np.zeros(count) if exposed == -1 else (self.cost if goal is None else goal)[self.candidates]
+        cost = np.r_[aim, np.full(len(soft_cells), float(exposed == -1))]
         solver = solver_of(_binary_form(rows, signs, lower, cost), {"time_limit": seconds, **OPTIMAL}, whole=True)
         solver.run()
         values = np.asarray(solver.getSolution().col_value)
         values = values if len(values) == len(cost) else np.zeros(len(cost))
         chosen = np.zeros(len(self.forced), dtype=bool)
         chosen[self.candidates] = values[:count] > 0.5
-        exposed = frozenset(cell for cell in soft_cells if values[column_of[cell]] > 0.5)
+        given_up = frozenset(cell for cell in soft_cells if values[column_of[cell]] > 0.5)
         bound = float(solver.getInfo().mip_dual_bound)
-        return MasterSolution(chosen, bound if np.isfinite(bound) else 0.0, is_optimal(solver), exposed)
+        return MasterSolution(chosen, bound if np.isfinite(bound) else 0.0, is_optimal(solver), given_up)
 
 
 def _binary_form(rows: list[list[int]], signs: list[list[float]], lower: list[float], cost: FloatArray) -> Form:

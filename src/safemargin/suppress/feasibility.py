@@ -1,5 +1,6 @@
 """Feasible patterns: complete a set of suppressed cells until all are protected; remove cells that are not needed."""
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -11,7 +12,6 @@ from safemargin.suppress.moves import MoveFinder
 from safemargin.suppress.problem import Problem
 from safemargin.suppress.views import PUBLIC, MoveStore, PatternMoves, View
 
-SEED = 40_000
 LARGE = 1_500  # cells from which on moves inside a small pattern get a model of their own
 ATTEMPTS = 4  # rounds over cells for which no integer move was found, each with other prices
 MAX_UNPROTECTED = 60  # cells disclosed to insiders after which the round stops looking for more
@@ -26,7 +26,10 @@ class PatternBuilder:
     def __init__(self, problem: Problem, store: MoveStore) -> None:
         self.problem, self.store = problem, store
         self.finder = MoveFinder(problem.equations, problem.counts, problem.minimum)
-        self.generator = numpy_generator(SEED)
+        # Prices and orders come from the entropy of the system in every run and are kept nowhere: a pattern that
+        # followed from the table alone would disclose more than its gaps hide.
+        self.generator = numpy_generator(None)
+        self.deadline = math.inf
         self.needed_more: list[Unprotected] = []  # cells for which the last completion had to add cells
 
     def unprotected(self, suppressed: BoolArray, most: int | None = None) -> list[Unprotected]:
@@ -50,8 +53,11 @@ class PatternBuilder:
         """Primary cells whose count is known to lie in the primary range."""
         problem, inner = self.problem, InnerFinder(self, suppressed)
         cells, rise = problem.primary & (problem.preferred_rise > 0), problem.preferred_rise
-        stuck = self._stuck(PatternMoves(self.store, suppressed), inner, PUBLIC, cells, rise, 0, None)
-        return np.array(stuck, dtype=np.int64)
+        moves = PatternMoves(self.store, suppressed)
+        try:
+            return np.array(self._stuck(moves, inner, PUBLIC, cells, rise, 0, None), dtype=np.int64)
+        except TimeoutError:  # those that no move found so far shows beyond the range count as known to lie in it
+            return np.flatnonzero(cells & (moves.ranges()[0] < rise))
 
     def _claimed(self, suppressed: BoolArray, view: View) -> BoolArray:
         cells: BoolArray = suppressed & ~self.problem.unlisted
@@ -74,6 +80,7 @@ class PatternBuilder:
         if len(cells):
             inner.open(view)
         for cell in cells.tolist():
+            self.check_time()
             for move in inner.moves_of(cell, int(rise[cell]), width, int(up[cell]), int(down[cell])):
                 moves.add(move)
                 up, down = np.maximum(up, move), np.maximum(down, -move)
@@ -83,15 +90,21 @@ class PatternBuilder:
                     break
         return stuck
 
-    def complete(self, suppressed: BoolArray, deadline: float) -> BoolArray | None:
-        """Add cells until every suppressed cell is protected; None if that is impossible or takes too long."""
+    def check_time(self) -> None:
+        """Raise TimeoutError after the deadline."""
+        if time.monotonic() > self.deadline:
+            raise TimeoutError
+
+    def complete(self, suppressed: BoolArray) -> BoolArray | None:
+        """Add cells until every suppressed cell is protected; None if that is impossible."""
         problem, pattern = self.problem, suppressed.copy()
         self.needed_more = []
         failed = 0
         while failed < ATTEMPTS:
-            # Random prices near 1 break ties; they spread further after a round without an integer move.
+            # Random prices near the cost break ties, and of equal cells the inner one is cheaper; prices spread further
+            # after a round without an integer move.
             noise = (0.01 + failed) * self.generator.random(problem.size)
-            price = np.where(problem.candidates, 1.0 + noise, np.inf)
+            price = np.where(problem.candidates, problem.cost * (1.0 + noise + 0.02 * problem.level), np.inf)
             unmet = missed = 0
             moves = PatternMoves(self.store, pattern)
             for view in problem.views:
@@ -103,8 +116,7 @@ class PatternBuilder:
                 if len(cells):
                     self.finder.open(pattern, price, view.known, view.at_least)
                 for cell in cells.tolist():
-                    if time.monotonic() > deadline:
-                        return None
+                    self.check_time()
                     if up[cell] >= rise[cell] and up[cell] + down[cell] >= width:
                         continue
                     unmet += 1
@@ -136,16 +148,21 @@ class PatternBuilder:
                     break
         return None if best is None else best[1]
 
-    def reduce(self, suppressed: BoolArray, deadline: float) -> BoolArray:
-        """The pattern without the cells that it does not need, tried one at a time."""
-        pattern = suppressed.copy()
-        order = self.generator.permutation(np.flatnonzero(pattern & ~self.problem.forced))
+    def reduce(self, suppressed: BoolArray) -> BoolArray:
+        """The pattern without the cells that it does not need, tried one at a time: dear ones and totals first."""
+        pattern, problem = suppressed.copy(), self.problem
+        order = self.generator.permutation(np.flatnonzero(pattern & ~problem.forced))
+        order = order[np.lexsort((-problem.level[order], -problem.cost[order]))]
         for cell in order.tolist():
-            if time.monotonic() > deadline:
-                break
             pattern[cell] = False
-            if self.unprotected(pattern, most=1):
+            try:
+                needed = bool(self.unprotected(pattern, most=1))
+            except TimeoutError:
+                needed = True
+            if needed:
                 pattern[cell] = True
+            if time.monotonic() > self.deadline:
+                break
         return pattern
 
 

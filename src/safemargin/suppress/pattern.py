@@ -61,6 +61,17 @@ class PatternCertificate(_Document):
     extra: StrictInt
     known_in_range: tuple[Cell, ...]
     known_before: tuple[Cell, ...]
+    rule: Literal["rerun", "not shown"] = "not shown"
+    rule_tables: StrictInt = 0
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """`shown` if every suppressed count has values far enough apart in tables for which the program may do the same."""
+
+    shown: bool
+    tables: int = 0
+    same: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,8 @@ class Pattern:
     protect: int | None = None
     tau: int = 0
     insiders: int = 0
+    cost: tuple[int, int] = (0, 0)  # of the cells that are not primary, and the least that any pattern costs
+    rerun: Rerun = Rerun(False)
 
     @property
     def table(self) -> Lattice:
@@ -130,6 +143,8 @@ class Pattern:
             extra=self.extra,
             known_in_range=self._cells(self.exposed),
             known_before=self._cells(self.known),
+            rule="rerun" if self.rerun.shown else "not shown",
+            rule_tables=self.rerun.same,
         ).model_dump(mode="json", by_alias=True)
 
     def _cells(self, ids: IntArray) -> tuple[Cell, ...]:

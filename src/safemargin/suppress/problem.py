@@ -33,6 +33,8 @@ class Problem:
     width: int  # how far apart two possible values of a suppressed count must be
     preferred_rise: IntArray  # how far a primary count must be able to rise to leave the primary range
     views: tuple[View, ...]  # what onlookers know, the public first; `required_rise` is about the public only
+    cost: IntArray  # of suppressing a cell
+    level: IntArray  # how much a cell sums up: 0 for inner cells, most for totals, which everybody needs
     to_publish: BoolArray  # cells of the tables to be published
 
     @property
@@ -52,11 +54,14 @@ def build_problem(
     tau: int = 0,
     insiders: int = 0,
     disclosed: Sequence[int] = (),
+    cost: IntArray | None = None,
+    kept: Sequence[int] = (),
 ) -> Problem:
     """Protect counts from `primary[0]` to `primary[1]`; with `protect`, each must be possibly that large.
 
     No onlooker and no coalition of `insiders` may know a suppressed count to within `tau`. Cells in `disclosed` follow
-    from what was published before and are not protected.
+    from what was published before and are not protected. `kept` cells are suppressed only if they are primary; without
+    `cost`, every cell costs 1.
     """
     all_counts = complete_counts(tables)
     people = len(all_counts) - len(tables.counts)
@@ -87,13 +92,27 @@ def build_problem(
         primary=is_primary,
         forced=forced,
         unlisted=unlisted,
-        candidates=~forced & free,
+        candidates=~forced & free & ~np.isin(cell_ids, kept),
         required_rise=required,
         width=tau + 1,
         preferred_rise=np.where(is_primary, primary[1] + 1 - counts, 0),
         views=(PUBLIC, *views),
         to_publish=new[cell_ids],
+        cost=np.r_[np.ones_like(tables.counts) if cost is None else cost, np.ones(people, dtype=np.int64)][cell_ids],
+        level=np.r_[levels(tables), np.zeros(people, dtype=np.int64)][cell_ids],
     )
+
+
+def levels(tables: LinkedTables) -> IntArray:
+    """For every cell, over how many steps of its hierarchies it adds up, more than the cell with the fewest."""
+    level = np.zeros(len(tables.nodes), dtype=np.int64)
+    for a, tree in enumerate(tables.trees):
+        height = np.zeros(len(tree.labels), dtype=np.int64)
+        for _ in tree.splits:  # as often as there can be steps
+            for parent, children in tree.splits:
+                height[parent] = 1 + height[list(children)].max()
+        level += height[tables.nodes[:, a]]
+    return np.asarray(level - level.min(), dtype=np.int64)
 
 
 def minimum_counts(tables: LinkedTables) -> IntArray:

@@ -15,6 +15,7 @@ from safemargin.io import (
     check_columns,
     count_column,
     cut,
+    open_data,
     read_any_sheet,
     read_combined,
     read_sheet,
@@ -32,6 +33,7 @@ def read_linked(
     earlier: Sequence[Path] = (),
     count: str | None = None,
     axes: tuple[str, ...] | None = None,
+    cost: str | None = None,
 ) -> LinkedTables:
     """Tables about the same people, to be published together, and tables about them published before."""
     named: dict[str, object] = {}
@@ -40,7 +42,7 @@ def read_linked(
             raise InputError(f"{named[name]} and {source}: files of the same name; rename one")
         named[name] = source
     tables = {
-        name: _table(read_sheet(source, name), hierarchies, count, axes, len(sources) > 1)
+        name: _table(_sheet(source, name, count, axes), hierarchies, count, axes, len(sources) > 1, cost)
         for name, source in list(named.items())[: len(sources)]
     }
     used = {tree.name for table in tables.values() for tree in table.trees}
@@ -49,6 +51,41 @@ def read_linked(
             key = "hierarchy" if name in hierarchies else "by"
             raise InputError(f"{key}: there is no axis {name!r}; the axes are {', '.join(sorted(used))}")
     return link(tables, {path.name: read_earlier(path, hierarchies, count) for path in earlier})
+
+
+def read_costs(
+    tables: LinkedTables,
+    sources: Sequence[object],
+    hierarchies: Hierarchies,
+    count: str | None,
+    axes: tuple[str, ...] | None,
+    cost: str,
+) -> IntArray:
+    """What the cells of `tables` cost, by a column of the files: a sum what its parts do, and none less than 1."""
+    costs = np.ones(len(tables.counts), dtype=np.int64)
+    for number, (source, ids) in enumerate(zip(sources, tables.cell_ids, strict=False), 1):
+        sheet = read_sheet(source, table_name(source, number))
+        check_columns(sheet.path, sheet.columns, (cost,))
+        counted = count or count_column([name for name in sheet.columns if name != cost])
+        costs[ids] = np.maximum(
+            costs[ids], _table(sheet, hierarchies, cost, axes, len(sources) > 1, counted).counts.ravel()
+        )
+    return costs
+
+
+def _sheet(source: object, name: str, count: str | None, axes: tuple[str, ...] | None) -> Sheet:
+    """A table of counts; or, where axes are named and no column holds counts, records that are counted by them."""
+    if axes:
+        data = open_data(source) if not isinstance(source, str | Path) or Path(source).suffix != ".tab" else None
+        if data is not None and count is None and count_column(data.columns) is None:
+            check_columns(Path(name), data.columns, axes)
+            found = data.profiles(axes)
+            columns = {axis: [found.labels[a][code] for code in found.codes[:, a]] for a, axis in enumerate(axes)}
+            if empty := next((axis for axis in axes if "" in columns[axis]), None):
+                raise InputError(f"{name}: column {empty!r} has empty values; fill them or remove the rows")
+            columns["count"] = [str(number) for number in found.counts.tolist()]
+            return Sheet(Path(name), columns, range(1, len(found.counts) + 1), "combination")
+    return read_sheet(source, name)
 
 
 def table_name(source: object, number: int) -> str:
@@ -108,7 +145,12 @@ def _positions(trees: Sequence[Hierarchy], labels: Sequence[Sequence[str]]) -> t
 
 
 def _table(
-    sheet: Sheet, hierarchies: Hierarchies, count: str | None, axes: tuple[str, ...] | None, several: bool
+    sheet: Sheet,
+    hierarchies: Hierarchies,
+    count: str | None,
+    axes: tuple[str, ...] | None,
+    several: bool,
+    other: str | None = None,
 ) -> Lattice:
     """The table in a tidy file with all its sums. A combination that is not listed is empty.
 
@@ -117,7 +159,7 @@ def _table(
     path, counted = sheet.path, count or count_column(tuple(sheet.columns))
     if counted is None:
         raise InputError(f"{path}: no column of counts; name it as count; there are {', '.join(sheet.columns)}")
-    names = axes if axes is not None else tuple(name for name in sheet.columns if name != counted)
+    names = axes if axes is not None else tuple(name for name in sheet.columns if name not in (counted, other))
     if several:
         names = tuple(name for name in names if name in sheet.columns)
     check_columns(path, sheet.columns, (*names, counted))

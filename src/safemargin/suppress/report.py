@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from safemargin.io import hash_bytes, write_folder
+from safemargin.io import CONFIDENTIAL, MANIFEST, hash_bytes, manifest_bytes, write_folder
 from safemargin.suppress.pattern import Pattern
 from safemargin.ui import SCHEMA, Document, Result, header, joined, paragraphs, plural, render_page, section, table
 
-PATTERN, CERTIFICATE = "pattern.csv", "confidential/certificate.json"
+PATTERN, PUBLISHED, CERTIFICATE, PAGE = "pattern.csv", "published", f"{CONFIDENTIAL}/certificate.json", "report.html"
 MAX_LISTED = 30
+STATEMENT = "no suppressed count can be inferred to within tau from all printed counts together"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Suppression(Result):
             ],
             "lower_bound": pattern.lower_bound,
             "gap": pattern.gap,
+            "cost": dict(zip(("suppressed", "at_least"), pattern.cost, strict=True)),
+            "rule": "rerun" if pattern.rerun.shown else "not shown",
             "certificate": CERTIFICATE,
         }
 
@@ -69,7 +72,11 @@ class Suppression(Result):
         texts = {name: pattern_csv(self.pattern, index).encode() for index, name in enumerate(self.names)}
         hashes = {name: hash_bytes(content) for name, content in {**texts, **self.earlier}.items()}
         proof = json.dumps(self.pattern.certificate(hashes), ensure_ascii=False) + "\n"
-        write_folder(folder, {**texts, CERTIFICATE: proof.encode()})
+        # Nothing about the rerun: whether it was shown depends on counts that are hidden.
+        stated = {"kind": "suppressed tables", "statement": STATEMENT, "tau": self.pattern.tau}
+        published = {**texts, MANIFEST: manifest_bytes(stated, {name: hashes[name] for name in texts})}
+        files = {f"{PUBLISHED}/{name}": content for name, content in published.items()}
+        write_folder(folder, {**files, CERTIFICATE: proof.encode(), f"{CONFIDENTIAL}/{PAGE}": self.to_html().encode()})
         return folder
 
     def warnings(self) -> list[str]:
@@ -93,6 +100,9 @@ class Suppression(Result):
             yield "No pattern that protects them has fewer cells."
         else:
             yield f"Every pattern that protects them has at least {pattern.lower_bound:,} cells."
+        secondary, least = pattern.cost
+        if secondary > count - primary:
+            yield f"The secondary cells cost {secondary:,}; every pattern costs at least {least:,}."
         if pattern.extra:
             yield f"{plural(pattern.extra, 'extra cell')} suppressed to hide which suppressions were primary."
         least, most = pattern.primary
@@ -102,6 +112,11 @@ class Suppression(Result):
         if pattern.insiders:
             people = "A respondent" if pattern.insiders == 1 else f"A coalition of {pattern.insiders} respondents"
             yield f"{people} cannot infer a suppressed count that includes others."
+        if pattern.rerun.shown:
+            tables = f"{pattern.rerun.same:,} of {plural(pattern.rerun.tables, 'table')}"
+            yield f"Rerunning the program discloses no count either: it may print the same gaps for {tables} that fit."
+        elif count:
+            yield "Not shown: what somebody infers who knows this program and reruns it on every table that fits."
 
 
 def pattern_csv(pattern: Pattern, index: int = 0) -> str:

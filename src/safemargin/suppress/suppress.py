@@ -1,18 +1,22 @@
 """Suppress small counts and as few others as possible, so that no onlooker can infer a suppressed count."""
 
 import math
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from safemargin.core import InputError, IntArray, Lattice, Progress, RefusedError, no_progress
+from safemargin.io import read_bytes
 from safemargin.suppress.feasibility import select_moves
 from safemargin.suppress.linked import LinkedTables, single
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.problem import Problem, build_problem
-from safemargin.suppress.read import read_linked, table_name
+from safemargin.suppress.read import read_costs, read_linked, table_name
 from safemargin.suppress.report import PATTERN, Suppression
+from safemargin.suppress.rerun import rerun
 from safemargin.suppress.search import LeastPattern, PatternSearch, Unprotectable
 
 SECONDS = 120.0
@@ -30,21 +34,29 @@ def suppress(
     tau: int = 0,
     insiders: int = 0,
     extra: int | None = None,
+    cost: str | None = None,
+    keep: Sequence[str] = (),
     seconds: float = SECONDS,
     progress: Progress = no_progress,
 ) -> Suppression:
     """Suppress the counts from `primary[0]` to `primary[1]` and as few others as possible.
 
-    `tables` is a tidy table (a file, a DataFrame, an Arrow table or rows as mappings) or a list of tables about the
-    same people. `published` are files of tables about them that are public already, `hierarchy` has `.hrc` files by
-    axis, `count` is the column of counts, `by` are the axes. For the rest see `find_pattern`.
-    Raises RefusedError if a count cannot be protected.
+    `tables` is a tidy table (a file, a DataFrame, an Arrow table or rows as mappings), records that are counted `by`
+    some columns, or a list of tables about the same people. `published` are files of tables about them that are public
+    already, `hierarchy` has `.hrc` files by axis, `count` is the column of counts, `by` are the axes. `cost` is a
+    column with the cost of suppressing each cell, or `people` for its count. `keep` lists margins to print, such as
+    `sex` or `region=north,sex`. For the rest see `find_pattern`. Raises RefusedError if a count cannot be protected.
     """
     several = isinstance(tables, list | tuple) and not (tables and isinstance(tables[0], Mapping))
     sources = list(tables) if several else [tables]  # type: ignore[call-overload]
     earlier = [Path(table) for table in published]
     names = _file_names([table_name(source, number) for number, source in enumerate(sources, 1)], earlier)
-    linked = read_linked(sources, hierarchy or {}, earlier=earlier, count=count, axes=None if by is None else tuple(by))
+    axes = None if by is None else tuple(by)
+    column = None if cost == "people" else cost
+    linked = read_linked(sources, hierarchy or {}, earlier=earlier, count=count, axes=axes, cost=column)
+    costs = np.maximum(linked.counts, 1) if cost == "people" else None
+    if column is not None:
+        costs = read_costs(linked, sources, hierarchy or {}, count, axes, column)
     pattern = find_pattern(
         linked,
         primary,
@@ -52,10 +64,12 @@ def suppress(
         tau=tau,
         insiders=insiders,
         extra=extra,
+        cost=costs,
+        keep=keep,
         seconds=seconds,
         progress=progress,
     )
-    return Suppression(pattern, names, {path.name: path.read_bytes() for path in earlier})
+    return Suppression(pattern, names, {path.name: read_bytes(path) for path in earlier})
 
 
 def find_pattern(
@@ -66,6 +80,8 @@ def find_pattern(
     tau: int = 0,
     insiders: int = 0,
     extra: int | None = None,
+    cost: IntArray | None = None,
+    keep: Sequence[str] = (),
     seconds: float = SECONDS,
     progress: Progress = no_progress,
 ) -> Pattern:
@@ -76,7 +92,8 @@ def find_pattern(
     their own cells and whether others are in them, cannot infer any other suppressed count. With `protect`, every
     primary count could be `protect` or more. `extra` cells may be suppressed beyond the fewest, to hide which
     suppressions were primary; by default one in eighty, if more than half of the primary counts are known to be
-    primary. `seconds` limits the search for fewer cells once there is a pattern.
+    primary. Of patterns that cost the same, one with the fewest totals is taken; among equals, chance decides in
+    every run. `cost` is that of every cell, 1 by default. The search ends after `seconds`.
     """
     least, most = primary
     if not 1 <= least <= most:
@@ -90,8 +107,14 @@ def find_pattern(
         raise InputError(f"seconds = {seconds}: must be a number of at least 0")
     tables = single(table) if isinstance(table, Lattice) else table
     disclosed: list[int] = []
+    kept = _kept(tables, keep)
+    start = time.monotonic()
     while True:
-        problem = build_problem(tables, primary, protect, tau, insiders, disclosed)
+
+        def again(of: LinkedTables) -> Problem:
+            return build_problem(of, primary, protect, tau, insiders, disclosed, cost, kept)
+
+        problem = again(tables)
         try:
             optimum = PatternSearch(problem, seconds, progress).run(extra)
             break
@@ -100,7 +123,26 @@ def find_pattern(
             if not tables.known[0] or error.rise or problem.width > 1 or error.view.known or error.view.at_least:
                 raise RefusedError(_refusal(tables, problem, error)) from None
             disclosed.append(int(problem.cell_ids[error.cell]))
-    return _pattern(tables, problem, optimum, (primary, protect, tau, insiders), disclosed)
+    left = seconds - (time.monotonic() - start)
+    checked = rerun(tables, problem, optimum, extra, tau, again, left)
+    return replace(_pattern(tables, problem, optimum, (primary, protect, tau, insiders), disclosed), rerun=checked)
+
+
+def _kept(tables: LinkedTables, keep: Sequence[str]) -> list[int]:
+    """Cells that secondary suppression may not choose, from `sex` (a margin) or `region=north,sex` (a part of one)."""
+    kept: list[int] = []
+    for text in keep:
+        terms = dict(term.strip().partition("=")[::2] for term in text.split(","))
+        axes = {tree.name: tree.labels for tree in tables.trees}
+        for name, label in terms.items():
+            if name not in axes or (label and label not in axes[name]):
+                what = f"category {label!r} of {name}" if name in axes else f"axis {name!r}"
+                raise InputError(f"keep = {text!r}: there is no {what}; the axes are {', '.join(axes)}")
+        for cell_id in range(len(tables.nodes)):
+            labels = tables.cell(cell_id)
+            if labels.keys() == terms.keys() and all(label in ("", labels[name]) for name, label in terms.items()):
+                kept.append(cell_id)
+    return kept
 
 
 def _pattern(
@@ -115,6 +157,9 @@ def _pattern(
     moves = select_moves(problem, optimum.store, optimum.suppressed | problem.unlisted)
     used = np.zeros(problem.size, dtype=bool)
     used[moves.indices] = True
+    forced = int((problem.forced & problem.to_publish).sum())
+    dearest = int(problem.cost[problem.candidates].max(initial=1))
+    fewest = forced + math.ceil((optimum.lower_bound - forced) / dearest)
     before = np.flatnonzero(optimum.suppressed & ~problem.to_publish)
     unlisted = np.flatnonzero(problem.unlisted & (used | (problem.counts > 0)))
     disclosed_then = np.flatnonzero(np.isin(problem.cell_ids, disclosed) & ~problem.to_publish)
@@ -134,7 +179,8 @@ def _pattern(
             tuple(sorted(zip(position[moves.indices[a:b]].tolist(), moves.data[a:b].tolist(), strict=True)))
             for a, b in zip(moves.indptr[:-1].tolist(), moves.indptr[1:].tolist(), strict=True)
         ),
-        lower_bound=optimum.lower_bound,
+        lower_bound=fewest,
+        cost=(int(problem.cost[suppressed][~problem.primary[suppressed]].sum()), optimum.lower_bound - forced),
         exposed=problem.cell_ids[optimum.exposed],
         known=np.union1d(known, np.array(disclosed, dtype=np.int64)),
         extra=optimum.extra,

@@ -10,6 +10,8 @@ from safemargin.core import InputError
 from safemargin.io import read_json
 
 UNSPOKEN = "the certificate does not speak about this file"
+PUBLISHED = "published"
+"""The part of a folder that may be published; the folder as a whole stands for it."""
 EXTRA = "lies in the folder, but the certificate does not speak about it; remove it"
 
 
@@ -58,7 +60,8 @@ def given_files(certificate: Path, paths: Mapping[str, Sequence[Path]]) -> Given
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder")
         folder = path.is_dir()
-        for file in sorted(path.iterdir()) if folder else [path]:
+        inside = path / PUBLISHED if (path / PUBLISHED).is_dir() else path
+        for file in sorted(inside.iterdir()) if folder else [path]:
             if file.resolve() in (own, *own.parents):
                 continue
             if file.is_dir():

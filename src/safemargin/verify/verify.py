@@ -13,7 +13,7 @@ from rich.console import Console
 
 from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
 from safemargin.core import InputError
-from safemargin.io import MANIFEST, axes, hash_file, read_tidy, skip_rules
+from safemargin.io import MANIFEST, axes, hash_file, read_manifest, read_tidy, skip_rules
 from safemargin.suppress.check import check_pattern
 from safemargin.ui import Document, Result, header, joined, paragraphs, points, render_page, section
 from safemargin.verify.given import Given, given_files, load
@@ -90,7 +90,13 @@ def _verify_pattern(path: Path, document: dict[str, Any], given: Given) -> Verif
         raise InputError(f"{path}: is not a certificate of a pattern (files)")
     checked = {str(name): given.find(str(name), "table") for name in files}
     failures = [changed(name) for name, file in checked.items() if hash_file(file) != files[name]]
-    failures += given.unspoken({("table", name) for name in checked})
+    failures += given.unspoken({("table", name) for name in checked}, {MANIFEST, SIGNATURE})
+    if MANIFEST in given.lying:
+        failures += [
+            f"{MANIFEST}: names another hash of {name}"
+            for name, mark in read_manifest(given.lying[MANIFEST]).files.items()
+            if name not in files or files[name] != mark
+        ]
     if failures:
         return Verification(SUPPRESSION, len(files), failures=tuple(failures))
     return check_pattern(path, document, checked)
