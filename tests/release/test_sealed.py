@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from safemargin.core import Inconsistency, InputError, Table
-from safemargin.release.inputs import InconsistencyWarning, tabulate
+from safemargin.release.inputs import tabulate
+from safemargin.release.sealed import InconsistencyWarning
 from safemargin.release.project import Project
 
 RELIGION = "religion,option,count\nr1,A,60\nr1,B,10\nr2,B,30\n"

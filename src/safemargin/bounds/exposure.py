@@ -152,7 +152,8 @@ class Proof:
     """What deciding found.
 
     `tables` are the integer witnesses. `linear` cells are cleared by a real-valued table only, `undecided` ones by
-    nothing that was tried; `doubtful` names some of those.
+    nothing that was tried; `doubtful` names some of those. `before` are cells that the total, the roll and the facts of
+    the onlooker disclose without the release, which does not narrow them.
     """
 
     exposed: tuple[Exposed, ...]
@@ -161,6 +162,7 @@ class Proof:
     undecided: int = 0
     doubtful: tuple[Exposed, ...] = ()
     tables: tuple[IntArray, ...] = field(hash=False, compare=False, default=())
+    before: tuple[Exposed, ...] = ()
 
     @property
     def holds(self) -> bool:

@@ -49,14 +49,29 @@ class Tally:
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """How far the totals of sealed elections over one electorate are apart (Remark 4 of the paper)."""
+    """How far the totals of sealed elections over one electorate are apart (Remark 4 of the paper).
+
+    `rate` is the largest difference from the binding total, as a share of its votes. `estimate` is the share of people
+    who answered otherwise in an election than in the binding one, with the ends of a 95 % interval.
+    """
 
     rate: float = 0.0
     totals: dict[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
+    estimate: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def slack(self, total: int) -> int:
         """How many votes a margin may be off, rounded up: the widening of its constraint."""
         return int(np.ceil(round(self.rate * total, 9)))
+
+    def document(self) -> dict[str, object]:
+        """The same for a document."""
+        delta, low, high = self.estimate
+        return {
+            "delta": delta,
+            "interval": [low, high],
+            "confidence": 0.95,
+            "totals": {axis: list(counts) for axis, counts in self.totals.items()},
+        }
 
 
 @dataclass(frozen=True)

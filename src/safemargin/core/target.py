@@ -55,24 +55,20 @@ class Target:
         return min(self.beta, 0.5 - self.beta) / 2 if self.guard is None else self.guard
 
     def limits(self, totals: Sequence[int], people: int) -> "Limits":
-        """Per option, the rates that no cell may be forced below or above.
+        """Per option, the rates that no cell may be forced below or above: `beta` and `1 - beta`.
 
-        With one option or two these are `beta` and `1 - beta`. With more, an option that few chose overall would put
-        everybody below `beta` by the exact total alone; there the limit is half of what the total leaves.
+        An option that few chose overall would put everybody below `beta` by the exact total alone, which is always
+        published; there the limit is half of what the total leaves.
         """
         # Exact limits: a rounded float could call a count at the limit disclosed.
         beta = Fraction(self.beta).limit_denominator(10**9)
-        floors, ceilings = [], []
-        for total in totals:
-            share = Fraction(int(total), max(people, 1))
-            many = len(totals) > 2
-            floors.append(min(beta, share / 2) if many else beta)
-            ceilings.append(1 - (min(beta, (1 - share) / 2) if many else beta))
-        unchosen = tuple(len(totals) > 2 and total == 0 for total in totals)
+        shares = tuple(Fraction(int(total), max(people, 1)) for total in totals)
+        floors = tuple(min(beta, share / 2) for share in shares)
+        ceilings = tuple(1 - min(beta, (1 - share) / 2) for share in shares)
+        unchosen = tuple(share in (0, 1) for share in shares)
         # A band that is a fixed part of the floor: half as much again by default, also for options that few chose.
         part = Fraction(self.band).limit_denominator(10**9) / beta
-        shares = tuple(Fraction(int(total), max(people, 1)) for total in totals)
-        return Limits(tuple(floors), tuple(ceilings), self.kappa, self.tau, unchosen, part, shares)
+        return Limits(floors, ceilings, self.kappa, self.tau, unchosen, part, shares)
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ class Limits:
     kappa: int
     tau: int
     unchosen: tuple[bool, ...] = ()
-    """Options that nobody chose, as the exact total says: that discloses nothing more about any cell."""
+    """Options that nobody or everybody chose, as the exact total says: a cell discloses nothing more about them."""
     part: Fraction = Fraction(0)
     shares: tuple[Fraction, ...] = ()
     """The guard band as a part of each floor, and the overall share of every option, which stays inside."""

@@ -105,10 +105,12 @@ def release_files(
     onlookers: Sequence[str] = (),
     title: str = "",
     ledger: Mapping[str, str] | None = None,
+    inconsistency: Mapping[str, object] | None = None,
 ) -> dict[str, bytes]:
     """Every file of a release by name: tables in each format, the certificate, and the manifest with their hashes.
 
-    `ledger` is what the manifest says about the ledger that the release is recorded in.
+    `ledger` is what the manifest says about the ledger that the release is recorded in, `inconsistency` how far sealed
+    totals are apart.
     """
     files: dict[str, bytes] = {}
     taken = {"certificate", "manifest"}
@@ -127,6 +129,7 @@ def release_files(
         "target": {**asdict(publication.target), "guard": publication.target.band},
         "onlookers": list(onlookers),
         "rule": publication.rule,
+        **({} if inconsistency is None else {"inconsistency": dict(inconsistency)}),
     }
     guarantees = [document(guarantee) for guarantee in publication.guarantees]
     stated: dict[str, object] = {**public, "statement": certificate.statement, "guarantees": guarantees}

@@ -17,6 +17,7 @@ from rich.console import Console
 from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings
 from safemargin.audit.rerun import Rerun
+from safemargin.audit.situation import Finding, people_in
 from safemargin.core import (
     COMPOSITIONS,
     InputError,
@@ -44,7 +45,7 @@ from safemargin.release.ledger.entries import Entry, budget, recommended_kappa, 
 from safemargin.release.ledger.file import PUBLISHED, record
 from safemargin.release.plan import Certificate, Evidence, Plan, Wanted
 from safemargin.release.publish import publish, release_files
-from safemargin.ui import Document, Result
+from safemargin.ui import Document, Result, plural
 from safemargin.voting.result import result_privacy
 
 _ISSUED: "WeakSet[Release]" = WeakSet()
@@ -206,6 +207,7 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress) -> Release:
         onlookers=draft.onlookers,
         title=project.title,
         ledger=None if inputs.book is None else inputs.book.chain.document(),
+        inconsistency=inputs.table.inconsistency.document() if inputs.table.inconsistency.totals else None,
     )
     recorded = None
     if inputs.book is not None:
@@ -224,8 +226,10 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
     project, table, onlookers = inputs.project, inputs.table, inputs.onlookers
     progress("deciding")
     single = decide(table, project.target, onlookers, protect=project.protect, progress=progress)
+    notes = [*single.notes, *_inconsistency_notes(table)]
     if inputs.book is not None:
-        single = replace(single, notes=(*single.notes, *_floor_notes(inputs.book.entries, table, single)))
+        notes += _floor_notes(inputs.book.entries, table, single)
+    single = replace(single, notes=tuple(notes))
     plan = single
     if project.wanted:
         progress("choosing tables of several axes")
@@ -252,9 +256,44 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
 
 
 def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tuple[Findings, ...]:
-    return tuple(
-        attack(publication, onlooker, slack=inputs.slack, sharp=None, rule_again=rerun) for onlooker in inputs.onlookers
-    )
+    """Every attack of every onlooker, less what the total and the facts of the onlooker disclose by themselves."""
+    findings = []
+    for onlooker in inputs.onlookers:
+        found = attack(publication, onlooker, slack=inputs.slack, sharp=None, rule_again=rerun)
+        if not found.is_safe:
+            total = replace(publication, tables=publication.tables[:1], guarantees=(), rule="", witness=())
+            before = attack(total, replace(onlooker, past=None), slack=inputs.slack, sharp=None)
+            found = _less(found, before, _unanimous(inputs.table))
+        findings.append(found)
+    return tuple(findings)
+
+
+def _unanimous(table: Table) -> set[str | None]:
+    """Options that everybody or nobody chose: the total says so of every group."""
+    people = int(table.people(()).counts.sum())
+    return {
+        name for name, total in zip(table.schema.options, table.totals.tolist(), strict=True) if total in (0, people)
+    }
+
+
+def _less(found: Findings, before: Findings, settled: set[str | None]) -> Findings:
+    """Findings without those that were possible before the release, for the same cell and with the same interval."""
+    known = {_key(finding) for attempt in before.attempts for finding in attempt.findings}
+    attempts = []
+    for attempt in found.attempts:
+        new = tuple(
+            finding for finding in attempt.findings if _key(finding) not in known and finding.option not in settled
+        )
+        if len(new) < len(attempt.findings):
+            old = len(attempt.findings) - len(new)
+            summary = f"{attempt.summary}; {plural(old, 'cell')} known before the release"
+            attempt = replace(attempt, findings=new, summary=summary, people_exposed=people_in(new))
+        attempts.append(attempt)
+    return replace(found, attempts=tuple(attempts))
+
+
+def _key(finding: Finding) -> tuple[object, ...]:
+    return tuple(sorted(finding.cell.items())), finding.option, finding.lower, finding.upper
 
 
 def rule_of(
@@ -293,6 +332,16 @@ def _entry(inputs: Inputs, book: Book, publication: Publication, manifest: str) 
         slack=inputs.slack,
         epsilon=sum(guarantee.epsilon or 0.0 for guarantee in publication.guarantees),
     )
+
+
+def _inconsistency_notes(table: Table) -> list[str]:
+    if not table.inconsistency.totals:
+        return []
+    delta, low, high = (f"{100 * share:.2g} %" for share in table.inconsistency.estimate)
+    return [
+        f"Sealed elections: an estimated {delta} of the people ({low} to {high}, with 95 % confidence) answered "
+        "another election otherwise than the binding one."
+    ]
 
 
 def _floor_notes(entries: Sequence[Entry], table: Table, plan: Plan) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from safemargin.bounds import Exposed, Proof, System, build_system, certify, certify_with_earlier, infer
 from safemargin.core import (
+    ContradictionError,
     Group,
     IntArray,
     Limits,
@@ -22,8 +23,12 @@ from safemargin.core import (
     printed,
     protected_margin,
 )
+from safemargin.release.decide.knowledge import certify_by_sizes, readings, without_known
 from safemargin.release.decide.search import Choice, Margin, within
-from safemargin.release.decide.split import Split, slack_of
+from safemargin.release.decide.split import Split, population, slack_of
+
+READINGS = "readings of totals that disagree"
+"""What the certificate calls the number of ways in which sealed totals were reconciled."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +68,53 @@ def prove(
     quick: bool = False,
     progress: Progress = no_progress,
 ) -> Proof:
-    """Whether the candidate is safe against every onlooker: the first proof that fails, or the one that says most."""
-    slack, tables = slack_of(table), candidate.tables(table)
+    """Whether the candidate is safe against every onlooker: the first proof that fails, or the one that says most.
+
+    Where sealed totals disagree, it must be safe however they are read: disagreement never makes anything safe.
+    """
+    best = Proof((), {})
+    count = 0
+    for reading in readings(table, candidate.splits):
+        if isinstance(reading, Exposed):
+            return best if quick else replace(best, undecided=1, doubtful=(reading,))
+        count += 1
+        strict = limits if count == 1 else replace(limits, hypothetical=True)
+        try:
+            proof = _prove_reading(reading, candidate, onlookers, strict, slack_of(table), quick, progress)
+        except ContradictionError:  # no table at all: some flow cannot be where this reading has it
+            if not slack_of(table):
+                raise
+            doubt = Exposed({}, 0, population(table), 0, population(table))
+            return best if quick else replace(best, undecided=1, doubtful=(doubt,))
+        if proof.exposed or proof.undecided or quick:
+            return proof
+        best = proof if count == 1 else replace(best, linear=max(best.linear, proof.linear))
+    return replace(best, checked=best.checked | {READINGS: count}) if count > 1 else best
+
+
+def _prove_reading(
+    table: Table,
+    candidate: Candidate,
+    onlookers: Sequence[Onlooker],
+    limits: Limits,
+    slack: int,
+    quick: bool,
+    progress: Progress,
+) -> Proof:
+    tables = candidate.tables(table)
     best = Proof((), {})
     for onlooker in onlookers:
         if onlooker.composition(table.schema.names) == "joint":
             # The caps `0 <= T[e] <= N[e]` of a known roll are in the system; the closed forms of the paper ignore them.
-            known = build_system(tables, onlooker, slack)
-            given = () if quick else _as_merged(table, candidate, onlooker, limits, known, slack)
+            known = build_system(tables, onlooker)
+            given = () if quick else _as_merged(table, candidate, onlooker, limits, known)
             proof = certify(known, limits, progress, quick, given)
+            if len(tables) == 1:  # the total alone adds nothing to itself
+                proof = Proof((), proof.checked, tables=proof.tables, before=proof.exposed)
+            elif proof.exposed and onlooker.facts and not quick:
+                proof = without_known(proof, known, tables[0], onlooker, limits)
         else:
-            proof = _without_composition(table, candidate, limits)
+            proof = certify_by_sizes(table, candidate.splits, limits)
         # Earlier releases only narrow what is possible, so a candidate that fails alone need not be tested with them.
         if onlooker.past is not None and (quick or proof.holds):
             remembered = certify_with_earlier(tables, onlooker.past, limits, slack, quick, progress)
@@ -87,14 +128,14 @@ def prove(
 
 
 def _as_merged(
-    table: Table, candidate: Candidate, onlooker: Onlooker, limits: Limits, known: System, slack: int
+    table: Table, candidate: Candidate, onlooker: Onlooker, limits: Limits, known: System
 ) -> tuple[IntArray, ...]:
     """Witness tables for a candidate with flagged groups, found with these as one group.
 
     The total less the exact groups is the sum of the flagged ones, so both say the same; but exact sums are far easier
     to search than groups of which nothing is known.
     """
-    if slack or not any(split.flagged for split in candidate.splits):
+    if not any(split.flagged for split in candidate.splits):
         return ()
     merged = build_system(replace(candidate, splits=tuple(map(_joined, candidate.splits))).tables(table), onlooker)
     row_of = {tuple(row): number for number, row in enumerate(_named(known))}
@@ -132,25 +173,6 @@ def both(alone: Proof, remembered: Proof) -> Proof:
         undecided=alone.undecided + remembered.undecided,
         doubtful=(*alone.doubtful, *remembered.doubtful),
     )
-
-
-def _without_composition(table: Table, candidate: Candidate, limits: Limits) -> Proof:
-    """Cor. 3 of the paper: without cell sizes, a cell is known to within tau only if a slice or its rest is that small.
-
-    The rule extends to any number of axes: `min m - max(0, sum m - (d - 1) M)` is at least the smallest `m` or `M - m`.
-    """
-    totals = table.totals
-    exposed = []
-    # With one published axis there is no cell of two axes to infer, and its groups are regular or flagged.
-    for split in candidate.splits if len([s for s in candidate.splits if s.is_published]) > 1 else ():
-        for group in split.groups if split.is_published else ():
-            counts = split.counts(group)
-            for option in np.flatnonzero((np.minimum(counts, totals - counts) <= limits.tau) & (totals > 0)).tolist():
-                if group not in split.flagged:
-                    cell = {split.axis.name: " | ".join(sorted(group))}
-                    count = int(counts[option])
-                    exposed.append(Exposed(cell, option, split.size(group), count, count))
-    return Proof(tuple(exposed), {"slices": sum(len(split.groups) for split in candidate.splits)})
 
 
 SMALL = 1_000
@@ -268,6 +290,8 @@ class Judge:
                 watching = replace(onlooker, roll=onlooker_with_roll(self.table, "joint").roll)
             known = build_system(tables, watching, slack)
             proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
+            if proof.exposed and onlooker.facts and not quick:
+                proof = without_known(proof, known, tables[0], watching, self.limits)
             if onlooker.past is not None and not proof.exposed and (quick or self._holds(proof)):
                 proof = both(proof, certify_with_earlier(tables, onlooker.past, self.limits, slack, quick))
             if not self._holds(proof):

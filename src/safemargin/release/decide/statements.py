@@ -86,6 +86,7 @@ def _whom(table: Table, splits: Sequence[Split], noised: Sequence[Split]) -> str
 
 def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
     """What a proof says about a release, in words."""
+    people = population(table)
     names = (
         f"The onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(onlooker.name) for onlooker in onlookers)}"
     )
@@ -97,7 +98,9 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
     if not joint and "sizes" in compositions:
         knows = "how many people each group has"
     low, high = f"{100 * target.beta:g} %", f"{100 * (1 - target.beta):g} %"
-    rare = " (rarer options: fewer than half their overall share)" if len(table.schema.options) > 2 else ""
+    # As in `Target.limits`: an option that few, or nearly all, chose has limits of its own.
+    scarce = [min(total, people - total) < 2 * target.beta * people for total in table.totals.tolist()]
+    rare = " (options that few or nearly all chose: within half of what the total leaves)" if any(scarce) else ""
     near = f"to within {target.tau} (in small groups: a quarter of their people)" if target.tau else "exactly"
     cycles = dict.fromkeys(
         release.cycle for onlooker in onlookers if onlooker.past is not None for release in onlooker.past.earlier
@@ -111,6 +114,7 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
             f"chose an option{rare}. A count can be inferred {near} only for groups of {target.kappa:,} people or more "
             "that lie within these limits."
             f"{' What the totals of all cycles disclose by themselves is not covered.' if cycles else ''}"
+            f"{_known_before(table, proof)}"
         )
     else:
         statement = (
@@ -124,6 +128,19 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
     if proof.linear:
         method += f"; {proof.linear} cells by a real-valued witness only"
     return Certificate(proof.holds, statement, proved, method, proof.checked, linear=proof.linear)
+
+
+def _known_before(table: Table, proof: Proof) -> str:
+    """What was known without the release, in words."""
+    nobody = [option for option, total in zip(table.schema.options, table.totals.tolist(), strict=True) if total == 0]
+    sentences = [f" The total says that nobody chose {' or '.join(map(repr, nobody))}."] if nobody else []
+    if proof.before:
+        cells = len({str(exposed.cell) for exposed in proof.before})
+        sentences.append(
+            f" {cells:,} group{'s were' if cells > 1 else ' was'} known before, from the total, the roll and the facts "
+            "that onlookers hold; the release adds nothing about them."
+        )
+    return "".join(sentences)
 
 
 def refusal_of(table: Table, what: str, exposed: Exposed, proved: bool) -> Refusal:
