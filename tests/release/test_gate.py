@@ -19,9 +19,9 @@ from safemargin.release.release import _ISSUED
 
 HOLE = {("a", "c"): (100, 0), ("a", "d"): (100, 50), ("b", "c"): (100, 50)}
 """N = [[100, 100], [100, 0]], T = [[0, 50], [50, 0]]: exact margins disclose that nobody of (a, c) said yes."""
-UNANIMOUS = {("a", "c"): (200, 2), ("a", "d"): (200, 1), ("b", "c"): (300, 2), ("b", "d"): (100, 1)}
-"""Nothing is safe: the total itself lies outside the limits."""
 SAFE = {("a", "c"): (200, 80), ("a", "d"): (200, 90), ("b", "c"): (300, 150), ("b", "d"): (100, 60)}
+JOINED = SAFE | {("b", "d"): (103, 63)}
+"""Three more people, who all said yes: beside the total of SAFE, the total alone discloses them."""
 
 
 def write(folder: Path, people: dict[tuple[str, str], tuple[int, int]], name: str = "voters.csv") -> Path:
@@ -36,12 +36,14 @@ def call(path: Path, **options: Any) -> Release:
     return release(path, answer="vote", by=["row", "column"], **options)
 
 
-def refused(path: Path, **options: Any) -> Draft:
+def refusal(folder: Path) -> RefusedError:
+    """The refusal of a release that nothing makes safe."""
+    ledger = {"file": str(folder / "ledger"), "population": "town"}
+    call(write(folder, SAFE), ledger={**ledger, "cycle": "1"}).write(folder / "first")
     with pytest.raises(RefusedError) as error:
-        call(path, **options)
-    draft = error.value.draft
-    assert isinstance(draft, Draft) and not isinstance(draft, Release)
-    return draft
+        call(write(folder, JOINED), ledger={**ledger, "cycle": "2"})
+    assert isinstance(error.value.draft, Draft) and not isinstance(error.value.draft, Release)
+    return error.value
 
 
 def published(folder: Path) -> list[Path]:
@@ -62,7 +64,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 @pytest.fixture(scope="module")
 def draft(tmp_path_factory: pytest.TempPathFactory) -> Draft:
-    return refused(write(tmp_path_factory.mktemp("unanimous"), UNANIMOUS))
+    draft = refusal(tmp_path_factory.mktemp("joined")).draft
+    assert isinstance(draft, Draft)
+    return draft
 
 
 def test_a_release_is_written_the_same_by_every_way_in(
@@ -150,9 +154,8 @@ def test_a_draft_is_never_written_as_published(tmp_path: Path, draft: Draft) -> 
 
 
 def test_a_refused_error_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(RefusedError) as error:
-        call(write(tmp_path, UNANIMOUS))
-    assert str(error.value).startswith("Not certified: do not publish.") and "\n" not in str(error.value)
+    error = refusal(tmp_path)
+    assert str(error).startswith("Not certified: do not publish.") and "\n" not in str(error)
 
 
 WAYS: list[dict[str, Any]] = [

@@ -259,11 +259,16 @@ def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tu
     """Every attack of every onlooker, less what the total and the facts of the onlooker disclose by themselves."""
     findings = []
     for onlooker in inputs.onlookers:
-        found = attack(publication, onlooker, slack=inputs.slack, sharp=None, rule_again=rerun)
+        # To run the rule on all that is possible takes the people of every profile, which only a joint roll gives.
+        again = rerun if onlooker.composition(inputs.table.schema.names) == "joint" else None
+        found = attack(publication, onlooker, slack=inputs.slack, sharp=None, rule_again=again)
         if not found.is_safe:
-            total = replace(publication, tables=publication.tables[:1], guarantees=(), rule="", witness=())
-            before = attack(total, replace(onlooker, past=None), slack=inputs.slack, sharp=None)
-            found = _less(found, before, _unanimous(inputs.table))
+            known: set[object] = set()
+            if onlooker.facts or len(publication.tables) == 1:
+                total = replace(publication, tables=publication.tables[:1], guarantees=(), rule="", witness=())
+                before = attack(total, replace(onlooker, past=None), slack=inputs.slack, sharp=None)
+                known = {_key(finding) for attempt in before.attempts for finding in attempt.findings}
+            found = _less(found, known, _unanimous(inputs.table))
         findings.append(found)
     return tuple(findings)
 
@@ -276,9 +281,8 @@ def _unanimous(table: Table) -> set[str | None]:
     }
 
 
-def _less(found: Findings, before: Findings, settled: set[str | None]) -> Findings:
+def _less(found: Findings, known: set[object], settled: set[str | None]) -> Findings:
     """Findings without those that were possible before the release, for the same cell and with the same interval."""
-    known = {_key(finding) for attempt in before.attempts for finding in attempt.findings}
     attempts = []
     for attempt in found.attempts:
         new = tuple(

@@ -144,11 +144,11 @@ def estimate_inconsistency(
     """
     from scipy.stats import chi2  # takes long to import, and few elections disagree
 
-    total = np.append(binding, people - sum(binding)).astype(np.float64)
-    share = total / people
-    apart = np.array([np.append(votes, people - sum(votes)) for votes in elections]) - total
-    used = (share > 0) | (apart != 0).any(axis=0)
-    share = np.where(share > 0, share, 1 / people)[used]
+    counts = np.array([[*votes, people - sum(votes)] for votes in (binding, *elections)], dtype=np.float64)
+    apart = counts[1:] - counts[0]
+    share = counts.mean(axis=0) / people  # over all elections: nobody may be silent in one of them
+    used = share > 0
+    share = share[used]
     differ = 1 - float((share**2).sum())
     freedom = len(apart) * (len(share) - 1)
     surely = float(np.abs(apart).sum(axis=1).max()) / 2 / people
