@@ -57,5 +57,6 @@ if TYPE_CHECKING:
     from safemargin.bounds.solver import Form, is_infeasible, is_optimal, solver_of, values_of
     from safemargin.bounds.system import System, complete, complete_total, layers, measured_slack, seen_in
     from safemargin.bounds.tables import Data, axis_names, bound, checked_tolerance, read_public
+    from safemargin.bounds.targets import targets_of
 
 lazy_face(__name__)

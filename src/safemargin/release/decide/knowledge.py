@@ -7,15 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations, product
+from math import prod
 
 import numpy as np
 
-from safemargin.bounds.build import build_system
-from safemargin.bounds.certify import certify
-from safemargin.bounds.exposure import Exposed, Proof
-from safemargin.bounds.methods import settle
-from safemargin.bounds.system import System
-from safemargin.bounds.targets import targets_of
+from safemargin.bounds import Exposed, Proof, System, build_system, certify, settle, targets_of
 from safemargin.core import (
     JOINER,
     BoolArray,
@@ -38,6 +34,8 @@ MOST_CROSSED = 200_000
 """Combinations of groups of three axes or more that are looked at one by one."""
 MOST_READINGS = 400
 """Readings of totals that disagree; more are not certified, which makes the search merge on."""
+MOST_CORNERS = 64
+"""Corners of all readings that are looked at one by one."""
 MOST_FLOWS = 6
 """Options that may disagree on one axis: up to so many, corners of the flows between them are all north-west ones."""
 
@@ -160,17 +158,13 @@ def _is_unchanged(cell: Exposed, known: System, before: System, limits: Limits) 
     return bool(limits.verdicts(low, high, np.array([cell.people]))[0, cell.option] == 2)
 
 
-Flow = tuple[int, int, int]
-"""From an option, to an option, and how many answers; the last place stands for no listed answer."""
-
-
 def readings(table: Table, splits: Sequence[Split]) -> Iterator[Table | Exposed]:
     """Ways to reconcile the axes of a release with the binding total: if all are safe, so is every other.
 
     Sealed elections of which the totals disagree leave open in which groups people answered otherwise. The ends of the
     count of a cell are a concave and a convex function of the margins, so the worst reading is a corner of all
-    readings. A corner moves every flow of every axis into one group at once. Because of concavity it suffices to move
-    one flow at a time, as many times as far as there are flows: every corner is a mean of these. A cell is yielded
+    readings, which moves every flow of every axis into as few groups as there is room in. Where corners are many, one
+    flow is moved at a time, as many times as far as there are flows: every corner is a mean of these. A cell is yielded
     instead of a reading that no margins have: nothing is known then, which counts as unsafe.
     """
     axes = [(split, flows) for split in splits if split.is_published and (flows := _flows(table, split))]
@@ -180,17 +174,72 @@ def readings(table: Table, splits: Sequence[Split]) -> Iterator[Table | Exposed]
     count = 0
     for choice in product(*(flows for _, flows in axes)):
         moved = [(split, flow) for (split, _), flows in zip(axes, choice, strict=True) for flow in flows]
-        spread = {split.axis.name: _counts(table, split) for split, _ in axes}
-        shifts = [_spread(spread[split.axis.name], flow) for split, flow in moved]
-        yield _reading(table, splits, spread)
+        for counts in _corner_counts(table, moved) or _single_shifts(table, moved):
+            count += 1
+            if count > MOST_READINGS or any((rows < 0).any() for rows in counts.values()):
+                yield _doubt(moved[0][0], moved[0][0].groups[0], moved[0][1][0])
+                return
+            yield _reading(table, splits, counts)
+
+
+Flow = tuple[int, int, int]
+"""From an option, to an option, and how many answers; the last place stands for no listed answer."""
+Moved = Sequence[tuple[Split, Flow]]
+Counts = dict[str, IntArray]
+"""By axis, the counts of the groups that are shown."""
+
+
+def _corner_counts(table: Table, moved: Moved) -> list[Counts]:
+    """All corners; nothing if there are too many."""
+    raw = {split.axis.name: _counts(table, split) for split, _ in moved}
+    corners = [_corners(raw[split.axis.name][:, flow[0]], flow[2]) for split, flow in moved]
+    if prod(map(len, corners)) > MOST_CORNERS:
+        return []
+    readings = []
+    for shifts in product(*corners):
+        counts = {name: rows.copy() for name, rows in raw.items()}
         for (split, flow), shift in zip(moved, shifts, strict=True):
-            for row, group in enumerate(_shown(split)):
-                count += 1
-                counts = _concentrated(spread[split.axis.name], row, flow, shift * len(moved))
-                if (counts < 0).any() or count > MOST_READINGS:
-                    yield _doubt(split, group, flow[0])
-                    return
-                yield _reading(table, splits, {**spread, split.axis.name: counts})
+            _move(counts[split.axis.name], flow, shift)
+        readings.append(counts)
+    return readings
+
+
+def _corners(room: IntArray, people: int) -> list[IntArray]:
+    """The corners of all ways to take so many people from groups with limited room: all are full but one."""
+    small = [group for group, size in enumerate(room.tolist()) if 0 < size < people]
+    corners: dict[tuple[int, ...], IntArray] = {}
+    full = (
+        [chosen for count in range(len(small) + 1) for chosen in combinations(small, count)] if len(small) < 9 else ()
+    )
+    for chosen in full:
+        left = people - int(room[list(chosen)].sum())
+        for last in range(len(room)) if left >= 0 else ():
+            if last not in chosen and room[last] >= left:
+                shift = np.where(np.isin(np.arange(len(room)), chosen), room, 0)
+                shift[last] = left
+                corners[tuple(shift.tolist())] = shift
+    return list(corners.values()) or [np.zeros_like(room)] * (MOST_CORNERS + 1)
+
+
+def _single_shifts(table: Table, moved: Moved) -> Iterator[Counts]:
+    """One flow at a time into one group, the others spread over all groups."""
+    spread = {split.axis.name: _counts(table, split) for split, _ in moved}
+    shifts = []
+    for split, flow in moved:
+        shifts.append(_spread(spread[split.axis.name][:, flow[0]], flow[2]))
+        _move(spread[split.axis.name], flow, shifts[-1])
+    yield spread
+    for (split, flow), shift in zip(moved, shifts, strict=True):
+        for row in range(len(shift)):
+            counts = spread[split.axis.name].copy()
+            alone = np.where(np.arange(len(shift)) == row, flow[2], 0)
+            _move(counts, flow, len(moved) * (alone - shift))
+            yield {**spread, split.axis.name: counts}
+
+
+def _move(counts: IntArray, flow: Flow, shift: IntArray) -> None:
+    counts[:, flow[0]] -= shift
+    counts[:, flow[1]] += shift
 
 
 def _doubt(split: Split, group: Group, option: int) -> Exposed:
@@ -225,30 +274,16 @@ def _flows(table: Table, split: Split) -> list[tuple[Flow, ...]]:
     return list(corners.values())
 
 
-def _spread(counts: IntArray, flow: Flow) -> IntArray:
-    """Move a flow in proportion to the groups that may have it; returns how much of it each has."""
-    source, goal, moved = flow
-    exact = moved * counts[:, source] / max(int(counts[:, source].sum()), 1)
+def _spread(room: IntArray, people: int) -> IntArray:
+    """So many people in proportion to the room of groups, rounded by the largest remainders."""
+    exact = people * room / max(int(room.sum()), 1)
     shift = np.floor(exact).astype(np.int64)
     order = np.argsort(shift - exact, kind="stable")
-    shift[order[: moved - int(shift.sum())]] += 1
-    counts[:, source] -= shift
-    counts[:, goal] += shift
+    shift[order[: people - int(shift.sum())]] += 1
     return shift
 
 
-def _concentrated(spread: IntArray, row: int, flow: Flow, shift: IntArray) -> IntArray:
-    """Counts with a flow that is spread as `shift` in one group instead."""
-    source, goal, _ = flow
-    counts = spread.copy()
-    counts[:, source] += shift
-    counts[:, goal] -= shift
-    counts[row, source] -= shift.sum()
-    counts[row, goal] += shift.sum()
-    return counts
-
-
-def _reading(table: Table, splits: Sequence[Split], counts: dict[str, IntArray]) -> Table:
+def _reading(table: Table, splits: Sequence[Split], counts: Counts) -> Table:
     """The table with other counts of the groups that are shown; each is booked on the first category of its group."""
     votes = {tally.axes: tally for tally in table.votes}
     for split in splits:
