@@ -32,6 +32,6 @@ def make(folder: Path, cycle: str) -> Release:
         by=["site", "grade"],
         protect="noise",
         target={"kappa": 5},  # type: ignore[arg-type]
-        ledger={"file": str(folder / "ledger.sqlite"), "population": "staff", "cycle": cycle},
+        ledger={"file": str(folder / "ledger.sqlite"), "population": "staff", "cycle": cycle, "turnover": "net"},
         outputs={"formats": ["csv"]},
     )

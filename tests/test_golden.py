@@ -30,6 +30,7 @@ kappa = 20
 file = "ledger.sqlite"
 population = "staff"
 cycle = "2026"
+turnover = "net"
 """
 COUNTS = [[20, 1, 12], [5, 30, 2], [14, 9, 40], [3, 22, 18]]
 FILES = {

@@ -38,7 +38,7 @@ def call(path: Path, **options: Any) -> Release:
 
 def refusal(folder: Path) -> RefusedError:
     """The refusal of a release that nothing makes safe."""
-    ledger = {"file": str(folder / "ledger"), "population": "town"}
+    ledger = {"file": str(folder / "ledger"), "population": "town", "turnover": "net"}
     call(write(folder, SAFE), ledger={**ledger, "cycle": "1"}).write(folder / "first")
     with pytest.raises(RefusedError) as error:
         call(write(folder, JOINED), ledger={**ledger, "cycle": "2"})

@@ -163,7 +163,7 @@ def test_the_total_is_published_where_it_is_outside_the_target_by_itself(run: Ru
 
 
 def test_nothing_is_published_where_the_totals_of_two_cycles_disclose_who_joined(run: Run, tmp_path: Path) -> None:
-    ledger = '[ledger]\nfile = "ledger"\npopulation = "staff"\ncycle = "{}"\n'
+    ledger = '[ledger]\nfile = "ledger"\npopulation = "staff"\ncycle = "{}"\nturnover = "net"\n'
     write(tmp_path, WORKFORCE, ledger.format("2025") + TARGET)
     assert run("release", "data.toml", "--out", "first").code == 0
     profile = ("Aarau", "junior", "member")

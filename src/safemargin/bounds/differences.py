@@ -221,6 +221,10 @@ def _sides(
     if free + 2 * slack * len(change) < 0:
         return None
     since = past.earlier[cycle].cycle
+    # Where counts may be off, the interval must be safe however they are read: both ends move inwards. The lower one
+    # follows one difference, the upper one also what all differences leave. Where they meet, 0 stands for unsafe.
+    off, left = 2 * slack, 2 * slack * (len(change) + 1)
+    room = max(free, 0) >= off + left
     sides = (
         (f"joined or moved here since {since}" if moved else f"joined since {since}", came, least[:-1]),
         (f"left or moved away since {since}" if moved else f"left since {since}", went, most[:-1]),
@@ -229,8 +233,8 @@ def _sides(
         Side(
             phrase,
             people,
-            np.clip(ends - 2 * slack, 0, people),
-            np.clip(ends + max(free, 0) + 2 * slack, 0, people),
+            np.clip(ends + off, 0, people) * room,
+            np.clip(ends + max(free, 0) - left, 0, people) * room,
         )
         for phrase, people, ends in sides
         if people

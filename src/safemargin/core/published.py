@@ -169,7 +169,8 @@ class Past:
 
     `histories` holds the people by history over all axes together, or over each axis alone where no more is public.
     `by_group` says whether onlookers count who believe of any single group that those who stayed kept their answers;
-    they may well believe it of everybody in any case. `slack` is how far counts published then may be off.
+    they may well believe it of everybody in any case. `slack` is how far counts published then may be off. `net` says
+    that nobody was followed: histories are the net changes of rolls.
     """
 
     axes: tuple[str, ...]
@@ -178,6 +179,7 @@ class Past:
     histories: Mapping[tuple[str, ...], Histories] = field(hash=False)
     by_group: bool = True
     slack: int = 0
+    net: bool = False
 
     @cached_property
     def axis(self) -> str:

@@ -22,10 +22,10 @@ from safemargin.election.records import NOTHING, RecordFormat, split_batch
 from safemargin.election.role import Role, Step, single
 from safemargin.election.turnout import turnout
 from safemargin.election.verify import check_board
-from safemargin.release.inputs import InconsistencyWarning
 from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.project import Project
 from safemargin.release.release import Release, release
+from safemargin.release.sealed import InconsistencyWarning
 
 Counts = dict[str, Counter[str]]
 """Answers of one dimension: category, then option."""

@@ -47,7 +47,16 @@ from safemargin.release.axes import (
     read_rolls,
     recode,
 )
-from safemargin.release.ledger.entries import Entry, Person, check_same, person, remember, roll_of
+from safemargin.release.ledger.entries import (
+    Entry,
+    Person,
+    check_same,
+    epsilon_left,
+    person,
+    remember,
+    roll_of,
+    weaknesses,
+)
 from safemargin.release.ledger.file import Chain, open_ledger
 from safemargin.release.project import DataSection, LedgerSection, Project
 from safemargin.release.sealed import tabulate_elections
@@ -182,16 +191,24 @@ class Book:
     chain: Chain
     entries: tuple[Entry, ...] = ()
     members: Mapping[Person, Profile] | None = None
+    target: Target = Target()
+    weaker: tuple[str, ...] = ()
+    """In which way the target is weaker than earlier ones; the reason is `section.weaker`."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What was read for a project, each file once."""
+    """What was read for a project, each file once. `target` is that of the project, less epsilon that is used up."""
 
     project: Project
     table: Table
     onlookers: tuple[Onlooker, ...]
     book: Book | None = None
+
+    @property
+    def target(self) -> Target:
+        """What must not be learnt."""
+        return self.project.target if self.book is None else self.book.target
 
     @property
     def slack(self) -> int:
@@ -210,11 +227,21 @@ def _open_book(project: Project, section: LedgerSection, table: Table, source: S
     contents = open_ledger(section.file)
     entries = tuple(entry for entry in contents.entries if entry.population == section.population)
     check_same(section.file, entries, section.population, section.cycle, table.schema)
+    target = project.target
+    weaker = weaknesses(entries, target, section.epsilon_total)
+    if weaker and section.weaker is None:
+        raise InputError(
+            f"{section.file}: population {section.population!r}: {weaker[0]}: the target is weaker; keep it, or record "
+            "the reason as ledger.weaker"
+        )
+    if project.protect == "noise":
+        left = epsilon_left(section.file, entries, section.epsilon_total)
+        target = replace(target, epsilon_max=min(target.epsilon_max, left))
     members = None
     if section.id is not None:
         people = tabulate_people(project, section.id, source)
         members = {person(section.population, name): profile for name, profile in people.items()}
-    return Book(section, contents.chain, entries, members)
+    return Book(section, contents.chain, entries, members, target, tuple(weaker))
 
 
 def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onlooker, ...]:

@@ -3,6 +3,7 @@
 It holds what a user wrote and nothing about the data themselves; `read_inputs` reads those.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -200,10 +201,26 @@ class LedgerSection(Section):
     population: Name = Field(description="whom the release is about")
     cycle: Name = Field(description="which of its releases this is, such as the year")
     id: Name | None = Field(default=None, description="column of the data that names a person in every cycle")
+    turnover: Literal["net"] | None = Field(
+        default=None, description="without id: only net changes of the rolls between cycles are compared"
+    )
+    epsilon_total: float | None = Field(
+        default=None,
+        description="the most that the noise of all cycles may cost anyone",
+        json_schema_extra={"exclusiveMinimum": 0},
+    )
+    weaker: Name | None = Field(default=None, description="why the target is weaker than in an earlier cycle")
     assume: Literal["groups", "whole"] = Field(
         default="groups",
         description="of whom onlookers may think that nobody who stayed changed their answer: of any group, or of all",
     )
+
+    @field_rule("epsilon_total")
+    @classmethod
+    def _total_is_positive(cls, value: float | None) -> float | None:
+        if value is not None and not 0 < value < math.inf:
+            raise PydanticCustomError("rule", "must be positive and finite")
+        return value
 
 
 class OutcomeSection(Section):
@@ -301,8 +318,8 @@ class Project(Section):
             self._check_columns(self.data)
         if self.tallies is not None:
             self._check_elections(self.tallies)
-        if self.ledger is not None and self.ledger.id is not None:
-            self._check_id(self.ledger.id)
+        if self.ledger is not None:
+            self._check_turnover(self.ledger)
         if any(len(margin.axes) > 1 for margin in self.wanted) and self.data is None:
             raise InputError("outputs: tables of several axes need [data]; sealed tallies hold one axis each")
         return self
@@ -312,9 +329,14 @@ class Project(Section):
         """The margins that are asked for."""
         return self.outputs.asked.wanted(tuple(self.axes))
 
-    def _check_id(self, column: str) -> None:
-        if self.data is None or self.data.count is not None or self.roll is not None:
-            raise InputError(f"ledger.id = {column!r}: needs [data] with a row per person, and no [roll]")
+    def _check_turnover(self, ledger: LedgerSection) -> None:
+        if (ledger.id is None) == (ledger.turnover is None):
+            raise InputError(
+                'ledger: give one of id (the column that names people in every cycle) and turnover = "net" (only net '
+                "changes between cycles are compared, so people who came and went at once are not protected)"
+            )
+        if ledger.id is not None and (self.data is None or self.data.count is not None or self.roll is not None):
+            raise InputError(f"ledger.id = {ledger.id!r}: needs [data] with a row per person, and no [roll]")
 
     def _check_columns(self, data: DataSection) -> None:
         if data.count == data.answer:

@@ -18,6 +18,7 @@ from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings
 from safemargin.audit.rerun import Rerun
 from safemargin.audit.situation import Finding, people_in
+from safemargin.bounds import build_system, certify, certify_with_earlier, totals_of
 from safemargin.core import (
     COMPOSITIONS,
     InputError,
@@ -225,7 +226,7 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
     """Decide, publish in memory, and attack that."""
     project, table, onlookers = inputs.project, inputs.table, inputs.onlookers
     progress("deciding")
-    single = decide(table, project.target, onlookers, protect=project.protect, progress=progress)
+    single = decide(table, inputs.target, onlookers, protect=project.protect, progress=progress)
     notes = [*single.notes, *_inconsistency_notes(table)]
     if inputs.book is not None:
         notes += _floor_notes(inputs.book.entries, table, single)
@@ -236,12 +237,14 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
         plan = maximise(plan, table, project.wanted, onlookers, progress=progress)
     progress("attacking")
     publication = publish(plan, table)
-    rerun = rule_of(table, project.target, onlookers, project.protect, project.wanted)
+    rerun = rule_of(table, inputs.target, onlookers, project.protect, project.wanted)
     findings = _attack(publication, inputs, rerun)
     if plan.maximum is not None and not all(each.is_safe for each in findings):
         plan = withdraw_margins(single, plan, "an attack on the release with it succeeded")
         publication = publish(plan, table)
         findings = _attack(publication, inputs, rerun)
+    if inputs.book is not None and inputs.book.weaker:
+        plan = _held_to_earlier(plan, publication, inputs, inputs.book)
     facts = [fact for onlooker in onlookers for fact in onlooker.facts]
     return Draft(
         plan,
@@ -253,6 +256,27 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
         privacy=result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief),
         evidence=explain(plan, publication, table, facts) if plan.rejected else Evidence(),
     )
+
+
+def _held_to_earlier(plan: Plan, publication: Publication, inputs: Inputs, book: Book) -> Plan:
+    """A plan under a weaker target, certified only if the certificates of earlier releases hold still beside it."""
+    plan = replace(plan, notes=(*plan.notes, f"The target is weaker: {book.weaker[0]}. Reason: {book.section.weaker}."))
+    for onlooker in inputs.onlookers:
+        for entry in book.entries if onlooker.past is not None else ():
+            totals = totals_of(entry.tables, entry.options)
+            assert totals is not None and onlooker.past is not None
+            limits = entry.target.limits(totals.tolist(), entry.people)
+            joint = replace(onlooker, roll=onlooker_with_roll(inputs.table, "joint").roll)
+            alone = certify(build_system(publication.tables, joint, inputs.slack), limits)
+            proofs = alone, certify_with_earlier(publication.tables, onlooker.past, limits, inputs.slack)
+            for cell in (cell for proof in proofs if not proof.holds for cell in (*proof.exposed, *proof.doubtful)):
+                where = ", ".join(f"{axis} {value}" for axis, value in cell.cell.items())
+                statement = (
+                    f"The certificate of {entry.cycle} would not hold beside this release, whose target is weaker, for "
+                    f"the {cell.people:,} people with {where}."
+                )
+                return replace(plan, certificate=replace(plan.certificate, certified=False, statement=statement))
+    return plan
 
 
 def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tuple[Findings, ...]:
@@ -319,6 +343,7 @@ def rule_of(
 
 def _entry(inputs: Inputs, book: Book, publication: Publication, manifest: str) -> Entry:
     project, table = inputs.project, inputs.table
+    # Somebody may know less than the onlookers of later releases do: what is known most is kept.
     known = max((section.composition for section in project.onlookers), key=COMPOSITIONS.index)
     return Entry(
         population=book.section.population,
@@ -335,6 +360,8 @@ def _entry(inputs: Inputs, book: Book, publication: Publication, manifest: str) 
         members=book.members or {},
         slack=inputs.slack,
         epsilon=sum(guarantee.epsilon or 0.0 for guarantee in publication.guarantees),
+        epsilon_total=book.section.epsilon_total,
+        weaker=(book.section.weaker or "") if book.weaker else "",
     )
 
 

@@ -9,6 +9,10 @@ from safemargin.guarantees import NoiseBudget, noise_budget, one_count_suffices,
 from safemargin.release.decide.split import Split, covers_everybody, population
 from safemargin.release.plan import Certificate, Refusal
 
+NET = (
+    " Between cycles only net changes of the roll are compared: if people of one kind came and others of it left at "
+    "once, they are not covered."
+)
 LONGEST = 120
 """Letters of a list of groups that is written out; a digest stands for a longer one."""
 
@@ -114,6 +118,7 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
             f"chose an option{rare}. A count can be inferred {near} only for groups of {target.kappa:,} people or more "
             "that lie within these limits."
             f"{' What the totals of all cycles disclose by themselves is not covered.' if cycles else ''}"
+            f"{NET if any(onlooker.past is not None and onlooker.past.net for onlooker in onlookers) else ''}"
             f"{_known_before(table, proof)}"
         )
     else:

@@ -36,6 +36,9 @@ COLUMNS = "population, cycle, title, target, axes, options, people, answered, ma
 PARTS = ("published", "roll", "member")
 """Tables with several rows per release."""
 
+EXTRAS = ("epsilon_total", "weaker")
+"""What is kept beside the target, where it is stated."""
+
 Row = tuple[Any, ...]
 
 
@@ -47,7 +50,7 @@ def insert_entry(database: sqlite3.Connection, entry: Entry) -> int:
             entry.population,
             entry.cycle,
             entry.title,
-            to_text(asdict(entry.target)),
+            to_text(asdict(entry.target) | {key: value for key in EXTRAS if (value := getattr(entry, key))}),
             to_text(entry.axes),
             to_text(entry.options),
             entry.people,
@@ -89,11 +92,13 @@ def select_parts(database: sqlite3.Connection) -> dict[int, dict[str, list[Row]]
 def entry_of(row: Sequence[Any], parts: Mapping[str, Sequence[Row]]) -> Entry:
     """The entry with these `COLUMNS` and parts."""
     population, cycle, title, target, axes, options, people, answered, manifest, slack, epsilon = row
+    aims = json.loads(target)
+    extras = {key: aims.pop(key) for key in EXTRAS if key in aims}
     return Entry(
         population=population,
         cycle=cycle,
         title=title,
-        target=Target(**json.loads(target)),
+        target=Target(**aims),
         axes={name: tuple(categories) for name, categories in json.loads(axes).items()},
         options=tuple(json.loads(options)),
         people=people,
@@ -107,6 +112,7 @@ def entry_of(row: Sequence[Any], parts: Mapping[str, Sequence[Row]]) -> Entry:
         members={name: tuple(json.loads(profile)) for name, profile in parts["member"]},
         slack=slack,
         epsilon=epsilon,
+        **extras,
     )
 
 
