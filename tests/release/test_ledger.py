@@ -294,7 +294,7 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
         ('id = "badge"', 'count = "badge"', "ledger.id = 'badge': needs"),
         ('id = "nobody"', "", "there is no column 'nobody'"),
         ('id = "badge"\nturnover = "net"', "", "ledger: give one of id"),
-        ("epsilon_total = 0.0", "", "ledger.epsilon_total = 0.0: must be positive and finite"),
+        ("epsilon_total = 0.0", "", "ledger.epsilon_total = 0.0: must be above 0"),
         ('id = "grade"', "", "'junior' stands for two people"),
         ("who = 1", "", "ledger.who = 1: unknown key"),
     ],

@@ -13,6 +13,8 @@ PHRASES: Mapping[str, str] = {
     "bool_type": "must be true or false",
     "dict_type": "must be a section with keys",
     "float_type": "must be a number",
+    "finite_number": "must be finite",
+    "greater_than": "must be above {gt}",
     "greater_than_equal": "must be at least {ge}",
     "int_type": "must be a whole number",
     "less_than_equal": "must be at most {le}",

@@ -3,7 +3,6 @@
 It holds what a user wrote and nothing about the data themselves; `read_inputs` reads those.
 """
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -204,23 +203,14 @@ class LedgerSection(Section):
     turnover: Literal["net"] | None = Field(
         default=None, description="without id: only net changes of the rolls between cycles are compared"
     )
-    epsilon_total: float | None = Field(
-        default=None,
-        description="the most that the noise of all cycles may cost anyone",
-        json_schema_extra={"exclusiveMinimum": 0},
+    epsilon_total: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="the most that the noise of all cycles may cost anyone"
     )
     weaker: Name | None = Field(default=None, description="why the target is weaker than in an earlier cycle")
     assume: Literal["groups", "whole"] = Field(
         default="groups",
         description="of whom onlookers may think that nobody who stayed changed their answer: of any group, or of all",
     )
-
-    @field_rule("epsilon_total")
-    @classmethod
-    def _total_is_positive(cls, value: float | None) -> float | None:
-        if value is not None and not 0 < value < math.inf:
-            raise PydanticCustomError("rule", "must be positive and finite")
-        return value
 
 
 class OutcomeSection(Section):
