@@ -18,9 +18,7 @@ from safemargin.audit.attack import attack
 from safemargin.audit.findings import Findings
 from safemargin.audit.rerun import Rerun
 from safemargin.audit.situation import Finding, people_in
-from safemargin.bounds import build_system, certify, certify_with_earlier, totals_of
 from safemargin.core import (
-    COMPOSITIONS,
     InputError,
     IntArray,
     Onlooker,
@@ -42,10 +40,17 @@ from safemargin.release.demo import write_city
 from safemargin.release.draft import Draft, confidential_files, draft_document, show_draft
 from safemargin.release.explain import explain
 from safemargin.release.inputs import Book, Inputs, project_of, read_inputs
-from safemargin.release.ledger.entries import Entry, budget, recommended_kappa, roll_of
+from safemargin.release.ledger.entries import Entry
 from safemargin.release.ledger.file import PUBLISHED, record
 from safemargin.release.plan import Certificate, Evidence, Plan, Wanted
 from safemargin.release.publish import publish, release_files
+from safemargin.release.recording import (
+    entry_of_release,
+    floor_notes,
+    held_to_earlier,
+    inconsistency_notes,
+    ledger_document,
+)
 from safemargin.ui import Document, Result, plural
 from safemargin.voting.result import result_privacy
 
@@ -196,7 +201,7 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress) -> Release:
     """The only place where a `Release` comes from: everything that it rests on is computed here, from the data."""
     draft = _draft(inputs, progress)
     if not draft.is_sound:
-        draft = replace(draft, ledger=_ledger_document(inputs.book, None))
+        draft = replace(draft, ledger=ledger_document(inputs.book, None))
         raise RefusedError(f"{draft.headline}. {draft.plan.certificate.statement}", draft)
     progress("writing")
     project = inputs.project
@@ -212,9 +217,9 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress) -> Release:
     )
     recorded = None
     if inputs.book is not None:
-        entry = _entry(inputs, inputs.book, draft.publication, hash_bytes(files[MANIFEST]))
+        entry = entry_of_release(inputs, inputs.book, draft.publication, hash_bytes(files[MANIFEST]))
         recorded = inputs.book, entry
-        draft = replace(draft, ledger=_ledger_document(inputs.book, entry))
+        draft = replace(draft, ledger=ledger_document(inputs.book, entry))
     issued: Release = object.__new__(Release)
     for name, value in (("_draft", draft), ("_files", MappingProxyType(files)), ("_record", recorded)):
         object.__setattr__(issued, name, value)
@@ -227,9 +232,9 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
     project, table, onlookers = inputs.project, inputs.table, inputs.onlookers
     progress("deciding")
     single = decide(table, inputs.target, onlookers, protect=project.protect, progress=progress)
-    notes = [*single.notes, *_inconsistency_notes(table)]
+    notes = [*single.notes, *inconsistency_notes(table)]
     if inputs.book is not None:
-        notes += _floor_notes(inputs.book.entries, table, single)
+        notes += floor_notes(inputs.book.entries, table, single)
     single = replace(single, notes=tuple(notes))
     plan = single
     if project.wanted:
@@ -244,7 +249,7 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
         publication = publish(plan, table)
         findings = _attack(publication, inputs, rerun)
     if inputs.book is not None and inputs.book.weaker:
-        plan = _held_to_earlier(plan, publication, inputs, inputs.book)
+        plan = held_to_earlier(plan, publication, inputs, inputs.book)
     facts = [fact for onlooker in onlookers for fact in onlooker.facts]
     return Draft(
         plan,
@@ -256,27 +261,6 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
         privacy=result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief),
         evidence=explain(plan, publication, table, facts) if plan.rejected else Evidence(),
     )
-
-
-def _held_to_earlier(plan: Plan, publication: Publication, inputs: Inputs, book: Book) -> Plan:
-    """A plan under a weaker target, certified only if the certificates of earlier releases hold still beside it."""
-    plan = replace(plan, notes=(*plan.notes, f"The target is weaker: {book.weaker[0]}. Reason: {book.section.weaker}."))
-    for onlooker in inputs.onlookers:
-        for entry in book.entries if onlooker.past is not None else ():
-            totals = totals_of(entry.tables, entry.options)
-            assert totals is not None and onlooker.past is not None
-            limits = entry.target.limits(totals.tolist(), entry.people)
-            joint = replace(onlooker, roll=onlooker_with_roll(inputs.table, "joint").roll)
-            alone = certify(build_system(publication.tables, joint, inputs.slack), limits)
-            proofs = alone, certify_with_earlier(publication.tables, onlooker.past, limits, inputs.slack)
-            for cell in (cell for proof in proofs if not proof.holds for cell in (*proof.exposed, *proof.doubtful)):
-                where = ", ".join(f"{axis} {value}" for axis, value in cell.cell.items())
-                statement = (
-                    f"The certificate of {entry.cycle} would not hold beside this release, whose target is weaker, for "
-                    f"the {cell.people:,} people with {where}."
-                )
-                return replace(plan, certificate=replace(plan.certificate, certified=False, statement=statement))
-    return plan
 
 
 def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tuple[Findings, ...]:
@@ -339,66 +323,6 @@ def rule_of(
         return publish(maximise(plan, other, wanted, onlookers) if wanted else plan, other).tables
 
     return rerun
-
-
-def _entry(inputs: Inputs, book: Book, publication: Publication, manifest: str) -> Entry:
-    project, table = inputs.project, inputs.table
-    # Somebody may know less than the onlookers of later releases do: what is known most is kept.
-    known = max((section.composition for section in project.onlookers), key=COMPOSITIONS.index)
-    return Entry(
-        population=book.section.population,
-        cycle=book.section.cycle,
-        title=project.title,
-        target=publication.target,
-        axes={axis.name: axis.categories for axis in table.schema.axes},
-        options=table.schema.options,
-        people=int(table.people(()).counts.sum()),
-        answered=int(table.totals.sum()),
-        manifest=manifest,
-        tables=publication.tables,
-        rolls=roll_of(table, known),
-        members=book.members or {},
-        slack=inputs.slack,
-        epsilon=sum(guarantee.epsilon or 0.0 for guarantee in publication.guarantees),
-        epsilon_total=book.section.epsilon_total,
-        weaker=(book.section.weaker or "") if book.weaker else "",
-    )
-
-
-def _inconsistency_notes(table: Table) -> list[str]:
-    if not table.inconsistency.totals:
-        return []
-    delta, low, high = (f"{100 * share:.2g} %" for share in table.inconsistency.estimate)
-    return [
-        f"Sealed elections: an estimated {delta} of the people ({low} to {high}, with 95 % confidence) answered "
-        "another election otherwise than the binding one."
-    ]
-
-
-def _floor_notes(entries: Sequence[Entry], table: Table, plan: Plan) -> list[str]:
-    answered = int(table.totals.sum())
-    kappa = recommended_kappa(entries, answered)
-    if not entries or kappa <= plan.target.kappa:
-        return []
-    fewest = min(entries, key=lambda entry: entry.answered)
-    return [
-        f"{answered:,} people answered, {fewest.answered:,} in {fewest.cycle}: "
-        f"kappa = {kappa} would be as strict as the floor then, target.kappa is {plan.target.kappa}."
-    ]
-
-
-def _ledger_document(book: Book | None, entry: Entry | None) -> Document | None:
-    if book is None:
-        return None
-    entries = (*book.entries, *([] if entry is None else [entry]))
-    return {
-        "file": str(book.section.file),
-        "population": book.section.population,
-        "cycle": book.section.cycle,
-        "recorded": entry is not None,
-        "earlier": [earlier.cycle for earlier in book.entries],
-        "budget": budget(entries).document(),
-    }
 
 
 def _frame(rows: Sequence[Mapping[str, object]]) -> Any:
