@@ -1,11 +1,15 @@
 """The public functions: one per subcommand of `election`, each returns a `Result`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import InputError, Progress, cannot_read, no_progress
 from safemargin.election.board import MANIFEST, Board
+from safemargin.election.client import ask_over_http
 from safemargin.election.keys import write_whole
+from safemargin.election.manifest import Election
 from safemargin.election.rehearse import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
 from safemargin.election.service import KEYS, open_role
@@ -19,6 +23,7 @@ from safemargin.election.setup import (
     read_roll,
 )
 from safemargin.election.verify import check_board
+from safemargin.election.vote import Desk, Page, read_texts, serve_page
 
 
 def rehearse(
@@ -94,6 +99,52 @@ def serve(folder: Path | str, *, port: int, database: str | None = None) -> Done
     """Serve the role of a folder on loopback until it is stopped; put TLS in front of it."""
     serve_role(Path(folder), port, database)
     return Done("The service was stopped.")
+
+
+def vote(
+    wallet: Path | str,
+    *,
+    manifest: Path | str,
+    step: str = "page",
+    row: str = "",
+    code: str = "",
+    option: str = "",
+    category: Mapping[str, str] | None = None,
+    skip: Sequence[str] = (),
+    texts: Path | str | None = None,
+    port: int = 0,
+    announce: Callable[[str], None] = print,
+) -> Done:
+    """A person's side: the steps `enrol`, `tokens`, `cast` and `check`, or `page` for a page on loopback with all.
+
+    `wallet` is the person's file: it is made by `enrol` and must not be shown to anybody. `category` has the categories
+    of self-reported dimensions, `skip` the dimensions to stay out of. `cast` sends at random times and takes as long
+    as the manifest says.
+    """
+    election = Election.read(Path(manifest))
+    desk = Desk(election, Path(wallet), ask_over_http(election))
+    if step == "page":
+        page = Page(desk, read_texts(None if texts is None else Path(texts)))
+        chosen = port or free_ports(1)[0]
+        announce(f"http://127.0.0.1:{chosen}/{page.secret}/")
+        serve_page(page, chosen)
+        return Done("The page was closed.", (Path(wallet),))
+    if step == "enrol":
+        desk.enrol(row, code)
+        return Done("You are enrolled.", (Path(wallet),))
+    if step == "tokens":
+        desk.tokens()
+        return Done("You have your tokens.", (Path(wallet),))
+    if step == "cast":
+        names = [name for name in election.dimensions if name not in skip]
+        desk.send_all(desk.cast(option, category or {}, names))
+        return Done(f"Answers were sent for {', '.join(names)}.", (Path(wallet),))
+    if step == "check":
+        receipts = desk.check()
+        included = [receipt for receipt in receipts if receipt.holds()]
+        statement = f"{len(included)} of {len(receipts)} answers are on the board."
+        return Done(statement, (), {"receipts": [asdict(receipt) for receipt in receipts]})
+    raise InputError(f"step = {step!r}: must be page, enrol, tokens, cast or check")
 
 
 def _read(path: Path) -> bytes:

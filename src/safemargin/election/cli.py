@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from safemargin.core import InputError
 from safemargin.election import api
-from safemargin.ui import Json, print_result, progress_bar
+from safemargin.ui import Json, note, print_result, progress_bar
 
 election = typer.Typer(
     help="Collect answers without knowing who gave them.", no_args_is_help=True, rich_markup_mode=None
@@ -112,3 +113,44 @@ def serve(
     Example: safemargin election serve issuer-1 --port 8001
     """
     api.serve(folder, port=port, database=database)
+
+
+@election.command()
+def vote(
+    wallet: Annotated[Path, typer.Argument(help="Your wallet; never show it to anybody.")],
+    manifest: Annotated[Path, typer.Option(help="Manifest of the election.")],
+    step: Annotated[str, typer.Option(help="page (in your browser), enrol, tokens, cast or check.")] = "page",
+    row: Annotated[str, typer.Option(help="Your number on the roll, for enrol.")] = "",
+    code: Annotated[str, typer.Option(help="The code from your letter, for enrol.")] = "",
+    option: Annotated[str, typer.Option(help="Your answer, for cast.")] = "",
+    category: Annotated[
+        list[str] | None, typer.Option(help="Your category in a self-reported dimension, as in health=well.")
+    ] = None,
+    skip: Annotated[list[str] | None, typer.Option(help="Dimension to stay out of.")] = None,
+    texts: Annotated[Path | None, typer.Option(help="Texts of the page in another language (JSON).")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the page; default: a free one.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Enrol, answer and check that your answer counts, in a page of your own or by commands.
+
+    Example: safemargin election vote wallet.json --manifest manifest.json
+    """
+    pairs = [text.partition("=") for text in category or []]
+    if wrong := [name for name, sign, _ in pairs if not sign]:
+        raise InputError(f"category = {wrong[0]!r}: write dimension=category")
+    result = api.vote(
+        wallet,
+        manifest=manifest,
+        step=step,
+        row=row,
+        code=code,
+        option=option,
+        category={name: value for name, _, value in pairs},
+        skip=tuple(skip or ()),
+        texts=texts,
+        port=port,
+        announce=note,
+    )
+    print_result(result, as_json)
+    if step == "check" and not all(receipt["included"] for receipt in result.details["receipts"]):
+        raise typer.Exit(1)

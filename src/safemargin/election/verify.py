@@ -97,6 +97,8 @@ def _head_faults(board: Board) -> Iterator[str]:
             yield f"head of {head.size} entries: is not the root of the entries; an entry was changed or removed"
         elif board.election.only("board").name not in head.signed_by(board.election):
             yield f"head of {head.size} entries: is not signed by the board"
+        elif wrong := sorted(set(head.signatures) - set(head.signed_by(board.election))):
+            yield f"head of {head.size} entries: the signature of {wrong[0]} is wrong"
     if not heads or heads[-1].size != len(leaves) or not heads[-1].is_witnessed(board.election):
         yield f"head of {len(leaves)} entries: is not signed by the board and enough witnesses"
 
