@@ -21,6 +21,8 @@ SIZES = 12
 MAX_PICTURE_VOTERS = 60
 """With more, the pictures of rules that look at duels take minutes."""
 AXIOMS = ("rule", "monotone", "canceling-out", "locally stable")
+MAX_MISFIT = 0.25
+"""How far, in its second half, a fitted curve may be from delta: parity moves delta by up to a tenth."""
 CAPTION = "Delta against the number of voters: points are computed, lines are 1 / sqrt(a n + b) fitted to them"
 
 
@@ -127,7 +129,11 @@ def _fit(points: Sequence[tuple[int, float]]) -> tuple[float, float] | None:
         return None
     sizes, deltas = np.array(points).T
     slope, constant = np.polyfit(sizes, deltas**-2, 1)
-    return (float(slope), float(constant)) if slope > 0 else None  # an exponential fall has no such curve
+    late = sizes >= np.median(sizes)
+    fitted = np.maximum(slope * sizes[late] + constant, 1.0) ** -0.5
+    if slope <= 0 or np.abs(fitted / deltas[late] - 1).max() > MAX_MISFIT:
+        return None  # delta falls exponentially: there is no such curve
+    return float(slope), float(constant)
 
 
 def _chart(rows: Sequence[RuleRow]) -> Spec:
