@@ -147,11 +147,7 @@ class Effort:
     denominators: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 12, 24, 60, 120, 420, 840)
     common_denominator: int = 10**6
     finest_denominator: int = 2**20
-    # Witnesses of ends: objectives over all open ends, ended by one that closes fewer than 2.
-    witness_groups: int = 200
-    witness_worthwhile: int = 2
-    witness_seconds_near: float = 2.0
-    witness_seconds: float = 20.0
+    # Counts up to which a program over all integer tables looks for the witness of an end.
     witness_counts: int = 20_000
     # Contradictions: facts that are tried one by one, named in the message, and tried in several orders.
     conflict_rows: int = 400

@@ -16,7 +16,7 @@ from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.search import INTEGER, LINEAR, Search
 from safemargin.bounds.solver import Form, Program, add_sum, drop_row, solver_of, values_of
 from safemargin.bounds.system import System, integer_table, joint_rows
-from safemargin.core import ContradictionError, FloatArray, Generator, IntArray, numpy_generator
+from safemargin.core import BoolArray, ContradictionError, FloatArray, Generator, IntArray, numpy_generator
 
 SEED = 40_000
 NOWHERE = np.zeros(0, dtype=np.int64)
@@ -128,14 +128,15 @@ class Attainment:
         self.tables: list[IntArray] = []
         self.sums: list[IntArray] = []
 
-    def run(self) -> None:
-        """Settle what can be settled."""
+    def run(self, hopeful: BoolArray | None = None) -> None:
+        """Settle what can be settled; only `hopeful` targets get a program over all tables, if that is given."""
         self._together()
         failures = 0
         for target, upwards in self._open():
             if self.search.is_open(target, upwards, linear=False):
                 self._alone(target, upwards)
-                if self.search.is_open(target, upwards, linear=False) and failures < EFFORT.whole_failures:
+                may_search = failures < EFFORT.whole_failures and (hopeful is None or hopeful[target])
+                if may_search and self.search.is_open(target, upwards, linear=False):
                     failures += not self._over_all(target, upwards)
                 self.report()
 

@@ -70,6 +70,8 @@ class Search:
         self.seen_lower, self.seen_upper = np.full(self.count, FAR), np.full(self.count, -FAR)
         self.method = np.full(self.count, PROPAGATED, dtype=np.int64)
         self.tables = 0
+        self.kept: list[IntArray] | None = None
+        """Tables that settled an end, if somebody asks for them."""
         self.is_closed = False
 
     def narrow_variables(self, low: IntArray, high: IntArray) -> None:
@@ -107,9 +109,11 @@ class Search:
 
     def take(self, counts: IntArray) -> None:
         """An integer table that satisfies every fact: what it shows can happen."""
-        values = self.targets.of(counts)
+        values, before = self.targets.of(counts), 0 if self.kept is None else self.unsettled()
         self.show(values, values)
         self.tables += 1
+        if self.kept is not None and self.unsettled() < before:
+            self.kept.append(counts)
 
     def show(self, lower: IntArray, upper: IntArray, places: slice = slice(None)) -> None:
         """Values of targets that integer tables attain."""
