@@ -14,7 +14,15 @@ from safemargin.bounds.fiber_count import glance
 from safemargin.bounds.methods import settle
 from safemargin.bounds.propagate import closed_form_applies, order_one_bounds, propagate
 from safemargin.bounds.search import Targets
-from safemargin.bounds.system import System, check_totals, complete, complete_total, seen_in
+from safemargin.bounds.system import (
+    System,
+    check_totals,
+    complete,
+    complete_total,
+    seen_in,
+    stated_population,
+    stated_totals,
+)
 from safemargin.bounds.targets import cells_asked, known_axes, people_of, targets_of
 from safemargin.core import (
     BoolArray,
@@ -107,8 +115,8 @@ def _bound(
         integer=settled.integer.reshape(shape),
         method=settled.method.reshape(shape),
         onlooker=onlooker,
-        totals=_totals((*public, *complete(onlooker)), known),
-        population=_population(onlooker, known),
+        totals=stated_totals(known, (*public, *complete(onlooker))),
+        population=stated_population(known, onlooker.roll),
         fitted=None if people is None else _fitted(known, cell_of, people, lower, upper),
         complete=settled.complete and (sharp or bool(settled.integer.all())),
         fiber=_seen(known, targets) if fiber else None,
@@ -168,21 +176,6 @@ def _seen_in_closed_form(
     known = build_system(tables, onlooker)
     cells, cell_of = cells_asked(known, wanted)
     return _seen(known, targets_of(known, cell_of, len(cells)))
-
-
-def _totals(tables: Sequence[PublishedTable], known: System) -> tuple[int, ...]:
-    totals: dict[str, int] = {}
-    seen = dict(zip(known.axes, known.categories, strict=True))
-    for table in tables:
-        for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
-            totals.setdefault(name, total)
-    return tuple(totals.get(name, 0) for name in known.options)
-
-
-def _population(onlooker: Onlooker, known: System) -> int | None:
-    seen = dict(zip(known.axes, known.categories, strict=True))
-    totals = [total for table in onlooker.roll if (total := complete_total(table, seen)) is not None]
-    return max((sum(total) for total in totals), default=None)
 
 
 def _fitted(known: System, cell_of: IntArray, people: IntArray, lower: IntArray, upper: IntArray) -> FloatArray | None:

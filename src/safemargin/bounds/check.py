@@ -4,6 +4,7 @@ That nothing lies beyond an end follows from multipliers of the published rows; 
 integer table that satisfies every row.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,8 +23,8 @@ from safemargin.bounds.certificate import (
     Verification,
     target_failures,
 )
-from safemargin.bounds.system import System, complete_total, measured_slack
-from safemargin.core import UNBOUNDED, VERDICTS, IntArray, Limits, Onlooker, PublishedTable, Target
+from safemargin.bounds.system import System, complete_total, measured_slack, stated_population, stated_totals
+from safemargin.core import UNBOUNDED, VERDICTS, IntArray, Onlooker, PublishedTable, Target
 
 
 class Fault(Exception):
@@ -59,7 +60,8 @@ def check_verdicts(
     for failure in target_failures(verdict.get("target")):
         raise Fault(failure)
     target = Target(**verdict["target"])
-    limits = _limits(known, target, (*by_role["table"], *by_role["fact"]), by_role["roll"])
+    totals = stated_totals(known, (*by_role["table"], *by_role["fact"]))
+    limits = target.limits(totals, stated_population(known, by_role["roll"]) or sum(totals))
     order = {name: rank for rank, name in enumerate(known.options)}
     claims = sorted(stated.claims, key=lambda c: (tuple(c.cell[axis] for axis in stated.target), order[c.option or ""]))
     cells = [claim.cell for claim in claims[:: len(order)]]
@@ -85,39 +87,22 @@ def check_verdicts(
         raise Fault(f"{claim_name(claim)}: is called {VERDICTS[code]}, but no proof and no tables show it{more}")
 
 
-def _limits(known: System, target: Target, facts: Sequence[PublishedTable], rolls: Sequence[PublishedTable]) -> Limits:
-    """The target made concrete by the totals that the files state."""
-    seen = dict(zip(known.axes, known.categories, strict=True))
-    totals: dict[str, int] = {}
-    for table in facts:
-        for name, total in zip(table.options or ("",), complete_total(table, seen) or (), strict=False):
-            totals.setdefault(name, total)
-    listed = [totals.get(name, 0) for name in known.options]
-    people = [sum(whole) for table in rolls if (whole := complete_total(table, seen)) is not None]
-    return target.limits(listed, max(people, default=0) or sum(listed))
-
-
 def _people(
     known: System, rolls: Sequence[PublishedTable], axes: tuple[str, ...], cells: Sequence[Mapping[str, str]]
 ) -> IntArray | None:
     """How many people each cell has, where a roll states it."""
-    seen = dict(zip(known.axes, known.categories, strict=True))
-    sizes: dict[tuple[str, ...], int] = {}
     if known.people is not None:
-        columns = [known.axes.index(axis) for axis in axes]
-        for codes, people in zip(known.codes[:, columns].tolist(), known.people.tolist(), strict=True):
-            key = tuple(seen[axis][code] for axis, code in zip(axes, codes, strict=True))
-            sizes[key] = sizes.get(key, 0) + people
+        entries = [(known.cell(profile), people) for profile, people in enumerate(known.people.tolist())]
     else:
-        wide = (roll for roll in rolls if set(roll.axes) >= set(axes) and complete_total(roll, seen) is not None)
+        wide = (roll for roll in rolls if set(roll.axes) >= set(axes) and complete_total(roll, known.seen) is not None)
         roll = next(wide, None)
         if roll is None or any(len(group) > 1 for axis in axes for group in roll.groups[roll.axes.index(axis)]):
             return None
-        for row, people in enumerate(roll.lower.tolist()):
-            labels = roll.cell(row)
-            key = tuple(labels[axis] for axis in axes)
-            sizes[key] = sizes.get(key, 0) + people
-    return np.array([sizes.get(tuple(cell[axis] for axis in axes), 0) for cell in cells], dtype=np.int64)
+        entries = [(roll.cell(row), people) for row, people in enumerate(roll.lower.tolist())]
+    sizes = Counter[tuple[str, ...]]()
+    for labels, people in entries:
+        sizes[tuple(labels[axis] for axis in axes)] += people
+    return np.array([sizes[tuple(cell[axis] for axis in axes)] for cell in cells], dtype=np.int64)
 
 
 SAFE = 2**62

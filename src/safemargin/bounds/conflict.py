@@ -9,7 +9,7 @@ from scipy import sparse
 from safemargin.bounds.build import build_system
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import Form, limits, solver_of
-from safemargin.bounds.system import System, joint_roll
+from safemargin.bounds.system import System, cell_text, joint_roll
 from safemargin.core import UNBOUNDED, ContradictionError, IntArray, MismatchError, Onlooker, PublishedTable
 
 FRACTIONS = "the facts contradict each other: fractional tables satisfy all of them, integer tables cannot"
@@ -179,7 +179,7 @@ def _of_roll(known: System, name: str, conflicting: Conflict, most: int) -> list
     """What a joint roll says: its entries, or their sum where they are many; and rows that it has nobody in."""
     assert known.people is not None
     nobody = [
-        f"{name} ({_cell(known.sources[row][0].cell(known.sources[row][1]))}) = 0 people"
+        f"{name} ({cell_text(known.sources[row][0].cell(known.sources[row][1]))}) = 0 people"
         for row in conflicting.rows.tolist()
         if not len(_slice(known, row))
     ]
@@ -189,16 +189,11 @@ def _of_roll(known: System, name: str, conflicting: Conflict, most: int) -> list
     for row in conflicting.rows.tolist():
         if np.array_equal(_slice(known, row), np.sort(conflicting.caps)):
             table, entry = known.sources[row]
-            return [*nobody, f"{name} ({_cell(table.cell(entry))}) = {total} people"]
+            return [*nobody, f"{name} ({cell_text(table.cell(entry))}) = {total} people"]
     return [*nobody, f"{name} ({len(conflicting.caps)} entries) = {total} people"]
 
 
 def _entries(known: System, name: str, caps: IntArray) -> Iterator[str]:
     assert known.people is not None
     for cap in caps.tolist():
-        cell = {axis: known.categories[a][known.codes[cap, a]] for a, axis in enumerate(known.axes)}
-        yield f"{name} ({_cell(cell)}) = {known.people[cap]} people"
-
-
-def _cell(cell: dict[str, str]) -> str:
-    return ", ".join(f"{axis} {value}" for axis, value in cell.items()) or "everybody"
+        yield f"{name} ({cell_text(known.cell(cap))}) = {known.people[cap]} people"

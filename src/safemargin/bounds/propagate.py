@@ -8,7 +8,7 @@ from scipy import sparse
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.fiber_equations import Equations, Rows
 from safemargin.bounds.grid import Face, Grid
-from safemargin.bounds.system import System, complete_total, joint_rows, seen_in
+from safemargin.bounds.system import System, cell_text, complete_total, joint_rows, seen_in
 from safemargin.core import UNBOUNDED, ContradictionError, IntArray, Onlooker, PublishedTable, TooLargeError, row_keys
 
 
@@ -33,7 +33,7 @@ def propagate(known: System) -> tuple[IntArray, IntArray]:
             taken = known.people - new_low.reshape(-1, known.free).sum(axis=1)
             new_high = np.minimum(new_high, new_low + np.repeat(taken, known.free))
         if (new_high < new_low).any():
-            name = _cell_name(known, int(np.flatnonzero(new_high < new_low)[0]))
+            name = cell_text(known.cell(int(np.flatnonzero(new_high < new_low)[0]) // known.free))
             raise ContradictionError(f"the facts contradict each other: no count is possible for {name}")
         if (new_high == high).all() and (new_low == low).all():
             break
@@ -66,12 +66,6 @@ def _check(known: System, spare: IntArray, surplus: IntArray) -> None:
         if (gap < 0).any():
             row = int(np.flatnonzero(gap < 0)[0])
             raise ContradictionError(f"the facts contradict each other at {known.explain(row)}")
-
-
-def _cell_name(known: System, variable: int) -> str:
-    profile = variable // known.free
-    cell = ", ".join(f"{axis} {known.categories[a][known.codes[profile, a]]}" for a, axis in enumerate(known.axes))
-    return cell or "everybody"
 
 
 def grids(known: System) -> tuple[Grid, ...]:
@@ -118,15 +112,6 @@ def _stated(known: System, block: IntArray, option: int) -> IntArray | None:
     value[known.slice_of[rows]] = known.lower[rows]
     stated = value[block]
     return None if (stated < 0).any() else stated
-
-
-def frechet(first: int, second: int, total: int) -> tuple[int, int]:
-    """Interval of a cell from the totals of its row and its column (Lemma 1 of the paper), tight.
-
-    >>> [frechet(310, 290, total) for total in (600, 320, 310)]
-    [(0, 290), (280, 290), (290, 290)]
-    """
-    return max(0, first + second - total), min(first, second)
 
 
 def closed_form_applies(tables: Sequence[PublishedTable], onlooker: Onlooker) -> bool:

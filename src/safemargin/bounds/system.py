@@ -175,6 +175,15 @@ class System:
         count = len(self.options)
         return least[:, :count], most[:, :count]
 
+    @property
+    def seen(self) -> "Seen":
+        """Every category by axis."""
+        return dict(zip(self.axes, self.categories, strict=True))
+
+    def cell(self, profile: int) -> dict[str, str]:
+        """The labels of a profile by axis."""
+        return {axis: self.categories[a][self.codes[profile, a]] for a, axis in enumerate(self.axes)}
+
     def axes_of(self, block: int) -> tuple[str, ...]:
         """The axes of the table that a block of slices comes from."""
         rows = np.flatnonzero(self.slice_of == self.blocks[block].max(initial=-1))
@@ -183,9 +192,14 @@ class System:
     def explain(self, row: int) -> str:
         """A row in words, for a message."""
         table, entry = self.sources[row]
-        cell = ", ".join(f"{axis} {value}" for axis, value in table.cell(entry).items()) or "everybody"
+        cell = cell_text(table.cell(entry))
         option = f", {table.options[table.option[entry]]}" if table.option[entry] >= 0 else ""
         return f"{table.name} ({cell}{option})"
+
+
+def cell_text(cell: Mapping[str, str]) -> str:
+    """A cell in words, for a message."""
+    return ", ".join(f"{axis} {value}" for axis, value in cell.items()) or "everybody"
 
 
 Seen = Mapping[str, Collection[str]]
@@ -210,6 +224,21 @@ def complete_total(table: PublishedTable, seen: Seen) -> tuple[int, ...] | None:
     if not table.options:
         return (int(table.lower.sum()),)
     return tuple(int(table.lower[table.option == o].sum()) for o in range(len(table.options)))
+
+
+def stated_totals(known: System, tables: Sequence[PublishedTable]) -> tuple[int, ...]:
+    """The total per option that the first complete table of it states; 0 if none does."""
+    totals: dict[str, int] = {}
+    for table in tables:
+        for name, total in zip(table.options or ("",), complete_total(table, known.seen) or (), strict=False):
+            totals.setdefault(name, total)
+    return tuple(totals.get(name, 0) for name in known.options)
+
+
+def stated_population(known: System, rolls: Sequence[PublishedTable]) -> int | None:
+    """How many people the rolls count, if one is complete."""
+    totals = [total for table in rolls if (total := complete_total(table, known.seen)) is not None]
+    return max((sum(total) for total in totals), default=None)
 
 
 def check_totals(tables: Sequence[PublishedTable], slack: int, seen: Seen) -> None:

@@ -72,9 +72,8 @@ def people_of(known: System, onlooker: Onlooker, cells: TargetCells, cell_of: In
         people = np.zeros(len(cells), dtype=np.int64)
         np.add.at(people, cell_of, known.people)
         return people
-    seen = dict(zip(known.axes, known.categories, strict=True))
     for table in onlooker.roll:
-        if set(table.axes) >= set(cells.axes) and complete_total(table, seen) is not None:
+        if set(table.axes) >= set(cells.axes) and complete_total(table, known.seen) is not None:
             return _sizes(table, cells)
     return None
 
