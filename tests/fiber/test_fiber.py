@@ -1,8 +1,8 @@
 """How many tables, which values, how many dimensions, random tables: against published counts and exhaustion."""
 
 import json
-from collections.abc import Iterable, Sequence
-from itertools import combinations, product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, islice, product
 from math import comb, prod
 from pathlib import Path
 
@@ -13,12 +13,13 @@ from scipy.special import gammaln
 from scipy.stats import chisquare
 
 from brute import Fiber, TooMany, Unlimited, published
-from cases import Town, margin, rolls, situation
+from cases import Rng, Town, margin, rolls, situation
 from safemargin.bounds.build import build_system
-from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, attained, count_tables, dimension, tables
+from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, attained, count_tables, dimension
+from safemargin.bounds.fiber_count import tables as chunks
 from safemargin.bounds.fiber_equations import Equations, components
 from safemargin.bounds.fiber_listing import TableSearch, count_by_grid, count_by_states
-from safemargin.bounds.fiber_sample import _basis, _solve, reach, sample
+from safemargin.bounds.fiber_sample import _basis, _solve, chain, reach
 from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.propagate import standard_form
 from safemargin.bounds.system import System
@@ -68,6 +69,23 @@ DE_LOERA_ONN = (
 )
 GAP = (*DE_LOERA_ONN, [[0, 2, 2], [0, 1, 1], [2, 2, 0], [3, 1, 0], [2, 0, 2], [1, 0, 3]])
 FAKE_SAFE = (*DE_LOERA_ONN, [[0, 3, 1], [0, 1, 1], [1, 0, 3], [1, 0, 3], [3, 1, 0], [3, 1, 0]])
+
+
+def tables(known: System, limit: int = 2_000_000) -> Iterator[IntArray]:
+    """Every integer table, one by one."""
+    return (table for chunk in chunks(known, limit) for table in chunk)
+
+
+def sample(
+    known: System,
+    start: IntArray,
+    count: int,
+    rng: np.random.Generator,
+    law: str = "uniform",
+    between: int | None = None,
+) -> IntArray:
+    """Tables (rows) of a chain that begins at `start`."""
+    return np.array(list(islice(chain(known, start, rng, law, between), count)))
 
 
 def one_margin(axes: str, counts: IntArray | Sequence[Sequence[int]]) -> PublishedTable:

@@ -61,8 +61,8 @@ def test_a_wrong_statistics_file_is_named(tmp_path: Path, change: dict[str, obje
         ({"tables": ()}, "at least one table"),
         ({"tables": ROWS, "law": "x"}, "law = 'x'"),
         ({"tables": ROWS, "sample": 1}, "sample = 1"),
-        ({"tables": [3]}, "not int"),
-        ({"tables": [[]]}, "no rows"),
+        ({"tables": [3]}, "int cannot be read"),
+        ({"tables": [[]]}, "the table is empty"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:

@@ -217,12 +217,6 @@ def _never_strict(
     return np.zeros(count, dtype=bool) if optimum.x is None else np.asarray(optimum.x[unknowns + 1 :] < 0.5)
 
 
-def tables(known: System, limit: int = 2_000_000) -> Iterator[IntArray]:
-    """Every integer table, as values of all variables; raises `TooLargeError` if there are more than `limit`."""
-    for chunk in _chunks(known, limit):
-        yield from chunk
-
-
 def attained(
     known: System, targets: sparse.csr_array | IntArray | None = None, limit: int = 200_000
 ) -> tuple[tuple[int, ...], ...] | None:
@@ -233,7 +227,7 @@ def attained(
     matrix = sparse.eye_array(known.size, dtype=np.int64, format="csr") if targets is None else targets
     seen: list[set[int]] = [set() for _ in range(matrix.shape[0])]
     try:
-        for chunk in _chunks(known, limit):
+        for chunk in tables(known, limit):
             for target, values in enumerate(matrix @ chunk.T):
                 seen[target].update(np.unique(values).tolist())
     except TooLargeError:
@@ -241,8 +235,8 @@ def attained(
     return tuple(tuple(sorted(values)) for values in seen)
 
 
-def _chunks(known: System, limit: int) -> Iterator[IntArray]:
-    """All tables, many rows at a time."""
+def tables(known: System, limit: int = 2_000_000) -> Iterator[IntArray]:
+    """Every integer table, as values of all variables, many rows at a time; raises `TooLargeError` beyond `limit`."""
     try:
         form = standard_form(known)
     except ContradictionError:

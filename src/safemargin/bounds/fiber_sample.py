@@ -27,21 +27,6 @@ Move = list[tuple[int, int]]
 """Places and steps."""
 
 
-def sample(
-    known: System,
-    start: IntArray,
-    count: int,
-    generator: Generator,
-    law: str = "uniform",
-    between: int | None = None,
-) -> IntArray:
-    """Tables (rows) of a Markov chain that begins at `start`, as `chain` draws them."""
-    tables = np.tile(start, (count, 1))
-    for row, table in zip(range(count), chain(known, start, generator, law, between), strict=False):
-        tables[row] = table
-    return tables
-
-
 def chain(
     known: System, start: IntArray, generator: Generator, law: str = "uniform", between: int | None = None
 ) -> Iterator[IntArray]:

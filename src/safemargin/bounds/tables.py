@@ -1,9 +1,7 @@
 """Bound every cell of published tables: the function behind the command `bound`."""
 
-import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from safemargin.bounds.bound import infer as bound_cells
@@ -82,18 +80,12 @@ def read_public(
     listed = _listed(tables)
     if not listed:
         raise InputError("tables: give at least one table")
-    with TemporaryDirectory() as folder:
-        here = Path(folder)
-        shown = tuple(table for table in listed if isinstance(table, PublishedTable))
-        paths = [_path(table, here / "table") for table in listed if not isinstance(table, PublishedTable)]
-        names = by if by is None or isinstance(by, str) else ",".join(by)
-        shown += read_tables(paths, count, option, names, list(skip), list(hierarchy))
-        rolls = [_path(table, here / "roll") for table in _listed(roll)]
-        known = [_path(table, here / "fact") for table in _listed(facts)]
-        onlooker = onlooker_from_files(shown, rolls, known, count, option, knows_rule)
-        before = [_path(table, here / "earlier") for table in _listed(earlier)]
-        rolls_then = [_path(table, here / "earlier roll") for table in _listed(earlier_roll)]
-        return shown, with_earlier_tables(onlooker, before, rolls_then, count, option)
+    names = by if by is None or isinstance(by, str) else ",".join(by)
+    shown = tuple(table for table in listed if isinstance(table, PublishedTable))
+    files = [table for table in listed if not isinstance(table, PublishedTable)]
+    shown += read_tables(files, count, option, names, list(skip), list(hierarchy))
+    onlooker = onlooker_from_files(shown, _listed(roll), _listed(facts), count, option, knows_rule)
+    return shown, with_earlier_tables(onlooker, _listed(earlier), _listed(earlier_roll), count, option)
 
 
 def axis_names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -109,41 +101,6 @@ def checked_tolerance(tolerance: float) -> float:
 
 
 def _listed(data: Data) -> list[Any]:
-    """Several tables as they are; one table (rows are one) in a list."""
-    if not isinstance(data, list | tuple):
-        return [data]
-    return [data] if data and all(isinstance(row, Mapping) for row in data) else list(data)
-
-
-def _path(data: Data, stem: Path) -> Path:
-    """A file as it is; what is in memory, written to a file beside `stem`."""
-    if isinstance(data, str | Path):
-        return Path(data)
-    number = len(list(stem.parent.glob(f"{stem.name}*"))) + 1
-    path = stem.with_name(f"{stem.name} {number}.csv")
-    rows = list(_rows(data))
-    if not rows:
-        raise InputError(f"{path.stem}: has no rows")
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return path
-
-
-def _rows(data: Data) -> Iterable[Mapping[str, Any]]:
-    """The rows of a DataFrame or an Arrow table; no library is imported that the caller did not."""
-    for method, arguments in (("to_dicts", ()), ("to_pylist", ()), ("to_dict", ("records",))):
-        if hasattr(data, method):
-            rows: Iterable[Mapping[str, Any]] = getattr(data, method)(*arguments)
-            return rows
-    if isinstance(data, list) and all(isinstance(row, Mapping) for row in data):
-        return data
-    raise InputError(f"a table must be a file, a DataFrame, an Arrow table or rows, not {type(data).__name__}")
-
-
-def _cell(value: object) -> object:
-    """A value as tidy files write it: nothing for what is absent, and integers that a missing value made floats."""
-    if value is None or value != value:  # only NaN differs from itself
-        return ""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    """Several tables as they are; one table (rows are one) in a list; files by their path."""
+    one = not isinstance(data, list | tuple) or (data and all(isinstance(row, Mapping) for row in data))
+    return [Path(table) if isinstance(table, str) else table for table in ([data] if one else data)]

@@ -181,7 +181,7 @@ def onlooker_from_files(
 
 
 def with_earlier_tables(
-    onlooker: Onlooker, earlier: list[Path] | None, rolls: list[Path] | None, count: str, option: str
+    onlooker: Onlooker, earlier: Sequence[object] | None, rolls: Sequence[object] | None, count: str, option: str
 ) -> Onlooker:
     """The onlooker with the earlier tables in mind."""
     if not earlier:
@@ -191,10 +191,14 @@ def with_earlier_tables(
     if not rolls or not onlooker.roll:
         raise InputError("--earlier: give --roll and --earlier-roll, so that those who came and went are known")
     # A folder of an earlier release stands for all of its tables.
-    files = [file for path in earlier for file in (_tables_in(path) if path.is_dir() else [path])]
-    folder = earlier[0].resolve()
-    folder = folder.parent if folder.name == "published" else folder
-    cycle = folder.name if len(earlier) == 1 and earlier[0].is_dir() else "the earlier tables"
+    folders = [path.resolve() for path in earlier if isinstance(path, Path) and path.is_dir()]
+    files = [
+        file
+        for table in earlier
+        for file in (_tables_in(table) if isinstance(table, Path) and table.is_dir() else [table])
+    ]
+    names = [folder.parent.name if folder.name == "published" else folder.name for folder in folders]
+    cycle = names[0] if names and len(earlier) == 1 else "the earlier tables"
     before = read_tables(rolls, "people", option)
     past = recall(read_tables(files, count, option), cycle, before, onlooker.roll)
     return replace(onlooker, past=past)
