@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from scipy.stats import chisquare
 
 from brute import Fiber, TooMany, Unlimited, published
-from cases import Rng, Town, margin, rolls, situation
+from cases import Town, margin, rolls, situation
 from safemargin.bounds.build import build_system
 from safemargin.bounds.fiber_count import SEARCH, STATES, VERTICES, attained, count_tables, dimension
 from safemargin.bounds.fiber_count import tables as chunks
