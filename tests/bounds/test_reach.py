@@ -11,7 +11,7 @@ from safemargin.bounds.reach import Reach, Surroundings, perturb_and_repair
 from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.search import open_cells, show
 from safemargin.bounds.solver import Program
-from safemargin.bounds.system import System, joint_rows
+from safemargin.bounds.system import System
 from safemargin.core import Axis, Schema, Table, Tally, Target, frozen, onlooker_with_roll, printed
 
 NAMES, SHAPE = ("site", "grade", "term"), (3, 3, 2)
@@ -44,7 +44,7 @@ def test_every_end_that_exchanges_show_is_attained(seed: int, options: int) -> N
     limits = Target(beta=0.05, kappa=1, tau=0).limits(table.totals.tolist(), int(table.totals.sum()))
     counts = table.margin(NAMES).counts[:, : known.free].ravel()
     assert known.admits(counts)
-    program = Program(joint_rows(known), *propagate(known), EFFORT.rows_to_thin)
+    program = Program(known, *propagate(known))
     reach = Reach(rounder.exchanges)
     around = Surroundings(reach, counts)
     wider = 0

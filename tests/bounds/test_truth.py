@@ -11,9 +11,7 @@ import pytest
 from brute import published
 from safemargin.bounds.bound import infer
 from safemargin.bounds.build import build_system
-from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.solver import Program
-from safemargin.bounds.system import joint_rows
 from safemargin.core import ContradictionError, Onlooker, PublishedTable
 
 MARGINS = json.loads((Path(__file__).parent.parent / "vectors" / "margins.json").read_text())
@@ -122,7 +120,7 @@ def test_decomposable_chain_of_twelve_axes_equals_programs() -> None:
     exposure = infer(tables)
     assert (exposure.method == 0).all() and exposure.integer.all()
     known = build_system(tables, Onlooker())
-    program = Program(joint_rows(known), known.low, np.minimum(known.high, 10**6), EFFORT.rows_to_thin)
+    program = Program(known, known.low, np.minimum(known.high, 10**6))
     for cell in generator.choice(known.size, 4, replace=False):
         cost = np.zeros(known.size)
         cost[cell] = 1

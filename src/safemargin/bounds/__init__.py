@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     )
     from safemargin.bounds.certify import TOGETHER, certify, certify_with_earlier
     from safemargin.bounds.check import check
-    from safemargin.bounds.cli import sources_of
     from safemargin.bounds.differences import (
         CountedGroups,
         Side,
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from safemargin.bounds.search import Targets
     from safemargin.bounds.solver import Form, is_infeasible, is_optimal, solver_of, values_of
     from safemargin.bounds.system import System, complete, complete_total, layers, measured_slack, seen_in
-    from safemargin.bounds.tables import Data, axis_names, bound, checked_tolerance, read_public
+    from safemargin.bounds.tables import Data, axis_names, bound, checked_tolerance, read_public, sources_of
     from safemargin.bounds.targets import targets_of
 
 lazy_face(__name__)

@@ -20,7 +20,7 @@ from safemargin.bounds.methods import Certifying, attain, settle, tighten
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Level
 from safemargin.bounds.solver import Program
-from safemargin.bounds.system import System, joint_rows, slice_ranges
+from safemargin.bounds.system import System, slice_ranges
 from safemargin.bounds.targets import cells_asked, targets_of
 from safemargin.core import (
     BoolArray,
@@ -168,8 +168,7 @@ def _together(
 
 def _check_possible(known: System) -> None:
     """Raise if no table, fractional or not, satisfies all facts."""
-    low, high = propagate(known)
-    Program(joint_rows(known), low, high, EFFORT.rows_to_thin).maximise(np.zeros(known.size))
+    Program(known, *propagate(known)).maximise(np.zeros(known.size))
 
 
 def _public_histories(

@@ -156,10 +156,9 @@ class Effort:
 
     # --- fiber: counting, listing, sampling ---------------------------------------------------------------------------
     # Work of a fraction of a second, and of some seconds, of each way to count. One unit of search is one look at one
-    # unknown in one inequality; of partial sums one sum; of a grid one cell and prime; of vertices one vertex.
+    # unknown in one inequality; of a grid of partial sums one cell and prime; of vertices one vertex.
     search_work: tuple[int, int] = (20_000_000, 400_000_000)
     search_work_per_table: int = 1_000
-    partial_sums: tuple[int, int] = (4_000_000, 60_000_000)
     grid_work: tuple[int, int] = (60_000_000, 1_200_000_000)
     vertices: tuple[int, int] = (2_000, 20_000)
     # The dense grid itself, in cells of 8 bytes.

@@ -10,6 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.system import System
 from safemargin.core import BoolArray, FloatArray, Generator, IntArray, distinct, grouped, row_keys
 
 Links = dict[int, dict[int, tuple[IntArray, IntArray]]]
@@ -44,23 +46,14 @@ class Pairs:
 
 
 class Exchanges:
-    """Where votes can be exchanged: profiles in `blocks` of slices, with the range of each count; public facts only."""
+    """Where votes can be exchanged in a system with a joint roll; public facts only."""
 
-    def __init__(
-        self,
-        blocks: IntArray,
-        slices: int,
-        people: IntArray,
-        low: IntArray,
-        high: IntArray,
-        pairs_per_link: int,
-        few_pairs: float,
-    ) -> None:
-        self.blocks, self.slices, self.people = blocks, slices, people
-        self.pairs_per_link, self.few_pairs = pairs_per_link, few_pairs
-        self.low, self.high = low.reshape(len(people), -1), high.reshape(len(people), -1)
-        self.free = self.low.shape[1]
-        self.tops = finest(blocks)
+    def __init__(self, known: System) -> None:
+        assert known.people is not None
+        self.blocks, self.slices, self.people = known.blocks, known.slices.shape[0], known.people
+        self.low, self.high = known.low.reshape(-1, known.free), known.high.reshape(-1, known.free)
+        self.free = known.free
+        self.tops = finest(known.blocks)
         self._pairs: dict[int, Pairs] = {}
         self._links: dict[int, Links] = {}
 
@@ -82,7 +75,7 @@ class Exchanges:
         links: Links = {}
         ends = np.r_[np.flatnonzero(np.diff(pairs.key)) + 1, len(pairs.key)].tolist() if len(pairs.key) else []
         for start, end in zip([0, *ends], ends, strict=False):
-            few = slice(start, min(end, start + self.pairs_per_link))
+            few = slice(start, min(end, start + EFFORT.pairs_per_link))
             a, b = pairs.first[few], pairs.second[few]
             links.setdefault(int(slices[a[0]]), {})[int(slices[b[0]])] = (a, b)
             links.setdefault(int(slices[b[0]]), {})[int(slices[a[0]])] = (b, a)
@@ -151,7 +144,7 @@ class Exchanges:
             asked = wanted[pairs.first] | wanted[pairs.second]
             if not asked.any():
                 continue
-            if asked.mean() < self.few_pairs:
+            if asked.mean() < EFFORT.few_pairs:
                 touched = np.zeros(int(pairs.key[-1]) + 1, dtype=bool)
                 touched[pairs.key[asked]] = True
                 near = touched[pairs.key]  # votes come back through pairs of the same two slices

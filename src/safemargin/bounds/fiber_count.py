@@ -14,7 +14,7 @@ from scipy import sparse
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Fiber
 from safemargin.bounds.fiber_equations import Equations, components, rank
-from safemargin.bounds.fiber_listing import TableSearch, count_by_grid, count_by_states
+from safemargin.bounds.fiber_listing import TableSearch, count_by_grid
 from safemargin.bounds.fiber_vertices import count_by_vertices
 from safemargin.bounds.propagate import propagate, standard_form
 from safemargin.bounds.search import Targets
@@ -106,7 +106,6 @@ def _count_piece(form: Equations, limit: int, patient: bool, report: Report) -> 
     if count.exact:
         return count
     quick: list[Way] = [
-        (STATES, lambda: count_by_states(form, EFFORT.partial_sums[0])),
         (STATES, lambda: count_by_grid(form, EFFORT.grid_work[0])),
         (VERTICES, lambda: count_by_vertices(form, EFFORT.vertices[1] if patient else EFFORT.vertices[0])),
     ]
@@ -115,11 +114,7 @@ def _count_piece(form: Equations, limit: int, patient: bool, report: Report) -> 
     count = _by_search(form, limit, EFFORT.search_work[1], report)
     if count.exact:
         return count
-    slow: list[Way] = [
-        (STATES, lambda: count_by_states(form, EFFORT.partial_sums[1])),
-        (STATES, lambda: count_by_grid(form, EFFORT.grid_work[1])),
-    ]
-    if (result := _first(slow)) is not None:
+    if (result := _first([(STATES, lambda: count_by_grid(form, EFFORT.grid_work[1]))])) is not None:
         return result
     enough = (count.value or 0) > limit or EFFORT.search_work_per_table * limit <= EFFORT.search_work[1]
     return count if enough else _by_search(form, limit, EFFORT.search_work_per_table * limit, report)
@@ -167,7 +162,7 @@ def dimension(known: System) -> int:
     if 0 < len(loose) <= EFFORT.dimension_counts:
         room = (high - low)[loose]
         stuck, tight = _always_tight(part, lower, upper, np.where(high[loose] < UNBOUNDED, room, UNBOUNDED))
-    return int((~stuck).sum()) - rank(sparse.csr_array(part[tight][:, ~stuck]), EFFORT.exact_rank_work)
+    return int((~stuck).sum()) - rank(sparse.csr_array(part[tight][:, ~stuck]))
 
 
 def _always_tight(

@@ -1,7 +1,7 @@
 """Every table of a small fiber, and the number of tables by partial sums.
 
 Listing branches on the unknowns that the equations leave free, thousands of cases at a time. Counting walks through the
-unknowns: partial tables that leave the same sums go on together.
+unknowns: partial tables that leave the same sums go on together, on a dense grid of all sums.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import numpy as np
 
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.fiber_equations import Echelon, Equations, eliminate, from_residues, steps
-from safemargin.core import FloatArray, IntArray, TooLargeError, row_keys
+from safemargin.core import FloatArray, IntArray, TooLargeError
 
 
 @dataclass(frozen=True)
@@ -165,97 +165,6 @@ def _branch(low: FloatArray, high: FloatArray, column: int, chunk: int) -> Itera
     yield first, last
 
 
-WHOLE = 2**62
-
-
-def count_by_states(form: Equations, work: int) -> int | None:
-    """By walking through the unknowns; partial tables with equal sums in all rows go on together.
-
-    None if there are too many different sums to do it with so much `work`.
-    """
-    matrix = form.matrix.toarray()
-    if form.total[~matrix.any(axis=1)].any():
-        return 0
-    order = _order(matrix, form.total)
-    ends = _ends(matrix[:, order], form.room[order])
-    walk = _Walk(np.zeros((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64), [])
-    closes = np.array([np.flatnonzero(row[order]).max(initial=-1) for row in matrix])
-    done = 0
-    for step, unknown in enumerate(order.tolist()):
-        column = {row: int(matrix[row, unknown]) for row in np.flatnonzero(matrix[:, unknown]).tolist()}
-        walk = _opened(walk, list(column), form.total)
-        low, high = _span(walk, column, int(form.room[unknown]), ends[0][:, step + 1], ends[1][:, step + 1])
-        count = np.maximum(high - low + 1, 0)
-        done += int(count.sum()) * (len(walk.rows) + 1)
-        if done > work:
-            return None
-        walk = _merged(_moved(walk, low, count, column, set(np.flatnonzero(closes == step).tolist())))
-    return int(walk.ways.sum())
-
-
-@dataclass(frozen=True)
-class _Walk:
-    """What is left of the totals of the rows that are begun, and in how many ways it came about."""
-
-    sums: IntArray
-    ways: IntArray
-    rows: list[int]
-
-
-def _opened(walk: _Walk, rows: list[int], total: IntArray) -> _Walk:
-    fresh = [row for row in rows if row not in walk.rows]
-    start = np.broadcast_to(total[fresh], (len(walk.ways), len(fresh)))
-    return _Walk(np.concatenate([walk.sums, start], axis=1), walk.ways, [*walk.rows, *fresh])
-
-
-def _span(walk: _Walk, column: dict[int, int], room: int, least: IntArray, most: IntArray) -> tuple[IntArray, IntArray]:
-    """The values of one unknown that what follows it can make up for, from `least` to `most` in every row."""
-    low, high = np.zeros(len(walk.ways), dtype=np.int64), np.full(len(walk.ways), room)
-    for row, step in column.items():
-        left = walk.sums[:, walk.rows.index(row)]
-        first, last = left - most[row], left - least[row]
-        if step < 0:
-            first, last = -last, -first
-        low = np.maximum(low, -(-first // abs(step)))
-        high = np.minimum(high, last // abs(step))
-    return low, high
-
-
-def _moved(walk: _Walk, low: IntArray, count: IntArray, column: dict[int, int], shut: set[int]) -> _Walk:
-    """Every possible value of one unknown; rows that end with it need no memory any more."""
-    values = np.repeat(low, count) + steps(count)
-    kept = [kept_row for kept_row, row in enumerate(walk.rows) if row not in shut]
-    sums = np.repeat(walk.sums[:, kept], count, axis=0)
-    for target, kept_row in enumerate(kept):
-        step = column.get(walk.rows[kept_row], 0)
-        if step:
-            sums[:, target] -= step * values
-    return _Walk(sums, np.repeat(walk.ways, count), [walk.rows[kept_row] for kept_row in kept])
-
-
-def _merged(walk: _Walk) -> _Walk:
-    if not len(walk.ways):
-        return walk
-    shifted = walk.sums - walk.sums.min(axis=0)
-    keys = row_keys(shifted, (shifted.max(axis=0) + 1).tolist())
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
-    ways = walk.ways[order]
-    # The next sums could leave 64 bits: Python integers from here on.
-    if ways.dtype != object and float(ways.max()) * len(ways) >= WHOLE:
-        ways = ways.astype(object)
-    return _Walk(walk.sums[order[first]], np.add.reduceat(ways, first), walk.rows)
-
-
-def _ends(matrix: IntArray, room: IntArray) -> tuple[IntArray, IntArray]:
-    """Least and largest sum of every row over the unknowns from each place on."""
-    most, least = np.maximum(matrix, 0) * room, np.minimum(matrix, 0) * room
-    nothing = np.zeros((len(matrix), 1), dtype=np.int64)
-    after = [np.concatenate([sums[:, ::-1].cumsum(axis=1)[:, ::-1], nothing], axis=1) for sums in (least, most)]
-    return after[0], after[1]
-
-
 def _order(matrix: IntArray, total: IntArray) -> IntArray:
     """Row by row, the row next that adds least to what must be remembered."""
     used = matrix != 0
@@ -280,9 +189,9 @@ def _order(matrix: IntArray, total: IntArray) -> IntArray:
 
 
 def count_by_grid(form: Equations, work: int) -> int | None:
-    """The same on a dense grid of all sums, where one more unknown is one cumulative sum; for rows of zeros and ones.
+    """By walking through the unknowns on a dense grid of what is left of all sums; for rows of zeros and ones.
 
-    None if the grid is too large to do it with so much `work`.
+    One more unknown is one cumulative sum. None if the grid is too large to do it with so much `work`.
     """
     matrix = form.matrix.toarray()
     if (matrix > 1).any() or (matrix < 0).any():

@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from safemargin.bounds.effort import EFFORT
 from safemargin.core import UNBOUNDED, IntArray
 
 Face = frozenset[int]
@@ -118,18 +119,18 @@ def decomposable(grid: Grid) -> tuple[IntArray, IntArray]:
     return np.maximum(lower, 0), np.minimum.reduce(cliques)
 
 
-def shuttle(grid: Grid, low: IntArray, high: IntArray, most_counts: int, rounds: int) -> tuple[IntArray, IntArray]:
+def shuttle(grid: Grid, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
     """Tighten intervals of one option (one per profile); valid for every table with these margins."""
     count = len(grid.shape)
     patterns = 2**count
-    if count < 2 or len(low) * patterns > most_counts:
+    if count < 2 or len(low) * patterns > EFFORT.shuttle_counts:
         return low, high
     lower = np.zeros((len(low), patterns), dtype=np.int64)
     upper = np.full((len(low), patterns), UNBOUNDED, dtype=np.int64)
     lower[:, 0], upper[:, 0] = low, high
     # Buzzigoli and Giusti's shuttle, generalised by Dobra: 2^d collapsed cells per cell, all cells at once.
     rows = [row for face in grid.faces for row in _rows(grid, face, count)]
-    for _ in range(rounds):
+    for _ in range(EFFORT.shuttle_rounds):
         changed = False
         for members, value in rows:
             spare = value - lower[:, members].sum(axis=1)

@@ -15,7 +15,7 @@ from scipy import sparse
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.search import INTEGER, LINEAR, Search
 from safemargin.bounds.solver import Form, Program, add_sum, drop_row, solver_of, values_of
-from safemargin.bounds.system import System, integer_table, joint_rows
+from safemargin.bounds.system import System, integer_table
 from safemargin.core import BoolArray, ContradictionError, FloatArray, Generator, IntArray, numpy_generator
 
 SEED = 40_000
@@ -234,9 +234,7 @@ def nearby(
         bottom = np.maximum(low, np.floor(start).astype(np.int64) - distance)
         top = np.minimum(high, np.ceil(start).astype(np.int64) + distance)
         try:
-            best = Program(joint_rows(known), bottom, top, EFFORT.rows_to_thin).maximise_integer(
-                cost, EFFORT.circle_seconds
-            )
+            best = Program(known, bottom, top).maximise_integer(cost, EFFORT.circle_seconds)
         except ContradictionError:
             continue
         counts = integer_table(known, best.values)

@@ -58,31 +58,30 @@ def _enclose(known: System, level: Level, ranges: SliceRanges) -> None:
         upper = np.broadcast_to(level.people[:, None], lower.shape).copy()
         np.add.at(lower, least_cell[whole], ranges.least[whole][:, :count])
         np.add.at(upper, least_cell[whole], ranges.most[whole][:, :count] - size[whole][:, None])
-        around = block[level.first]
-        apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=cells)
-        within = ((apart == 0) & (around >= 0))[:, None]  # cells that lie in one slice
-        others = (size[around] - level.people)[:, None]
-        level.force(
-            np.maximum(lower, np.where(within, ranges.least[around][:, :count] - others, 0)),
-            np.minimum(upper, np.where(within, ranges.most[around][:, :count], upper)),
-        )
+        level.force(lower, upper)
+        _force_inside(known, level, block, ranges)
 
 
 def _categories(known: System, ranges: SliceRanges, limits: Limits, axis: str) -> Level:
     """The categories of an axis that is merged somewhere, with what the slices they lie in leave of them."""
     assert known.people is not None
     level = _level(known, (axis,), known.codes[:, [known.axes.index(axis)]], limits)
-    count, size = len(known.options), known.slices @ known.people
     for block in known.blocks if ranges.stated else []:
-        inside = block[level.first]
-        apart = np.bincount(level.cell_of, block != inside[level.cell_of], minlength=len(inside))
-        within = ((apart == 0) & (inside >= 0))[:, None]
-        others = (size[inside] - level.people)[:, None]
-        level.force(
-            np.where(within, ranges.least[inside][:, :count] - others, 0),
-            np.where(within, ranges.most[inside][:, :count], level.people[:, None]),
-        )
+        _force_inside(known, level, block, ranges)
     return level
+
+
+def _force_inside(known: System, level: Level, block: IntArray, ranges: SliceRanges) -> None:
+    """What a slice leaves of a cell that lies in it: its range, less the other people of the slice."""
+    assert known.people is not None
+    count, size, around = len(known.options), known.slices @ known.people, block[level.first]
+    apart = np.bincount(level.cell_of, block != around[level.cell_of], minlength=len(around))
+    within = ((apart == 0) & (around >= 0))[:, None]
+    others = (size[around] - level.people)[:, None]
+    level.force(
+        np.where(within, ranges.least[around][:, :count] - others, 0),
+        np.where(within, ranges.most[around][:, :count], level.people[:, None]),
+    )
 
 
 def _single_slices(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:

@@ -27,7 +27,7 @@ from safemargin.bounds.reach import (
 from safemargin.bounds.rounding import Rounder, attain_by_fits
 from safemargin.bounds.search import Level, Search, Settled, Targets, open_cells, show
 from safemargin.bounds.solver import Program
-from safemargin.bounds.system import System, joint_rows
+from safemargin.bounds.system import System
 from safemargin.bounds.walk import attain_by_walks
 from safemargin.bounds.witness import Family, floors_of, real_table
 from safemargin.core import FloatArray, IntArray, Limits, Progress, no_progress, numpy_generator
@@ -70,7 +70,7 @@ class Task:
     @cached_property
     def program(self) -> Program:
         """Linear and integer programs over this system."""
-        return Program(joint_rows(self.known), self.low, self.high, EFFORT.rows_to_thin)
+        return Program(self.known, self.low, self.high)
 
 
 class Bounding(Task):
@@ -224,8 +224,7 @@ def _close(task: Task) -> None:
 
 
 def _shuttle(task: Task) -> None:
-    narrow = partial(shuttle, most_counts=EFFORT.shuttle_counts, rounds=EFFORT.shuttle_rounds)
-    task.narrow(*by_option(task.grids, narrow, task.low, task.high))
+    task.narrow(*by_option(task.grids, shuttle, task.low, task.high))
 
 
 def _has_stated_targets(task: Task) -> bool:

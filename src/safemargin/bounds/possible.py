@@ -15,7 +15,7 @@ from safemargin.bounds.fiber_sample import chain, reach
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Targets
 from safemargin.bounds.solver import Program
-from safemargin.bounds.system import System, integer_table, joint_rows
+from safemargin.bounds.system import System, integer_table
 from safemargin.bounds.targets import cells_asked, people_of, targets_of
 from safemargin.core import (
     ContradictionError,
@@ -127,7 +127,7 @@ def _some_table(known: System) -> IntArray:
     low, high = propagate(known)
     if known.admits(low):
         return low
-    program, nothing = Program(joint_rows(known), low, high, EFFORT.rows_to_thin), np.zeros(known.size)
+    program, nothing = Program(known, low, high), np.zeros(known.size)
     table = integer_table(known, program.maximise(nothing).values)
     if table is None:
         table = integer_table(known, program.maximise_integer(nothing, EFFORT.seconds_to_start).values)

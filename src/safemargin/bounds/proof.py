@@ -23,7 +23,7 @@ from safemargin.bounds.integer import Attainment
 from safemargin.bounds.propagate import propagate
 from safemargin.bounds.search import Search, Targets
 from safemargin.bounds.solver import Program
-from safemargin.bounds.system import System, integer_table, joint_rows
+from safemargin.bounds.system import System, integer_table
 from safemargin.bounds.targets import places_in, targets_of
 from safemargin.core import (
     UNBOUNDED,
@@ -77,7 +77,7 @@ def prove(
                 search.take(counts)
         if search.unsettled():
             hopeful = np.ones(len(lower), dtype=bool) if attained is None else attained
-            program = Program(joint_rows(known), search.low, search.high, EFFORT.rows_to_thin)
+            program = Program(known, search.low, search.high)
             Attainment(known, search, program, report).run(hopeful & (known.size <= EFFORT.witness_counts))
     except KeyboardInterrupt:
         pass

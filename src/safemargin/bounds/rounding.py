@@ -123,15 +123,7 @@ class Rounder:
         self.people = known.people
         self.ranges = slice_ranges(known)
         self.possible, self.least, self.most = self.ranges.stated, self.ranges.least, self.ranges.most
-        self.exchanges = Exchanges(
-            known.blocks,
-            known.slices.shape[0],
-            known.people,
-            known.low,
-            known.high,
-            EFFORT.pairs_per_link,
-            EFFORT.few_pairs,
-        )
+        self.exchanges = Exchanges(known)
 
     def round(self, values: FloatArray) -> IntArray | None:
         """Integer values of all variables that satisfy every fact, near `values`; or none."""

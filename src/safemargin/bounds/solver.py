@@ -11,19 +11,15 @@ import numpy as np
 from scipy import linalg, sparse
 from threadpoolctl import threadpool_limits
 
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.system import System, joint_rows
 from safemargin.core import UNBOUNDED, ContradictionError, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from highspy import Highs
 
 Setting = bool | int | float | str
-Rows = tuple[sparse.csr_array, IntArray, IntArray]
-"""Coefficients, with the least and the most of every row."""
-
-
 DEFAULTS: Mapping[str, Setting] = {}
-
-
 PRIMAL: Mapping[str, Setting] = {"simplex_strategy": 4, "solver": "simplex", "presolve": "off"}
 """Settings for programs that differ in their costs only: each starts from the optimum of the last."""
 
@@ -115,16 +111,16 @@ class Optimum:
 
 
 class Program:
-    """A HiGHS model of rows with their ranges (`joint_rows` of a system) and counts from `low` to `high`, kept warm."""
+    """A HiGHS model of the rows of a system, with counts from `low` to `high`, kept warm."""
 
-    def __init__(self, rows: Rows, low: IntArray, high: IntArray, rows_to_thin: int) -> None:
+    def __init__(self, known: System, low: IntArray, high: IntArray) -> None:
         self.size = len(low)
         self.loose = np.flatnonzero(low < high)
         self.fixed = low.astype(np.float64)
-        matrix, lower, upper = rows
+        matrix, lower, upper = joint_rows(known)
         shift = matrix @ np.where(low < high, 0, low)
         matrix = sparse.csr_array(matrix[:, self.loose])
-        keep = _independent(matrix, lower, upper, rows_to_thin)
+        keep = _independent(matrix, lower, upper, EFFORT.rows_to_thin)
         implied = np.setdiff1d(np.arange(len(lower)), keep)
         self.implied = matrix[implied], (lower - shift)[implied]
         matrix, lower, upper, shift = matrix[keep], lower[keep], upper[keep], shift[keep]

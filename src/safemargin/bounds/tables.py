@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.bounds.bound import infer as bound_cells
+from safemargin.bounds.certificate import SourceFile
 from safemargin.bounds.report import Bounds
 from safemargin.bounds.system import measured_slack
 from safemargin.core import InputError, Onlooker, Progress, PublishedTable, Table, Target, no_progress
-from safemargin.io import axes, onlooker_from_files, read_tables, with_earlier_tables
+from safemargin.io import axes, hash_file, onlooker_from_files, read_tables, skip_rules, with_earlier_tables
 from safemargin.ui import override_target
 
 Data = Any
@@ -104,3 +105,11 @@ def _listed(data: Data) -> list[Any]:
     """Several tables as they are; one table (rows are one) in a list; files by their path."""
     one = not isinstance(data, list | tuple) or (data and all(isinstance(row, Mapping) for row in data))
     return [Path(table) if isinstance(table, str) else table for table in ([data] if one else data)]
+
+
+def sources_of(
+    files: list[Path] | None, role: str, count: str, option: str, by: str | None = None, skip: list[str] | None = None
+) -> list[SourceFile]:
+    """How `files` are read, for a certificate."""
+    names, rules = axes(by), skip_rules(skip)
+    return [SourceFile(file.name, role, hash_file(file), count, option, names, rules) for file in files or []]

@@ -221,17 +221,8 @@ class Past:
 
     @cached_property
     def _flows(self) -> dict[tuple[str, int], Flow]:
-        flows: dict[tuple[str, int], Flow] = {}
-        for axes, histories in self.histories.items():
-            for column, axis in enumerate(axes):
-                for cycle in range(len(self.earlier)):
-                    flow = flows.setdefault((axis, cycle), {})
-                    for history, people in histories.items():
-                        then, now = history[cycle], history[-1]
-                        key = (None if then is None else then[column], None if now is None else now[column])
-                        if key != (None, None):
-                            flow[key] = flow.get(key, 0) + people
-        return flows
+        """What `flow` has computed."""
+        return {}
 
     @cached_property
     def larger(self) -> Larger | None:
