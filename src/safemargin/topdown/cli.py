@@ -24,6 +24,10 @@ def topdown(
         list[str] | None,
         typer.Option(help="Records protected by another method, to compare errors with, e.g. swapping=file.parquet."),
     ] = None,
+    attack: Annotated[
+        str | None,
+        typer.Option(help="Attack all tables: what an onlooker knows, and what they state, e.g. sex,age:tenure."),
+    ] = None,
     plan: Annotated[
         bool,
         typer.Option("--plan", help="Only print the guarantee and the precision of estimates; draw no noise."),
@@ -47,13 +51,24 @@ def topdown(
     if source is None:
         raise InputError("name a TopDown file (TOML), or a folder with --demo")
     with progress_bar("starting") as progress:
-        result = run_topdown(source, folder, beside=_files(beside), plan=plan, progress=progress)
+        result = run_topdown(
+            source, folder, beside=_files(beside), attack=_attack(attack), plan=plan, progress=progress
+        )
     print_result(result, as_json)
     if isinstance(result, TopDownRelease | JointRelease) and not as_json:
         written = result.folder if isinstance(result, JointRelease) else result.published.parent
         out.print(f"\nWritten to {written}.", markup=False, soft_wrap=True)
     if isinstance(result, Recomputation) and not result.agrees:
         raise typer.Exit(1)
+
+
+def _attack(text: str | None) -> tuple[tuple[str, ...], str] | None:
+    if text is None:
+        return None
+    known, sign, secret = text.rpartition(":")
+    if not (known and sign and secret):
+        raise InputError(f"--attack {text!r}: give known attributes and another one, e.g. sex,age:tenure")
+    return tuple(known.split(",")), secret
 
 
 def _files(texts: list[str] | None) -> dict[str, Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from safemargin import ui
 from safemargin.topdown.accuracy import CELLS, PEOPLE, TWO_SIDED, Accuracy, ExpectedError
 from safemargin.topdown.design import Design
+from safemargin.topdown.risk import CAPTION, RiskComparison
 
 COLOURS = ["#56b4e9", "#0072b2", "#888888", "#e69f00", "#cc79a7", "#009e73"]
 SHAPES = ["circle", "triangle-up", "cross", "square", "diamond", "triangle-down"]
@@ -54,6 +55,7 @@ class TopDownRelease(ui.Result):
     design: Design
     guarantee: GuaranteeSummary
     accuracy: Accuracy
+    risk: RiskComparison | None = None
 
     def to_json(self) -> ui.Document:
         """The document of `topdown --json`; it has errors against the data, so it is confidential."""
@@ -68,6 +70,7 @@ class TopDownRelease(ui.Result):
             "errors_by_level": [asdict(error) for error in accuracy.levels],
             "errors_by_size": [asdict(error) for error in accuracy.sizes],
             "errors_by_query": [asdict(error) for error in accuracy.queries],
+            **({} if self.risk is None else {"risk": _risk_document(self.risk)}),
             "published": str(self.published),
             "report": str(self.report),
         }
@@ -108,6 +111,7 @@ class TopDownRelease(ui.Result):
                 ui.Section("Error by size of area", ui.Chart(lambda: sizes_chart(accuracy), SIZES_CAPTION), sizes),
             ),
             *levels,
+            *([_risk_section(self.risk)] if self.risk else []),
             ui.OnPage(
                 ui.Section("Error by query", QUERY_NOTE, ui.Grid(QUERY_COLUMNS, _query_rows(accuracy)))
                 if accuracy.queries
@@ -245,6 +249,22 @@ def _size_rows(accuracy: Accuracy) -> list[list[str]]:
         name = _size_class(error.least, error.most)
         rows.setdefault(name, [name, f"{error.areas:,}"]).append(_number(error.rmse))
     return list(rows.values())
+
+
+def _risk_section(risk: RiskComparison) -> ui.Section:
+    about = (
+        f"Somebody who knows the smallest area and {', '.join(risk.known)} of a person takes the published table for "
+        f"records, and states {risk.secret} where all that match agree. Counted are people whose {risk.secret} is not "
+        "the most frequent one. Compare methods at equal error; risk says nothing about guarantees."
+    )
+    return ui.Section(
+        "What the tables disclose about people", about, ui.Chart(lambda: risk.chart, CAPTION, fits=True), risk.grid
+    )
+
+
+def _risk_document(risk: RiskComparison) -> ui.Document:
+    methods = [{**asdict(method), "share": method.share, "precision": method.precision} for method in risk.methods]
+    return {"known": list(risk.known), "secret": risk.secret, "methods": methods}
 
 
 def _query_rows(accuracy: Accuracy) -> list[list[str]]:

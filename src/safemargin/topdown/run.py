@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -21,6 +21,7 @@ from safemargin.topdown.folder import Folder, write_text
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
 from safemargin.topdown.project import TopDownProject, explain
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
+from safemargin.topdown.risk import measure_risk
 from safemargin.topdown.steps import check, estimate, publish_measurements
 from safemargin.topdown.tabulate import count_people, read_design
 
@@ -60,12 +61,14 @@ def run(
     *,
     beside: Mapping[str, Path] | None = None,
     progress: Progress = no_progress,
+    attack: tuple[Sequence[str], str] | None = None,
     adapt: Callable[[TopDownProject, Design], Design] = lambda project, design: design,
     microdata: bool = False,
 ) -> TopDownRelease:
     """Measure, estimate and solve; an interrupted run is resumed with the noise that it drew.
 
-    Until its manifest is there, everything is in `unfinished`. `adapt` adds constraints from other releases.
+    Until its manifest is there, everything is in `unfinished`. `attack` names what an onlooker knows, and what they
+    want to know. `adapt` adds constraints from other releases.
     """
     project = TopDownProject.load(config)
     inputs = _inputs(config, project)
@@ -109,7 +112,10 @@ def run(
     }
     methods |= {name: list(tables) for name, tables in others.items()}
     accuracy = measure_accuracy(design, counts, methods)
-    return TopDownRelease(project.title or config.stem, public.path, folder / REPORT, design, summary, accuracy)
+    tables = {"exact tables": counts[-1], **{name: given[-1] for name, given in methods.items()}}
+    risk = None if attack is None else measure_risk(design.attributes, counts[-1], tables, *attack)
+    title = project.title or config.stem
+    return TopDownRelease(title, public.path, folder / REPORT, design, summary, accuracy, risk)
 
 
 def plan_release(config: Path) -> TopDownPlan:

@@ -1,0 +1,87 @@
+"""The reconstruction attack against a loop over people, written from its words."""
+
+from collections import Counter
+from pathlib import Path
+
+import altair
+import numpy as np
+import pytest
+
+import safemargin
+from commands import Run, in_process
+from safemargin.core import InputError, IntArray
+from safemargin.topdown.attributes import Attributes
+from safemargin.topdown.risk import MethodRisk, RiskComparison, measure_risk
+from safemargin.ui import CONFIG
+
+KINDS = Attributes(("sex", "age", "home"), (("f", "m"), ("young", "old"), ("own", "rent", "care")))
+
+
+def people(table: IntArray) -> list[tuple[int, int, int, int]]:
+    """A tuple of area, sex, age and home for everybody."""
+    listed = []
+    for area, cell in zip(*np.nonzero(table), strict=True):
+        codes = np.unravel_index(int(cell), (2, 2, 3))
+        listed += [(int(area), *(int(code) for code in codes))] * int(table[area, cell])
+    return listed  # type: ignore[return-value]
+
+
+def by_hand(truth: IntArray, table: IntArray) -> tuple[int, int, int]:
+    """Who is not typical; about whom something is stated; about whom that is right."""
+    real, published = people(truth), people(table)
+    typical = {}
+    for sex in range(2):
+        for age in range(2):
+            homes = Counter(home for _, s, a, home in real if (s, a) == (sex, age))
+            typical[sex, age] = max(range(3), key=lambda home: (homes[home], -home))
+    special = [person for person in real if person[3] != typical[person[1], person[2]]]
+    stated = right = 0
+    for area, sex, age, home in special:
+        matching = {h for a, s, g, h in published if (a, s, g) == (area, sex, age)}
+        if len(matching) == 1:
+            stated += 1
+            right += home in matching
+    return len(special), stated, right
+
+
+def test_the_attack_is_the_one_in_words() -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(20):
+        truth = generator.poisson(0.6, (9, 12)).astype(np.int64)
+        other = np.maximum(truth + generator.integers(-1, 2, truth.shape), 0)
+        found = measure_risk(KINDS, truth, {"exact": truth, "other": other}, ("sex", "age"), "home")
+        for risk, table in zip(found.methods, (truth, other), strict=True):
+            assert (risk.people, risk.stated, risk.right) == by_hand(truth, table)
+        assert found.methods[0].error == 0 and found.methods[0].precision == 1
+        swapped = measure_risk(KINDS, truth, {"exact": truth}, ("home", "age"), "sex")
+        assert swapped.methods[0].right == swapped.methods[0].stated  # the place of the attribute does not matter
+
+
+def test_shares_are_compared_at_equal_error() -> None:
+    risks = tuple(MethodRisk(f"swapping {n}", float(n), 100, 40, 40 - 10 * n) for n in range(3))
+    found = RiskComparison(("sex",), "home", risks)
+    assert found.at_equal_error(1.5, [risk.method for risk in risks]) == pytest.approx(0.625)
+    assert found.at_equal_error(9.0, [risk.method for risk in risks]) is None
+    altair.Chart.from_dict({"config": CONFIG, **found.chart}, validate=True)
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Run = in_process(monkeypatch, capsys)
+    assert run("topdown", "--demo", tmp_path / "land", "--people", 300, "--blocks", 9).code == 0
+    config = tmp_path / "land/topdown.toml"
+    people = f"itself={tmp_path / 'land/people.parquet'}"
+    ran = run("topdown", config, "--out", tmp_path / "out", "--beside", people, "--attack", "sex,age:tenure", "--json")
+    risk = ran.document["risk"]
+    methods = {entry["method"]: entry for entry in risk["methods"]}  # type: ignore[index]
+    assert methods["itself"]["right"] == methods["exact tables"]["right"] > 0  # the file itself is no protection
+    assert methods["integer tables"]["error"] > 0 and methods["itself"]["error"] == 0
+    again = safemargin.topdown(config, tmp_path / "out", attack=(("sex", "age"), "tenure"))
+    assert (
+        "What the tables disclose about people" in again.to_text()
+        and "How often a statement is right" in again.to_html()
+    )
+    for wrong in ("tenure", "sex:nobody", "sex:sex"):
+        refused = run("topdown", config, "--out", tmp_path / "out", "--attack", wrong)
+        assert refused.code == 2 and refused.err.count("\n") == 1
+    with pytest.raises(InputError, match="is not one of the attributes"):
+        measure_risk(KINDS, np.zeros((1, 12), dtype=np.int64), {}, ("sex",), "income")
