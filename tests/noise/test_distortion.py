@@ -11,6 +11,7 @@ import pytest
 
 from commands import Run, in_process
 from safemargin.core import InputError, numpy_generator
+from safemargin.io import read_sheet
 from safemargin.noise.calculators import tail_chance
 from safemargin.noise.charts import distortion_chart
 from safemargin.noise.distortion import Areas, Distortion, Gone, distortion, halved, read_areas
@@ -128,7 +129,9 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
 def municipalities(data_sets: Path, epsilon: float) -> Distortion:
     """The study of docs/distortion.md: seed 1, halves drawn first."""
     names, counts, _ = read_areas(
-        data_sets / "eu_lau2019_population.parquet", ("country", "lau_name_latin", "lau_code"), ("population",)
+        read_sheet(data_sets / "eu_lau2019_population.parquet"),
+        ("country", "lau_name_latin", "lau_code"),
+        ("population",),
     )
     rng = numpy_generator(1)
     parts = halved(counts[:, 0], rng)

@@ -147,10 +147,10 @@ def test_attacks_do_not_claim_more_than_they_get(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("programme", "rows", "said"),
     [
-        (PROGRAMME, ["p1,X,old,r1,t1"], "line 2: sex = 'X': is not a category of the programme"),
-        (PROGRAMME, ["p1,F,,r1,t1"], "age = '': is not a category"),
-        (PROGRAMME, ["p1,F,a,r1,t1", "p1,F,a,r1,t1"], "line 3: id = 'p1': occurs twice"),
-        (PROGRAMME, [",F,a,r1,t1"], "an id must not be empty"),
+        (PROGRAMME, ["p1,X,old,r1,t1"], "column 'sex': 'X': is not a category of the programme"),
+        (PROGRAMME, ["p1,F,,r1,t1"], "column 'age': '': is not a category"),
+        (PROGRAMME, ["p1,F,a,r1,t1", "p1,F,a,r1,t1"], "column 'id': 'p1' occurs twice"),
+        (PROGRAMME, [",F,a,r1,t1"], "an id is not empty"),
         (PROGRAMME, [f"p{at},F,a{at},r1,t1" for at in range(4)], "age has 4 categories; the programme says 3"),
         (PROGRAMME, ["p1,F,a,r1,t1", "p2,F,a,r2,t1"], "town = 't1': lies in more than one region"),
         (PROGRAMME.replace("age", "job"), ["p1,F,a,r1,t1"], "job"),

@@ -103,7 +103,10 @@ class Beliefs(ui.Result):
             ui.OnPage(
                 ALONE + known,
                 ui.Figures(tiles) if tiles else None,
-                ui.Chart(lambda: belief_chart(squares), "Probability of true counts, by printed number"),
+                ui.Section(
+                    "What a printed number discloses",
+                    ui.Chart(lambda: belief_chart(squares), "Probability of true counts, by printed number"),
+                ),
             ),
             ui.Grid(*self._grid()),
             *self._overall(),

@@ -6,7 +6,6 @@ published noise comes from `samplers`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from safemargin.core import BoolArray, FloatArray, Generator, InputError, IntArr
 from safemargin.io import Sheet, check_columns, read_sheet
 from safemargin.noise.charts import distortion_chart
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise
-from safemargin.noise.records import Data, data_file
+from safemargin.noise.records import Data
 from safemargin.samplers import at_least, positive
 
 THRESHOLDS = (0.2, 0.5, 1.0)
@@ -217,8 +216,9 @@ def distort(
         raise InputError(
             f"printed = {','.join(printed)}: name one column for each of {', '.join(columns)}, without halves"
         )
-    with data_file(areas) as path:
-        names, values, without = read_areas(path, name, (*columns, *printed))
+    sheet = read_sheet(areas, "areas")
+    path = sheet.path
+    names, values, without = read_areas(sheet, name, (*columns, *printed))
     counts = values[:, : len(columns)]
     if (counts < 0).any():
         raise InputError(f"{path}: {columns[int(np.argwhere(counts < 0)[0][1])]}: a true count is negative")
@@ -239,13 +239,12 @@ def distort(
     return replace(measured, inputs=inputs, title=f"{path.stem}: distortion")
 
 
-def read_areas(path: Path, names: Sequence[str], counts: Sequence[str]) -> tuple[tuple[str, ...], IntArray, int]:
+def read_areas(sheet: Sheet, names: Sequence[str], counts: Sequence[str]) -> tuple[tuple[str, ...], IntArray, int]:
     """Names of areas (columns joined by a comma), their counts by column, and how many rows have no count."""
-    sheet = read_sheet(path)
-    check_columns(path, sheet.columns, (*names, *counts))
+    check_columns(sheet.path, sheet.columns, (*names, *counts))
     rows = [row for row in range(len(sheet.rows)) if all(sheet.columns[column][row].strip() for column in counts)]
     if not rows:
-        raise InputError(f"{path}: no row has a count in {', '.join(counts)}")
+        raise InputError(f"{sheet.path}: no row has a count in {', '.join(counts)}")
     values = np.array([[_integer(sheet, row, column) for column in counts] for row in rows], dtype=np.int64)
     texts = [[sheet.columns[name][row] for name in names] for row in rows]
     labels = tuple(", ".join(filter(None, text)) or sheet.place(row) for row, text in zip(rows, texts, strict=True))

@@ -15,7 +15,7 @@ from safemargin.core import FloatArray, InputError, IntArray, PublishedTable, nu
 from safemargin.io import read_tables
 from safemargin.noise.calculators import Figure
 from safemargin.noise.laws import BoundedNoise, EpsilonNoise, StudiedNoise, sum_law
-from safemargin.noise.records import Data, data_file
+from safemargin.noise.records import Data
 from safemargin.samplers import at_least, bounded_law, inside
 
 NEGLIGIBLE = 1e-15
@@ -124,8 +124,7 @@ def independence(
     if isinstance(table, PublishedTable):
         shown = table
     else:
-        with data_file(table) as path:
-            (shown,) = read_tables([path], count, "option", None, None, None)
+        (shown,) = read_tables([table], count)
     names = tuple(axes) or shown.axes
     if len(names) != 2 or not set(names) <= set(shown.axes):
         raise InputError(f"axes = {', '.join(names)}: name two of {', '.join(shown.axes)}")

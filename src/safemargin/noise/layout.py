@@ -226,6 +226,8 @@ def _nested_axes(tables: Sequence[PublishedTable]) -> tuple[Sequence[PublishedTa
     pairs = sorted({(wide, fine) for table in tables for wide in table.axes for fine in table.axes if wide != fine})
     for wide, fine in pairs:
         both = [table for table in tables if {wide, fine} <= set(table.axes)]
+        if not all(_lies_in(table, wide, fine) for table in both):
+            continue
         parent: dict[str, set[str]] = {}
         for table in both:
             a, b = table.axes.index(wide), table.axes.index(fine)
@@ -245,6 +247,14 @@ def _nested_axes(tables: Sequence[PublishedTable]) -> tuple[Sequence[PublishedTa
         members = {region: frozenset(names) for region, names in groups.items()}
         tables = [_moved(table, wide, fine, members) for table in tables]
     return tables, within
+
+
+def _lies_in(table: PublishedTable, wide: str, fine: str) -> bool:
+    """Whether every category of the finer axis stands beside one of the wider: cheap, as most tables are crossed."""
+    above, below = (table.codes[:, table.axes.index(axis)] for axis in (wide, fine))
+    parent = np.zeros(len(table.groups[table.axes.index(fine)]), dtype=np.int64)
+    parent[below] = above
+    return bool((parent[below] == above).all())
 
 
 def _moved(table: PublishedTable, wide: str, fine: str, members: Mapping[str, Group]) -> PublishedTable:

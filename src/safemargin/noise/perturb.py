@@ -24,7 +24,7 @@ from safemargin.core import (
 from safemargin.guarantees import GUARANTEE_FILE, chained, document, guarantee_text, read_guarantee
 from safemargin.io import Hierarchies, tree, write_folder
 from safemargin.noise.ptable import ptable as make_table
-from safemargin.noise.records import MILLIONTHS, Columns, Data, KeyedRecords, data_file, read_cells
+from safemargin.noise.records import MILLIONTHS, Columns, Data, KeyedRecords, read_cells
 from safemargin.samplers import (
     DECIMAL,
     KeyTable,
@@ -185,10 +185,9 @@ def perturb(
         modulus = given.table.modulus
     form = DECIMAL if modulus is None else integer_keys(modulus)
     hashed = None if secret is None else partial(record_keys, secret=read_secret(Path(secret)))
-    with data_file(records) as path:
-        if before is not None:
-            _check_after(path, columns, before)
-        cells = read_cells(path, columns, form, hashed, progress)
+    if before is not None:
+        _check_after(records if isinstance(records, str | Path) else "data", columns, before)
+    cells = read_cells(records, columns, form, hashed, progress)
     trees = _trees(columns, cells, hierarchies or {})
     counts = _spread(trees, cells, cells.counts)
     # Both parts of the keys are summed over the margins, so that 64-bit sums stay exact.
@@ -235,7 +234,7 @@ def _check_call(columns: Columns, secret: Path | str | None) -> None:
         raise InputError("count: rows with an id are one record each; remove it, or give record_key")
 
 
-def _check_after(path: Path, columns: Columns, after: Guarantee) -> None:
+def _check_after(path: Path | str, columns: Columns, after: Guarantee) -> None:
     """Reject columns that were joined to the output of the first mechanism: its guarantee is not about them."""
     # The closure holds columns that others determine, such as a region of its district.
     about = after.population

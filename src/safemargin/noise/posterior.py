@@ -15,7 +15,7 @@ from safemargin.core import InputError, TooLargeError
 from safemargin.io import BadText, Sheet, count_column, is_finite, read_sheet, whole_number
 from safemargin.noise.belief import Beliefs, CountBelief
 from safemargin.noise.ptable import ptable as make_table
-from safemargin.noise.records import Data, data_file
+from safemargin.noise.records import Data
 from safemargin.samplers import KeyTable, PTable, at_least
 
 UNIT = 2**60
@@ -57,13 +57,11 @@ def posterior(
     made = make_table(variance, bound, js, compatible, file=ptable, biased=biased)
     weights = prior
     if prior is not None and not isinstance(prior, Mapping):
-        with data_file(prior) as path:
-            weights = read_prior(path, count)
+        weights = read_prior(prior, count)
     if parts is None and total is None:
         numbers = printed
         if printed is not None and not (isinstance(printed, Sequence) and all(isinstance(n, int) for n in printed)):
-            with data_file(printed) as path:
-                numbers = read_counts(path, count)
+            numbers = _counts(read_sheet(printed), count)
         beliefs = posterior_of_cells(made.laws, weights, numbers, top=to, small=small)
     else:
         if parts is None or total is None or min(*parts, total, 0) < 0:
@@ -217,30 +215,26 @@ def _below(boxes: Sequence[Range], top: int) -> int:
     return total
 
 
-def read_prior(path: Path, count: str | None = None) -> dict[int, float]:
+def read_prior(data: Data, count: str | None = None) -> dict[int, float]:
     """Weights of counts: columns `count` and `probability`, or how many cells of a table have each count."""
-    sheet = read_sheet(path)
+    sheet = read_sheet(data)
     if set(sheet.columns) != {"count", "probability"}:
-        return {number: float(cells) for number, cells in Counter(_counts(sheet, path, count)).items()}
+        return {number: float(cells) for number, cells in Counter(_counts(sheet, count)).items()}
     weights: dict[int, float] = {}
-    for number, (row, text) in zip(_counts(sheet, path, "count"), enumerate(sheet.columns["probability"]), strict=True):
+    for number, (row, text) in zip(_counts(sheet, "count"), enumerate(sheet.columns["probability"]), strict=True):
         if not is_finite(text) or float(text) < 0:
             raise sheet.fault(row, "probability", "is not a number of at least 0")
         weights[number] = weights.get(number, 0.0) + float(text)
     if not sum(weights.values()) > 0:
-        raise InputError(f"{path}: column 'probability': all are 0; some must be positive")
+        raise InputError(f"{sheet.path}: column 'probability': all are 0; some must be positive")
     return weights
 
 
-def read_counts(path: Path, count: str | None = None) -> list[int]:
-    """The counts of all cells that a file lists."""
-    return _counts(read_sheet(path), path, count)
-
-
-def _counts(sheet: Sheet, path: Path, count: str | None) -> list[int]:
+def _counts(sheet: Sheet, count: str | None) -> list[int]:
+    """The counts of all cells that a table lists."""
     name = count or count_column(tuple(sheet.columns))
     if name is None or name not in sheet.columns:
-        raise InputError(f"{path}: no column holds counts; name it (count); there are {', '.join(sheet.columns)}")
+        raise InputError(f"{sheet.path}: no column holds counts; name it (count); there are {', '.join(sheet.columns)}")
     numbers = []
     for row, text in enumerate(sheet.columns[name]):
         try:

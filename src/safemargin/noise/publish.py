@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,13 @@ from safemargin.core import (
     TooLargeError,
     about_a_person,
     frozen,
-    grouped,
     row_keys,
 )
 from safemargin.guarantees import GUARANTEE_FILE, guarantee_text
-from safemargin.io import WRITERS, Sheet, check_columns, file_name, json_bytes, read_sheet, rows_of, write_folder
+from safemargin.io import WRITERS, file_name, json_bytes, rows_of, write_folder
 from safemargin.noise.plan import plan
 from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
-from safemargin.noise.records import Data, data_file
+from safemargin.noise.records import Columns, Data, read_cells
 from safemargin.noise.redundancy import published_statistics
 from safemargin.noise.truncated import truncated_bound, truncated_delta
 from safemargin.samplers import (
@@ -142,18 +142,20 @@ def publish(
     else:
         drawn, stated, parameters = _drawn(law, len(printed), epsilon, variance, bound, delta)
         noise = drawn
-    with data_file(records) as path:
-        people = Counted(planned, printed, path, id)
-        keys = people.keys(id, hidden) if id is not None else np.zeros(0, dtype=np.int64)
+    people = Counted(planned, printed, records, id, hidden)
 
-        def add(counts: IntArray, cell: IntArray) -> IntArray:
-            if noise is not None:
-                return noise.protect(counts, sampler)
-            return counts + noise_of(table, counts, HASHED.cell_keys(cell, keys, len(counts)))
+    def add(counts: IntArray, cell: IntArray) -> IntArray:
+        if noise is not None:
+            return noise.protect(counts, sampler)
+        return counts + noise_of(table, counts, HASHED.cell_keys(cell, people.keys, len(counts)))
 
-        tables = tuple(people.table(statistic, add) for statistic in people.order)
-        inputs = {"programme": planned.title if programme is planned else str(programme), "records": str(path)}
-    return NoisyProgramme(tables, people.size, parameters, {**inputs, "law": law}, stated)
+    tables = tuple(people.table(statistic, add) for statistic in people.order)
+    inputs = {
+        "programme": planned.title if programme is planned else str(programme),
+        "records": _named(records),
+        "law": law,
+    }
+    return NoisyProgramme(tables, int(people.people.sum()), parameters, inputs, stated)
 
 
 def _planned(programme: Programme, name: str, variance: float | None, bound: int | None) -> tuple[float, int]:
@@ -211,35 +213,32 @@ def _drawn(
 class Counted:
     """The records of a programme by profile, from which every statistic is added up."""
 
-    def __init__(self, programme: Programme, printed: Iterable[Statistic], records: Path, identity: str | None) -> None:
-        self.programme, self.sheet = programme, read_sheet(records)
+    def __init__(
+        self, programme: Programme, printed: Iterable[Statistic], data: Data, identity: str | None, secret: bytes
+    ) -> None:
+        self.programme = programme
         self.order = sorted(printed, key=lambda levels: (len(levels), levels))
         # Every level above a printed one is read too, to check that levels nest.
         depth: dict[int, int] = {}
         for v, level in (entry for statistic in self.order for entry in statistic):
             depth[v] = max(level, depth.get(v, 0))
         levels = [(v, level) for v in sorted(depth) for level in range(1, depth[v] + 1)]
-        self.columns = [programme.variables[v].levels[level - 1] for v, level in levels]
-        check_columns(records, self.sheet.columns, (*self.columns, *filter(None, [identity])))
-        coded = [_coded(self.sheet, programme.variables[v], level) for v, level in levels]
-        self.names = [names for names, _ in coded]
         self.column_of = {level: column for column, level in enumerate(levels)}
+        self.columns = tuple(programme.variables[v].levels[level - 1] for v, level in levels)
+        # Keys add up, so people with the same profile are summed once and margins are summed from profiles.
+        hashed = partial(record_keys, secret=secret)
+        records = read_cells(data, Columns(self.columns, id=identity), hashed=hashed if identity else None)
+        self.people, self.keys = records.counts, records.keys
+        texts = [[row[column] for row in records.labels] for column in range(len(levels))]
+        coded = [_coded(data, programme.variables[v], level, texts[n]) for n, (v, level) in enumerate(levels)]
+        self.names = [names for names, _ in coded]
+        self.codes = np.stack([codes for _, codes in coded], axis=1)
         self.parents: dict[int, IntArray] = {}
         for column, (_, level) in enumerate(levels):
             if level > 1:
-                pair, codes = self.columns[column - 1 : column + 1], [coded[column - 1][1], coded[column][1]]
-                self.parents[column] = _parents(self.sheet, pair[0], pair[1], codes[0], codes[1])
+                pair = slice(column - 1, column + 1)
+                self.parents[column] = _parents(data, self.columns[pair], self.names[column], self.codes[:, pair])
         _check_size(self.order, {level: len(self.names[column]) for level, column in self.column_of.items()})
-        codes_of = np.stack([codes for _, codes in coded], axis=1)
-        self.size = len(codes_of)
-        # Keys add up, so people with the same profile are summed once and margins are summed from profiles.
-        first, self.profile = grouped(row_keys(codes_of, [len(names) for names in self.names]))
-        self.codes = codes_of[first]
-        self.people = np.bincount(self.profile, minlength=len(first))
-
-    def keys(self, identity: str, secret: bytes) -> IntArray:
-        """Keys of the profiles."""
-        return HASHED.cell_keys(self.profile, record_keys(_ids(self.sheet, identity), secret), len(self.people))
 
     def table(self, statistic: Statistic, add: AddNoise) -> PublishedTable:
         """A statistic with noise: all combinations of categories, so that it is not disclosed which cells are empty.
@@ -275,38 +274,34 @@ class Counted:
         )
 
 
-def _ids(sheet: Sheet, column: str) -> Sequence[str]:
-    texts = sheet.columns[column]
-    seen: set[str] = set()
-    for row, text in enumerate(texts):
-        if not text or text in seen:
-            reason = "occurs twice; ids distinguish people" if text else "an id must not be empty"
-            raise sheet.fault(row, column, reason)
-        seen.add(text)
-    return texts
+def _named(data: Data) -> str:
+    return str(data) if isinstance(data, str | Path) else "data"
 
 
-def _coded(sheet: Sheet, variable: Variable, level: int) -> tuple[tuple[str, ...], IntArray]:
-    """Categories on a level, in the order of the programme if it lists them, and the code of every record."""
+def _coded(data: Data, variable: Variable, level: int, texts: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
+    """Categories on a level, in the order of the programme if it lists them, and the code of every profile."""
     column, size = variable.levels[level - 1], variable.sizes[level - 1]
-    texts = sheet.columns[column]
     names = variable.categories or tuple(sorted(set(texts)))
     index = {name: code for code, name in enumerate(names)}
-    if "" in texts or not set(texts) <= set(index):
-        row = next(row for row, text in enumerate(texts) if not text or text not in index)
-        raise sheet.fault(row, column, "is not a category of the programme")
+    wrong = next((text for text in texts if not text or text not in index), None)
+    if wrong is not None:
+        raise InputError(f"{_named(data)}: column {column!r}: {wrong!r}: is not a category of the programme")
     if len(names) > size:
-        raise InputError(f"{sheet.path}: {column} has {len(names)} categories; the programme says {size}")
+        raise InputError(f"{_named(data)}: {column} has {len(names)} categories; the programme says {size}")
     return names, np.array([index[text] for text in texts], dtype=np.int64)
 
 
-def _parents(sheet: Sheet, wide: str, fine: str, above: IntArray, below: IntArray) -> IntArray:
+def _parents(data: Data, columns: Sequence[str], names: Sequence[str], codes: IntArray) -> IntArray:
     """The wider category that each finer one lies in; refuse one that lies in two."""
-    parent = np.full(int(below.max()) + 1, -1, dtype=np.int64)
-    parent[below] = above  # the last record of each category decides, and any other must agree with it
+    above, below = codes.T
+    parent = np.full(len(names), -1, dtype=np.int64)
+    parent[below] = above  # the last profile of each category decides, and any other must agree with it
     wrong = np.flatnonzero(parent[below] != above)
     if len(wrong):
-        raise sheet.fault(int(wrong[0]), fine, f"lies in more than one {wide}; levels must nest")
+        name = names[int(below[wrong[0]])]
+        raise InputError(
+            f"{_named(data)}: {columns[1]} = {name!r}: lies in more than one {columns[0]}; levels must nest"
+        )
     return parent
 
 

@@ -1,17 +1,14 @@
 """Records with keys: how many there are in every combination of categories, and the sums of their keys."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray, Progress, frozen, no_progress
-from safemargin.io import WRITERS, DuckSource, check_columns, check_labels, connected, open_source
+from safemargin.io import DuckSource, check_columns, check_labels, open_data
 from safemargin.samplers import DECIMAL, HASHED, KeyForm
 
 MILLIONTHS = 10**6
@@ -53,43 +50,24 @@ class Columns:
         return (*self.axes, *filter(None, (self.key, self.id, self.count, self.weight)))
 
 
-@contextmanager
-def data_file(data: Data) -> Iterator[Path]:
-    """A path as it is; data in memory as a temporary CSV file. No library is imported that the caller did not."""
-    if isinstance(data, str | Path):
-        yield Path(data)
-        return
-    for method, arguments in (("to_dicts", ()), ("to_pylist", ()), ("to_dict", ("records",))):
-        if hasattr(data, method):
-            data = getattr(data, method)(*arguments)
-            break
-    if not isinstance(data, list) or not data or not all(isinstance(row, Mapping) for row in data):
-        raise InputError(f"data must be a file, a DataFrame, an Arrow table or rows, not {type(data).__name__}")
-    # Only NaN differs from itself: pandas has it where a value is absent.
-    rows = [{name: "" if value is None or value != value else value for name, value in row.items()} for row in data]
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "data.csv"
-        path.write_bytes(WRITERS["csv"](rows))
-        yield path
-
-
 def read_cells(
-    path: Path,
+    data: Data,
     columns: Columns,
     form: KeyForm = DECIMAL,
     hashed: Hash | None = None,
     progress: Progress = no_progress,
 ) -> KeyedRecords:
-    """The cells of a file of records: keys are in a column, written as `form` says, or `hashed` makes them from ids."""
-    source = open_source(path)
+    """The cells of records: keys are in a column, written as `form` says, or `hashed` makes them from ids."""
+    source = open_data(data)
     if not isinstance(source, DuckSource):
-        raise InputError(f"{path}: records with keys are read from CSV, Parquet and JSON files")
+        raise InputError(f"{data}: records with keys are read from CSV, Parquet and JSON files")
+    path = source.path
     if not columns.axes:
         raise InputError(f"{path}: name the axes (by), e.g. sex,age")
     if len(set(columns.axes)) < len(columns.axes):
         raise InputError(f"{path}: by = {','.join(columns.axes)}: names an axis twice")
     check_columns(path, source.fields, columns.all)
-    with connected(path) as database:
+    with source.connected() as database:
         for column, rule, reason in _rules(source, columns, form):
             _refuse(database, source, column, rule, reason)
         if columns.id is not None:
