@@ -165,7 +165,7 @@ class NoisePlan(ui.Result):
         }
 
     def to_report(self) -> ui.Report:
-        title = f"{self.output.name or 'Programme of tables'}: noise that survives"
+        title = f"{self.output.title}: noise that survives"
         first, *others = self.sentences
         figures: dict[str, str | int | ui.Tag] = {
             "tables": len(self.output.tables),
@@ -296,6 +296,7 @@ def count(programme: Programme, name: str) -> Output:
         tuple(table.name for table in programme.tables),
         same,
         fresh,
+        programme.title or Output.title,
     )
 
 

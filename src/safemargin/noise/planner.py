@@ -56,6 +56,7 @@ class Output:
     tables: tuple[str, ...] = ()
     statistics: tuple[Redundancy, ...] = ()
     fresh: tuple[Redundancy, ...] = ()
+    title: str = "Programme of tables"
 
 
 @dataclass(frozen=True)
