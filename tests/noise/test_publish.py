@@ -279,6 +279,23 @@ def test_truncated_noise_has_its_bound_and_its_delta(folder: Path) -> None:
     assert isinstance(bound, int) and truncated_delta(1.0, bound) <= 0.001 < truncated_delta(1.0, bound - 1)
 
 
+def test_categories_that_occur_are_stated_as_exact(folder: Path) -> None:
+    """A category that one person alone has appears with them, whatever the noise: the guarantee does not cover it."""
+    made = drawn(folder, law="geometric", epsilon=0.5)
+    assert made.guarantee is not None
+    assert [str(invariant) for invariant in made.guarantee.invariants] == [
+        "which categories of age occur",
+        "which categories of geo occur",
+    ]
+    write(folder, [*people(400)[:-1], "p999,F,nobody else,r1,t3"])
+    (folder / "programme.toml").write_text(PROGRAMME.replace("age = 3", "age = 4"))
+    later = next(table for table in drawn(folder, law="geometric", epsilon=0.5).tables if table.name == "age")
+    assert ("nobody else",) in cells(later)
+    (folder / "listed.toml").write_text("[variables]\nsex = ['F', 'M']\n[[tables]]\naxes = ['sex']\n")
+    listed = publish(folder / "listed.toml", folder / "people.csv", law="geometric", epsilon=0.5)
+    assert listed.guarantee is not None and listed.guarantee.invariants == ()
+
+
 def test_gaussian_noise_states_rho(folder: Path) -> None:
     made = drawn(folder, law="gaussian", variance=4.0)
     assert made.guarantee is not None and made.guarantee.rho == pytest.approx(8 / (2 * 4.0))

@@ -6,7 +6,7 @@ epsilon needs no ids and no secret: it is drawn for every count, and the guarant
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from safemargin.core import (
     TooLargeError,
     about_a_person,
     frozen,
+    named,
     row_keys,
 )
 from safemargin.guarantees import GUARANTEE_FILE, guarantee_text
@@ -132,16 +133,17 @@ def publish(
         raise InputError("id and secret go with the law keys, which needs both")
     parameters: dict[str, float | int | None]
     stated, hidden = None, b""
+    noise: Geometric | DiscreteGaussian | None = None
     if law == "keys":
         if epsilon is not None or delta is not None or sampler is not None:
             raise InputError("epsilon, delta and sampler go with the laws geometric and gaussian")
         variance, bound = _planned(planned, str(programme), variance, bound)
-        parameters, noise = {"variance": variance, "bound": bound}, None
+        parameters = {"variance": variance, "bound": bound}
         table = ptable(request(bound, variance))[0]
         hidden = read_secret(Path(secret or ""))
     else:
-        drawn, stated, parameters = _drawn(law, len(printed), epsilon, variance, bound, delta)
-        noise = drawn
+        noise, stated, parameters = _drawn(law, len(printed), epsilon, variance, bound, delta)
+        stated = _given_categories(stated, planned, printed)
     people = Counted(planned, printed, records, id, hidden)
 
     def add(counts: IntArray, cell: IntArray) -> IntArray:
@@ -208,6 +210,20 @@ def _drawn(
     text += f"exp({loss:g})"
     text += "." if bound is None else f", except for results of probability {slack:.3g}."
     return noise, about_a_person(name, text, loss, slack), {**parameters, "total_epsilon": loss, "total_delta": slack}
+
+
+def _given_categories(stated: Guarantee, programme: Programme, printed: Iterable[Statistic]) -> Guarantee:
+    """The guarantee with what is exact beside the noise: which categories occur, where the programme lists none.
+
+    A category that only one person has would disclose that they are there, whatever the noise.
+    """
+    used = {v for statistic in printed for v, _ in statistic}
+    names = [variable.name for v, variable in enumerate(programme.variables) if v in used and not variable.categories]
+    if not names:
+        return stated
+    text = f" The categories of {', '.join(names)} are those that occur in the records: list them to cover them too."
+    invariants = tuple(named(f"which categories of {name} occur") for name in names)
+    return replace(stated, statement=stated.statement + text, invariants=invariants)
 
 
 class Counted:
