@@ -294,7 +294,7 @@ def test_all_attacks_together_against_the_truth() -> None:
     sure = found.sure(0.9)
     right = sum(one.value == true_count(truth, one) for one in sure)
     assert len(sure) > 20 and right / len(sure) > 0.85
-    assert list(found.attacks) == ["averaging", "fitting", "exploiting", "differencing"]
+    assert list(found.attacks) == ["averaging", "fitting", "exploiting", "differencing", "successive"]
     with pytest.raises(InputError, match="bound = 0: does not explain the tables"):
         attack(tables, bound=0)
     with pytest.raises(InputError, match="variance = 0: must be positive"):
