@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from safemargin.swap.swap_rates import swap_rates
     from safemargin.topdown.topdown import topdown
     from safemargin.ui import Result
+    from safemargin.verify.sign import Signed, sign
     from safemargin.verify.verify import verify
     from safemargin.voting.compare_rules import rules
     from safemargin.voting.outcome import outcome

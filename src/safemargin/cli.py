@@ -48,6 +48,7 @@ MENU = {
         "release": MenuEntry("release.cli:release", "Decide, prove and publish what is safe of a data file or project"),
         "compare": MenuEntry("release.cli:compare", "Measure other ways to publish the same data"),
         "suppress": MenuEntry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),
+        "sign": MenuEntry("verify.cli:sign", "Sign published tables with the key of the office"),
         "ledger": MenuEntry("release.cli:ledger", "List earlier releases about the same population"),
         "election": MenuEntry("election.cli:election", "Collect answers without knowing who gave them"),
         "schema": MenuEntry("release.cli:schema", "Print the JSON Schema of project files"),

@@ -5,15 +5,14 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from faults import Faults, failing, full, interrupt, interrupt_at_once, kill, terminate
 from recorded import fast_folder, make
 from safemargin import Release, SafemarginError
 from safemargin.io import hash_file, read_manifest
@@ -21,90 +20,6 @@ from safemargin.release.ledger.entries import budget
 from safemargin.release.ledger.file import read_ledger
 
 __all__ = ["fast_folder"]
-
-FILES = ("open", "mkdir", "chmod", "fsync", "replace", "link", "unlink", "rmdir")
-"""Operations of `os` that the writer and the ledger go through, beside writes and statements."""
-
-
-class Faults:
-    """Counts every operation, and strikes at one."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.count, self.at, self.strike = 0, -1, lambda name: None
-        for name in FILES:
-            monkeypatch.setattr(os, name, self._wrapped(f"os.{name}", getattr(os, name)))
-        write, connect = Path.write_bytes, sqlite3.connect
-
-        def torn(path: Path, content: bytes) -> int:
-            write(path, content[: len(content) // 2])
-            self.operation("write")
-            return write(path, content)
-
-        faults = self
-
-        class Counted(sqlite3.Connection):
-            def execute(self, *arguments: Any) -> Any:
-                faults.operation(f"sqlite {arguments[0]}")
-                return super().execute(*arguments)
-
-            def executemany(self, *arguments: Any) -> Any:
-                faults.operation(f"sqlite {arguments[0]}")
-                return super().executemany(*arguments)
-
-        monkeypatch.setattr(Path, "write_bytes", torn)
-        monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, **named, factory=Counted))
-
-    def _wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def operation(*given: Any, **named: Any) -> Any:
-            self.operation(name)
-            result = real(*given, **named)
-            self.operation(f"after {name}")
-            return result
-
-        return operation
-
-    def operation(self, name: str) -> None:
-        self.count += 1
-        if self.at >= 0:
-            self.strike(name) if self.count == self.at or (self.count > self.at and self.is_lasting) else None
-
-    is_lasting = False
-
-    def arm(self, at: int, strike: Callable[[str], None], is_lasting: bool = False) -> None:
-        self.count, self.at, self.strike, self.is_lasting = 0, at, strike, is_lasting
-
-    def disarm(self) -> None:
-        self.at = -1
-
-
-def failing(number: int) -> Callable[[str], None]:
-    """An operation that the system refuses."""
-
-    def strike(name: str) -> None:
-        if name.startswith("sqlite"):
-            raise sqlite3.OperationalError("database or disk is full" if number == errno.ENOSPC else "disk I/O error")
-        if not name.startswith("after"):
-            raise OSError(number, os.strerror(number))
-
-    return strike
-
-
-def full(name: str) -> None:
-    """A full disk: what needs space fails from now on, what frees it does not."""
-    if not any(word in name for word in ("unlink", "rmdir", "select", "pragma", "begin", "rollback", "after")):
-        failing(errno.ENOSPC)(name)
-
-
-def interrupt(_: str) -> None:
-    signal.raise_signal(signal.SIGINT)
-
-
-def interrupt_at_once(_: str) -> None:
-    raise KeyboardInterrupt
-
-
-def kill(_: str) -> None:
-    os._exit(137)
 
 
 def write_in_child(made: Release, out: Path, patience: float | None = None) -> None:
@@ -151,8 +66,9 @@ def check_next_command(made: Release, folder: Path, earlier: int, at: object) ->
 @pytest.mark.parametrize("is_first", [True, False], ids=["first", "second"])
 @pytest.mark.parametrize(
     ("strike", "is_lasting"),
-    [(kill, False), (failing(errno.EIO), False), (full, True), (interrupt, False), (interrupt_at_once, False)],
-    ids=["kill", "EIO", "ENOSPC", "SIGINT", "KeyboardInterrupt"],
+    [(kill, False), (failing(errno.EIO), False), (full, True), (interrupt, False), (interrupt_at_once, False)]
+    + [(terminate, False)],
+    ids=["kill", "EIO", "ENOSPC", "SIGINT", "KeyboardInterrupt", "SIGTERM"],
 )
 def test_published_and_recorded_or_neither(
     fast_folder: Path,
@@ -162,6 +78,7 @@ def test_published_and_recorded_or_neither(
     strike: Callable[[str], None],
     is_lasting: bool,
 ) -> None:
+    before_term = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command does
     folder = fast_folder
     ledger, out = folder / "ledger.sqlite", folder / "out"
     if not is_first:
@@ -186,6 +103,7 @@ def test_published_and_recorded_or_neither(
                 pass
         faults.disarm()
         outcomes.add(check_next_command(made, folder, 0 if is_first else 1, at))
+    signal.signal(signal.SIGTERM, before_term)
     assert outcomes == {True, False}
 
 

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         move_draft,
         new_folder,
         read_manifest,
+        stale_drafts,
         sync,
         write_folder,
     )

@@ -5,6 +5,8 @@ import hashlib
 import io
 import json
 import os
+import platform
+import re
 import shutil
 import signal
 import tempfile
@@ -63,10 +65,44 @@ def make_draft(folder: Path) -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for place in missing:
             sync(place.parent)
+        for left in stale_drafts(folder.parent):
+            if left.name.startswith(f".{folder.name}-draft-") and not _of_a_ledger(left):
+                shutil.rmtree(left, ignore_errors=True)
         # In the same folder, so that renaming it is atomic: one file system.
-        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-draft-{_machine()}-{os.getpid()}-", dir=folder.parent))
     except OSError as error:
         raise cannot_write(folder, error) from error
+
+
+def stale_drafts(folder: Path) -> list[Path]:
+    """Drafts in a folder that processes of this machine left behind when they were killed."""
+    drafts = []
+    for path in sorted(folder.glob(".*-draft-*")):
+        match = re.search(r"-draft-([0-9a-f]{8})-([0-9]+)-[^-/]*$", path.name)
+        if match and match[1] == _machine() and not _is_running(int(match[2])) and path.is_dir():
+            drafts.append(path)
+    return drafts
+
+
+def _machine() -> str:
+    # Numbers of processes mean nothing on another machine that shares the disk.
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _of_a_ledger(draft: Path) -> bool:
+    """Whether a ledger may wait for this draft: it decides what becomes of it when it is opened."""
+    manifest = draft / "published" / MANIFEST
+    return manifest.is_file() and b'"ledger"' in manifest.read_bytes()
 
 
 def finish_draft(draft: Path) -> None:

@@ -1,12 +1,13 @@
 """The commands about releases: arguments, one call, and what is printed."""
 
+import shutil
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from safemargin.core import OutputError, Progress, RefusedError, Target
-from safemargin.io import axes, check_folder
+from safemargin.io import axes, check_folder, stale_drafts
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.compare import compare as run_compare
 from safemargin.release.draft import Draft
@@ -23,6 +24,7 @@ from safemargin.ui import (
     Kappa,
     Rolls,
     Tau,
+    note,
     out,
     override_target,
     print_json,
@@ -154,13 +156,21 @@ def init(
 
 
 def ledger(
-    file: Annotated[Path, typer.Argument(help="Ledger (SQLite) that a project names.")], as_json: Json = False
+    file: Annotated[Path, typer.Argument(help="Ledger (SQLite) that a project names.")],
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Remove drafts that killed runs left beside the ledger, and list them.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """List what was published about which population, and how much of the budget is used.
 
     Example: safemargin ledger ledger.sqlite
     """
-    print_result(run_ledger(file), as_json)
+    result = run_ledger(file)  # settles what was interrupted, so no draft is waited for
+    for draft in stale_drafts(file.resolve().parent) if clean else ():
+        shutil.rmtree(draft, ignore_errors=True)
+        note(f"removed {draft}")
+    print_result(result, as_json)
 
 
 def schema(as_json: Json = False) -> None:

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from safemargin.ui import By, Count, Facts, Json, Option, Rolls, Skip, out, print_json
+from safemargin.ui import By, Count, Facts, Json, Option, Rolls, Skip, out, print_json, print_result
+from safemargin.verify.sign import sign as run_sign
 from safemargin.verify.verify import verify as run_verify
 
 
@@ -36,3 +37,18 @@ def verify(
         checked.show(out)
     if not checked.holds:
         raise typer.Exit(1)
+
+
+def sign(
+    folder: Annotated[Path | None, typer.Argument(help="Folder that a command wrote, with a manifest.")] = None,
+    key: Annotated[Path, typer.Option(help="Secret key (minisign).")] = Path("office.key"),
+    new: Annotated[bool, typer.Option("--new", help="Make a pair of keys; the public one ends in .pub.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Sign the manifest of published tables with an office's own key (Ed25519, minisign).
+
+    Example: safemargin sign release --key office.key
+
+    First: safemargin sign --new --key office.key
+    """
+    print_result(run_sign(folder, key=key, new=new), as_json)

@@ -1,0 +1,155 @@
+"""A fault at any file operation of a writer: a folder is whole or absent, and the next run mends the rest."""
+
+import errno
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commands import SCRIPT
+from faults import Faults, failing, full, interrupt, kill, terminate
+from recorded import fast_folder
+from safemargin import Result, SafemarginError, noise, suppress, swap
+from safemargin.io import stale_drafts, write_folder
+
+__all__ = ["fast_folder"]
+
+ROWS = [
+    {"person": f"p{n}", "site": "North" if n % 3 else "South", "grade": "ab"[n % 2], "answer": "yn"[n % 5 < 2]}
+    for n in range(60)
+]
+STRIKES = {
+    "kill": (kill, False),
+    "EIO": (failing(errno.EIO), False),
+    "ENOSPC": (full, True),
+    "SIGINT": (interrupt, False),
+    "SIGTERM": (terminate, False),
+}
+
+
+def made(command: str, folder: Path) -> Result:
+    if command == "suppress":
+        counts = [{"a": a, "b": b, "count": 2 if (a, b) == ("x", "u") else 9} for a in "xyz" for b in "uvw"]
+        return suppress(counts)
+    if command == "swap":
+        return swap(ROWS, swapped=["site"], match=["grade"], hold=["answer"], rate="0.2", file_format="csv")
+    secret = folder / "secret.key"
+    secret.write_bytes(b"0123456789abcdef")
+    secret.chmod(0o600)
+    return noise.perturb(ROWS, ["site", "grade"], id="person", secret=secret, variance="2", bound=5)
+
+
+def content(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+
+
+def write_with_fault(result: Result, out: Path, strike: Callable[[str], None]) -> None:
+    if strike is kill:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+        if child == 0:
+            result.write(out)
+            os._exit(0)
+        os.waitpid(child, 0)
+        return
+    try:
+        result.write(out)
+    except (SafemarginError, KeyboardInterrupt):
+        pass
+
+
+@pytest.mark.parametrize("kind", STRIKES)
+@pytest.mark.parametrize("command", ["suppress", "swap", "perturb"])
+def test_a_folder_is_whole_or_absent(
+    fast_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, kind: str
+) -> None:
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command does
+    strike, is_lasting = STRIKES[kind]
+    result, out = made(command, tmp_path), fast_folder / "out"
+    monkeypatch.setattr(type(result), "to_html", lambda _: "page")  # it takes long to draw, and is no matter here
+    faults = Faults(monkeypatch)
+    result.write(out)
+    whole = set(content(out))
+    operations = faults.count
+    assert operations > 20
+    for at in range(1, operations + 1):
+        for path in list(fast_folder.iterdir()):
+            _remove(path)
+        faults.arm(at, strike, is_lasting)
+        write_with_fault(result, out, strike)
+        faults.disarm()
+        is_there = out.exists()
+        assert not is_there or set(content(out)) == whole, (at, "half a folder")
+        if not is_there:
+            result.write(out)
+        assert set(content(out)) == whole and stale_drafts(fast_folder) == [], at
+    signal.signal(signal.SIGTERM, before)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def test_what_is_lost_without_power(fast_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that keeps only what was synced: after a finished write, every file and every name in the folder was."""
+    synced: set[int] = set()
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (synced.add(os.fstat(handle).st_ino), real(handle))[1])
+    order: list[str] = []
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: (order.append("rename"), replace(a, b))[1])
+    out = fast_folder / "new" / "out"
+    write_folder(out, {"published/a.csv": b"a", "confidential/b/c.json": b"{}"})
+    places = [out, out.parent, fast_folder, *out.rglob("*")]
+    assert [path for path in places if path.stat().st_ino not in synced] == []
+    assert order == ["rename"]
+
+
+def test_nothing_changes_in_a_file_after_it_was_synced(fast_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on the disk when the name appears is what was written: syncs come before the rename."""
+    kept: dict[str, bytes] = {}
+    real, rename = os.fsync, os.replace
+
+    def sync(handle: int) -> None:
+        real(handle)
+        path = Path(os.readlink(f"/proc/self/fd/{handle}"))
+        if path.is_file():
+            kept[path.name] = path.read_bytes()
+
+    def check(source: Path, target: Path) -> None:
+        assert kept == {"a.csv": b"a", "c.json": b"{}"}
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", check)
+    write_folder(fast_folder / "out", {"published/a.csv": b"a", "confidential/c.json": b"{}"})
+
+
+@pytest.mark.slow
+def test_the_installed_command_killed_at_random(fast_folder: Path) -> None:
+    """60 times `kill -9`: a whole folder or none, and the next run leaves no draft behind."""
+    lines = [f"{a},{b},{2 if a + b == 'xu' else 9}" for a in "xyz" for b in "uvw"]
+    (fast_folder / "t.csv").write_text("\n".join(["a,b,count", *lines]) + "\n")
+    call = [str(SCRIPT), "suppress", "t.csv", "--out", "out"]
+    start = time.perf_counter()
+    subprocess.run(call, cwd=fast_folder, check=True, capture_output=True)
+    duration, whole = time.perf_counter() - start, set(content(fast_folder / "out"))
+    generator = random.Random(14)
+    for _ in range(60):
+        _remove(fast_folder / "out") if (fast_folder / "out").exists() else None
+        with subprocess.Popen(call, cwd=fast_folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            time.sleep(generator.uniform(0.5 * duration, 1.1 * duration))
+            process.kill()
+        if (fast_folder / "out").exists():
+            assert set(content(fast_folder / "out")) == whole
+    if not (fast_folder / "out").exists():
+        subprocess.run(call, cwd=fast_folder, check=True, capture_output=True)
+    assert stale_drafts(fast_folder) == []

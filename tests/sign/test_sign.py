@@ -1,0 +1,96 @@
+"""Signatures that `verify` accepts, that change with every byte, and keys that are refused."""
+
+import base64
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from safemargin import InputError, release, sign, verify
+from safemargin.core import OutputError
+from safemargin.io import write_folder
+from safemargin.verify.signature import signature_failures
+
+FILES = {"published/a.csv": b"a\n"}
+HASH = "87428fc522803d31065e7bce3cf03fe475096631e5e07bbd7a0fde60c4cf25c7"
+
+
+@pytest.fixture(name="folder")
+def fixture_folder(tmp_path: Path) -> Path:
+    manifest = json.dumps({"schema": 1, "files": {"a.csv": HASH}}).encode()
+    write_folder(tmp_path / "out", {**FILES, "published/manifest.json": manifest})
+    return tmp_path / "out"
+
+
+def test_a_signature_is_checked_with_the_public_key(folder: Path, tmp_path: Path) -> None:
+    pair = sign(key=tmp_path / "office.key", new=True)
+    assert pair.public == tmp_path / "office.pub" and (tmp_path / "office.key").stat().st_mode & 0o777 == 0o600
+    signed = sign(folder, key=tmp_path / "office.key")
+    manifest = folder / "published/manifest.json"
+    assert signed.file.name == "manifest.json.minisig" and signed.key == pair.key
+    assert signature_failures(manifest, signed.file, tmp_path / "office.pub") == []
+    other = sign(key=tmp_path / "other.key", new=True)
+    assert other.public is not None
+    assert "made with another key" in signature_failures(manifest, signed.file, other.public)[0]
+    manifest.write_bytes(manifest.read_bytes() + b" ")
+    assert "one of them was changed" in signature_failures(manifest, signed.file, tmp_path / "office.pub")[0]
+
+
+def test_no_bit_of_a_signature_can_change(folder: Path, tmp_path: Path) -> None:
+    sign(key=tmp_path / "k", new=True)
+    file, manifest = sign(folder, key=tmp_path / "k").file, folder / "published/manifest.json"
+    lines = file.read_text().splitlines()
+    for number in (1, 3):
+        content = base64.b64decode(lines[number])
+        for place in range(0, len(content), 7):
+            spoilt = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+            changed = [*lines[:number], base64.b64encode(spoilt).decode(), *lines[number + 1 :]]
+            file.write_text("\n".join(changed) + "\n")
+            assert signature_failures(manifest, file, tmp_path / "k.pub"), (number, place)
+    file.write_text("\n".join([*lines[:2], lines[2] + "0", lines[3]]) + "\n")
+    assert signature_failures(manifest, file, tmp_path / "k.pub")
+
+
+def test_what_is_refused(folder: Path, tmp_path: Path) -> None:
+    key = tmp_path / "office.key"
+    with pytest.raises(InputError, match="there is no such file"):
+        sign(folder, key=key)
+    sign(key=key, new=True)
+    with pytest.raises(OutputError, match="exists already"):
+        sign(key=key, new=True)
+    with pytest.raises(InputError, match="which folder"):
+        sign(key=key)
+    with pytest.raises(InputError, match="must not end in .pub"):
+        sign(key=tmp_path / "x.pub", new=True)
+    (folder / "published/a.csv").write_text("b")
+    with pytest.raises(InputError, match=r"a\.csv is missing or was changed"):
+        sign(folder, key=key)
+    (folder / "published/a.csv").write_bytes(b"a\n")
+    os.chmod(key, 0o644)
+    with pytest.raises(InputError, match="chmod 600"):
+        sign(folder, key=key)
+    os.chmod(key, 0o600)
+    lines = key.read_text().splitlines()
+    content = bytearray(base64.b64decode(lines[1]))
+    content[60] ^= 1
+    key.write_text(f"{lines[0]}\n{base64.b64encode(content).decode()}\n")
+    with pytest.raises(InputError, match="its checksum does not match"):
+        sign(folder, key=key)
+    content[2:4] = b"Sc"
+    key.write_text(f"{lines[0]}\n{base64.b64encode(content).decode()}\n")
+    with pytest.raises(InputError, match="locked with a password"):
+        sign(folder, key=key)
+    key.write_text("nothing\n")
+    with pytest.raises(InputError, match="is not a secret key of minisign"):
+        sign(folder, key=key)
+
+
+def test_a_signed_release_is_verified(tmp_path: Path) -> None:
+    rows = [{"site": site, "answer": "yes" if n % 2 else "no"} for site in ("a", "b") for n in range(60)]
+    release(rows, answer="answer", by=["site"]).write(tmp_path / "out")
+    sign(key=tmp_path / "k", new=True)
+    published = tmp_path / "out/published"
+    assert not verify(published / "certificate.json", published, key=tmp_path / "k.pub").holds
+    sign(tmp_path / "out", key=tmp_path / "k")
+    assert verify(published / "certificate.json", published, key=tmp_path / "k.pub").holds
