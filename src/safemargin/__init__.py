@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from safemargin.fiber.fiber import fiber
     from safemargin.release.compare.compare import compare
     from safemargin.release.draft import Draft
+    from safemargin.release.growth import growth
     from safemargin.release.init import init
     from safemargin.release.ledger.ledger import ledger
     from safemargin.release.plan import Plan

@@ -56,6 +56,7 @@ MENU = {
     "Check": {
         "audit": MenuEntry("audit.cli:audit", "Attack published tables, ours or not"),
         "bound": MenuEntry("release.bound_cli:bound", "Show what could be inferred about each cell"),
+        "growth": MenuEntry("release.cli:growth", "Measure where disclosure begins as tables grow"),
         "fiber": MenuEntry("fiber.cli:fiber", "Count, list or sample every consistent table"),
         "verify": MenuEntry("verify.cli:verify", "Verify a certificate with integer addition alone"),
     },
@@ -84,7 +85,19 @@ OF_PROJECTS = {"outcome": "release.outcome_cli:outcome"}
 """Commands that are another function where a project file is given."""
 
 
-WITH_MEMORY = {"audit", "bound", "compare", "fiber", "init", "noise", "release", "suppress", "swap", "topdown"}
+WITH_MEMORY = {
+    "audit",
+    "bound",
+    "compare",
+    "fiber",
+    "growth",
+    "init",
+    "noise",
+    "release",
+    "suppress",
+    "swap",
+    "topdown",
+}
 """Commands that read tables of any size."""
 MAY_BE_EMPTY = {"--target", "--match", "--hold", "--by"}
 """Options for which no name at all says something; `--target ''` is the total."""

@@ -11,6 +11,7 @@ from safemargin.io import axes, check_folder, stale_drafts
 from safemargin.release.compare.compare import DRAWS, EPSILONS, THRESHOLD
 from safemargin.release.compare.compare import compare as run_compare
 from safemargin.release.draft import Draft
+from safemargin.release.growth import growth as run_growth
 from safemargin.release.init import init as run_init
 from safemargin.release.ledger.ledger import ledger as run_ledger
 from safemargin.release.project import Project
@@ -136,6 +137,26 @@ def compare(
     if page is not None:
         comparison.write(page)
     print_result(comparison, as_json)
+
+
+def growth(
+    project: Annotated[Path, typer.Argument(help="Project file (TOML).")],
+    order: Annotated[int, typer.Option(help="Largest number of axes in a table.")] = 3,
+    axes: Annotated[int, typer.Option(help="Largest number of axes that are looked at together.")] = 4,
+    page: Annotated[Path | None, typer.Option("--out", help="Also write a page with a picture (HTML).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure where disclosure begins as more axes and larger tables of your own data are published exactly.
+
+    Example: safemargin growth project.toml --order 2 --out growth.html
+    """
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
+    with progress_bar("starting") as progress:
+        result = run_growth(Project.load(project), order=order, axes=axes, progress=progress)
+    if page is not None:
+        result.write(page)
+    print_result(result, as_json)
 
 
 def init(
