@@ -17,11 +17,12 @@ import numpy as np
 
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery
 from safemargin.topdown.country import AGE, SEX, TENURE, write_country
-from safemargin.topdown.design import Design, Measurements, build_spine
+from safemargin.topdown.design import Design, Measurements, build_spine, combine_limits, grouped
 from safemargin.topdown.folder import Folder
 from safemargin.topdown.least_squares import fit
 from safemargin.topdown.project import TopDownProject
-from safemargin.topdown.steps import estimate, publish_measurements
+from safemargin.topdown.steps import add_noise, estimate, publish_measurements
+from safemargin.topdown.tables import solve_tables
 from safemargin.topdown.tabulate import count_people, read_design
 from safemargin.ui import to_svg
 
@@ -91,12 +92,35 @@ def curve(found: list[tuple[int, dict[str, float]]]) -> str:
     )
 
 
+def under_one_parent(areas: int) -> float:
+    """CPU seconds for the integer tables of areas that all lie directly under one parent, 8 counts in each."""
+    kinds = Attributes(("sex", "age"), (("f", "m"), ("a", "b", "c", "d")))
+    spine = build_spine(["land", "block"], "all", [(f"b{number:07d}",) for number in range(areas)])
+    total, detailed, half = MarginQuery(()), kinds.detailed, Fraction(1, 2)
+    queries = ({detailed: Fraction(1)}, {total: half, detailed: half})
+    common = ((0, total),), np.zeros(8, dtype=bool), (), (), (total, detailed)
+    design = Design(spine, kinds, Fraction(1), 1e-10, (half, half), queries, *common)
+    counts = spine.counts(np.random.default_rng(1).poisson(3, (areas, 8)).astype(np.int64))
+    noisy = tuple(
+        {query: add_noise(kinds.margin(counts[level], query), size) for query, size in design.measured(level).items()}
+        for level in (0, 1)
+    )
+    measured = Measurements(noisy, {(0, total): kinds.margin(counts[0], total)})
+    start = time.process_time()
+    wide, places = grouped(design)
+    measured = measured.placed(places)
+    solve_tables(wide, combine_limits(wide, measured.exact), fit(wide, measured))
+    return time.process_time() - start
+
+
 def main() -> None:
     """Double the country until the largest."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--largest", type=int, default=16_000)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    few, many = under_one_parent(4_000), under_one_parent(16_000)
+    print(f"under one parent: 16,000 areas {many:.2f} s, {many / few:.1f} times as long as 4,000 (4 is linear)")
     with TemporaryDirectory() as name:
         costs(100, Path(name, "first"))  # what is loaded with the first run
     found = []
@@ -113,10 +137,10 @@ def main() -> None:
     for step in STEPS if len(found) > 1 else ():
         slope = np.polyfit(sizes, [math.log(max(each[step], 1e-3)) for _, each in found], 1)[0]
         print(f"slope of {step}: {slope:.2f}")
-    for grouped in (False, True):
-        bare = [bare_tree(width, grouped) for width in (10, 14, 20, 28, 36)]
+    for crossing in (False, True):
+        bare = [bare_tree(width, crossing) for width in (10, 14, 20, 28, 36)]
         slope = np.polyfit(*np.log(bare).T, 1)[0]
-        words = "with groups that cross" if grouped else "without groups"
+        words = "with groups that cross" if crossing else "without groups"
         print(f"least squares on {bare[-1][0]:,} areas {words}: {bare[-1][1]:.2f} s, slope {slope:.2f}")
     if options.out is not None:
         options.out.write_text(curve(found), encoding="utf-8")

@@ -9,7 +9,7 @@ import numpy as np
 from safemargin.core import InputError, IntArray, Progress, no_progress
 from safemargin.samplers import DiscreteGaussian
 from safemargin.topdown.attributes import MarginQuery
-from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, noise_variance
+from safemargin.topdown.design import Design, Measurements, check_truth, combine_limits, grouped, noise_variance
 from safemargin.topdown.folder import Folder, write_cells
 from safemargin.topdown.least_squares import check_size, fit
 from safemargin.topdown.tables import solve_tables
@@ -63,7 +63,7 @@ def check(folder: Folder, design: Design, counts: Sequence[IntArray]) -> None:
     """Refuse what cannot be carried out, before anything is written."""
     check_size(design)
     exact = _exact(design, counts)
-    limits = combine_limits(design, exact)
+    combine_limits(design, exact)
     check_truth(design, tuple(counts))
     _check_names(folder, design)
     if design.earlier:  # the data need not agree with earlier tables: see whether any tables do, without noise
@@ -71,7 +71,9 @@ def check(folder: Folder, design: Design, counts: Sequence[IntArray]) -> None:
         plain = [
             {query: margin(counts[level], query) for query in design.measured(level)} for level in range(len(counts))
         ]
-        solve_tables(design, limits, fit(design, Measurements(tuple(plain), exact)))
+        wide, places = grouped(design)
+        measured = Measurements(tuple(plain), exact).placed(places)
+        solve_tables(wide, combine_limits(wide, measured.exact), fit(wide, measured))
 
 
 def _exact(design: Design, counts: Sequence[IntArray]) -> dict[tuple[int, MarginQuery], IntArray]:
@@ -95,25 +97,32 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
     design = folder.read_design()
     measured = folder.read_measurements(design)
     spine, attributes = design.spine, design.attributes
-    best = fit(design, measured)
+    wide, places = grouped(design)
+    measured = measured.placed(places)
+    best = fit(wide, measured)
     for level, name in enumerate(spine.levels):
         path = folder.file("estimates", level, name)
         if not path.exists():
-            error = best.standard_error(level, attributes.detailed)
-            columns = {"estimate": best.estimate(level), "standard_error": error}
+            error = best.standard_error(places[level], attributes.detailed)
+            columns = {"estimate": best.estimate(places[level]), "standard_error": error}
             write_cells(path, spine, level, attributes, attributes.detailed, columns, "unbiased estimate")
-    parents = [1, *(len(names) for names in spine.names[:-1])]
-    kept: list[IntArray] = []
-    while len(kept) <= spine.last and folder.file("tables", len(kept), spine.levels[len(kept)]).exists():
+    parents = [1, *(len(names) for names in wide.spine.names[:-1])]
+    kept: list[IntArray] = []  # up to the first level that is solved in groups, which are not written
+    while len(kept) <= spine.last and places[len(kept)] == len(kept):
+        if not folder.file("tables", len(kept), spine.levels[len(kept)]).exists():
+            break
         kept.append(folder.read_table(design, len(kept)))
     done = sum(parents[: len(kept)])
 
     def advance(level: int, more: int) -> None:
         nonlocal done
         done = min(done + more, sum(parents))  # levels may be solved again
-        progress(f"solving {spine.levels[level]}", done, sum(parents))
+        progress(f"solving {wide.spine.levels[level]}", done, sum(parents))
 
-    def keep(level: int, table: IntArray) -> None:
+    def keep(place: int, table: IntArray) -> None:
+        if place not in places:
+            return
+        level = places.index(place)
         path = folder.file("tables", level, spine.levels[level])
         write_cells(path, spine, level, attributes, attributes.detailed, {"count": table}, "integer table")
 
@@ -121,4 +130,4 @@ def estimate(folder: Folder, progress: Progress = no_progress) -> None:
         for level, name in enumerate(spine.levels):
             folder.file("tables", level, name).unlink(missing_ok=True)
 
-    solve_tables(design, combine_limits(design, measured.exact), best, kept, advance, keep, drop)
+    solve_tables(wide, combine_limits(wide, measured.exact), best, kept, advance, keep, drop)
