@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from safemargin.ui import Html, Spec, figure, header, render_page, to_svg
+from safemargin.ui import Chart, Report, Spec, render_report, to_svg
 from safemargin.ui.charts import _drawer
 
 BARS: Spec = {"mark": "bar", "data": {"values": [{"a": 1}, {"a": 3}]}, "encoding": {"x": {"field": "a"}}}
@@ -60,12 +60,13 @@ def test_a_drawing_library_that_cannot_start_costs_the_pictures_only(
     (tmp_path / "vl_convert.py").write_text("import os\nos.abort()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert to_svg(BARS) == ""
-    page = render_page("T", header("T"), figure(to_svg(BARS), "Shares", "below"))
+    page = render_report(Report("T", Chart(BARS, "Shares"), "below"))
     assert MISSING in page and "Shares" in page and "below" in page and "<figure" in page
 
 
 def test_a_picture_that_was_drawn_is_not_called_missing() -> None:
-    assert MISSING not in figure(to_svg(BARS), "Shares") and MISSING in figure(Html(""), "Shares")
+    assert MISSING not in render_report(Report("T", Chart(BARS, "Shares")))
+    assert MISSING in render_report(Report("T", Chart({"mark": "no such mark"}, "Shares")))
 
 
 def test_the_drawing_process_ends_with_the_program() -> None:

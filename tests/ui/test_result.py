@@ -5,10 +5,9 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from safemargin.core import OutputError
-from safemargin.ui import Document, Result, header, print_result, render_page, say, text_table, unused_folder
+from safemargin.ui import Document, Paragraph, Report, Result, print_result, unused_folder
 
 
 class Count(Result):
@@ -17,11 +16,8 @@ class Count(Result):
     def to_json(self) -> Document:
         return {"people": 1200}
 
-    def show(self, console: Console) -> None:
-        say(console, "[b]1,200[/b] people " * 10)
-
-    def to_html(self) -> str:
-        return render_page("Count", header("1,200 people"), header(""))
+    def to_report(self) -> Report:
+        return Report("Count", Paragraph("[b]1,200[/b] people " * 10))
 
 
 def test_text_has_the_width_that_is_asked_for() -> None:
@@ -48,8 +44,8 @@ def test_the_three_forms_cannot_be_left_out() -> None:
         def to_json(self) -> Document:
             return {}
 
-    with pytest.raises(NotImplementedError, match="Half"):
-        Half().to_text()
+    with pytest.raises(TypeError, match="abstract"):
+        Half()  # type: ignore[abstract]
 
 
 def test_print_result(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,11 +59,3 @@ def test_an_unused_folder(tmp_path: Path) -> None:
     first.mkdir()
     (tmp_path / "out-2").mkdir()
     assert unused_folder(first) == tmp_path / "out-3"
-
-
-def test_a_text_table_takes_names_as_they_are() -> None:
-    text = text_table(["group", "people"], [["[red]", "1,200"]])
-    console = Console(width=40, record=True, file=None)
-    with console.capture() as captured:
-        console.print(text)
-    assert [line.rstrip() for line in captured.get().splitlines()] == ["group  people", "[red]  1,200"]

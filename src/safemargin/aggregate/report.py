@@ -2,25 +2,19 @@
 
 from dataclasses import asdict, dataclass, field
 
-from rich.console import Console
-
 from safemargin.aggregate.attacks import Rate
 from safemargin.aggregate.privacy import PrivacyFigures, cost_bits, paper_full_figures
 from safemargin.aggregate.rehearse import Rehearsal
 from safemargin.ui import (
     SCHEMA,
     Document,
+    Figures,
+    Grid,
+    Paragraph,
+    Report,
     Result,
-    header,
-    joined,
-    paragraphs,
     plural,
-    render_page,
-    say,
-    section,
-    text_table,
 )
-from safemargin.ui import table as html_table
 
 LEARNS = {
     "shares": "No single aggregator learns anything; all of them together learn every answer.",
@@ -52,25 +46,13 @@ class AggregateSum(Result):
         """The document of `aggregate sum --json`."""
         return {"schema": SCHEMA, **asdict(self), "learns": LEARNS[self.backend]}
 
-    def show(self, console: Console) -> None:
-        """Totals in a terminal."""
-        say(console, f"{plural(self.clients, 'client')}, {self.backend}, {self.bytes_per_client:,} bytes per client.")
-        say(console, LEARNS[self.backend])
-        console.print(text_table(["question", "total"], [[name, f"{total:,}"] for name, total in self.totals.items()]))
-        say(console, self.validity, "dim")
-
-    def to_html(self) -> str:
-        """A page with the totals and what each party learns."""
-        rows = [[name, f"{total:,}"] for name, total in self.totals.items()]
-        return render_page(
+    def to_report(self) -> Report:
+        return Report(
             "Totals",
-            header("Totals", f"{plural(self.clients, 'client')}, backend {self.backend}"),
-            joined(
-                [
-                    section("What parties learn", paragraphs(LEARNS[self.backend], self.validity)),
-                    section("Totals by question", html_table(["question", "total"], rows)),
-                ]
-            ),
+            f"{plural(self.clients, 'client')}, {self.backend}, {self.bytes_per_client:,} bytes per client.",
+            LEARNS[self.backend],
+            Grid(["question", "total"], list(self.totals.items())),
+            Paragraph(self.validity, "quiet"),
         )
 
 
@@ -108,16 +90,12 @@ class AttackRates(Result):
             for rate in ordered
         ]
 
-    def show(self, console: Console) -> None:
-        """A table in a terminal."""
-        say(console, f"Variant {self.variant}, {plural(self.bits, 'bit')} per client, {self.weights} decoys.")
-        console.print(text_table(["attack", "right", "95 % interval", "of", ""], self.rows))
-
-    def to_html(self) -> str:
-        """A page with the rates."""
-        title = f"Attacks on {self.variant}"
-        grid = html_table(["attack", "right", "95 % interval", "of", "note"], self.rows)
-        return render_page(title, header(title), section("Share of right guesses", grid))
+    def to_report(self) -> Report:
+        return Report(
+            f"Attacks on {self.variant}",
+            f"Variant {self.variant}, {plural(self.bits, 'bit')} per client, {self.weights} decoys.",
+            Grid(["attack", "right", "95 % interval", "of", "note"], self.rows),
+        )
 
 
 @dataclass(frozen=True)
@@ -176,20 +154,12 @@ class PrivacyReport(Result):
             *paper,
         ]
 
-    def show(self, console: Console) -> None:
-        """A table in a terminal."""
+    def to_report(self) -> Report:
         setting = self.figures.setting
-        say(
-            console,
+        return Report(
+            "What a masked number discloses",
             f"{setting.bits} bits, {setting.weights} decoys, alpha 1/{4 * setting.bits}, delta {setting.delta:g}.",
-        )
-        console.print(text_table(["figure", "value", "status"], self.rows))
-
-    def to_html(self) -> str:
-        """A page with all figures."""
-        title = "What a masked number discloses"
-        return render_page(
-            title, header(title), section("Figures", html_table(["figure", "value", "status"], self.rows))
+            Grid(["figure", "value", "status"], self.rows),
         )
 
 
@@ -210,15 +180,12 @@ class StructureReport(Result):
         """Name and value."""
         return [[name, f"{value:,.4g}"] for name, value in self.values.items()]
 
-    def show(self, console: Console) -> None:
-        """A table in a terminal."""
-        say(console, f"{plural(self.bits, 'bit')} per client, {self.weights} decoys.")
-        console.print(text_table(["quantity", "value"], self.rows))
-
-    def to_html(self) -> str:
-        """A page with the table."""
-        title = "Structure of masked matrices"
-        return render_page(title, header(title), section("Quantities", html_table(["quantity", "value"], self.rows)))
+    def to_report(self) -> Report:
+        return Report(
+            "Structure of masked matrices",
+            f"{plural(self.bits, 'bit')} per client, {self.weights} decoys.",
+            Grid(["quantity", "value"], [[name, f"{value:,.4g}"] for name, value in self.values.items()]),
+        )
 
 
 @dataclass(frozen=True)
@@ -248,12 +215,18 @@ class RehearsalReport(Result):
             ["bytes per client", f"{run.bytes_per_client:,}"],
         ]
 
-    def show(self, console: Console) -> None:
-        """A table in a terminal."""
-        say(console, f"Backend {self.rehearsal.backend}, every party a process of its own.")
-        console.print(text_table(["", ""], self.rows))
-
-    def to_html(self) -> str:
-        """A page about the run."""
-        title = "Rehearsal"
-        return render_page(title, header(title), section("What happened", html_table(["", ""], self.rows)))
+    def to_report(self) -> Report:
+        run = self.rehearsal
+        figures = {
+            "clients": run.clients,
+            "counted": run.counted,
+            "dropped out": run.dropped,
+            "lost though acknowledged": run.lost,
+            "counted twice": run.doubled,
+            "messages refused": sum(run.refused.values()),
+            "parties killed and restarted": run.restarts,
+            "totals exact": "yes" if run.exact else "no",
+            "seconds": f"{run.seconds:.1f}",
+            "bytes per client": run.bytes_per_client,
+        }
+        return Report("Rehearsal", f"Backend {run.backend}, every party a process of its own.", Figures(figures))

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from rich.console import Console
 
 from safemargin.aggregate.backends import Backend, Messages, PolyVeil, Shamir, Shares
 from safemargin.aggregate.mask import Draw, Mask, crossings, draw_permutations, draw_weights
 from safemargin.aggregate.session import encode_numbers, shuffled_order
 from safemargin.core import IntArray, system_below
-from safemargin.ui import SCHEMA, Document, Result, header, joined, render_page, section, text_table
-from safemargin.ui import table as html_table
+from safemargin.ui import SCHEMA, Document, Grid, Report, Result
 
 
 @dataclass(frozen=True)
@@ -160,17 +158,12 @@ class Inspection(Result):
             for view in self.views
         ]
 
-    def show(self, console: Console) -> None:
-        """Two tables in a terminal."""
-        console.print(text_table(["party", "messages", "bytes", "begins with"], self.rows))
-        console.print(text_table(["together", "work out"], [[who, what] for who, what in self.coalitions.items()]))
-
-    def to_html(self) -> str:
-        """A page with both tables."""
-        title = f"Who sees what: {self.backend}"
-        seen = html_table(["party", "messages", "bytes", "begins with"], self.rows)
-        known = html_table(["together", "work out"], [[who, what] for who, what in self.coalitions.items()])
-        return render_page(title, header(title), joined([section("Views", seen), section("Coalitions", known)]))
+    def to_report(self) -> Report:
+        return Report(
+            f"Who sees what: {self.backend}",
+            Grid(["party", "messages", "bytes", "begins with"], self.rows),
+            Grid(["together", "work out"], list(self.coalitions.items())),
+        )
 
 
 def _matched(backend: PolyVeil, messages: Messages, named: str) -> IntArray | None:

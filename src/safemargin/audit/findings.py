@@ -4,34 +4,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from safemargin.audit.situation import Attempt, Finding
-from safemargin.bounds import Exposure, cells_csv, exposure_document, gap_words, say_gaps, tally_words
+from safemargin.bounds import Exposure, cells_csv, closest_calls, exposure_document, gap_words, tally_words
 from safemargin.core import VERDICTS, BoolArray, Onlooker, Target
 from safemargin.ui import (
     Document,
-    Html,
+    Grid,
+    OnPage,
+    Paragraph,
+    Points,
+    Report,
     Result,
+    Section,
+    Tag,
+    Verdict,
     describe_onlooker,
-    header,
-    joined,
     named_cell_label,
-    paragraphs,
     plural,
-    points,
-    render_page,
-    say,
-    say_list,
-    section,
-    table,
-    text_table,
     write_text,
 )
 
-__all__ = ["Attempt", "Finding", "Findings", "attack_words", "finding_words", "onlooker_words", "show_found"]
+__all__ = ["Attempt", "Finding", "Findings", "attack_words", "finding_words", "onlooker_words", "found_sections"]
 
 
 @dataclass(frozen=True)
@@ -67,30 +60,28 @@ class Findings(Result):
             "safe": self.is_safe,
         }
 
-    def show(self, console: Console) -> None:
-        """What every attack looked at and found."""
-        say(console, f"{self.onlooker.name}: {describe_onlooker(self.onlooker, self.exposure.cells.axes)}.")
-        say(console, f"Intervals: {self.intervals()}.")
-        say_gaps(console, self.exposure)
-        console.print()
-        console.print(attack_table(self.attempts))
-        show_found(console, self.attempts)
-        console.print()
-        say(console, attack_words(self), "green" if self.is_safe else "bold red")
-
-    def to_html(self) -> str:
-        """A page with the attacks, and the cells that they disclose."""
-        who = f"{self.onlooker.name}: {describe_onlooker(self.onlooker, self.exposure.cells.axes)}."
-        intervals = f"Intervals: {self.intervals()}."
-        numbers = ("looked at", "found", "people exposed")
-        rows = [(a.attack, a.looked_at, len(a.findings), a.people_exposed, a.summary) for a in self.attempts]
-        body: list[Html] = [section("Attacks", table(("attack", *numbers, "summary"), rows, numbers))]
-        for attempt in self.attempts:
-            if attempt.findings:
-                lines = [finding_words(finding) for finding in attempt.findings]
-                body.append(section(f"Disclosed by {attempt.attack}", points(lines)))
-        intro = paragraphs(who, intervals, gap_words(self.exposure))
-        return render_page("Audit", header("Audit", intro, banner=(attack_words(self), "")), joined(body))
+    def to_report(self) -> Report:
+        """The verdict, what every attack looked at and found, and the intervals that are most revealing."""
+        rows = [
+            (
+                Tag("disclosed", a.attack) if a.findings else a.attack,
+                a.looked_at,
+                len(a.findings),
+                a.people_exposed,
+                a.summary,
+            )
+            for a in self.attempts
+        ]
+        return Report(
+            "Audit",
+            Verdict("sound" if self.is_safe else "unsound", attack_words(self)),
+            f"{self.onlooker.name}: {describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
+            f"Intervals: {self.intervals()}.",
+            Paragraph(gap_words(self.exposure), "warning"),
+            Section("Attacks", Grid(("attack", "looked at", "found", "people exposed", "summary"), rows)),
+            *found_sections(self.attempts),
+            OnPage(closest_calls(self.exposure, self.target)),
+        )
 
     def write_cells(self, path: Path | str) -> None:
         """Write all cells with their intervals to a CSV file."""
@@ -138,22 +129,10 @@ def onlooker_words(findings: Findings) -> str:
     return f"{findings.onlooker.name}: {attack_words(findings)} Intervals: {findings.intervals()}."
 
 
-def show_found(console: Console, attempts: Sequence[Attempt]) -> None:
+def found_sections(attempts: Sequence[Attempt]) -> list[Section]:
     """The cells that attacks disclosed, by attack."""
-    for attempt in attempts:
-        if attempt.findings:
-            say(console, f"\n{attempt.attack} discloses:", "bold")
-            say_list(console, [finding_words(finding) for finding in attempt.findings])
-
-
-def attack_table(attempts: Sequence[Attempt]) -> Table:
-    """One row per attack."""
-    rows = text_table(["attack"], space=1)
-    for name in ("looked at", "found", "people exposed"):
-        rows.add_column(name, justify="right")
-    rows.add_column("summary", ratio=1)
-    for attempt in attempts:
-        numbers = (attempt.looked_at, len(attempt.findings), attempt.people_exposed)
-        style = "bold red" if attempt.findings else ""
-        rows.add_row(Text(attempt.attack, style), *(Text(f"{n:,}", style) for n in numbers), Text(attempt.summary))
-    return rows
+    return [
+        Section(f"Disclosed by {attempt.attack}", Points([finding_words(finding) for finding in attempt.findings]))
+        for attempt in attempts
+        if attempt.findings
+    ]

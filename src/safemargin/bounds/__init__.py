@@ -42,13 +42,13 @@ if TYPE_CHECKING:
         UNSETTLED,
         CellEntry,
         cells_csv,
+        closest_calls,
         entries,
         exposure_document,
         fiber_document,
         fiber_words,
         gap_words,
         ranked,
-        say_gaps,
         tally_words,
     )
     from safemargin.bounds.rule import hull, suspects

@@ -12,30 +12,32 @@ from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table as TextTable
-from rich.text import Text
 
 from safemargin.bounds.exposure import METHODS, Exposure, Fiber, TargetCells
-from safemargin.core import VERDICTS, BoolArray, FloatArray, InputError, IntArray, Target
+from safemargin.core import UNBOUNDED, VERDICTS, BoolArray, FloatArray, InputError, IntArray, Target
 from safemargin.ui import (
+    MOST_ROWS,
     SCHEMA,
+    Bar,
+    Bars,
     Document,
+    Grid,
+    OnPage,
+    Paragraph,
+    Part,
+    Report,
     Result,
+    Section,
+    Tag,
+    Verdict,
     cell_label,
-    chip,
     count_range,
     describe_onlooker,
-    header,
-    joined,
     list_values,
-    paragraphs,
+    percent,
     percent_range,
     plural,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
+    show_report,
 )
 
 SORTS = ("verdict", "width", "people", "cell")
@@ -266,50 +268,84 @@ def tally_words(tally: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {verdict}" for verdict, count in reversed(list(tally.items())))
 
 
-VERDICT_STYLES = {"contained": "green", "open": "yellow", "disclosed": "bold red"}
-
-
-ROOMY = 110
-"""Narrower terminals omit the columns that repeat others: the width and the method."""
-
-
-def show_exposure(console: Console, exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> None:
+def exposure_parts(exposure: Exposure, target: Target, limit: int = 30, sort: str = "verdict") -> list[Part]:
     """The cells that disclose most, with the intervals that an onlooker can confine them to."""
-    say(console, f"{exposure.onlooker.name}: {describe_onlooker(exposure.onlooker, exposure.cells.axes)}.")
-    say(console, f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.")
-    if not exposure.complete:
-        say(console, UNSETTLED, "yellow")
-    say_gaps(console, exposure)
     rows = entries(exposure, target, ranked(exposure, target, limit, sort))
-    console.print()
-    console.print(cell_table(rows, exposure, console.width >= ROOMY))
-    if (left := exposure.lower.size - len(rows)) > 0:
-        say(console, f"{left:,} more are not shown.", "dim")
+    return [
+        f"{exposure.onlooker.name}: {describe_onlooker(exposure.onlooker, exposure.cells.axes)}.",
+        f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}.",
+        Paragraph("" if exposure.complete else UNSETTLED, "warning"),
+        Paragraph(gap_words(exposure), "warning"),
+        cell_grid(rows, exposure),
+    ]
 
 
-def say_gaps(console: Console, exposure: Exposure) -> None:
-    """One line where the possible tables show more than the intervals."""
-    if sentence := gap_words(exposure):
-        say(console, sentence, "yellow")
-
-
-def cell_table(rows: Sequence[CellEntry], exposure: Exposure, roomy: bool) -> TextTable:
+def cell_grid(rows: Sequence[CellEntry], exposure: Exposure) -> Grid:
+    """One row per cell and option."""
     head = f"cell ({', '.join(exposure.cells.axes)})" if exposure.cells.axes else "cell"
-    text = text_table([head, *(["option"] if exposure.options else [])], space=1)
-    numbers = ["people", "interval", "rates", *(["width"] if roomy else []), "t"]
-    for name in numbers:
-        text.add_column(name, justify="right", no_wrap=True)
-    for name in ["verdict", *(["method"] if roomy else [])]:
-        text.add_column(name, no_wrap=True)
-    for row in rows:
-        values = [cell_label(row["cell"]), *([row["option"]] if "option" in row else [])]
-        values += ["-" if row["people"] is None else f"{row['people']:,}"]
-        values += [count_range(row["lower"], row["upper"]), percent_range(row["interval"])]
-        values += [f"{row['width']:,}"] if roomy else []
-        values += ["-" if row["t"] is None else f"{row['t']:.2f}"]
-        verdict = Text(row["verdict"], style=VERDICT_STYLES[row["verdict"]])
-        text.add_row(*map(Text, values), verdict, *([Text(row["method"])] if roomy else []))
-    return text
+    option = ["option"] if exposure.options else []
+    columns = [head, *option, "people", "interval", "rates", "width", "t", "verdict", "method"]
+    cells = [
+        [
+            cell_label(row["cell"]),
+            *([row["option"]] if "option" in row else []),
+            "-" if row["people"] is None else row["people"],
+            count_range(row["lower"], row["upper"]),
+            percent_range(row["interval"]),
+            row["width"],
+            "-" if row["t"] is None else f"{row['t']:.2f}",
+            Tag(row["verdict"]),
+            row["method"],
+        ]
+        for row in rows
+    ]
+    return Grid(columns, cells, total=exposure.lower.size, roomy=("width", "method"), sortable=True)
+
+
+MOST_BARS = 40
+TICKS = 4
+
+
+def closest_calls(exposure: Exposure, target: Target) -> Section | None:
+    """The intervals that are most revealing as bars, with the limits and the share that an analyst would guess."""
+    rows = entries(exposure, target, ranked(exposure, target, MOST_BARS))
+    if not rows or not exposure.cells.axes:
+        return None
+    known = all(row["interval"] is not None for row in rows)
+    end = 1.0 if known else float(max([1, *(row["upper"] for row in rows if row["upper"] < UNBOUNDED)]))
+    ends = [percent(t / TICKS) if known else f"{round(end * t / TICKS):,}" for t in range(TICKS + 1)]
+    intro = f"The {len(rows)} of {plural(exposure.lower.size, 'interval')} that are most revealing. "
+    intro += "A share outside its bar contradicts the published data."
+    intro += "" if exposure.people is None else " The lines are the limits of the target."
+    intro += "" if exposure.fitted is None else " The dot is the share that an analyst would guess."
+    caption = f"What the onlooker {exposure.onlooker.name} can infer ({', '.join(exposure.cells.axes)})"
+    return Section(
+        "Closest calls",
+        intro,
+        Paragraph("" if exposure.complete else UNSETTLED, "warning"),
+        Bars(
+            caption,
+            [_bar(row, exposure, target, end if not known else None) for row in rows],
+            ends,
+            "share of the people in the cell" if known else "people",
+            [str(verdict) for verdict in VERDICTS],
+        ),
+    )
+
+
+def _bar(row: CellEntry, exposure: Exposure, target: Target, end: float | None) -> Bar:
+    """An interval of shares; where `end` is given, one of counts on a scale up to it."""
+    people = "" if row["people"] is None else f" of {row['people']:,}"
+    text = f"{row['option']}: " if "option" in row else ""
+    text += f"{count_range(row['lower'], row['upper'])}{people}"
+    label, verdict = cell_label(row["cell"]), row["verdict"]
+    if end is not None:
+        return Bar(label, row["lower"] / end, min(row["upper"] / end, 1.0), text, verdict)
+    option = exposure.options.index(row["option"]) if "option" in row else 0
+    limits = exposure.limits(target)
+    marks = float(limits.floors[option]), float(limits.ceilings[option])
+    low, high = row["interval"] or (0.0, 0.0)
+    return Bar(label, low, high, text, verdict, row["fitted"], marks)
 
 
 def cell_rows(exposure: Exposure, target: Target) -> list[dict[str, Any]]:
@@ -359,28 +395,15 @@ class Bounds(Result):
                 return import_module(library).DataFrame(rows)
         return rows
 
+    def to_report(self, limit: int = MOST_ROWS, sort: str = "verdict") -> Report:
+        """The tally of verdicts and the cells, the most revealing first."""
+        count = self.disclosed
+        headline = f"{plural(count, 'interval')} of {self.exposure.lower.size:,} would be disclosed."
+        verdict = Verdict("unsound" if count else "sound", headline if count else "No count or share is disclosed.")
+        return Report(
+            "What an onlooker can infer", OnPage(verdict), *exposure_parts(self.exposure, self.target, limit, sort)
+        )
+
     def show(self, console: Console, limit: int = 30, sort: str = "verdict") -> None:
         """Print the cells that disclose most."""
-        show_exposure(console, self.exposure, self.target, limit, sort)
-
-    def to_html(self) -> str:
-        """The tally of verdicts and all cells, the most revealing first."""
-        exposure, target = self.exposure, self.target
-        rows = entries(exposure, target, ranked(exposure, target, exposure.lower.size))
-        columns = ("cell", *(("option",) if exposure.options else ()), "people", "interval", "rates", "verdict")
-        cells = [
-            (
-                cell_label(row["cell"]),
-                *((row["option"],) if exposure.options else ()),
-                "-" if row["people"] is None else f"{row['people']:,}",
-                count_range(row["lower"], row["upper"]),
-                percent_range(row["interval"]),
-                chip(row["verdict"]),
-            )
-            for row in rows
-        ]
-        notes = [f"{plural(exposure.lower.size, 'interval')}: {tally_words(exposure.tallied(target))}."]
-        notes += ["" if exposure.complete else UNSETTLED, gap_words(exposure)]
-        head = header("What can be inferred", describe_onlooker(exposure.onlooker, exposure.cells.axes))
-        body = [section("Summary", paragraphs(*notes)), section("Cells", table(columns, cells, ("people", "interval")))]
-        return render_page("What can be inferred", head, joined(body))
+        show_report(console, self.to_report(limit, sort))

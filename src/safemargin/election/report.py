@@ -4,27 +4,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from safemargin.election.rehearse import RehearsalFacts, facts_document
 from safemargin.election.verify import BoardCheck
 from safemargin.ui import (
     SCHEMA,
     Document,
+    Grid,
+    InTerminal,
+    OnPage,
+    Paragraph,
+    Points,
+    Report,
     Result,
-    header,
-    joined,
-    paragraphs,
+    Section,
+    Verdict,
     plural,
-    points,
-    render_page,
-    say,
-    say_list,
-    section,
-    text_table,
-    verdict_style,
 )
-from safemargin.ui import table as html_table
 
 SEES = {
     "registrar": ("who is on the roll, and which key each person enrolled", "tokens, answers, records"),
@@ -104,18 +99,13 @@ class BoardFindings(Result):
             for name, noted in self.check.dimensions.items()
         ]
 
-    def show(self, console: Console) -> None:
-        """The verdict, the findings and the counts in a terminal."""
-        say(console, self.headline, verdict_style(self.is_verified))
-        say_list(console, self.check.findings)
-        console.print(text_table(["dimension", "issued", "accepted", "opened"], self.rows))
-
-    def to_html(self) -> str:
-        """A page with the same."""
-        found = [points(self.check.findings)] if self.check.findings else []
-        counts = html_table(["dimension", "issued", "accepted", "opened"], self.rows)
-        return render_page(
-            "Board", header("Board of an election", self.headline), joined([*found, section("Dimensions", counts)])
+    def to_report(self) -> Report:
+        """The verdict, the findings and the counts."""
+        return Report(
+            "Board of an election",
+            Verdict("sound" if self.is_verified else "unsound", self.headline),
+            Points(self.check.findings),
+            Grid(["dimension", "issued", "accepted", "opened"], self.rows),
         )
 
 
@@ -145,34 +135,25 @@ class ElectionRehearsal(Result):
             rows.append([party, sees, never, kept or "files"])
         return rows
 
-    def show(self, console: Console) -> None:
-        """Verdict and counts in a terminal."""
+    def to_report(self) -> Report:
+        """The verdict and the counts; on the page what each role could see."""
         document = facts_document(self.facts)
         verdict = "The rehearsal ended in a certified release." if self.holds else "The rehearsal failed."
-        say(console, verdict, verdict_style(self.holds))
-        say(
-            console,
+        rows = [
+            [name, f"{n['issued']:,}", f"{n['accepted']:,}", "yes" if n["opened"] else "no"]
+            for name, n in document["dimensions"].items()
+        ]
+        return Report(
+            "What each role could see",
+            Verdict("sound" if self.holds else "unsound", verdict),
             f"{document['enrolled']:,} people enrolled; {self.facts.lost} answers lost; {self.facts.kills} kills.",
-        )
-        say_list(console, self.facts.check.findings)
-        console.print(
-            text_table(
-                ["dimension", "issued", "accepted", "opened"],
-                [
-                    [name, f"{n['issued']:,}", f"{n['accepted']:,}", "yes" if n["opened"] else "no"]
-                    for name, n in document["dimensions"].items()
-                ],
-            )
-        )
-        for name in ("board", "release", "views"):
-            say(console, f"{name}: {document[name]}", "dim")
-
-    def to_html(self) -> str:
-        """The page `views.html`."""
-        title = "What each role could see"
-        grid = html_table(["party", "sees", "does not see", "keeps"], self.rows)
-        return render_page(
-            title, header(title), joined([section("Roles", grid), section("What remains", paragraphs(*RESIDUALS))])
+            Points(self.facts.check.findings),
+            Grid(["dimension", "issued", "accepted", "opened"], rows),
+            InTerminal(*(Paragraph(f"{name}: {document[name]}", "quiet") for name in ("board", "release", "views"))),
+            OnPage(
+                Section("Roles", Grid(["party", "sees", "does not see", "keeps"], self.rows)),
+                Section("What remains", *RESIDUALS),
+            ),
         )
 
 
@@ -188,11 +169,6 @@ class Done(Result):
         """The document of the command."""
         return {"schema": SCHEMA, "statement": self.statement, "files": [str(f) for f in self.files], **self.details}
 
-    def show(self, console: Console) -> None:
+    def to_report(self) -> Report:
         """One sentence and the files."""
-        say(console, self.statement)
-        say_list(console, [str(path) for path in self.files])
-
-    def to_html(self) -> str:
-        """A page with the same."""
-        return render_page("Election", header("Election", self.statement), points([str(path) for path in self.files]))
+        return Report("Election", self.statement, Points([str(path) for path in self.files]))

@@ -1,31 +1,26 @@
 """The results of `fiber`: as JSON, in a terminal and as a page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from rich.console import Console
-from rich.table import Table as TextTable
-from rich.text import Text
 
 from safemargin.bounds import QUANTILES, Possible, fiber_document, fiber_words
 from safemargin.fiber.statistics import Database, Record, common
 from safemargin.ui import (
+    MOST_ROWS,
     SCHEMA,
     Document,
+    Grid,
+    Part,
+    Report,
     Result,
     cell_label,
     describe_onlooker,
-    header,
-    joined,
     list_values,
-    paragraphs,
     plural,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
+    show_report,
 )
 
 
@@ -61,38 +56,32 @@ def possible_entries(possible: Possible) -> Iterator[Document]:
         yield entry
 
 
-def show_possible(console: Console, possible: Possible, limit: int = 30) -> None:
+def possible_parts(possible: Possible, limit: int) -> list[Part]:
     """How many tables are possible, and what they hold."""
     fiber, drawn = possible.fiber, possible.drawn
-    say(console, f"{possible.onlooker.name}: {describe_onlooker(possible.onlooker, possible.cells.axes)}.")
-    say(console, f"Dimension {fiber.dimension:,}; {fiber_words(fiber)} ({fiber.method}).")
-    if drawn is not None:
-        say(console, f"{plural(drawn.tables, 'table')} drawn, {drawn.law} law, seed {drawn.seed}.")
-    rows = list(islice(possible_entries(possible), limit))
-    if fiber.attained is None and drawn is None:
-        return
-    console.print()
-    console.print(_possible_table(rows, possible))
-    if (left := len(possible.cells) * max(len(possible.options), 1) - len(rows)) > 0:
-        say(console, f"{left:,} more are not shown.", "dim")
+    sampled = "" if drawn is None else f"{plural(drawn.tables, 'table')} drawn, {drawn.law} law, seed {drawn.seed}."
+    return [
+        f"{possible.onlooker.name}: {describe_onlooker(possible.onlooker, possible.cells.axes)}.",
+        f"Dimension {fiber.dimension:,}; {fiber_words(fiber)} ({fiber.method}).",
+        sampled,
+        None if fiber.attained is None and drawn is None else _possible_grid(possible, limit),
+    ]
 
 
-def _possible_table(rows: Sequence[Document], possible: Possible) -> TextTable:
-    shown, drawn = possible.fiber.attained is not None, possible.drawn is not None
+def _possible_grid(possible: Possible, limit: int) -> Grid:
+    listed, drawn = possible.fiber.attained is not None, possible.drawn is not None
     head = f"cell ({', '.join(possible.cells.axes)})" if possible.cells.axes else "cell"
-    text = text_table([head, *(["option"] if possible.options else [])], space=1)
     shares = [f"{share:.0%}".replace("%", " %") for share in QUANTILES]
-    for name in ["people", *(["mean", "+-", *shares] if drawn else [])]:
-        text.add_column(name, justify="right", no_wrap=True)
-    if shown:
-        text.add_column("possible counts", overflow="fold")
-    for row in rows:
+    columns = [head, *(["option"] if possible.options else []), "people", *(["mean", "+-", *shares] if drawn else [])]
+    rows = []
+    for row in islice(possible_entries(possible), MOST_ROWS):
         values = [cell_label(row["cell"]), *([row["option"]] if "option" in row else [])]
         values += ["-" if row["people"] is None else f"{row['people']:,}"]
         if drawn:
             values += [f"{row['mean']:.2f}", f"{row['error']:.2f}", *(f"{n:,}" for n in row["quantiles"].values())]
-        text.add_row(*map(Text, values), *([Text(list_values(row["attained"]))] if shown else []))
-    return text
+        rows.append([*values, *([list_values(row["attained"])] if listed else [])])
+    total = len(possible.cells) * max(len(possible.options), 1)
+    return Grid([*columns, *(["possible counts"] if listed else [])], rows, most=limit, total=total)
 
 
 @dataclass(frozen=True)
@@ -105,27 +94,13 @@ class TableFiber(Result):
         """The document of `fiber --json`; what is not known is null."""
         return possible_document(self.possible)
 
+    def to_report(self, limit: int = 30) -> Report:
+        """How many tables are possible, and the counts that they hold."""
+        return Report("Possible tables", *possible_parts(self.possible, limit))
+
     def show(self, console: Console, limit: int = 30) -> None:
         """Print how many tables are possible, and the counts they hold."""
-        show_possible(console, self.possible, limit)
-
-    def to_html(self) -> str:
-        """How many tables are possible, and the counts of every cell in them."""
-        fiber, options = self.possible.fiber, bool(self.possible.options)
-        columns = ("cell", *(("option",) if options else ()), "people", "possible counts")
-        rows = [
-            (
-                cell_label(entry["cell"]),
-                *((entry["option"],) if options else ()),
-                "-" if entry["people"] is None else f"{entry['people']:,}",
-                "not listed" if entry["attained"] is None else list_values(entry["attained"]),
-            )
-            for entry in possible_entries(self.possible)
-        ]
-        notes = [f"Dimension {fiber.dimension:,}; {fiber_words(fiber)} ({fiber.method})."]
-        head = header("Possible tables", describe_onlooker(self.possible.onlooker, self.possible.cells.axes))
-        body = [section("Summary", paragraphs(*notes)), section("Cells", table(columns, rows, ("people",)))]
-        return render_page("Possible tables", head, joined(body))
+        show_report(console, self.to_report(limit))
 
 
 @dataclass(frozen=True)
@@ -148,24 +123,16 @@ class DatabaseFiber(Result):
             "shared": [self._person(record) for record in self.shared],
         }
 
-    def show(self, console: Console) -> None:
-        """Print how many databases are possible, and the people they share."""
-        for line in self._summary():
-            say(console, line)
-
-    def to_html(self) -> str:
+    def to_report(self) -> Report:
         """How many databases are possible, and the people they share."""
+        shared = plural(len(self.shared), "person")
         rows = [(f"{value:,}", *kind) for value, kind in self.shared]
-        people = section("People in every database", table(("value", *self.axes), rows, ("value",)))
-        body = [section("Summary", paragraphs(*self._summary())), people]
-        return render_page("Possible databases", header("Possible databases"), joined(body))
+        return Report(
+            "Possible databases",
+            f"{plural(len(self.databases), 'database')} possible; {shared} in every one.",
+            Grid(("value", *self.axes), rows),
+        )
 
     def _person(self, record: Record) -> Document:
         value, kind = record
         return {"value": value, **dict(zip(self.axes, kind, strict=True))}
-
-    def _summary(self) -> Iterator[str]:
-        shared = plural(len(self.shared), "person")
-        yield f"{plural(len(self.databases), 'database')} possible; {shared} in every one."
-        for value, kind in self.shared:
-            yield f"  value {value:,}: {cell_label(dict(zip(self.axes, kind, strict=True)))}"

@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 
+from safemargin import __version__
 from safemargin.core import OutputError
 from safemargin.io import json_bytes, write_folder
 from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.plan import Evidence
 from safemargin.release.report.context import ReportContext
 from safemargin.release.report.document import release_document
-from safemargin.release.report.page import release_page
-from safemargin.release.report.text import show_release
+from safemargin.release.report.report import Origin, decision_record, release_report
 from safemargin.release.report.words import headline
-from safemargin.ui import Document, Result
+from safemargin.ui import Document, Report, Result, render_report, show_report
 
 EVIDENCE = "confidential/refused"
 """Where it is proved what tables that were rejected would disclose."""
@@ -26,27 +26,39 @@ EVIDENCE = "confidential/refused"
 class Draft(ReportContext, Result):
     """What a plan would publish, with its certificate, what every attack found, and the reason for each decision.
 
-    `ledger` is what the document says about earlier releases.
+    `ledger` is what the document says about earlier releases, `command` how to make the release again.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
     ledger: Mapping[str, object] | None = None
+    command: str = ""
 
     def to_json(self, folder: Path | str = "") -> Document:
         """The document of `release --json` for a release that is refused: nothing is published."""
         return draft_document(self, folder)
 
+    def to_report(
+        self, folder: Path | str | None = None, explain: bool = False, published: bool = False, manifest: str = ""
+    ) -> Report:
+        """The report: reasons look at votes, so it is confidential.
+
+        With `explain` the terminal also says whom each omitted table of several axes would expose. `manifest` is the
+        hash of the manifest of what is `published` in the `folder`.
+        """
+        names = self.evidence.certificates if explain else {}
+        certificates = {name: str(Path(folder or "", EVIDENCE, file)) for name, file in names.items()}
+        return release_report(self, self.origin(folder, published, manifest), certificates if explain else None)
+
+    def origin(self, folder: Path | str | None = None, published: bool = False, manifest: str = "") -> Origin:
+        """Where the release is and where it comes from."""
+        facts = {"date": date.today().isoformat(), "made with": f"safemargin {__version__}"}
+        command = f"{self.command} --out {folder}" if self.command and folder else self.command
+        hashed = {"SHA-256 of the manifest": manifest} if manifest else {}
+        return Origin(str(folder or ""), published, command, facts | hashed)
+
     def show(self, console: Console, folder: Path | str | None = None, explain: bool = False) -> None:
         """Print what was decided; with `explain` also whom each omitted table of several axes would expose."""
-        show_draft(self, console, folder, explain)
-
-    def to_html(self) -> str:
-        """The report: reasons look at votes, so it is confidential."""
-        return self._page
-
-    @cached_property
-    def _page(self) -> str:
-        return release_page(self)
+        show_report(console, self.to_report(folder, explain))
 
     @property
     def headline(self) -> str:
@@ -58,7 +70,7 @@ class Draft(ReportContext, Result):
         folder = Path(path)
         if PUBLISHED in folder.resolve().parts:
             raise OutputError(f"{folder}: a draft is confidential; name a folder that is not called {PUBLISHED!r}")
-        write_folder(folder, confidential_files(self, self.to_json(folder)))
+        write_folder(folder, confidential_files(self, self.to_json(folder), folder))
         return folder
 
 
@@ -72,19 +84,15 @@ def draft_document(draft: Draft, folder: Path | str = "", published: Sequence[st
     return document if draft.ledger is None else document | {"ledger": dict(draft.ledger)}
 
 
-def show_draft(
-    draft: Draft, console: Console, folder: Path | str | None, explain: bool, published: bool = False
-) -> None:
-    """Print what was decided, and where the files are."""
-    names = draft.evidence.certificates if explain else {}
-    certificates = {name: str(Path(folder or "", EVIDENCE, file)) for name, file in names.items()}
-    show_release(console, draft, folder, certificates if explain else None, published)
-
-
-def confidential_files(draft: Draft, document: Document) -> dict[str, bytes]:
+def confidential_files(
+    draft: Draft, document: Document, folder: Path | str = "", published: bool = False, manifest: str = ""
+) -> dict[str, bytes]:
     """The files that explain the decisions; `document` is what `plan.json` says."""
+    report = draft.to_report(folder, published=published, manifest=manifest)
+    record = decision_record(draft, draft.origin(folder, published, manifest))
     return {
         **{f"{EVIDENCE}/{name}": content for name, content in draft.evidence.files.items()},
         "confidential/plan.json": json_bytes(document),
-        "confidential/report.html": draft.to_html().encode(),
+        "confidential/report.html": render_report(report).encode(),
+        "confidential/record.html": render_report(record).encode(),
     }

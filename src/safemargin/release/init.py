@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 
 from safemargin.core import RESERVED, InputError, IntArray, OutputError
 from safemargin.io import (
@@ -26,7 +25,7 @@ from safemargin.io import (
     table_names,
     whole_number,
 )
-from safemargin.ui import SCHEMA, Document, Result, element, header, render_page, say, write_text
+from safemargin.ui import SCHEMA, Document, Paragraph, Report, Result, write_text
 
 ANSWER_WORDS = ("vote", "voted", "ballot", "choice", "answer", "response", "party", "income", "option", "candidate")
 COUNT_WORDS = ("count", "n", "people", "persons", "votes", "number", "num", "freq", "frequency", "weight", "total")
@@ -289,14 +288,9 @@ class Proposal(Result):
         """The document of `init --json`, for the file that `write` writes by default."""
         return {"schema": SCHEMA, "project": str(self.data.parent / "project.toml"), "text": self.text}
 
-    def show(self, console: Console) -> None:
-        """Print the project file."""
-        say(console, self.text.rstrip())
-
-    def to_html(self) -> str:
-        """One page with the text of the project file."""
-        title = f"Project for {self.data.name}"
-        return render_page(title, header(title), element("pre", self.text))
+    def to_report(self) -> Report:
+        """The text of the project file."""
+        return Report(f"Project for {self.data.name}", Paragraph(self.text.rstrip(), "code"))
 
     def write(self, path: Path | str | None = None) -> Path:
         """Write the project file beside the data file, where there is none yet."""

@@ -21,8 +21,11 @@ from safemargin.core import (
 from safemargin.guarantees import document, one_count_suffices
 from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, rows_of
 from safemargin.release.plan import Action, Certificate, Plan
+from safemargin.release.report.report import public_page
 from safemargin.samplers import Geometric
 
+PAGE = "index.html"
+"""The page for the public beside the tables."""
 RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
     "outside the limits are merged or suppressed together with those that cover them: neighbours in the order, "
@@ -107,13 +110,13 @@ def release_files(
     ledger: Mapping[str, str] | None = None,
     inconsistency: Mapping[str, object] | None = None,
 ) -> dict[str, bytes]:
-    """Every file of a release by name: tables in each format, the certificate, and the manifest with their hashes.
+    """Every file of a release by name: tables in each format, certificate, page, and the manifest with their hashes.
 
     `ledger` is what the manifest says about the ledger that the release is recorded in, `inconsistency` how far sealed
     totals are apart.
     """
     files: dict[str, bytes] = {}
-    taken = {"certificate", "manifest"}
+    taken = {"certificate", "manifest", "index"}
     for table in publication.tables:
         rows = rows_of(table, orders)
         name = file_name(table.name)
@@ -139,5 +142,16 @@ def release_files(
     bound = {"manifest": manifest_digest(stated), "files": hashes}
     files["certificate.json"] = json_bytes({**public, **asdict(certificate), **bound})
     hashes["certificate.json"] = hash_bytes(files["certificate.json"])
+    page = public_page(
+        title,
+        publication.tables,
+        certificate,
+        hashes,
+        orders=orders,
+        onlookers=onlookers,
+        rule=publication.rule,
+    )
+    files[PAGE] = page.encode()
+    hashes[PAGE] = hash_bytes(files[PAGE])
     files[MANIFEST] = manifest_bytes(stated, hashes)
     return files

@@ -6,6 +6,7 @@ somebody passes in, and keeps a list of those it issued.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -37,7 +38,7 @@ from safemargin.io import MANIFEST, check_folder, hash_bytes, rows_of, write_fol
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdraw_margins
 from safemargin.release.demo import write_city
-from safemargin.release.draft import Draft, confidential_files, draft_document, show_draft
+from safemargin.release.draft import Draft, confidential_files, draft_document
 from safemargin.release.explain import explain
 from safemargin.release.inputs import Book, Inputs, project_of, read_inputs
 from safemargin.release.ledger.entries import Entry
@@ -51,7 +52,9 @@ from safemargin.release.recording import (
     inconsistency_notes,
     ledger_document,
 )
-from safemargin.ui import Document, Result, plural
+from safemargin.release.report.alternatives import alternatives, is_wanting
+from safemargin.release.report.exposed import exposed
+from safemargin.ui import Document, Report, Result, plural, show_report
 from safemargin.voting.result import result_privacy
 
 _ISSUED: "WeakSet[Release]" = WeakSet()
@@ -124,17 +127,21 @@ class Release(Result):
 
     def show(self, console: Console, folder: Path | str | None = None, explain: bool = False) -> None:
         """Print what is published; with `explain` also whom each omitted table of several axes would expose."""
-        show_draft(self._passed, console, folder, explain, published=True)
+        show_report(console, self.to_report(folder, explain))
 
-    def to_html(self) -> str:
+    def to_report(self, folder: Path | str | None = None, explain: bool = False) -> Report:
         """The report of the office: reasons look at votes, so it is confidential."""
-        return self._passed.to_html()
+        return self._passed.to_report(folder, explain, published=True, manifest=self._manifest)
+
+    @property
+    def _manifest(self) -> str:
+        return hash_bytes(self._files[MANIFEST])
 
     def write(self, path: Path | str) -> Path:
         """Write the release into a new folder, the public part under `published`, and record it in its ledger."""
         folder, draft = Path(path), self._passed
         files = {f"{PUBLISHED}/{name}": content for name, content in self._files.items()}
-        files |= confidential_files(draft, self.to_json(folder))
+        files |= confidential_files(draft, self.to_json(folder), folder, published=True, manifest=self._manifest)
         if self._record is None:
             write_folder(folder, files)
             return folder
@@ -183,7 +190,7 @@ def release(
     }
     project, source = project_of(data, {key: value for key, value in said.items() if value is not None})
     progress("reading")
-    return pass_gate(read_inputs(project, source), progress)
+    return pass_gate(read_inputs(project, source), progress, _command(data, answer, by))
 
 
 def demo(
@@ -197,9 +204,13 @@ def demo(
     return made
 
 
-def pass_gate(inputs: Inputs, progress: Progress = no_progress) -> Release:
+def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "") -> Release:
     """The only place where a `Release` comes from: everything that it rests on is computed here, from the data."""
-    draft = _draft(inputs, progress)
+    draft = replace(_draft(inputs, progress), command=command)
+    if is_wanting(draft):
+        progress("looking for alternatives")
+        attempt, project = partial(_attempt, inputs), inputs.project
+        draft = replace(draft, alternatives=alternatives(draft, project.protect, inputs.target, attempt))
     if not draft.is_sound:
         draft = replace(draft, ledger=ledger_document(inputs.book, None))
         raise RefusedError(f"{draft.headline}. {draft.plan.certificate.statement}", draft)
@@ -227,8 +238,23 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress) -> Release:
     return issued
 
 
-def _draft(inputs: Inputs, progress: Progress) -> Draft:
-    """Decide, publish in memory, and attack that."""
+def _attempt(inputs: Inputs, protect: str, target: Target, progress: Progress) -> Draft:
+    """What another choice would publish."""
+    aims = inputs.project.aims.model_copy(update={"protect": protect, "beta": target.beta})
+    return _draft(replace(inputs, project=inputs.project.model_copy(update={"aims": aims})), progress, backwards=False)
+
+
+def _command(data: object, answer: str | None, by: Sequence[str] | Mapping[str, Mapping[str, object]] | None) -> str:
+    """How to make the release again; nothing where the data are in memory."""
+    if not isinstance(data, str | Path):
+        return ""
+    names = [by] if isinstance(by, str) else list(by or ())
+    said = {"--answer": answer or "", "--by": ",".join(names)}
+    return " ".join(["safemargin release", str(data), *(f"{flag} {value}" for flag, value in said.items() if value)])
+
+
+def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
+    """Decide, publish in memory, and attack that; an alternative is not attacked by running the rule `backwards`."""
     project, table, onlookers = inputs.project, inputs.table, inputs.onlookers
     progress("deciding")
     single = decide(table, inputs.target, onlookers, protect=project.protect, progress=progress)
@@ -242,7 +268,7 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
         plan = maximise(plan, table, project.wanted, onlookers, progress=progress)
     progress("attacking")
     publication = publish(plan, table)
-    rerun = rule_of(table, inputs.target, onlookers, project.protect, project.wanted)
+    rerun = rule_of(table, inputs.target, onlookers, project.protect, project.wanted) if backwards else None
     findings = _attack(publication, inputs, rerun)
     if plan.maximum is not None and not all(each.is_safe for each in findings):
         plan = withdraw_margins(single, plan, "an attack on the release with it succeeded")
@@ -259,7 +285,8 @@ def _draft(inputs: Inputs, progress: Progress) -> Draft:
         onlookers=tuple(onlooker.name for onlooker in onlookers),
         orders={axis.name: axis.categories for axis in table.schema.axes},
         privacy=result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief),
-        evidence=explain(plan, publication, table, facts) if plan.rejected else Evidence(),
+        exposed=exposed(table, inputs.target, [wanted.axes for wanted in project.wanted]),
+        evidence=explain(plan, publication, table, facts) if plan.rejected and backwards else Evidence(),
     )
 
 

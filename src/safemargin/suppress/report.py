@@ -9,11 +9,22 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 
 from safemargin.io import CONFIDENTIAL, MANIFEST, hash_bytes, manifest_bytes, write_folder
 from safemargin.suppress.pattern import Pattern
-from safemargin.ui import SCHEMA, Document, Result, header, joined, paragraphs, plural, render_page, section, table
+from safemargin.ui import (
+    SCHEMA,
+    Document,
+    Grid,
+    InTerminal,
+    OnPage,
+    Paragraph,
+    Points,
+    Report,
+    Result,
+    Section,
+    plural,
+)
 
 PATTERN, PUBLISHED, CERTIFICATE, PAGE = "pattern.csv", "published", f"{CONFIDENTIAL}/certificate.json", "report.html"
 MAX_LISTED = 30
@@ -44,27 +55,21 @@ class Suppression(Result):
             "certificate": CERTIFICATE,
         }
 
-    def show(self, console: Console) -> None:
-        """Print the summary and the first secondary suppressions."""
-        for line in self._summary():
-            console.print(line)
-        for cell_id in self.pattern.suppressed[~self.pattern.is_primary][:MAX_LISTED].tolist():
-            console.print(f"  also suppressed: {self.pattern.tables.name(cell_id)}", markup=False)
-
-    def to_html(self) -> str:
-        """The summary and all suppressed cells. The page names primary cells, so it is confidential."""
+    def to_report(self) -> Report:
         pattern = self.pattern
         rows = [
             (pattern.tables.name(cell_id), "primary" if primary else "secondary")
             for cell_id, primary in zip(pattern.suppressed.tolist(), pattern.is_primary.tolist(), strict=True)
         ]
-        warnings = [f"Warning: {line}" for line in self.warnings()]
-        head = header("Suppressed cells", banner=("Confidential", "primary cells are named: do not publish this page."))
-        body = [
-            section("Summary", paragraphs(*warnings, *self._summary())),
-            section("Cells", table(("cell", "suppression"), rows)),
-        ]
-        return render_page("Suppressed cells", head, joined(body))
+        also = [f"also suppressed: {name}" for name, kind in rows if kind == "secondary"]
+        return Report(
+            "Suppressed cells",
+            OnPage(*(Paragraph(f"Warning: {line}", "warning") for line in self.warnings())),
+            *self._summary(),
+            InTerminal(Points(also, most=MAX_LISTED)),
+            OnPage(Section("Cells", Grid(("cell", "suppression"), rows, sortable=True))),
+            banner=("Confidential.", "Primary cells are named: do not publish this page."),
+        )
 
     def write(self, path: Path | str) -> Path:
         """Write the tables with their gaps, and the certificate, into a new folder."""

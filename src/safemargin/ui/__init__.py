@@ -6,6 +6,7 @@ from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
     from safemargin.ui.blocks import (
+        MOST_ROWS,
         Answers,
         Bar,
         Bars,
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
         OnPage,
         Paragraph,
         Part,
+        Particulars,
         Points,
         Report,
         Section,
+        Signatures,
         Square,
         Tag,
         Verdict,
@@ -42,21 +45,6 @@ if TYPE_CHECKING:
         row_label,
         row_positions,
         to_svg,
-    )
-    from safemargin.ui.components import (
-        Html,
-        chip,
-        element,
-        figure,
-        header,
-        joined,
-        legend,
-        paragraphs,
-        points,
-        render_page,
-        section,
-        table,
-        tiles,
     )
     from safemargin.ui.formatting import (
         cell_label,
@@ -108,10 +96,7 @@ if TYPE_CHECKING:
         print_result,
         progress_bar,
         say,
-        say_list,
-        text_table,
         unused_folder,
-        verdict_style,
         write_text,
     )
     from safemargin.ui.page import render_report

@@ -15,7 +15,7 @@ MOST_ITEMS = 50
 """Items of a list that a page shows."""
 MOST_ROWS = 2_000
 """Rows of a table that a page shows: browsers get slow with more."""
-NUMBER = re.compile(r"[-+≈<>~±]* ?(?:\d[\d,.]*|inf|infinite)(?:e[-+]?\d+)?(?: ?%)?")
+NUMBER = re.compile(r"[-+≈<>~±]* ?(?:\d[\d,./]*|inf|infinite)(?:e[-+]?\d+)?(?: ?%)?")
 NUMBER_WORDS = re.compile(r"(?:to|of|or more|at least|at most|in|about|exactly|all|none|exact|-|[()])")
 """Words that may stand in a column of numbers."""
 
@@ -32,8 +32,8 @@ class Tag:
         return self.text or self.kind
 
 
-Cell = str | int | Tag
-"""A value in a table; integers get thousands separators."""
+Cell = object
+"""A value in a table: a tag, an integer, which gets thousands separators, or a text."""
 
 
 class Section:
@@ -62,6 +62,13 @@ class Points:
 @dataclass(frozen=True)
 class Figures:
     """Numbers that stand out, each under what it counts."""
+
+    values: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Particulars:
+    """Texts by name, one below the other: files, dates, hashes."""
 
     values: Mapping[str, Cell]
 
@@ -175,6 +182,13 @@ class Fold:
         self.summary, self.parts, self.printed, self.is_open = summary, parts, printed, is_open
 
 
+@dataclass(frozen=True)
+class Signatures:
+    """Lines to sign on paper."""
+
+    labels: Sequence[str]
+
+
 class Columns:
     """Parts side by side where there is room."""
 
@@ -201,6 +215,7 @@ Block = (
     | Paragraph
     | Points
     | Figures
+    | Particulars
     | Answers
     | Verdict
     | Grid
@@ -208,6 +223,7 @@ Block = (
     | Bars
     | Map
     | Fold
+    | Signatures
     | Columns
     | OnPage
     | InTerminal
@@ -232,11 +248,10 @@ def blocks(parts: Iterable[Part]) -> list[Block]:
     for part in parts:
         if isinstance(part, str):
             part = Paragraph(part) if part else None
-        empty = (
-            part is None or (isinstance(part, Points) and not part.items) or (isinstance(part, Grid) and not part.rows)
-        )
-        if part is not None and not empty:
-            stated.append(part)
+        match part:
+            case None | Paragraph(text="") | Points(items=[]) | Grid(rows=[]) | Bars(rows=[]):
+                continue
+        stated.append(part)
     return stated
 
 
@@ -245,4 +260,4 @@ def _is_number(value: Cell) -> bool:
         return True
     if isinstance(value, Tag):
         return False
-    return not NUMBER_WORDS.sub("", NUMBER.sub("", value)).strip(" -")
+    return not NUMBER_WORDS.sub("", NUMBER.sub("", str(value))).strip(" -")

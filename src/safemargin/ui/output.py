@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from html import escape
 from itertools import count as numbers
@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 from safemargin.core import OutputError, Progress, one_line, printable
@@ -42,8 +41,6 @@ out = PlainConsole(highlight=False)
 notes = PlainConsole(stderr=True, highlight=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
-LISTED = 10
-"""How many rejected alternatives, or findings of one attack, are listed."""
 SCHEMA = 1
 """Version of the JSON documents (`docs/files.md`); a change of meaning raises it."""
 UNNAMED_COUNT = "count"
@@ -66,9 +63,9 @@ class Result(ABC):
     def to_json(self) -> Document:
         """The document that `--json` prints."""
 
+    @abstractmethod
     def to_report(self) -> Report:
         """What the value states, in blocks."""
-        raise NotImplementedError(type(self).__name__)
 
     def show(self, console: Console) -> None:
         """Print the value in a terminal."""
@@ -130,30 +127,6 @@ def print_result(result: Result, as_json: bool) -> None:
 def say(console: Console, text: str, style: str = "") -> None:
     """Print without markup: names of groups may hold brackets."""
     console.print(Text(text, style=style))
-
-
-def say_list(console: Console, lines: Sequence[str], most: int = LISTED) -> None:
-    """Print the first lines as a list, and how many more there are."""
-    more = [f"and {len(lines) - most:,} more"] if len(lines) > most else []
-    for line in [*lines[:most], *more]:
-        points = Table.grid()
-        points.add_row("  - ", Text(line))
-        console.print(points)
-
-
-def verdict_style(is_sound: bool) -> str:
-    """The style of a headline."""
-    return "bold green" if is_sound else "bold red"
-
-
-def text_table(columns: Iterable[str], rows: Iterable[Sequence[str | Text]] = (), space: int = 2) -> Table:
-    """A table with `space` blanks between its columns; cells are text, not markup."""
-    table = Table(box=None, pad_edge=False, padding=(0, space, 0, 0), header_style="bold")
-    for name in columns:
-        table.add_column(Text(name), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(value) if isinstance(value, str) else value for value in row))
-    return table
 
 
 def unused_folder(folder: Path) -> Path:

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Map, Part, Report, Square, Tag, blocks
 from safemargin.ui.charts import Spec, to_svg
 
-SYMBOLS = {"contained": "●", "open": "◐", "disclosed": "✕", "exposed": "✕"}
+SYMBOLS = {"contained": "●", "open": "◐", "disclosed": "✕", "exposed": "✕", "within": "●"}
 """Beside the colours, for readers and printers without."""
 MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 

@@ -22,6 +22,7 @@ from safemargin.ui.blocks import (
     InTerminal,
     Paragraph,
     Part,
+    Particulars,
     Points,
     Report,
     Section,
@@ -57,18 +58,21 @@ def show_report(console: Console, report: Report) -> None:
 
 
 def show_parts(console: Console, parts: Iterable[Part], first: bool = False) -> None:
-    """Print parts in order; a blank line before every section but the first thing of all."""
-    for number, block in enumerate(blocks(parts)):
-        if isinstance(block, Section) and not (first and number == 0):
+    """Print parts in order, with a blank line before a section, unless it is `first`, and between texts and tables."""
+    before: Block | None = None
+    for block in blocks(parts):
+        apart = isinstance(block, Section) and not (first and before is None)
+        if apart or (isinstance(block, Grid | Figures | Particulars) and isinstance(before, Paragraph)):
             console.print()
         _show(block, console)
+        before = block
 
 
 def as_text(value: Cell) -> Text:
     """A value without markup: names of groups may hold brackets."""
     if isinstance(value, Tag):
         return Text(str(value), STYLES.get(value.kind, ""))
-    return Text(f"{value:,}" if isinstance(value, int) else value)
+    return Text(f"{value:,}" if isinstance(value, int) else str(value))
 
 
 @singledispatch
@@ -98,9 +102,12 @@ def _(block: Points, console: Console) -> None:
         console.print(line)
 
 
-@_show.register
-def _(block: Figures, console: Console) -> None:
+@_show.register(Figures)
+@_show.register(Particulars)
+def _(block: Figures | Particulars, console: Console) -> None:
     lines = Table.grid(padding=(0, 2, 0, 0))
+    lines.add_column()
+    lines.add_column(overflow="fold")
     for name, value in block.values.items():
         lines.add_row(Text(name), as_text(value))
     console.print(lines)
@@ -152,7 +159,7 @@ def _(block: Fold, console: Console) -> None:
 @_show.register(Columns)
 @_show.register(InTerminal)
 def _(block: Columns | InTerminal, console: Console) -> None:
-    show_parts(console, block.parts, first=isinstance(block, Columns))
+    show_parts(console, block.parts)
 
 
 def text_table(

@@ -16,6 +16,8 @@ from safemargin.verify.given import Given, load
 from safemargin.verify.signature import SUFFIX, signature_failures
 
 SIGNATURE = f"{MANIFEST}{SUFFIX}"
+PAGE = "index.html"
+"""The page for the public beside the tables; the manifest states its hash."""
 Row = dict[str, Any]
 COUNTED = ("exact", "merged", "noised")
 STATUSES = (*COUNTED, "suppressed")
@@ -29,13 +31,15 @@ def verify_release(path: Path, document: dict[str, Any], given: Given, key: Path
     hashes = {str(name): str(value) for name, value in document["files"].items()}
     listed = {name: given.find(name, "table") for name in hashes}
     failures = [changed(name) for name, file in listed.items() if hash_file(file) != hashes[name]]
-    failures += given.unspoken({("table", name) for name in (*hashes, MANIFEST, SIGNATURE)})
+    failures += given.unspoken({("table", name) for name in (*hashes, MANIFEST, SIGNATURE, PAGE)})
     failures += _statement_failures(document)
     notes: list[str] = []
     manifest = given.named["table"].get(MANIFEST) or given.lying.get(MANIFEST) or path.parent / MANIFEST
     if manifest.is_file():
         stated = load(manifest)
-        failures += _file_failures(stated.get("files"), {**hashes, path.name: hash_file(path)})
+        page = manifest.with_name(PAGE)  # older releases have none
+        stands = {PAGE: hash_file(page)} if page.is_file() else {}
+        failures += _file_failures(stated.get("files"), {**hashes, path.name: hash_file(path), **stands})
         failures += [f"{MANIFEST}: {failure}" for failure in binding_failures(document, stated)]
         signature = manifest.with_name(SIGNATURE)
         if key is not None:

@@ -9,13 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
 from safemargin.core import InputError
 from safemargin.io import MANIFEST, axes, hash_file, read_manifest, read_tidy, skip_rules
 from safemargin.suppress.check import check_pattern
-from safemargin.ui import Document, Result, header, joined, paragraphs, points, render_page, section
+from safemargin.ui import (
+    Document,
+    InTerminal,
+    OnPage,
+    Paragraph,
+    Report,
+    Result,
+    Verdict,
+)
 from safemargin.verify.given import Given, given_files, load
 from safemargin.verify.published import SIGNATURE, changed, verify_release
 
@@ -30,17 +36,15 @@ class CertificateCheck(Verification, Result):
         """The document of `verify --json`."""
         return self.document()
 
-    def show(self, console: Console) -> None:
-        """Print what was verified; a line per kind of claim."""
-        for line in self.lines():
-            console.print(line, soft_wrap=True, markup=False)
-
-    def to_html(self) -> str:
-        """The same lines as a page."""
-        banner = ("The certificate holds." if self.holds else "The certificate does not hold.", "")
-        body = [section("What was checked", paragraphs(*self.lines()))]
-        body += [section("Claims that fail", points(self.failures))] if self.failures else []
-        return render_page("Verify", header("Verify", banner=banner), joined(body))
+    def to_report(self) -> Report:
+        first, *others = self.lines()
+        state, headline = ("sound", "The certificate holds.") if self.holds else ("unsound", "The certificate fails.")
+        return Report(
+            "Verify",
+            OnPage(Verdict(state, headline, first)),
+            InTerminal(Paragraph(first, state)),
+            *(Paragraph(line) for line in others),
+        )
 
 
 def verify(

@@ -53,7 +53,7 @@ def test_a_cell_has_the_documented_keys() -> None:
     }
     assert document["verdicts"] == {"contained": 1, "open": 1, "disclosed": 0}
     assert document["onlooker"] == {"name": "public", "composition": "none", "facts": [], "knows_rule": False}
-    assert document["target"] == {"beta": 0.05, "kappa": 10, "tau": 0, "epsilon_max": 1.0}
+    assert document["target"] == {"beta": 0.05, "kappa": 10, "tau": 0, "epsilon_max": 1.0, "guard": None}
 
 
 def test_nobody_has_no_rate() -> None:

@@ -7,23 +7,32 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from safemargin.bounds.report import show_exposure
+from safemargin.bounds.report import exposure_parts
 from safemargin.core import UNBOUNDED, InputError, Target
-from safemargin.release.report.text import show_release
+from safemargin.release.draft import Draft
+from safemargin.ui import Report, show_report
 
 
-def shown(show, *values: object, width: int = 80, **options: object) -> str:
+def printed(report: Report, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    show(console, *values, **options)
+    show_report(console, report)
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
     return text
 
 
+def exposure_text(exposure, target: Target, width: int = 80, **options: object) -> str:
+    return printed(Report("", *exposure_parts(exposure, target, **options)), width)
+
+
+def release_text(draft: Draft, folder: str = "x", width: int = 80, **options: bool) -> str:
+    return printed(draft.to_report(folder, **options), width)
+
+
 def test_exposure_starts_with_the_worst(broken_story) -> None:
     findings = broken_story.findings[0]
-    text = shown(show_exposure, findings.exposure, findings.target, limit=3)
+    text = exposure_text(findings.exposure, findings.target, limit=3)
     disclosed = findings.exposure.tallied(findings.target)["disclosed"]
     assert disclosed > 0 and f"{disclosed} disclosed" in text and "7,997 more are not shown" in text
     assert text.count("disclosed") == 4 and text.count("open") == 1
@@ -32,7 +41,7 @@ def test_exposure_starts_with_the_worst(broken_story) -> None:
 
 def test_wide_terminals_show_every_column(story) -> None:
     findings = story.findings[0]
-    text = shown(show_exposure, findings.exposure, findings.target, width=140)
+    text = exposure_text(findings.exposure, findings.target, width=140)
     head = next(line for line in text.splitlines() if line.startswith("cell"))
     for column in ("option", "people", "interval", "rates", "width", "t", "verdict", "method"):
         assert f" {column} " in head
@@ -41,12 +50,12 @@ def test_wide_terminals_show_every_column(story) -> None:
 @pytest.mark.parametrize(("sort", "first"), [("people", "3 "), ("cell", "D01")])
 def test_other_orders(story, sort: str, first: str) -> None:
     findings = story.findings[0]
-    assert first in shown(show_exposure, findings.exposure, findings.target, limit=1, sort=sort)
+    assert first in exposure_text(findings.exposure, findings.target, limit=1, sort=sort)
 
 
 def test_unknown_order_is_refused(story) -> None:
     with pytest.raises(InputError, match="sort 'size'"):
-        shown(show_exposure, story.findings[0].exposure, Target(), sort="size")
+        exposure_text(story.findings[0].exposure, Target(), sort="size")
 
 
 def test_equally_narrow_intervals_start_with_the_surest_guess(story) -> None:
@@ -57,14 +66,14 @@ def test_equally_narrow_intervals_start_with_the_surest_guess(story) -> None:
     wide = replace(
         exposure, people=people, lower=exposure.lower * 0, upper=exposure.lower * 0 + 100, fitted=fitted, complete=False
     )
-    text = shown(show_exposure, wide, Target(), limit=1)
+    text = exposure_text(wide, Target(), limit=1)
     assert exposure.cells.cell(17)["district"] in text and "Unity" in text
     assert "Not every interval was settled" in text
 
 
 def test_missing_values(bare_story) -> None:
     exposure = bare_story.findings[0].exposure
-    text = shown(show_exposure, replace(exposure, upper=np.array([[UNBOUNDED]])), Target())
+    text = exposure_text(replace(exposure, upper=np.array([[UNBOUNDED]])), Target())
     assert "everyone" in text and "or more" in text and "option" not in text
 
 
@@ -76,33 +85,39 @@ def test_findings_say_what_was_found(story, broken_story) -> None:
 
 
 def test_release_is_summed_up(story) -> None:
-    text = shown(show_release, story, "out/june")
-    assert text.startswith("Certified.\n")
-    assert "religion     5      -      1          1       489,275 (97.9 %)" in text
+    text = release_text(story, "out/june")
+    assert text.startswith("You may publish this release.\n")
+    assert "religion     5      -      1          2       489,275 (97.9 %)" in text
     assert "chose 'Harbour'" in text and "out/june" in text
     assert "census analyst: 2 attacks tried" in text
+    assert "May I publish? Yes" in text and "What did it cost? 3 of 8 categories of religion" in text
 
 
 def test_a_failed_release_says_so(story, broken_story) -> None:
-    text = shown(show_release, broken_story, "x")
-    assert text.startswith("Not certified: do not publish.") and "Nothing was published" in text
+    text = release_text(broken_story, "x")
+    assert (
+        text.startswith("Not certified: do not publish.")
+        and "May I publish? No" in text
+        and "Nothing was published" in text
+    )
     assert "integer tables" not in text
-    text = shown(show_release, replace(story, findings=broken_story.findings), "x")
+    text = release_text(replace(story, findings=broken_story.findings), "x")
     assert text.startswith("An attack succeeded: do not publish.")
 
 
 def test_a_failed_release_names_the_cells_that_attacks_found(broken_story) -> None:
-    text = shown(show_release, broken_story, "x")
-    assert "bounds discloses:" in text and "district D58, age 75+, Harbour: all 31 people chose Harbour" in text
+    text = release_text(broken_story, "x")
+    assert "Disclosed by bounds" in text and "district D58, age 75+, Harbour: all 31 people chose Harbour" in text
 
 
 def test_where_to_find_the_files(story, broken_story) -> None:
-    text = shown(show_release, story, "june", published=True, width=120)
-    assert (
-        "Publish june/published. Its report, june/confidential/report.html, is confidential: do not publish it." in text
-    )
-    text = shown(show_release, broken_story, "june")
-    assert "Nothing was published. The report is june/confidential/report.html." in text
+    text = release_text(story, "june", published=True, manifest="ab" * 32, width=120)
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "publish june/published" in lines and "confidential: do not publish june/confidential" in lines
+    assert f"SHA-256 of the manifest {'ab' * 32}" in lines and any(line.startswith("date 20") for line in lines)
+    text = release_text(replace(broken_story, command="safemargin release project.toml"), "june")
+    assert "june/published" not in text and "Nothing was published." in text
+    assert "command                       safemargin release project.toml --out june" in text
 
 
 def test_fractional_tables_are_admitted(story) -> None:
@@ -114,7 +129,7 @@ def test_fractional_tables_are_admitted(story) -> None:
         checked=checked,
         linear=8,
     )
-    text = shown(show_release, replace(story, plan=replace(story.plan, certificate=certificate)), "x")
+    text = release_text(replace(story, plan=replace(story.plan, certificate=certificate)), "x")
     words = " ".join(text.split())
     assert "proved by integer tables for all but 8 of 29,191 cells" in words
     assert "by fractional (LP) tables for the rest" in words
@@ -126,7 +141,7 @@ def test_a_refusal_says_what_was_proved(story) -> None:
     first, second = story.plan.refusals
     doubt = replace(first, proved=False)
     whole = replace(second, cell={}, people=900)
-    text = shown(show_release, replace(story, plan=replace(story.plan, refusals=(doubt, whole))), "x")
+    text = release_text(replace(story, plan=replace(story.plan, refusals=(doubt, whole))), "x")
     words = " ".join(text.split())
     assert (
         "could not be proved safe: undecided is whether 30 to 31 of the 31 people with district D58, age 75+ chose"
@@ -136,11 +151,11 @@ def test_a_refusal_says_what_was_proved(story) -> None:
 
 
 def test_only_a_total(bare_story) -> None:
-    text = shown(show_release, replace(bare_story, findings=()), "x")
+    text = release_text(replace(bare_story, findings=()), "x")
     assert "Only the total is published." in text and "not been attacked" in text
 
 
 def test_names_are_no_markup(story) -> None:
     exposure = story.findings[0].exposure
     named = replace(exposure, options=("[bold]", "[/red]", "[link=x]", "d"))
-    assert "[/red]" in shown(show_exposure, named, Target(), limit=40)
+    assert "[/red]" in exposure_text(named, Target(), limit=40)

@@ -26,28 +26,36 @@ from safemargin.release.inputs import project_of, read_inputs
 from safemargin.release.plan import Action
 from safemargin.release.publish import publish
 
+WAYS = ("merge", "suppress", "noise")
+
 
 def ours(case: Case) -> list[PublishingMethod]:
-    """Decide once; noise, if the project asks for it, is drawn afresh."""
-    plan = decide(case.table, case.target, case.onlookers, protect=case.protect)
+    """The release as the project asks for it, and the other ways to protect groups."""
+    return [_our_way(case, protect) for protect in dict.fromkeys((case.protect, *WAYS))]
+
+
+def _our_way(case: Case, protect: str) -> PublishingMethod:
+    """Decide once; noise, if it is asked for, is drawn afresh."""
+    name = "safemargin" if protect == case.protect else f"safemargin, {protect}"
+    does = "exact where a certificate shows that no answer is disclosed; other groups: "
+    method = PublishingMethod(name=name, family="safemargin", does=does + protect, must_be_safe=True)
+    try:
+        plan = decide(case.table, case.target, case.onlookers, protect=protect)
+    except InputError as error:  # noise that cannot be drawn for these tables
+        return replace(method, refused=str(error))
+    if not plan.certificate.certified:
+        return replace(method, refused="no release that was tried meets the target: nothing is published")
     release = publish(plan, case.table)
-    certified = plan.certificate.certified
     noised = any(decision.action is Action.NOISED for decision in plan.decisions)
-    return [
-        PublishingMethod(
-            name="safemargin",
-            family="safemargin",
-            does="exact where a certificate shows that no answer is disclosed, else merged, noised or suppressed",
-            draw=lambda draws: (publish(plan, case.table).tables if noised else release.tables for _ in range(draws)),
-            known=lambda tables, onlooker: replace(release, tables=tables),
-            is_random=noised,
-            loss=max((guarantee.epsilon or 0.0 for guarantee in plan.guarantees), default=None),
-            guarantee=plan.certificate.statement if certified else "",
-            guarantees=plan.guarantees,
-            refused="" if certified else "no release that was tried meets the target: nothing is published",
-            must_be_safe=True,
-        )
-    ]
+    return replace(
+        method,
+        draw=lambda draws: (publish(plan, case.table).tables if noised else release.tables for _ in range(draws)),
+        known=lambda tables, onlooker: replace(release, tables=tables),
+        is_random=noised,
+        loss=max((guarantee.epsilon or 0.0 for guarantee in plan.guarantees), default=None),
+        guarantee=plan.certificate.statement,
+        guarantees=plan.guarantees,
+    )
 
 
 METHODS: Sequence[Callable[[Case], list[PublishingMethod]]] = (

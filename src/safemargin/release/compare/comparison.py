@@ -1,11 +1,8 @@
 """Ways to publish side by side: figures, document, terminal and page."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from safemargin.core import Guarantee, Target
 from safemargin.guarantees import COLUMNS, side_by_side
@@ -14,27 +11,25 @@ from safemargin.ui import (
     FAMILY_COLOURS,
     FAMILY_SHAPES,
     SCHEMA,
+    STACK_WIDTH,
     TEXT_MARK,
-    WIDTH,
+    Chart,
     Document,
-    Html,
+    Fold,
+    Grid,
+    OnPage,
+    Points,
+    Report,
     Result,
+    Section,
     Spec,
-    element,
-    figure,
-    header,
-    joined,
-    paragraphs,
+    Tag,
     percent,
     plural,
-    points,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
-    to_svg,
+    short_number,
 )
+
+GLOBAL_DP = "global DP"
 
 
 @dataclass(frozen=True)
@@ -131,63 +126,42 @@ class Comparison(Result):
             "target": asdict(self.target),
         }
 
-    def show(self, console: Console) -> None:
-        """Print the figures of every method, what onlookers can infer, and which properties hold."""
-        say(console, f"{_scope(self)}\n")
-        console.print(_grid(["", "method", *FIGURES], [[f"{n}", *row] for n, row in _figures(self)], 2))
-        say(console, "\nWhat onlookers can infer", "bold")
-        console.print(_grid(["", *LEARNT], _learnt(self), 3))
-        say(console, "\nProperties, by method", "bold")
-        held: list[list[str | Text]] = [
-            [PROPERTY_WORDS[name], *(Text(answer.holds, HOLDS_STYLES[answer.holds]) for answer in answers)]
+    def to_report(self) -> Report:
+        """Exposure against what is kept, what onlookers can infer, and which properties hold: it looks at votes."""
+        shown = list(enumerate(self.methods, 1))
+        noisy = [(n, method) for n, method in shown if method.family == GLOBAL_DP]
+        kept = [[f"{n} {method.method}", *_kept(method)] for n, method in shown if method.family != GLOBAL_DP]
+        caption = "People exposed against the counts that are published exactly; global DP is apart, below"
+        held = [
+            [PROPERTY_WORDS[name], *(Tag(answer.holds, SHORT[answer.holds], answer.fact) for answer in answers)]
             for name, answers in self.properties.items()
         ]
-        console.print(text_table(["", *(f"{n}" for n, _ in enumerate(self.methods, 1))], held, space=1))
-
-    def to_html(self) -> str:
-        """One page with the picture: confidential, errors look at votes."""
-        names = [method.method for method in self.methods]
-        title = f"{self.title}: ways to publish"
-        banner = ("Confidential.", "The figures on this page look at votes. Do not publish it.")
-        caption = "Mean error of a count against people exposed; labels are epsilon"
-        figures = [row for _, row in _figures(self)]
-        body = joined(
-            [
-                section("Error and exposure", figure(to_svg(tradeoff_chart(self)), caption), paragraphs(DP_WORDS)),
-                section("Figures", table(["method", *FIGURES], figures, FIGURES)),
-                section("What onlookers can infer", table(LEARNT, [row[1:] for row in _learnt(self)], LEARNT[2:])),
-                section("Guarantees about odds", table(COLUMNS, _guarantees(self)), paragraphs(GUARANTEE_WORDS)),
-                section("Properties", *(_property(PROPERTY_WORDS[p], names, a) for p, a in self.properties.items())),
-                section("Methods", points(f"{method.method}: {method.does}" for method in self.methods)),
-            ]
+        return Report(
+            f"{self.title}: ways to publish",
+            _scope(self),
+            Section("What is kept, and who is exposed", Chart(tradeoff_chart(self), caption), Grid(KEPT, kept)),
+            Section(
+                "Global differential privacy",
+                DP_WORDS,
+                Grid(DP, [[f"{n} {method.method}", *_noisy(method)] for n, method in noisy]),
+                Points([f"epsilon {method.loss:g}: {epsilon_words(method.loss or 0.0)}" for _, method in noisy]),
+            ),
+            Section("What onlookers can infer", Grid(LEARNT, _learnt(self))),
+            Section("Properties, by method", Grid(["", *(f"{n}" for n, _ in shown)], held)),
+            OnPage(
+                Section("Guarantees about odds", Grid(COLUMNS, _guarantees(self)), GUARANTEE_WORDS),
+                Section("Facts behind every property", *(self._facts(name) for name in self.properties)),
+                Section("Methods", Points([(f"{n} {method.method}", method.does) for n, method in shown])),
+            ),
+            banner=("Confidential.", "The figures on this page look at votes. Do not publish it."),
         )
-        return render_page(title, header(title, paragraphs(_scope(self)), banner=banner), body)
 
-
-def tradeoff_chart(comparison: Comparison) -> Spec:
-    """The error of every method against the people it exposes; both scales are logarithmic but for the zero."""
-    values: list[Spec] = [
-        {
-            "family": method.family,
-            "error": method.mean_error,
-            "people": method.people_exposed,
-            "words": "" if method.family != "global DP" else f"{method.loss:g}",
-        }
-        for method in comparison.methods
-        if method.mean_error is not None
-    ]
-    families = list(dict.fromkeys(value["family"] for value in values))
-    x = {"field": "error", **_symlog("mean error of a count", 0.1, [value["error"] for value in values])}
-    y = {"field": "people", **_symlog("people exposed", 1, [value["people"] for value in values])}
-    family = {"field": "family", "type": "nominal", "legend": {"title": None, "labelFontSize": 12, "labelLimit": 0}}
-    colour = {**family, "scale": {"domain": families, "range": FAMILY_COLOURS[: len(families)]}}
-    shape = {**family, "scale": {"domain": families, "range": FAMILY_SHAPES[: len(families)]}}
-    points = {
-        "mark": {"type": "point", "filled": True, "size": 160, "opacity": 0.85},
-        "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
-    }
-    labels = {"mark": {**TEXT_MARK, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
-    return {"data": {"values": values}, "width": WIDTH - 260, "height": 300, "layer": [points, labels]}
+    def _facts(self, name: str) -> Fold:
+        rows = [
+            (f"{n} {method.method}", Tag(answer.holds), answer.fact)
+            for (n, method), answer in zip(enumerate(self.methods, 1), self.properties[name], strict=True)
+        ]
+        return Fold(PROPERTY_WORDS[name], Grid(("method", "holds", "measured"), rows))
 
 
 def _symlog(title: str, least: float, values: Sequence[float]) -> Spec:
@@ -209,19 +183,10 @@ PROPERTY_WORDS = {
     "guarantee_on_regular_cells": "stated guarantee on regular cells",
     "unconditional_against_auxiliary": "unconditional against auxiliary knowledge",
 }
-HOLDS_STYLES = {"yes": "green", "partly": "yellow", "no": "red"}
-
-FIGURES = (
-    "mean error",
-    "worst",
-    "relative",
-    "exact counts",
-    "exact people",
-    "totals off",
-    "winner kept",
-    "epsilon",
-    "exposed",
-)
+SHORT = {"yes": "yes", "partly": "part", "no": "no"}
+"""Answers that leave room for nine methods side by side."""
+KEPT = ("method", "exact counts", "exact people", "mean error", "worst", "totals off", "exposed")
+DP = ("method", "mean error", "worst", "relative", "totals off", "winner kept")
 
 
 def _entry(method: MeasuredMethod) -> Document:
@@ -250,14 +215,6 @@ def _entry(method: MeasuredMethod) -> Document:
     }
 
 
-def _grid(columns: list[str], rows: list[list[str]], words: int) -> Table:
-    """A table whose first `words` columns are words, the rest numbers."""
-    grid = text_table(columns, rows, space=1)
-    for column in grid.columns[words:]:
-        column.justify = "right"
-    return grid
-
-
 def _guarantees(comparison: Comparison) -> list[list[str]]:
     return side_by_side([guarantee for method in comparison.methods for guarantee in method.guarantees])
 
@@ -268,17 +225,54 @@ GUARANTEE_WORDS = (
     "has no guarantee about odds."
 )
 
-LEARNT = ["method", "onlooker", "disclosed", "open", "contained", "people exposed"]
+LEARNT = ("method", "onlooker", "disclosed", "open", "contained", "people exposed")
 
 DP_WORDS = (
-    "Nothing certain follows from noise without bounds, so in this picture global DP exposes nobody at any epsilon. "
-    "What it discloses is its loss: one person more or less changes the odds of what is printed by up to e^epsilon."
+    "Noise without bounds proves nothing about anybody, so global DP exposes nobody at any epsilon. What it discloses "
+    "is its loss: how far one person more or less changes the odds of what is printed."
 )
 
 
-def _property(title: str, names: list[str], answers: tuple[PropertyAnswer, ...]) -> Html:
-    rows = [(name, answer.holds, answer.fact) for name, answer in zip(names, answers, strict=True)]
-    return joined([element("h3", title), table(("method", "holds", "measured"), rows)])
+def epsilon_words(epsilon: float) -> str:
+    """What a loss means for a guess about one person.
+
+    >>> epsilon_words(1.0)
+    'one person changes the odds by a factor of 2.72 at most; a guess of 50 % can become 73 %'
+    >>> epsilon_words(10.0)
+    'one person changes the odds by a factor of 22,026 at most; a guess of 50 % can become >99.9 %'
+    """
+    # Odds of 1 to 1 become at most e^epsilon to 1, a chance of 1 / (1 + e^-epsilon).
+    factor = short_number(math.exp(epsilon)) if epsilon < 40 else f"e^{epsilon:g}"
+    sure = percent(1 / (1 + math.exp(-epsilon)))
+    return f"one person changes the odds by a factor of {factor} at most; a guess of 50 % can become {sure}"
+
+
+def tradeoff_chart(comparison: Comparison) -> Spec:
+    """The people that every method exposes, on a logarithmic scale with zero, against the counts it keeps exact."""
+    values: list[Spec] = [
+        {
+            "family": method.family,
+            "kept": method.exact_cells,
+            "people": method.people_exposed,
+            "words": f"{number}",
+        }
+        for number, method in enumerate(comparison.methods, 1)
+        if method.mean_error is not None and method.family != GLOBAL_DP
+    ]
+    families = list(dict.fromkeys(value["family"] for value in values))
+    axis = {"format": ".0%", "title": "counts published exactly", "grid": True, "tickCount": 5}
+    x = {"field": "kept", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
+    y = {"field": "people", **_symlog("people exposed", 1, [value["people"] for value in values])}
+    legend = {"title": None, "labelFontSize": 12, "labelLimit": 0, "orient": "top", "columns": 3}
+    family = {"field": "family", "type": "nominal", "legend": legend}
+    colour = {**family, "scale": {"domain": families, "range": FAMILY_COLOURS[: len(families)]}}
+    shape = {**family, "scale": {"domain": families, "range": FAMILY_SHAPES[: len(families)]}}
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 160, "opacity": 0.85},
+        "encoding": {"x": x, "y": y, "color": colour, "shape": shape},
+    }
+    labels = {"mark": {**TEXT_MARK, "dx": 9, "dy": -9}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}}
+    return {"data": {"values": values}, "width": STACK_WIDTH - 60, "height": 280, "layer": [points, labels]}
 
 
 def _scope(comparison: Comparison) -> str:
@@ -290,34 +284,32 @@ def _scope(comparison: Comparison) -> str:
     )
 
 
-def _figures(comparison: Comparison) -> list[tuple[int, list[str]]]:
-    return [(n, [method.method, *_row(method)]) for n, method in enumerate(comparison.methods, 1)]
-
-
-def _row(method: MeasuredMethod) -> list[str]:
-    """Cells of the columns in `FIGURES`."""
-    if method.mean_error is None or method.worst_error is None or method.mean_relative_error is None:
-        return ["-", "-", "-", "0 %", "0 %", "-", "-", "-", "0"]
+def _kept(method: MeasuredMethod) -> list[str]:
+    """Cells of the columns in `KEPT`."""
+    if method.mean_error is None or method.worst_error is None:
+        return ["0 %", "0 %", "-", "-", "-", "0"]
     return [
-        _number(method.mean_error),
-        _number(method.worst_error),
-        percent(method.mean_relative_error),
         percent(method.exact_cells),
         percent(method.exact_people),
-        "exact" if method.binding.exact else _number(method.binding.mean_error or 0.0),
-        percent(method.binding.winner_kept),
-        "-" if method.loss is None else f"{method.loss:g}",
+        short_number(method.mean_error),
+        short_number(method.worst_error),
+        _totals(method),
         f"{method.people_exposed:,}",
     ]
 
 
-def _number(value: float) -> str:
-    """Three digits.
+def _noisy(method: MeasuredMethod) -> list[str]:
+    """Cells of the columns in `DP`."""
+    return [
+        *(short_number(error or 0.0) for error in (method.mean_error, method.worst_error)),
+        percent(method.mean_relative_error or 0.0),
+        _totals(method),
+        percent(method.binding.winner_kept),
+    ]
 
-    >>> _number(0.0), _number(0.1234), _number(1234.5)
-    ('0', '0.123', '1,234')
-    """
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+def _totals(method: MeasuredMethod) -> str:
+    return "exact" if method.binding.exact else short_number(method.binding.mean_error or 0.0)
 
 
 def _learnt(comparison: Comparison) -> list[list[str]]:
@@ -328,5 +320,5 @@ def _learnt(comparison: Comparison) -> list[list[str]]:
                 f"{onlooker.verdicts[name]:,}" if onlooker.verdicts else "-"
                 for name in ("disclosed", "open", "contained")
             ]
-            rows.append([f"{n}", method.method, onlooker.onlooker, *counts, f"{onlooker.people_exposed:,}"])
+            rows.append([f"{n} {method.method}", onlooker.onlooker, *counts, f"{onlooker.people_exposed:,}"])
     return rows

@@ -3,26 +3,18 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from safemargin.core import InputError
 from safemargin.release.ledger.entries import Budget, Entry, budget
 from safemargin.release.ledger.file import read_ledger
 from safemargin.ui import (
     SCHEMA,
     Document,
+    Grid,
+    Report,
     Result,
-    element,
-    header,
-    joined,
-    paragraphs,
+    Section,
     percent,
     plural,
-    render_page,
-    say,
-    section,
-    table,
-    text_table,
 )
 
 COLUMNS = ("cycle", "people", "answered", "kappa", "counts", "tables")
@@ -56,32 +48,13 @@ class Ledger(Result):
             ],
         }
 
-    def show(self, console: Console) -> None:
-        """Print what was published about whom, cycle by cycle."""
-        if not self.entries:
-            say(console, "Nothing was published yet.")
-        for population, entries in self.populations.items():
-            say(console, population, "bold")
-            grid = text_table(COLUMNS, [_row(entry) for entry in entries], space=1)
-            for column in grid.columns[1:-1]:
-                column.justify = "right"
-            console.print(grid)
-            for line in _budget_lines(budget(entries)):
-                say(console, line)
-            console.print()
-
-    def to_html(self) -> str:
-        """One page with a table per population."""
+    def to_report(self) -> Report:
+        """What was published about whom, cycle by cycle."""
         parts = [
-            section(
-                population,
-                table(COLUMNS, [_row(entry) for entry in entries], COLUMNS[1:-1]),
-                paragraphs(*_budget_lines(budget(entries))),
-            )
+            Section(population, Grid(COLUMNS, [_row(entry) for entry in entries]), *_budget_lines(budget(entries)))
             for population, entries in self.populations.items()
         ]
-        body = joined(parts or [element("p", "Nothing was published yet.")])
-        return render_page("Earlier releases", header("Earlier releases"), body)
+        return Report("Earlier releases", *parts, "" if parts else "Nothing was published yet.")
 
 
 def ledger(file: Path | str) -> Ledger:

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from safemargin.audit.findings import Findings
-from safemargin.core import VERDICTS
 from safemargin.release.plan import Action
-from safemargin.release.report.context import DecidedGroup, people_by_action
+from safemargin.release.report.alternatives import Choice
+from safemargin.release.report.context import DecidedGroup
 from safemargin.ui import (
     GAP,
     LETTER,
     STACK_WIDTH,
     TEXT_MARK,
     TICK_MARK,
-    VERDICT_COLOURS,
     WIDTH,
     Spec,
     percent,
@@ -28,6 +26,7 @@ ACTION_COLOURS = {
 }
 MOST_GROUPS = 40
 MOST_OPTIONS = 8
+WAY_COLOURS = ["#0072b2", "#56b4e9", "#e69f00", "#009e73"]
 PANELS = 4
 """How many options stand side by side."""
 
@@ -54,6 +53,11 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
             "encoding": {"x": {**x, "field": "rate"}, "color": _actions("action")},
         },
         {"mark": {**TICK_MARK, "bandSize": 20}, "encoding": {"x": {**x, "field": "total"}}},
+        {
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
+            "transform": [{"filter": "datum.high > datum.low"}],
+        },
         {"mark": TEXT_MARK, "encoding": {"x": {**x, "field": "at"}, "text": {"field": "words"}}},
     ]
     return {
@@ -65,41 +69,36 @@ def rates_chart(groups: Sequence[DecidedGroup], totals: Mapping[str, float]) -> 
     }
 
 
-def onlookers_chart(findings: Sequence[Findings]) -> Spec:
-    """How the intervals of every onlooker divide into verdicts."""
+def strictness_chart(choices: Sequence[Choice]) -> Spec:
+    """Categories that stay exact against the limit, a line per protection, with a ring where this release is."""
+    here = choices[0]
     values = [
-        {"row": row_label(position, seen.onlooker.name), "kind": verdict, "count": count, "order": order}
-        for position, seen in enumerate(findings)
-        for order, (verdict, count) in enumerate(seen.exposure.tallied(seen.target).items())
+        {"limit": choice.beta, "kept": choice.categories, "way": choice.protect}
+        for choice in choices
+        if choice.state == "certified"
     ]
-    return _stacked(values, _verdicts("kind"), "share of the intervals")
-
-
-def loss_chart(axes: Mapping[str, Sequence[DecidedGroup]]) -> Spec:
-    """How the people of every axis divide into groups by what was done."""
-    values = [
-        {"row": row_label(position, axis), "kind": str(action), "count": people, "order": order}
-        for position, (axis, groups) in enumerate(axes.items())
-        for order, (action, (_, people)) in enumerate(people_by_action(groups).items())
-    ]
-    return _stacked(values, _actions("kind"), "share of the people")
-
-
-def _stacked(values: list[Spec], colour: Spec, title: str) -> Spec:
-    left, rows = row_positions(values)
-    axis = {"format": ".0%", "title": title, "tickCount": 5}
-    return {
-        "data": {"values": values},
-        "width": STACK_WIDTH - left,
-        "height": {"step": 30},
-        "mark": {"type": "bar", "height": {"band": 0.7}},
-        "encoding": {
-            "y": rows,
-            "x": {"field": "count", "type": "quantitative", "aggregate": "sum", "stack": "normalize", "axis": axis},
-            "color": colour,
-            "order": {"field": "order", "type": "quantitative"},
-        },
+    ring = {"values": [{"limit": here.beta, "kept": here.categories, "words": "you are here"}]}
+    x = {
+        "field": "limit",
+        "type": "quantitative",
+        "scale": {"domain": [0, max(choice.beta for choice in choices) * 1.1], "nice": False},
+        "axis": {"format": ".0%", "title": "limit", "tickCount": 5},
     }
+    y = {"field": "kept", "type": "quantitative", "axis": {"title": "exact categories", "grid": True, "tickCount": 4}}
+    ways = list(dict.fromkeys(value["way"] for value in values))
+    legend = {"title": None, "orient": "top", "labelFontSize": 12}
+    colour = {"field": "way", "type": "nominal", "scale": {"domain": ways, "range": WAY_COLOURS}, "legend": legend}
+    dash = {"field": "way", "type": "nominal", "scale": {"domain": ways}, "legend": None}
+    line = {"mark": {"type": "line", "point": True}, "encoding": {"x": x, "y": y, "color": colour, "strokeDash": dash}}
+    mark = {"type": "point", "size": 260, "stroke": "#d55e00", "strokeWidth": 2.5, "filled": False}
+    circle = {"data": ring, "mark": mark, "encoding": {"x": x, "y": y}}
+    label = {
+        "data": ring,
+        "mark": {"type": "text", "align": "right", "dx": -14, "dy": -10, "fontWeight": "bold"},
+        "encoding": {"x": x, "y": y, "text": {"field": "words"}},
+    }
+    size = {"width": STACK_WIDTH - 120, "height": 240}
+    return {"data": {"values": values}, **size, "layer": [line, circle, label]}
 
 
 def _bar(row: str, group: DecidedGroup, option: str, total: float, top: float) -> Spec:
@@ -109,20 +108,19 @@ def _bar(row: str, group: DecidedGroup, option: str, total: float, top: float) -
         "row": row,
         "option": option,
         "rate": top if rate is None else max(rate, 0),
-        "at": top if rate is None else max(rate, total if rate < total < rate + top / 4 else 0, 0),
+        "at": top
+        if rate is None
+        else max(rate + group.margin_of_error / max(group.people, 1), total if rate < total < rate + top / 4 else 0, 0),
         "words": f"≈ {text}" if group.action is Action.NOISED and rate is not None else text,
         "action": str(Action.SUPPRESSED if rate is None else group.action),
         "total": total,
+        "low": 0 if rate is None else max(rate - group.margin_of_error / max(group.people, 1), 0),
+        "high": 0 if rate is None else min(rate + group.margin_of_error / max(group.people, 1), 1),
     }
 
 
 def _actions(field: str) -> Spec:
     domain, colours = [str(action) for action in ACTION_COLOURS], list(ACTION_COLOURS.values())
-    return {"field": field, "type": "nominal", "scale": {"domain": domain, "range": colours}, "legend": None}
-
-
-def _verdicts(field: str) -> Spec:
-    domain, colours = [str(verdict) for verdict in VERDICTS], [VERDICT_COLOURS[verdict] for verdict in VERDICTS]
     return {"field": field, "type": "nominal", "scale": {"domain": domain, "range": colours}, "legend": None}
 
 

@@ -1,13 +1,19 @@
 """What a report is about: a plan, what it would publish, and what every onlooker makes of that."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from safemargin.audit.findings import Findings
 from safemargin.core import Group, Publication, PublishedTable, label
 from safemargin.release.plan import Action, Decision, Plan
+from safemargin.release.report.exposed import Exposed
 from safemargin.voting.result import ResultPrivacy
+
+if TYPE_CHECKING:
+    from safemargin.release.report.alternatives import Choice
 
 Orders = Mapping[str, tuple[str, ...]]
 """The categories of every axis in order: a merged group is named in this order, else by the alphabet."""
@@ -24,6 +30,16 @@ class DecidedGroup:
     action: Action
     reason: str
     counts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    epsilon: float | None = None
+
+    @property
+    def margin_of_error(self) -> float:
+        """How far a noised count is from the true one 95 times in 100; 0 without noise."""
+        if not self.epsilon or self.action is not Action.NOISED:
+            return 0.0
+        # Two-sided geometric noise: P(|X| > k) = 2 a^(k + 1) / (1 + a) with a = e^-epsilon.
+        ratio = math.exp(-self.epsilon)
+        return max(math.ceil(math.log(0.05 * (1 + ratio) / 2) / -self.epsilon) - 1, 0)
 
     @property
     def cell(self) -> dict[str, str]:
@@ -45,6 +61,8 @@ class ReportContext:
     onlookers: tuple[str, ...] = ()
     orders: Orders = field(default_factory=dict)
     privacy: ResultPrivacy | None = None
+    exposed: Exposed = Exposed()
+    alternatives: "tuple[Choice, ...]" = ()
 
     @property
     def is_sound(self) -> bool:
@@ -64,6 +82,7 @@ class ReportContext:
                 decision.action,
                 decision.reason,
                 counts.get((decision.axis, decision.group), {}),
+                decision.epsilon,
             )
             for decision in self.plan.decisions
         )
