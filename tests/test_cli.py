@@ -123,7 +123,7 @@ RELEASE_KEYS = {
 def test_release(run: Run, folder: Path) -> None:
     ran = run("release", "project.toml", "--out", "release")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("Certified.\n") and "Publish release/published." in ran.out
+    assert ran.out.startswith("You may publish") and "publish                       release/published" in ran.out
     assert sorted(path.name for path in (folder / "release").iterdir()) == ["confidential", "published"]
     assert (folder / "release/published/site.csv").read_text() == SITE.replace("count\n", "count,status\n").replace(
         "North,yes,70\nNorth,no,60\nSouth,yes,65\nSouth,no,80\n",

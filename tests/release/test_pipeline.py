@@ -110,7 +110,7 @@ def test_sealed_tallies_give_the_same_release_as_the_people_behind_them(run: Run
     assert (known.code, sealed.code) == (0, 0)
     published = files(tmp_path / "known/published")
     assert published == files(tmp_path / "sealed/published")
-    assert {Path(name).suffix for name in published} == {".csv", ".json", ".parquet"}
+    assert {Path(name).suffix for name in published} == {".csv", ".json", ".parquet", ".html"}
     for key in ("cells", "refused", "guarantees", "irregular", "exposed_people", "certified"):
         assert known.document[key] == sealed.document[key]
     actions = {entry["action"] for entry in known.document["cells"]}  # type: ignore[attr-defined]
@@ -144,10 +144,13 @@ def test_the_manifest_holds_the_hash_of_every_file(run: Run, tmp_path: Path) -> 
     assert manifest["files"] == {
         name: hashlib.sha256(content).hexdigest() for name, content in published.items() if name != "manifest.json"
     }
-    assert certificate["files"] == {n: h for n, h in manifest["files"].items() if n != "certificate.json"}
+    assert certificate["files"] == {
+        n: h for n, h in manifest["files"].items() if n not in ("certificate.json", "index.html")
+    }
     assert manifest["statement"] == certificate["statement"] and certificate["certified"] is True
     assert set(files(tmp_path / "release")) - {f"published/{name}" for name in published} == {
         "confidential/plan.json",
+        "confidential/record.html",
         "confidential/report.html",
     }
 
@@ -174,7 +177,7 @@ def test_nothing_is_published_where_the_totals_of_two_cycles_disclose_who_joined
     assert sorted(path.name for path in (tmp_path / "release").iterdir()) == ["confidential"]
     assert ran.out.startswith("Not certified: do not publish.")
     assert "3 of the 3 people with history joined since 2025 chose 'yes'" in " ".join(ran.out.split())
-    assert "Nothing was published. The report is release/confidential/report.html." in ran.out
+    assert "Nothing was published." in ran.out and "release/confidential" in ran.out
     page = (tmp_path / "release/confidential/report.html").read_text(encoding="utf-8")
     assert "Not certified: do not publish" in page
     plan = json.loads((tmp_path / "release/confidential/plan.json").read_text(encoding="utf-8"))
@@ -197,7 +200,8 @@ def test_a_certified_release_that_an_attack_breaks_is_not_published(
     draft = release_into(tmp_path / "release", tmp_path / "sealed.toml")
     assert isinstance(draft, Draft) and draft.plan.certificate.certified and not draft.is_sound
     assert draft.to_json()["certified"] is False
-    assert set(files(tmp_path / "release")) == {"confidential/plan.json", "confidential/report.html"}
+    written = {f"confidential/{name}" for name in ("plan.json", "record.html", "report.html")}
+    assert set(files(tmp_path / "release")) == written
 
 
 LOUD = f'{TARGET}protect = "noise"\nepsilon_max = 1e-8\n'
@@ -287,7 +291,7 @@ def test_totals_that_differ_a_little_warn_and_work(run: Run, tmp_path: Path) -> 
     project = (tmp_path / "sealed.toml").read_text()
     (tmp_path / "sealed.toml").write_text(project.replace("[tallies]\n", '[tallies]\ntotal = "total.csv"\n'))
     ran = run("release", "sealed.toml", "--out", "release")
-    assert ran.code == 0 and ran.out.startswith("Certified.")
+    assert ran.code == 0 and ran.out.startswith("You may publish")
     assert ran.err.startswith("safemargin: warning: totals disagree within the tolerance: grade.csv (axis grade)")
     total = {row["option"]: int(row["count"]) for row in tidy(tmp_path / "release/published/total.csv")}
     assert total["yes"] == yes

@@ -232,4 +232,4 @@ def test_no_axis_overwrites_another_file(name: str) -> None:
     place = Town((name, "q"), place.categories, place.options, place.people, place.votes)
     _, plan, release = released(place, "merge")
     files = written(plan, release, ("csv", "json"))
-    assert len(files) == 2 * len(release.tables) + 2
+    assert len(files) == 2 * len(release.tables) + 3

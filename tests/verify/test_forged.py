@@ -313,7 +313,7 @@ def reseal(out: Path, name: str = "", forge: Callable[[str], str] = str) -> None
     stated["files"] = {file: hash_file(out / file) for file in stated["files"]}
     stated["manifest"] = manifest_digest(manifest)
     (out / "certificate.json").write_text(json.dumps(stated))
-    names = [*stated["files"], "certificate.json"]
+    names = [*stated["files"], "certificate.json", "index.html"]
     manifest["files"] = {file: hash_file(out / file) for file in names}
     (out / "manifest.json").write_text(json.dumps(manifest))
 

@@ -23,7 +23,7 @@ from safemargin.election.client import Ask, enrol, fetch_board, fetch_tokens, se
 from safemargin.election.keys import new_seed
 from safemargin.election.manifest import Dimension, Election
 from safemargin.election.voter import Receipt, Wallet
-from safemargin.ui import Html, element, header, joined, paragraphs, plural, points, render_page, section
+from safemargin.ui import Html, element, joined, paragraphs, plural, points, render_page, section
 
 TEXTS = {
     "protected": "Your answer is sealed on this computer. Nobody learns which answer is yours: not the organiser, not "
@@ -191,7 +191,7 @@ class Page:
         intro = paragraphs(self.desk.election.manifest.question, self._text("protected"), self._text("not_protected"))
         notice = element("p", self.notice, role="status", id="notice") if self.notice else Html("")
         main = element("div", notice, intro, *self._sections())
-        page = render_page(title, header(title), main).replace('<html lang="en"', f'<html lang="{self.language}"', 1)
+        page = render_page(title, main).replace('<html lang="en"', f'<html lang="{self.language}"', 1)
         return HTMLResponse(page, headers={"cache-control": "no-store", "referrer-policy": "no-referrer"})
 
     async def act(self, request: Request) -> Response:

@@ -241,7 +241,9 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "
 def _attempt(inputs: Inputs, protect: str, target: Target, progress: Progress) -> Draft:
     """What another choice would publish."""
     aims = inputs.project.aims.model_copy(update={"protect": protect, "beta": target.beta})
-    return _draft(replace(inputs, project=inputs.project.model_copy(update={"aims": aims})), progress, backwards=False)
+    book = None if inputs.book is None else replace(inputs.book, target=target)
+    other = replace(inputs, project=inputs.project.model_copy(update={"aims": aims}), book=book)
+    return _draft(other, progress, backwards=False)
 
 
 def _command(data: object, answer: str | None, by: Sequence[str] | Mapping[str, Mapping[str, object]] | None) -> str:

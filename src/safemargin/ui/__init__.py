@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         row_positions,
         to_svg,
     )
+    from safemargin.ui.elements import Html, element, joined, paragraphs, points, render_page, section
     from safemargin.ui.formatting import (
         cell_label,
         count_phrase,

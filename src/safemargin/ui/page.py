@@ -22,7 +22,11 @@ MARKS = {"sound": "✓", "partly": "!", "unsound": "✕"}
 
 def render_report(report: Report) -> str:
     """The page of a report; it has the script only where something sorts or filters."""
-    body = _blocks(report.parts, 2)
+    return page_of(report, _blocks(report.parts, 2))
+
+
+def page_of(report: Report, body: Markup) -> str:
+    """The body as one file under the title of the report."""
     needed = 'class="map"' in body or 'class="full sortable"' in body
     return _templates().get_template("page.html").render(report=report, body=body, script=script() if needed else None)
 

@@ -23,7 +23,7 @@ from safemargin.ui import (
     Verdict,
 )
 from safemargin.verify.given import Given, given_files, load
-from safemargin.verify.published import SIGNATURE, changed, verify_release
+from safemargin.verify.published import PAGE, SIGNATURE, changed, verify_release
 
 Files = str | Path | Sequence[str | Path]
 
@@ -168,7 +168,7 @@ def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
     release = verify_release(path, document, Given({"table": {}}, inside, given.folders))
     stems = {name.rpartition(".")[0] for name in names}
     others = {str(name) for name in document["files"] if str(name).rpartition(".")[0] in stems}
-    return {*others, MANIFEST, SIGNATURE, path.name}, [f"{path.name}: {failure}" for failure in release.failures]
+    return {*others, MANIFEST, SIGNATURE, PAGE, path.name}, [f"{path.name}: {failure}" for failure in release.failures]
 
 
 def _skipped(sources: Sequence[SourceFile]) -> list[str]:

@@ -41,7 +41,9 @@ def _our_way(case: Case, protect: str) -> PublishingMethod:
     method = PublishingMethod(name=name, family="safemargin", does=does + protect, must_be_safe=True)
     try:
         plan = decide(case.table, case.target, case.onlookers, protect=protect)
-    except InputError as error:  # noise that cannot be drawn for these tables
+    except InputError as error:  # noise that cannot be drawn for these tables, which nobody asked for
+        if protect == case.protect:
+            raise
         return replace(method, refused=str(error))
     if not plan.certificate.certified:
         return replace(method, refused="no release that was tried meets the target: nothing is published")
