@@ -6,7 +6,7 @@ import numpy as np
 
 from brute import published
 from safemargin.bounds.build import build_system
-from safemargin.bounds.exposure import Exposure, Fiber, TargetCells
+from safemargin.bounds.exposure import CellIndex, Exposure, Fiber
 from safemargin.bounds.fiber_count import count_tables, glance
 from safemargin.bounds.system import System
 from safemargin.bounds.targets import cells_asked, targets_of
@@ -25,7 +25,7 @@ def cube(size: int) -> System:
 
 def test_all_or_nobody_is_disclosed() -> None:
     """Every count that is possible is a share outside the limits, although the interval reaches from end to end."""
-    cells = TargetCells(("A",), (("A0", "A1"),), np.array([[0], [1]]))
+    cells = CellIndex(("A",), (("A0", "A1"),), np.array([[0], [1]]))
     ends = np.array([[0], [0]]), np.array([[20], [20]])
     whole = np.ones((2, 1), dtype=bool)
     hull = Exposure(

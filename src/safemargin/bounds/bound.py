@@ -9,7 +9,7 @@ from safemargin.bounds.build import build_system
 from safemargin.bounds.conflict import explained
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.entropy import fit_maximum_entropy
-from safemargin.bounds.exposure import Exposure, Fiber, TargetCells
+from safemargin.bounds.exposure import CellIndex, Exposure, Fiber
 from safemargin.bounds.fiber_count import glance
 from safemargin.bounds.methods import settle
 from safemargin.bounds.propagate import closed_form_applies, order_one_bounds, propagate
@@ -153,7 +153,7 @@ def _in_closed_form(
         lower = upper = np.array([complete_total(tables[0], {})], dtype=np.int64)
         codes = np.zeros((1, 0), dtype=np.int64)
     return Exposure(
-        cells=TargetCells(wanted, categories, codes),
+        cells=CellIndex(wanted, categories, codes),
         options=tables[0].options,
         people=None,
         lower=lower,

@@ -35,7 +35,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Limit:
+class UpperLimit:
     """A dual and the whole number that it limits its goal by."""
 
     value: int
@@ -122,7 +122,7 @@ class Shortcuts:
     def _per_row(self, values: IntArray) -> IntArray:
         return np.asarray(self.facts.rows @ values, dtype=np.int64)
 
-    def prove(self, goal: Goal) -> Limit | None:
+    def prove(self, goal: Goal) -> UpperLimit | None:
         """The best proof of this kind."""
         if (goal.weights > 0).all():
             candidates = self._from_above(goal)
@@ -130,11 +130,11 @@ class Shortcuts:
             candidates = self._from_below(goal)
         else:
             candidates = iter(())
-        best: Limit | None = None
+        best: UpperLimit | None = None
         for dual in candidates:
             value = self.facts.limit(goal, dual)
             if value is not None and (best is None or value < best.value):
-                best = Limit(value, dual)
+                best = UpperLimit(value, dual)
                 if value <= goal.wanted:
                     break
         return best
@@ -191,7 +191,7 @@ class DualProgram:
         self.solver = solver_of(form_of(facts, facts.known.low, facts.known.high), PRIMAL)
         self.last = np.zeros(0, dtype=np.int64)
 
-    def prove(self, goal: Goal) -> tuple[Limit | None, FloatArray | None]:
+    def prove(self, goal: Goal) -> tuple[UpperLimit | None, FloatArray | None]:
         """The best proof that rounded duals give, and the table where the program has its optimum."""
         places = np.unique(np.r_[self.last, goal.places]).astype(np.int32)
         cost = np.zeros(self.facts.known.size)
@@ -202,7 +202,7 @@ class DualProgram:
         if not is_optimal(self.solver):
             return None, None
         solution = self.solver.getSolution()
-        best: Limit | None = None
+        best: UpperLimit | None = None
         for dual in self._rounded(-np.asarray(solution.row_dual)):
             value = self.facts.limit(goal, dual)
             # Rounding may leave an unlimited variable with a positive rest: a row that covers it takes that up.
@@ -210,7 +210,7 @@ class DualProgram:
                 dual = self._mended(goal, dual)
                 value = self.facts.limit(goal, dual)
             if value is not None and (best is None or value < best.value):
-                best = Limit(value, dual)
+                best = UpperLimit(value, dual)
                 if value <= goal.wanted:
                     break
         return best, np.asarray(solution.col_value)

@@ -52,8 +52,8 @@ METHODS = ("closed form", "propagation", "witness", "linear program", "integer p
 
 
 @dataclass(frozen=True)
-class TargetCells:
-    """The cells a question is about: rows of codes into the categories of each axis."""
+class CellIndex:
+    """Which cells a question is about: rows of codes into the categories of each axis. It holds no counts."""
 
     axes: tuple[str, ...]
     categories: tuple[tuple[str, ...], ...]
@@ -76,7 +76,7 @@ class Exposure:
     shows about all possible tables, if it was asked for.
     """
 
-    cells: TargetCells
+    cells: CellIndex
     options: tuple[str, ...]
     people: IntArray | None
     lower: IntArray
@@ -126,7 +126,7 @@ class Exposure:
 class Possible:
     """A fiber, seen through the cells that were asked about."""
 
-    cells: TargetCells
+    cells: CellIndex
     options: tuple[str, ...]
     people: IntArray | None
     onlooker: Onlooker

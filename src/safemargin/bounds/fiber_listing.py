@@ -17,7 +17,7 @@ from safemargin.core import FloatArray, IntArray, TooLargeError
 
 
 @dataclass(frozen=True)
-class Bar:
+class SolutionBar:
     """Solutions that differ in one free unknown `at` only: from `low` on, `count` of them per row."""
 
     low: IntArray
@@ -64,7 +64,7 @@ class TableSearch:
         """How many unknowns are free."""
         return 0 if self.solved is None else len(self.solved.free)
 
-    def bars(self, most: float) -> Iterator[Bar]:
+    def bars(self, most: float) -> Iterator[SolutionBar]:
         """All solutions, without those that would make a solved unknown a fraction.
 
         Raises after `most` work: one unit is one look at one unknown in one inequality.
@@ -91,12 +91,12 @@ class TableSearch:
                 continue
             column = int(span.argmax()) if len(span) else 0
             count = width[:, column] + 1 if len(span) else np.ones(len(low))
-            yield from self._kept(Bar(low.astype(np.int64), column, count.astype(np.int64)))
+            yield from self._kept(SolutionBar(low.astype(np.int64), column, count.astype(np.int64)))
 
     def _choose(self, width: FloatArray, span: FloatArray) -> int:
         return int(np.where(span > 0, width.mean(axis=0), np.inf).argmin())
 
-    def _kept(self, bar: Bar) -> Iterator[Bar]:
+    def _kept(self, bar: SolutionBar) -> Iterator[SolutionBar]:
         if self.whole:
             yield bar
             return
@@ -104,7 +104,7 @@ class TableSearch:
         values = bar.expand()
         solid = ((self.solved.total - values @ self.solved.matrix.T) % self.solved.scale == 0).all(axis=1)
         if solid.any():
-            yield Bar(values[solid], 0, np.ones(int(solid.sum()), dtype=np.int64))
+            yield SolutionBar(values[solid], 0, np.ones(int(solid.sum()), dtype=np.int64))
 
     def complete(self, values: IntArray) -> IntArray:
         """All unknowns, from the free ones."""

@@ -19,7 +19,7 @@ Face = frozenset[int]
 
 
 @dataclass(frozen=True)
-class Grid:
+class MarginGrid:
     """The maximal published faces of a plain system, and for one option the block of slices that states each."""
 
     codes: IntArray
@@ -96,8 +96,8 @@ def junction(faces: Sequence[Face]) -> Junction | None:
 
 
 def by_option(
-    grids: Sequence[Grid],
-    narrow: Callable[[Grid, IntArray, IntArray], tuple[IntArray, IntArray]],
+    grids: Sequence[MarginGrid],
+    narrow: Callable[[MarginGrid, IntArray, IntArray], tuple[IntArray, IntArray]],
     low: IntArray,
     high: IntArray,
 ) -> tuple[IntArray, IntArray]:
@@ -109,7 +109,7 @@ def by_option(
     return low, high
 
 
-def decomposable(grid: Grid) -> tuple[IntArray, IntArray]:
+def decomposable(grid: MarginGrid) -> tuple[IntArray, IntArray]:
     """Lower and upper counts of every profile (Dobra and Fienberg): cliques less separators, and the least clique."""
     order = junction(grid.faces)
     assert order is not None
@@ -119,7 +119,7 @@ def decomposable(grid: Grid) -> tuple[IntArray, IntArray]:
     return np.maximum(lower, 0), np.minimum.reduce(cliques)
 
 
-def shuttle(grid: Grid, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+def shuttle(grid: MarginGrid, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
     """Tighten intervals of one option (one per profile); valid for every table with these margins."""
     count = len(grid.shape)
     patterns = 2**count
@@ -144,7 +144,7 @@ def shuttle(grid: Grid, low: IntArray, high: IntArray) -> tuple[IntArray, IntArr
     return lower[:, 0], upper[:, 0]
 
 
-def _rows(grid: Grid, face: Face, count: int) -> list[tuple[list[int], IntArray]]:
+def _rows(grid: MarginGrid, face: Face, count: int) -> list[tuple[list[int], IntArray]]:
     """Rows of the collapsed tables for one face: which patterns of "rest" add up to which margin.
 
     Bit `a` of a pattern says that axis `a` is at the rest. The margin with some axes at the rest follows from those

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.grid import Grid, by_option, decomposable, junction, shuttle
+from safemargin.bounds.grid import MarginGrid, by_option, decomposable, junction, shuttle
 from safemargin.bounds.integer import attain_by_programs, nearby
 from safemargin.bounds.levels import program_budget, solve_open_ends
 from safemargin.bounds.propagate import grids, propagate
@@ -53,7 +53,7 @@ class Task:
         self.low, self.high = low, high
 
     @cached_property
-    def grids(self) -> tuple[Grid, ...]:
+    def grids(self) -> tuple[MarginGrid, ...]:
         """The plain margins per option; none if the system is not plain."""
         return grids(self.known)
 
@@ -160,7 +160,7 @@ def _nothing(task: Task) -> None:
 
 
 @dataclass(frozen=True)
-class Method:
+class SettlingMethod:
     """One way to settle intervals or cells: where it is of use, and its two sides."""
 
     name: str
@@ -378,17 +378,17 @@ def _clear_by_real_tables(task: Task) -> None:
 
 METHODS = (
     # from outside: proofs by integer addition alone
-    Method("propagation", lambda task: True, tighten=lambda task: task.narrow(*propagate(task.known))),
-    Method("closed form", _is_decomposable, tighten=_close),
-    Method("shuttle", lambda task: isinstance(task, Bounding) and not task.search.is_closed, tighten=_shuttle),
-    Method("stated rows", _has_stated_targets, tighten=_follow_rows),
+    SettlingMethod("propagation", lambda task: True, tighten=lambda task: task.narrow(*propagate(task.known))),
+    SettlingMethod("closed form", _is_decomposable, tighten=_close),
+    SettlingMethod("shuttle", lambda task: isinstance(task, Bounding) and not task.search.is_closed, tighten=_shuttle),
+    SettlingMethod("stated rows", _has_stated_targets, tighten=_follow_rows),
     # from inside: searches, whose tables are proofs once they are added up
-    Method("given tables", lambda task: True, attain=_take_given),
-    Method("walk", _can_walk, attain=_walk),
-    Method("exchanges", lambda task: isinstance(task, Certifying) and not task.tables, attain=_shuffle_guess),
-    Method("rounded fits", _can_fit, attain=_fit),
+    SettlingMethod("given tables", lambda task: True, attain=_take_given),
+    SettlingMethod("walk", _can_walk, attain=_walk),
+    SettlingMethod("exchanges", lambda task: isinstance(task, Certifying) and not task.tables, attain=_shuffle_guess),
+    SettlingMethod("rounded fits", _can_fit, attain=_fit),
     # from both sides: HiGHS finds limits in floating point; `proof.py` makes them exact for a certificate
-    Method("programs", _can_solve, attain=_solve),
-    Method("real tables", _may_be_linear, attain=_clear_by_real_tables),
+    SettlingMethod("programs", _can_solve, attain=_solve),
+    SettlingMethod("real tables", _may_be_linear, attain=_clear_by_real_tables),
 )
 """All methods, the cheap ones first."""

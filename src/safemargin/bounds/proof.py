@@ -16,7 +16,7 @@ from safemargin.bounds.certificate import (
     IntervalCertificate,
     SourceFile,
 )
-from safemargin.bounds.duals import DualProgram, Facts, Limit, Shortcuts, goal_of
+from safemargin.bounds.duals import DualProgram, Facts, Shortcuts, UpperLimit, goal_of
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposure
 from safemargin.bounds.integer import Attainment
@@ -65,7 +65,7 @@ def prove(
     search.lower, search.upper, search.kept = lower.copy(), upper.copy(), []
     unlimited = upper >= UNBOUNDED
     search.inner_upper[unlimited] = upper[unlimited]  # no table attains these
-    limits: dict[tuple[int, bool], Limit | None] = {}
+    limits: dict[tuple[int, bool], UpperLimit | None] = {}
 
     def report() -> None:
         progress("proving", len(limits) + 2 * len(lower) - search.unsettled(), 4 * len(lower))
@@ -112,7 +112,7 @@ def _limit_all(
     known: System,
     search: Search,
     unlimited: BoolArray,
-    limits: dict[tuple[int, bool], Limit | None],
+    limits: dict[tuple[int, bool], UpperLimit | None],
     report: Callable[[], None],
 ) -> None:
     """The best limit of every end: shortcuts first, a program where they do not reach."""
@@ -137,7 +137,7 @@ def _limit_all(
             report()
 
 
-def _end(limit: Limit | None, targets: Targets, value: int, number: int, target: int, upwards: bool) -> End:
+def _end(limit: UpperLimit | None, targets: Targets, value: int, number: int, target: int, upwards: bool) -> End:
     if value >= UNBOUNDED:
         return End(None, None, UNLIMITED)
     witness = number if number >= 0 else None

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.fiber_equations import Equations, Rows
-from safemargin.bounds.grid import Face, Grid
+from safemargin.bounds.grid import Face, MarginGrid
 from safemargin.bounds.system import System, cell_text, complete_total, joint_rows, seen_in
 from safemargin.core import UNBOUNDED, ContradictionError, IntArray, Onlooker, PublishedTable, TooLargeError, row_keys
 
@@ -68,7 +68,7 @@ def _check(known: System, spare: IntArray, surplus: IntArray) -> None:
             raise ContradictionError(f"the facts contradict each other at {known.explain(row)}")
 
 
-def grids(known: System) -> tuple[Grid, ...]:
+def grids(known: System) -> tuple[MarginGrid, ...]:
     """One grid per option of a plain system; none if it is not plain."""
     if known.people is not None and known.free > 1:
         return ()
@@ -89,7 +89,7 @@ def grids(known: System) -> tuple[Grid, ...]:
         tops = tuple(f for f in values if not any(f < other for other in values))
         if not tops:
             return ()
-        plain.append(Grid(known.codes, shape, tops, {face: values[face] for face in tops}))
+        plain.append(MarginGrid(known.codes, shape, tops, {face: values[face] for face in tops}))
     return tuple(plain)
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 from rich.console import Console
 
-from safemargin.bounds.exposure import METHODS, Exposure, Fiber, TargetCells
+from safemargin.bounds.exposure import METHODS, CellIndex, Exposure, Fiber
 from safemargin.core import UNBOUNDED, VERDICTS, BoolArray, FloatArray, InputError, IntArray, Target
 from safemargin.ui import (
     MOST_ROWS,
@@ -208,7 +208,7 @@ def _distances(exposure: Exposure, low: FloatArray, high: FloatArray, column: In
     return np.maximum(np.abs(low - share), np.abs(high - share))
 
 
-def _labels(cells: TargetCells, rows: IntArray) -> list[dict[str, str]]:
+def _labels(cells: CellIndex, rows: IntArray) -> list[dict[str, str]]:
     """The labels of the cells in `rows`."""
     wanted, row_of = np.unique(rows, return_inverse=True)
     texts = [np.array(names, dtype=object)[cells.codes[wanted, a]].tolist() for a, names in enumerate(cells.categories)]

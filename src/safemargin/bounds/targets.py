@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from safemargin.bounds.exposure import TargetCells
+from safemargin.bounds.exposure import CellIndex
 from safemargin.bounds.search import Targets
 from safemargin.bounds.system import System, complete_total
 from safemargin.core import InputError, IntArray, Onlooker, PublishedTable, row_keys
@@ -19,20 +19,20 @@ def known_axes(target: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...
     return target
 
 
-def cells_asked(known: System, target: tuple[str, ...] | None) -> tuple[TargetCells, IntArray]:
+def cells_asked(known: System, target: tuple[str, ...] | None) -> tuple[CellIndex, IntArray]:
     """The cells asked for, and which of them each profile lies in."""
     if target is None:
-        return TargetCells(known.axes, known.categories, known.codes), np.arange(len(known.codes))
+        return CellIndex(known.axes, known.categories, known.codes), np.arange(len(known.codes))
     columns = [known.axes.index(axis) for axis in known_axes(target, known.axes)]
     categories = tuple(known.categories[c] for c in columns)
     codes = known.codes[:, columns].reshape(len(known.codes), len(columns))
     _, first, inverse = np.unique(
         row_keys(codes, [len(names) for names in categories]), return_index=True, return_inverse=True
     )
-    return TargetCells(target, categories, codes[first]), inverse.astype(np.int64)
+    return CellIndex(target, categories, codes[first]), inverse.astype(np.int64)
 
 
-def places_in(known: System, cells: TargetCells) -> IntArray:
+def places_in(known: System, cells: CellIndex) -> IntArray:
     """Which of `cells` each profile lies in."""
     columns = [known.axes.index(axis) for axis in cells.axes]
     sizes = [len(names) for names in cells.categories]
@@ -66,7 +66,7 @@ def targets_of(known: System, cell_of: IntArray, cells: int) -> Targets:
     return Targets(matrix, offset.ravel(), sign.ravel())
 
 
-def people_of(known: System, onlooker: Onlooker, cells: TargetCells, cell_of: IntArray) -> IntArray | None:
+def people_of(known: System, onlooker: Onlooker, cells: CellIndex, cell_of: IntArray) -> IntArray | None:
     """People per cell, where they are known."""
     if known.people is not None:
         people = np.zeros(len(cells), dtype=np.int64)
@@ -78,7 +78,7 @@ def people_of(known: System, onlooker: Onlooker, cells: TargetCells, cell_of: In
     return None
 
 
-def _sizes(roll: PublishedTable, cells: TargetCells) -> IntArray | None:
+def _sizes(roll: PublishedTable, cells: CellIndex) -> IntArray | None:
     """People per cell from a roll of at least the axes of `cells`; none where the roll merges their categories."""
     sizes: dict[tuple[str, ...], int] = {}
     columns = [roll.axes.index(axis) for axis in cells.axes]

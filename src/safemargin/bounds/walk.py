@@ -11,7 +11,7 @@ from itertools import combinations, product
 import numpy as np
 
 from safemargin.bounds.effort import EFFORT
-from safemargin.bounds.grid import Face, Grid, missing_faces
+from safemargin.bounds.grid import Face, MarginGrid, missing_faces
 from safemargin.bounds.search import Search
 from safemargin.core import UNBOUNDED, FloatArray, Generator, IntArray, numpy_generator
 
@@ -31,7 +31,7 @@ class Neighbours:
 class Walk:
     """Moves on a full grid of one option; `high` caps its cells."""
 
-    def __init__(self, grid: Grid, high: IntArray, generator: Generator) -> None:
+    def __init__(self, grid: MarginGrid, high: IntArray, generator: Generator) -> None:
         self.grid, self.shape = grid, grid.shape
         self.high = np.minimum(high, UNBOUNDED).reshape(grid.shape)
         self.faces = [face for face in missing_faces(grid.faces, len(grid.shape)) if self._fits(face)]
@@ -167,7 +167,7 @@ class Walk:
             table[corner] += sign * best
 
 
-def attain_by_walks(grids: Sequence[Grid], search: Search, seed: int, report: Callable[[], None]) -> None:
+def attain_by_walks(grids: Sequence[MarginGrid], search: Search, seed: int, report: Callable[[], None]) -> None:
     """Integer tables of plain margins, one option after the other: sweeps at random, then towards the open ends."""
     patient = search.enough is None
     for option, grid in enumerate(grids):

@@ -7,7 +7,7 @@ import pytest
 
 from safemargin.audit.findings import Attempt, Finding, Findings
 from safemargin.bounds import Exposure
-from safemargin.bounds.exposure import TargetCells
+from safemargin.bounds.exposure import CellIndex
 from safemargin.core import UNBOUNDED, Group, Guarantee, Onlooker, Publication, PublishedTable, Target, frozen, named
 from safemargin.release.draft import Draft
 from safemargin.release.plan import Action, Certificate, Decision, Plan, Refusal
@@ -61,7 +61,7 @@ def exposure(cells: int, onlooker: Onlooker, options: tuple[str, ...] = OPTIONS,
     lower = (people[:, None] * (0.02 + 0.04 * ((place[:, None] + np.arange(width)) % 5))).astype(np.int64)
     upper = np.minimum(people[:, None], lower + shift + (place[:, None] * 13 + np.arange(width) * 7) % 90)
     return Exposure(
-        cells=TargetCells(tuple(AXES), tuple(AXES.values()), frozen(codes, len(AXES))),
+        cells=CellIndex(tuple(AXES), tuple(AXES.values()), frozen(codes, len(AXES))),
         options=options,
         people=people,
         lower=lower,
@@ -171,7 +171,7 @@ def bare_story() -> Draft:
     """Nothing but a total: no axes, no options, no roll, no fit, nothing refused, no attack."""
     everyone = decision("", (), 900, Action.EXACT, "the total")
     seen = Exposure(
-        cells=TargetCells((), (), np.zeros((1, 0), dtype=np.int64)),
+        cells=CellIndex((), (), np.zeros((1, 0), dtype=np.int64)),
         options=(),
         people=None,
         lower=np.array([[360]]),

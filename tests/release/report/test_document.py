@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from safemargin.bounds import Exposure, exposure_document
-from safemargin.bounds.exposure import TargetCells
+from safemargin.bounds.exposure import CellIndex
 from safemargin.core import Onlooker, Target
 from safemargin.release.report.document import release_document
 
@@ -19,7 +19,7 @@ CATEGORIES = (("Muslim", "none"), ("young", "old"))
 def small(**changes: object) -> Exposure:
     """The worked example of the paper: 280 to 290 of 1,000 young Muslims, and a cell of nobody."""
     exposure = Exposure(
-        cells=TargetCells(AXES, CATEGORIES, np.array([[0, 0], [1, 1]])),
+        cells=CellIndex(AXES, CATEGORIES, np.array([[0, 0], [1, 1]])),
         options=("A",),
         people=np.array([1000, 0]),
         lower=np.array([[280], [0]]),
@@ -155,7 +155,7 @@ def test_many_cells_are_quick() -> None:
     categories = (tuple("abcdefghijklmnopqrst"),) * 2
     lower = np.arange(count)[:, None] % 50
     exposure = small(
-        cells=TargetCells(AXES, categories, codes),
+        cells=CellIndex(AXES, categories, codes),
         people=np.arange(count) % 300,
         lower=lower,
         upper=lower + 9,
