@@ -13,7 +13,7 @@ import highspy
 import numpy as np
 
 from safemargin.bounds import System, build_system, propagate
-from safemargin.bounds.witness import Family, largest_beta
+from safemargin.bounds.witness import Family
 from safemargin.core import Axis, Schema, Table, Tally, exact_margins, frozen, onlooker_with_roll
 
 CASES = (((10, 8, 6, 5), 20_000), ((10, 8, 6, 5, 4), 60_000), ((20, 12, 8, 6, 4, 2), 500_000))
@@ -54,6 +54,22 @@ def by_program(known: System, seconds: float) -> tuple[float | None, float]:
     taken = time.perf_counter() - start
     done = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
     return (float(solver.val(beta)) if done else None), taken
+
+
+def largest_beta(family: Family, precision: float = 1e-5) -> float:
+    """The largest `beta` for which one real-valued table has every share in `[beta, 1 - beta]`, by bisection.
+
+    Of three or more options, the least share that all of them can have at once.
+    """
+    low, high = 0.0, 1.0 / (family.known.free + 1)
+    # Monotone: a table with every share in [beta, 1 - beta] serves every smaller beta.
+    while high - low > precision:
+        middle = (low + high) / 2
+        if family.fit(floors=np.full(family.known.free + 1, middle)).found:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def main() -> None:

@@ -210,22 +210,6 @@ def real_table(known: System, fit: Fit) -> list[FloatArray]:
     return [values[:, : len(known.options)]]
 
 
-def largest_beta(family: Family, precision: float = 1e-5) -> float:
-    """The largest `beta` for which one real-valued table has every share in `[beta, 1 - beta]`, by bisection.
-
-    Of three or more options, the least share that all of them can have at once.
-    """
-    low, high = 0.0, 1.0 / (family.known.free + 1)
-    # Monotone: a table with every share in [beta, 1 - beta] serves every smaller beta.
-    while high - low > precision:
-        middle = (low + high) / 2
-        if family.fit(floors=np.full(family.known.free + 1, middle)).found:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 def _newton(
     family: Family,
     base: FloatArray,
