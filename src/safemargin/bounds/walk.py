@@ -40,13 +40,13 @@ class Walk:
     def _fits(self, face: Face) -> bool:
         return all(self.shape[axis] > 1 for axis in face)
 
-    def start(self) -> IntArray | None:
-        """An integer table with the published margins, or none if the search for one fails."""
+    def start(self, repairs: int) -> IntArray | None:
+        """An integer table with the published margins, or none if so many `repairs` do not find one."""
         fitted = self._fit()
         # Randomised rounding keeps every expected count; the correction then restores the margins exactly, in integers.
         table = np.floor(fitted + self.generator.random(self.shape)).astype(np.int64)
         table = table + self._correction(table)
-        for turn in range(EFFORT.walk_repairs):
+        for turn in range(repairs):
             if self._penalty(table).sum() == 0:
                 return table.ravel()
             if not self.faces:
@@ -167,13 +167,25 @@ class Walk:
             table[corner] += sign * best
 
 
-def attain_by_walks(grids: Sequence[MarginGrid], search: Search, seed: int, report: Callable[[], None]) -> None:
-    """Integer tables of plain margins, one option after the other: sweeps at random, then towards the open ends."""
+def attain_by_walks(
+    grids: Sequence[MarginGrid],
+    search: Search,
+    seed: int,
+    report: Callable[[], None],
+    start: Callable[[], IntArray | None],
+) -> None:
+    """Integer tables of plain margins, one option after the other: sweeps at random, then towards the open ends.
+
+    `start` finds a table where rounding does not.
+    """
     patient = search.enough is None
     for option, grid in enumerate(grids):
         own = slice(option, None, len(grids))
         walk = Walk(grid, search.high[own], numpy_generator(seed + option))
-        table = walk.start()
+        table = walk.start(EFFORT.walk_repairs[0])
+        if table is None:
+            whole = start()
+            table = walk.start(EFFORT.walk_repairs[1]) if whole is None else whole[own]
         if table is None:
             continue
         for want_of in (None, _upwards, _downwards):
