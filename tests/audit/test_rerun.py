@@ -32,7 +32,7 @@ def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[
 
 def naive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups are protected only beyond the limits."""
-    monkeypatch.setattr(Limits, "last", lambda self, counts, people: np.zeros(counts.shape, dtype=bool))
+    monkeypatch.setattr(Limits, "strict", property(lambda self: self))
 
 
 def opposite() -> Town:

@@ -229,7 +229,8 @@ def test_who_believes_it_of_everybody_is_informed_by_the_totals_and_the_rest_sta
     people = three_joined([0, 1, 0], [("p0", "q0"), ("p0", "q1"), ("p1", "q0")])
     plan, _, _ = decided(people, past_of(people, by_group=False), TARGET)
     assert plan.certificate.certified
-    assert [sorted(d.group) for d in plan.axis("p")] == [["p0", "p1"], ["p2"]]
+    assert any({"p0", "p1"} <= d.group for d in plan.axis("p"))
+    assert {str(d.action) for d in plan.axis("q")} == {"exact"}
 
 
 def test_three_who_joined_and_agreed_are_disclosed_by_the_totals_so_nothing_is_published() -> None:
@@ -267,7 +268,7 @@ def test_somebody_who_moved_keeps_their_answer() -> None:
         "left or moved away since 2025",
     }
     assert plan.certificate.certified and attack(release, onlooker).is_safe
-    assert [sorted(d.group) for d in plan.axis("p") if len(d.group) > 1] == [["p0", "p1"]]
+    assert any({"p0", "p1"} <= d.group for d in plan.axis("p"))
     assert {str(d.action) for d in plan.axis("q")} == {"exact"}
     larger = past.larger
     assert larger is not None and "p in 2025" in larger.roll.axes and "q in 2025" not in larger.roll.axes

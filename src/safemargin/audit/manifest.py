@@ -23,6 +23,7 @@ class ReleaseManifest(BaseModel):
 
     target: dict[str, StrictInt | StrictFloat]
     rule: StrictStr
+    rule_text: StrictStr = ""
     guarantees: list[dict[str, Any]] = []
 
 
@@ -47,7 +48,7 @@ def read_manifest(path: Path, tables: Sequence[Path]) -> Publication:
         raise InputError(f"{path}: {error}") from None
     _check_hashes(path, read_hashes(path), tables)
     guarantees = [guarantee_from(value, f"{path}: guarantees[{n}]") for n, value in enumerate(stated.guarantees)]
-    return Publication((), target, tuple(guarantees), stated.rule)
+    return Publication((), target, tuple(guarantees), stated.rule_text or stated.rule)
 
 
 def _check_hashes(path: Path, manifest: Manifest, tables: Sequence[Path]) -> None:

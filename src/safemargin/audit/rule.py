@@ -72,7 +72,7 @@ def hidden_groups(
 
 def _attack(situation: Situation, table: PublishedTable, suspected: Suspects) -> list[Finding]:
     names, people, sums = suspected
-    lower, upper = hull(people, sums, situation.limits)
+    lower, upper = hull(people, sums, situation.limits.strict)
     verdicts = situation.limits.verdicts(lower, upper, people)
     findings = []
     for row, option in np.argwhere(verdicts == 2).tolist():

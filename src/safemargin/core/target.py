@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from safemargin.core.arrays import BoolArray, IntArray
+from safemargin.core.arrays import IntArray
 from safemargin.core.errors import InputError
 
 
@@ -67,7 +67,7 @@ class Target:
         ceilings = tuple(1 - min(beta, (1 - share) / 2) for share in shares)
         unchosen = tuple(share in (0, 1) for share in shares)
         # A band that is a fixed part of the floor: half as much again by default, also for options that few chose.
-        part = Fraction(self.band).limit_denominator(10**9) / beta
+        part = Fraction(self.band).limit_denominator(10**9) / beta if beta else Fraction(0)
         return Limits(floors, ceilings, self.kappa, self.tau, unchosen, part, shares)
 
 
@@ -107,9 +107,12 @@ class Limits:
         return _parts(self.ceilings)
 
     def _count_guard(self, people: IntArray) -> IntArray:
-        """By how many counts at least the strict limits lie inside the others."""
+        """By how many counts at least the strict limits lie inside the others: more than what counts as known.
+
+        It is subadditive: if the count of several groups is outside the strict limits, so is that of one of them.
+        """
         assert self.outer is not None
-        guard: IntArray = np.minimum(self.outer.tau + 1, np.maximum(people // 4, 1))
+        guard: IntArray = self.outer.tolerance(people) + 1
         return guard
 
     def least(self, people: IntArray) -> IntArray:
@@ -130,16 +133,6 @@ class Limits:
             most = np.minimum(most, self.outer.most(people) - self._count_guard(people)[..., None])
             most = np.maximum(most, 0)
         return most
-
-    def last(self, counts: IntArray, people: IntArray) -> BoolArray:
-        """Where a count (cells in rows, options in columns) is the last within a limit: one answer more is outside.
-
-        In cells so small that no count lies between the limits this is so for every count within them.
-        """
-        least, most = self.least(people), self.most(people)
-        unchosen = np.array(self.unchosen or (False,) * counts.shape[1])
-        at_limit = ((counts == least) & (least > 0)) | ((counts == most) & (most < people[:, None]))
-        return np.asarray(at_limit & ~unchosen)
 
     def tolerance(self, people: IntArray) -> IntArray:
         """Widths up to this count as known: `tau`, but never more than a quarter of a small cell."""

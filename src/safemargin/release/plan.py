@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
 
-from safemargin.core import SIGN, Group, Guarantee, InputError, IntArray, Target
+from safemargin.core import SIGN, Group, Guarantee, InputError, IntArray, Tally, Target
 
 
 @dataclass(frozen=True)
@@ -188,6 +188,9 @@ class Certificate:
     checked: dict[str, int] = field(hash=False)
     worst: tuple[str, ...] = ()
     linear: int = 0
+    rule: str = "not shown"
+    """`rerun` if it holds against an onlooker who knows the rule: the program publishes the same for every witness."""
+    witnesses: int = 0
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,10 @@ class Plan:
     irregular: tuple[Decision, ...] = ()
     exposed_people: int = 0
     witness: tuple[IntArray, ...] = field(default=(), hash=False, compare=False)
+    tables: tuple[Tally, ...] = field(default=(), hash=False, compare=False)
+    """The same, as counts by profile: the program publishes the same for each of them, if the certificate says so."""
+    is_plain: bool = False
+    """Whether nothing is merged or omitted for its answers."""
     notes: tuple[str, ...] = ()
     """What is to be said beside the decisions."""
     margins: tuple[MarginDecision, ...] = ()

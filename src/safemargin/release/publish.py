@@ -28,10 +28,11 @@ PAGE = "index.html"
 """The page for the public beside the tables."""
 RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
-    "outside the limits are merged or suppressed together with those that cover them: neighbours in the order, "
-    "in the same area or of nearly the same size on the roll, two by two, then blocks of these. Axes are merged "
-    "further, or omitted, until no cell of any combination of axes is disclosed by all tables together, or with "
-    "earlier releases."
+    "outside limits that are stricter than the target by a guard are merged or suppressed together with those that "
+    "cover them: neighbours in the order, in the same area or of nearly the same size on the roll, two by two, then "
+    "blocks of these. Axes are merged further along the same blocks, or omitted, until no cell of any combination of "
+    "axes is disclosed by all tables together, or with earlier releases, and answers within the target are known that "
+    "lead to the same release."
 )
 """How cells are protected, as the manifest says."""
 NOISE_RULE = (
@@ -131,7 +132,8 @@ def release_files(
         "title": title,
         "target": {**asdict(publication.target), "guard": publication.target.band},
         "onlookers": list(onlookers),
-        "rule": publication.rule,
+        "rule": certificate.rule,
+        "rule_text": publication.rule,
         **({} if inconsistency is None else {"inconsistency": dict(inconsistency)}),
     }
     guarantees = [document(guarantee) for guarantee in publication.guarantees]

@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,13 +16,12 @@ from safemargin.core import (
     Progress,
     PublishedTable,
     Table,
-    as_published,
     no_progress,
     onlooker_with_roll,
     printed,
-    protected_margin,
 )
 from safemargin.release.decide.knowledge import certify_by_sizes, readings, without_known
+from safemargin.release.decide.rule import Candidate, join
 from safemargin.release.decide.search import Choice, Margin, within
 from safemargin.release.decide.split import Split, population, slack_of
 
@@ -31,36 +29,7 @@ READINGS = "readings of totals that disagree"
 """What the certificate calls the number of ways in which sealed totals were reconciled."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """How every axis would be published."""
-
-    splits: tuple[Split, ...]
-
-    def loss(self) -> Fraction:
-        """What the public would miss, in people per axis."""
-        return sum((split.loss() for split in self.splits), Fraction(0))
-
-    def key(self) -> tuple[frozenset[frozenset[str]], ...]:
-        """Equal for candidates that publish the same."""
-        return tuple(frozenset(split.groups) for split in self.splits)
-
-    def with_split(self, changed: Split) -> "Candidate":
-        """The candidate with one axis published another way."""
-        return Candidate(tuple(changed if split.axis.name == changed.axis.name else split for split in self.splits))
-
-    def tables(self, table: Table) -> tuple[PublishedTable, ...]:
-        """The total and the published axes, without the counts of flagged groups."""
-        published = [as_published(table.margin(()), table.schema, "total")]
-        published.extend(
-            protected_margin(table, split.axis.name, split.groups, split.flagged)
-            for split in self.splits
-            if split.is_published
-        )
-        return tuple(published)
-
-
-def prove(
+def prove_counts(
     table: Table,
     candidate: Candidate,
     onlookers: Sequence[Onlooker],
@@ -118,7 +87,7 @@ def _prove_reading(
         # Earlier releases only narrow what is possible, so a candidate that fails alone need not be tested with them.
         if onlooker.past is not None and (quick or proof.holds):
             remembered = certify_with_earlier(tables, onlooker.past, limits, slack, quick, progress)
-            proof = both(proof, remembered)
+            proof = join(proof, remembered)
         if proof.exposed or (proof.undecided and not quick):
             return proof
         # The certificate states the weakest proof: most cells by fractional tables only, then most cells.
@@ -161,18 +130,6 @@ def _named(known: System) -> list[tuple[str, ...]]:
     """The categories of every profile, axes by name."""
     axes = sorted(range(len(known.axes)), key=lambda axis: known.axes[axis])
     return [tuple(known.categories[axis][row[axis]] for axis in axes) for row in known.codes.tolist()]
-
-
-def both(alone: Proof, remembered: Proof) -> Proof:
-    """Two proofs about one release as one; the witness is that of the release alone."""
-    return replace(
-        alone,
-        exposed=(*alone.exposed, *remembered.exposed),
-        checked=alone.checked | remembered.checked,
-        linear=alone.linear + remembered.linear,
-        undecided=alone.undecided + remembered.undecided,
-        doubtful=(*alone.doubtful, *remembered.doubtful),
-    )
 
 
 SMALL = 1_000
@@ -289,11 +246,12 @@ class Judge:
                 # Who knows more learns no less: the proof for a joint roll covers somebody without one.
                 watching = replace(onlooker, roll=onlooker_with_roll(self.table, "joint").roll)
             known = build_system(tables, watching, slack)
-            proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
+            # Strict here too: a table that is missing need not be missing for an answer outside the target.
+            proof = certify(known, self.limits.strict, quick=quick, most_linear=max(self.linear, known.size // FEW))
             if proof.exposed and onlooker.facts and not quick:
                 proof = without_known(proof, known, tables[0], watching, self.limits)
             if onlooker.past is not None and not proof.exposed and (quick or self._holds(proof)):
-                proof = both(proof, certify_with_earlier(tables, onlooker.past, self.limits, slack, quick))
+                proof = join(proof, certify_with_earlier(tables, onlooker.past, self.limits, slack, quick))
             if not self._holds(proof):
                 return proof
             if (proof.linear, sum(proof.checked.values())) >= (best.linear, sum(best.checked.values())):

@@ -5,39 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from safemargin.bounds import CountedGroups, Exposed, Side, differences, refuted_by_totals, sides_of_totals, totals_of
-from safemargin.core import JOINER, Limits, Past, PublishedTable
+from safemargin.core import Limits, Past, PublishedTable
 from safemargin.release.decide.split import Split
 
-MOST_PARTNERS = 8
-"""Groups that a merge is tried with before the best of them is taken."""
 
-
-def by_difference(split: Split, pasts: Sequence[Past], options: Sequence[str], limits: Limits, slack: int) -> Split:
-    """Merge until no difference of a group from an earlier release discloses who came or went since."""
-    for past in pasts:
-        while split.is_published:
-            exposed = _by_subtraction(split, past, options, limits, slack)
-            if not exposed:
-                break
-            # The largest exposed union first: hiding it often hides smaller ones. Ties by name, so that the order of
-            # a set does not decide what is published.
-            worst = max(exposed, key=lambda exposure: (exposure.people, str(exposure.cell)))
-            union = frozenset(worst.cell[split.axis.name].split(JOINER))
-            group = min((other for other in split.groups if other & union), key=split.size)
-            # A partner from inside the union would leave its sum, which is what the difference discloses, as it is.
-            partners = [other for other in split.partners(group) if not other & union] or split.partners(group)
-            trials = [split.merge(group, other, earlier_words(worst, past.axis)) for other in partners[:MOST_PARTNERS]]
-            split = min(trials, key=lambda trial: _people(_by_subtraction(trial, past, options, limits, slack)))
-    return split
-
-
-def _by_subtraction(split: Split, past: Past, options: Sequence[str], limits: Limits, slack: int) -> list[Exposed]:
+def by_subtraction(split: Split, past: Past, options: Sequence[str], limits: Limits, slack: int) -> list[Exposed]:
+    """Who came or went since, as differences of groups from an earlier release disclose them, the largest first."""
     parts: CountedGroups = [(group, split.counts(group)) for group in split.groups]
-    return differences(split.axis.name, parts, options, past, limits, slack)[0] if split.is_published else []
-
-
-def _people(exposed: Sequence[Exposed]) -> int:
-    return sum({str(exposure.cell): exposure.people for exposure in exposed}.values())
+    exposed = differences(split.axis.name, parts, options, past, limits, slack)[0] if split.is_published else []
+    # Hiding the largest union often hides smaller ones. Ties by name: the order of a set must not decide.
+    return sorted(exposed, key=lambda exposure: (-exposure.people, str(exposure.cell)))
 
 
 def earlier_words(exposed: Exposed, history: str) -> str:

@@ -7,11 +7,12 @@ import numpy as np
 
 from safemargin.bounds import Exposed, Proof
 from safemargin.core import InputError, Limits, Onlooker, Progress, Table, no_progress, onlooker_with_roll
-from safemargin.release.decide.candidate import Candidate, Judge
+from safemargin.release.decide.candidate import Judge
 from safemargin.release.decide.earlier import earlier_words
+from safemargin.release.decide.rule import Candidate
 from safemargin.release.decide.search import Choice, Margin, maximal
 from safemargin.release.decide.split import Split, Version, crossed_version, population, unmerged_split
-from safemargin.release.decide.statements import certificate_of, refusal_of
+from safemargin.release.decide.statements import certificate_of, refusal_of, without_rule
 from safemargin.release.decide.versions import versions
 from safemargin.release.plan import Action, Decision, MarginDecision, Maximum, Plan, Refusal, Rejected, Wanted
 
@@ -100,7 +101,7 @@ def withdraw_margins(plan: Plan, chosen: Plan, reason: str) -> Plan:
     """The plan without the tables of several axes that were chosen on top of it, for a reason found later."""
     nothing = [replace(decision, groups=(), cells=0, value=0.0, reason=reason) for decision in chosen.margins]
     maximum = chosen.maximum and replace(chosen.maximum, value=0.0)
-    return replace(plan, margins=tuple(nothing), maximum=maximum)
+    return replace(plan, margins=tuple(nothing), maximum=maximum, certificate=without_rule(plan.certificate))
 
 
 def _changed(
@@ -116,7 +117,12 @@ def _changed(
     certificate, witness = plan.certificate, plan.witness
     # Other tables need another witness: that of the plan need not agree with them.
     if proof is not None:
-        certificate, witness = certificate_of(table, proof, plan.target, onlookers), proof.tables
+        # If all that was asked for is published as finely as its axes, every table that agrees leads to the release.
+        whole = plan.is_plain and not lost and all(margin.cells == margin.all_cells for margin in margins)
+        rule = len(proof.tables) if whole and plan.certificate.rule == "rerun" else 0
+        certificate, witness = certificate_of(table, proof, plan.target, onlookers, rule), proof.tables
+    else:  # why the tables are missing is not among what the reruns of single axes look at
+        certificate = without_rule(certificate)
     everybody = {name: frozenset(table.schema.axis(name).categories) for name in lost}
     decisions = [decision for decision in plan.decisions if decision.axis not in everybody]
     for name, group in everybody.items():
@@ -128,6 +134,7 @@ def _changed(
         decisions=tuple(sorted(decisions, key=lambda decision: order.index(decision.axis))),
         certificate=certificate,
         witness=witness,
+        tables=plan.tables if proof is None else (),
         margins=tuple(decision for decision in margins if len(decision.axes) > 1),
         maximum=maximum,
         rejected=dict(rejected),

@@ -1,11 +1,9 @@
 """How one axis is protected: merge what is small, then what voted nearly alike; or suppress or noise it.
 
 The roll alone says which groups cover each other: neighbours in the order, in the same area, or of nearly the same
-size, two by two, then two such pairs, and so on. A group whose share is outside the limits is published together with
-the others of its block, or of the next larger one. Looking at votes for a cheaper partner would disclose more: that the
-partner was needed. A group at the last count within a limit is treated like one outside, so that to be protected does
-not mean to be outside. A block is good enough if other votes with the same sums would have been published the same way,
-and leave open how each of its groups voted. Such votes are searched and tried out; if none are found, the block grows.
+size, two by two, then two such pairs, and so on. A group whose share is outside the strict limits is published
+together with the others of its block, or of the next larger one. Looking at votes for a cheaper partner would disclose
+more: that the partner was needed.
 
 Which groups are noised is drawn by lot near the limits, so that an epsilon covers the choice as well. That a group is
 noised because its share is outside the limits would disclose, beside the noisy count, on which side of a limit it is.
@@ -14,19 +12,20 @@ that carries it over. A group outside is always noised, and one within by `k` an
 `exp(-epsilon)` with each of them: exchanging two answers changes the odds of the choice by `exp(2 * epsilon)`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
-from safemargin.core import Generator, Group, IntArray, Limits, label, numpy_generator
+from safemargin.core import Group, IntArray, Limits, label
 from safemargin.release.decide.coarsen import coarsen
 from safemargin.release.decide.split import Split
 from safemargin.samplers import Geometric
 
-SEED = 40_000
-TRIES = 60
-"""Random votes per group and option that are tried out."""
+Forced = Mapping[Group, str]
+"""Blocks of an axis that are published as one although smaller ones are regular, each with the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +34,11 @@ class GroupBlock:
 
     groups: tuple[Group, ...]
     parts: tuple["GroupBlock", ...] = ()
+
+    @cached_property
+    def whole(self) -> Group:
+        """All categories of the block."""
+        return frozenset().union(*self.groups)
 
 
 def blocks(split: Split) -> GroupBlock:
@@ -70,104 +74,93 @@ def _paired(parts: Sequence[GroupBlock]) -> GroupBlock:
 
 
 def _joined(parts: Sequence[GroupBlock]) -> GroupBlock:
+    if len(parts) == 3:  # the first two may still cover each other
+        parts = (_joined(parts[:2]), parts[2])
     return GroupBlock(tuple(group for part in parts for group in part.groups), tuple(parts))
 
 
 class Cover:
-    """The rule for one axis, for the votes that were cast and for any others."""
+    """How one axis is published: a cut through its tree of blocks, for the votes that were cast or for any others.
+
+    `split` has the groups that the roll alone leaves, `limits` are the strict ones of decisions. Whatever decides that
+    more is merged, a single group, a difference or all tables together, moves the cut up the same tree. So every
+    release could also come from shares of single groups, which is how an onlooker who knows the rule is answered.
+    """
 
     def __init__(self, split: Split, limits: Limits) -> None:
         self.split, self.limits = split, limits
-        self.code_of = {group: code for code, group in enumerate(split.groups)}
-        self.people = np.array([split.size(group) for group in split.groups], dtype=np.int64)
-        self.whole = blocks(split)
-        self._hidden: dict[tuple[GroupBlock, tuple[int, ...]], bool] = {}
+        self.tree = blocks(split)
+        self.parents: dict[Group, GroupBlock] = {}
+        waiting = [self.tree]
+        while waiting:
+            block = waiting.pop()
+            self.parents |= {part.whole: block for part in block.parts}
+            waiting += block.parts
 
-    def published(self, votes: IntArray) -> list[tuple[Group, ...]] | None:
-        """The groups, or blocks of them, that would be published for these votes per group; None if nothing would."""
-        return self._publish(self.whole, votes)
+    def with_votes(self, votes: IntArray) -> "Cover":
+        """The same axis with other votes per category."""
+        other = copy(self)
+        other.split = replace(self.split, votes=votes)
+        return other
 
-    def _publish(self, block: GroupBlock, votes: IntArray) -> list[tuple[Group, ...]] | None:
-        if not block.parts:
-            return [block.groups] if self._regular(block, votes) else None
-        # A block is published as one only if some part of it cannot be: parts that can stay as fine as they are.
-        below = [self._publish(part, votes) for part in block.parts]
-        if all(part is not None for part in below):
-            return [groups for part in below if part is not None for groups in part]
-        return [block.groups] if self._regular(block, votes) and self._hides(block, votes) else None
+    def cut(self, forced: Collection[Group] = ()) -> tuple[GroupBlock, ...]:
+        """The blocks that are published: the smallest that are regular and not inside a `forced` one.
 
-    def _codes(self, block: GroupBlock) -> list[int]:
-        return [self.code_of[group] for group in block.groups]
+        The whole tree as one block stands for an axis that is omitted.
+        """
+        return self._cut(self.tree, forced) or (self.tree,)
 
-    def _regular(self, block: GroupBlock, votes: IntArray) -> bool:
-        codes = self._codes(block)
-        counts, people = votes[codes].sum(axis=0)[None, :], self.people[codes].sum(keepdims=True)
-        union = frozenset().union(*block.groups)
-        apart = len(block.groups) > 1 and any(pair <= union for pair in self.split.axis.apart)
-        if apart or not (self.limits.verdicts(counts, counts, people) == 0).all():
-            return False
-        # At the last count within a limit a group is protected too: being protected then does not disclose that it
-        # is outside.
-        return len(block.groups) > 1 or not self.limits.last(counts, people).any()
+    def _cut(self, block: GroupBlock, forced: Collection[Group]) -> tuple[GroupBlock, ...] | None:
+        if block.parts and block.whole not in forced:
+            below = [self._cut(part, forced) for part in block.parts]
+            if all(part is not None for part in below):
+                return tuple(leaf for part in below if part is not None for leaf in part)
+        return (block,) if self.is_regular(block) else None
 
-    def _hides(self, block: GroupBlock, votes: IntArray) -> bool:
-        """Whether other votes that are published as this block leave open how each group of it voted."""
-        codes = self._codes(block)
-        sums = votes[codes].sum(axis=0)
-        key = (block, tuple(sums.tolist()))
-        if key not in self._hidden:
-            # The answer depends on what the public sees of the block (its sums), never on the votes inside: else the
-            # decision would disclose them to an onlooker who knows the rule.
-            people = self.people[codes]
-            lower, upper = votes[codes] * 0 + people[:, None], votes[codes] * 0
-            hidden = False
-            for other in self._others(block, sums):
-                if hidden:
-                    break
-                trial = votes.copy()
-                trial[codes] = other
-                if not all(self._publish(part, trial) is not None for part in block.parts):
-                    lower, upper = np.minimum(lower, other), np.maximum(upper, other)
-                    hidden = not (self.limits.verdicts(lower, upper, people) == 2).any()  # no witness yet: disclosed
-            self._hidden[key] = hidden
-        return self._hidden[key]
+    def is_regular(self, block: GroupBlock) -> bool:
+        """Whether a block may be published as one: large enough, within the strict limits, nothing that is apart."""
+        apart = bool(block.parts) and any(pair <= block.whole for pair in self.split.axis.apart)
+        return not apart and self.split.regular(block.whole, self.limits)
 
-    def _others(self, block: GroupBlock, sums: IntArray) -> Iterator[IntArray]:
-        """Votes with the same sums: each group in turn as much for, or against, an option as can be, the rest mixed."""
-        generator = numpy_generator(SEED)
-        people = self.people[self._codes(block)]
-        silent = int(people.sum()) - int(sums.sum())
-        pool = np.append(sums, silent)
-        for _ in range(TRIES):
-            for group in range(len(people)):
-                for option in range(len(sums)):
-                    for most in (True, False):
-                        yield _dealt(pool, people, group, option, most, generator)[:, :-1]
+    def published(self, forced: Forced) -> Split:
+        """The axis with blocks merged; `forced` gives the reason of those that more than their own shares ask for."""
+        split, cut = self.split, self.cut(forced)
+        if cut == (self.tree,) and self.tree.parts:
+            return split.collapse(forced.get(self.tree.whole, f"{ALIKE}, and merging does not hide it"))
+        for block in cut:
+            if block.parts:
+                why = [reason for group, reason in forced.items() if group <= block.whole] or [ALIKE]
+                split = split.parted((block.whole,), "; ".join(dict.fromkeys(why)))
+        return split
 
+    def merged_by_force(self, forced: Forced) -> Split:
+        """The axis with nothing merged but the `forced` blocks."""
+        split = self.split
+        for group, reason in forced.items():
+            if not any(group < other for other in forced):
+                split = split.collapse(reason) if group == self.tree.whole else split.parted((group,), reason)
+        return split
 
-def _dealt(pool: IntArray, people: IntArray, first: int, option: int, most: bool, generator: Generator) -> IntArray:
-    """Answers dealt out to groups at random, but that one group gets as many, or as few, of an option as can be."""
-    left = pool.copy()
-    dealt = np.zeros((len(people), len(pool)), dtype=np.int64)
-    others = int(left.sum()) - int(left[option])
-    size = int(people[first])
-    count = min(size, int(left[option])) if most else max(0, size - others)
-    dealt[first, option] = count
-    rest = left.copy()
-    rest[option] = 0
-    dealt[first] += generator.multivariate_hypergeometric(rest, size - count, method="marginals")
-    left -= dealt[first]
-    for group in range(len(people)):
-        if group != first:
-            dealt[group] = generator.multivariate_hypergeometric(left, int(people[group]), method="marginals")
-            left -= dealt[group]
-    return dealt
+    def hidden(self, forced: Forced, word: str) -> Split:
+        """The axis with the groups of merged blocks flagged instead: what they add up to is all that is known."""
+        split, cut = self.split, self.cut(forced)
+        if cut == (self.tree,) and self.tree.parts:
+            return split.collapse(forced.get(self.tree.whole, f"{ALIKE}, and no other group covers it"))
+        hidden = frozenset(group for block in cut if block.parts for group in block.groups)
+        bad = frozenset(group for group in hidden if not split.regular(group, self.limits))
+        return split.flag(bad, f"{ALIKE}; {word}").flag(hidden, f"{COVER}; {word}") if hidden else split
 
-
-def covered(split: Split, limits: Limits) -> list[tuple[Group, ...]] | None:
-    """The groups of an axis that may be published by themselves, and those that must cover each other."""
-    votes = np.stack([split.counts(group) for group in split.groups])
-    return Cover(split, limits).published(votes)
+    def merged_blocks(self, split: Split) -> list[GroupBlock]:
+        """The blocks whose parts are not published, as everybody can see: the largest that are merged or hidden."""
+        shown = {group for group in split.groups if group not in split.flagged} if split.is_published else set()
+        merged, waiting = [], [self.tree]
+        while waiting:
+            block = waiting.pop()
+            if block.parts and (block.whole in shown or not any(group <= block.whole for group in shown)):
+                merged.append(block)
+            else:
+                waiting += block.parts
+        return merged
 
 
 Reach = Callable[[str, Group], int]
@@ -260,16 +253,6 @@ def by_size(split: Split, kappa: int) -> Split:
     return split.parted(merging.groups, SMALL.format(kappa=kappa))
 
 
-def by_rate(split: Split, limits: Limits) -> Split:
-    """Merge groups whose share is outside the limits with those that cover them, until all are regular."""
-    if not split.is_published:
-        return split
-    parts = covered(split, limits)
-    if parts is None:
-        return split.collapse(f"{ALIKE}, and merging does not hide it")
-    return split.parted(tuple(frozenset().union(*part) for part in parts), ALIKE)
-
-
 def by_lot(split: Split, limits: Limits, reach: Reach) -> Split:
     """Mark groups to be noised: those outside the limits, others near them by lot, and those of the same units."""
     chosen = frozenset(group for unit in drawn(split, limits, reach) for group in unit) if split.is_published else None
@@ -277,17 +260,3 @@ def by_lot(split: Split, limits: Limits, reach: Reach) -> Split:
         return split
     bad = frozenset(group for group in chosen if not split.regular(group, limits))
     return split.flag(bad, "a share beyond a limit; noised").flag(chosen, f"{LOT}; noised")
-
-
-def flag(split: Split, limits: Limits, word: str) -> Split:
-    """Mark irregular groups to be suppressed, with those that cover them.
-
-    The groups of an axis add up to the exact total, so a single protected one would follow by subtraction.
-    """
-    # Remark 3 of the paper: suppression has to look at all groups of the axis at once.
-    parts = covered(split, limits) if split.is_published else [split.groups]
-    if parts is None:
-        return split.collapse(f"{ALIKE}, and no other group covers it")
-    hidden = frozenset(group for part in parts if len(part) > 1 for group in part)
-    bad = frozenset(group for group in hidden if not split.regular(group, limits))
-    return split.flag(bad, f"{ALIKE}; {word}").flag(hidden, f"{COVER}; {word}") if hidden else split

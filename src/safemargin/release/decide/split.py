@@ -57,7 +57,9 @@ class Split:
     def merge(self, first: Group, second: Group, reason: str) -> "Split":
         """The axis with two groups made one."""
         merged = first | second
-        groups = tuple(merged if group == first else group for group in self.groups if group != second)
+        kept = [group for group in self.groups if group not in (first, second)]
+        # In the order of the axis, whatever was merged first: the order of rows must not disclose why.
+        groups = tuple(sorted([*kept, merged], key=lambda group: min(map(self.axis.index.__getitem__, group))))
         earlier = [why for group in (first, second) if group in self.reasons for why in self.reasons[group].split("; ")]
         reasons = {group: why for group, why in self.reasons.items() if group not in (first, second)}
         reasons[merged] = "; ".join(dict.fromkeys([*earlier, reason]))
@@ -181,13 +183,12 @@ class Version:
         return int((self.people > 0).sum())
 
     def irregular(self, limits: Limits) -> BoolArray:
-        """Cells with people that may not be printed as they are: not contained, all of one mind, or next to it.
+        """Cells with people that may not be printed as they are: not contained in the limits, or all of one mind.
 
-        At the last count within a limit they are not printed either: a missing table then does not disclose that one of
-        its cells is outside.
+        The strict limits are meant: a missing table then does not disclose that one of its cells is outside the target.
         """
         flat, size = self.counts.reshape(-1, self.counts.shape[-1]), self.people.ravel()
-        bad = ((limits.verdicts(flat, flat, size) != 0) | limits.last(flat, size)).any(axis=1)
+        bad = (limits.strict.verdicts(flat, flat, size) != 0).any(axis=1)
         answered, most = flat.sum(axis=1), flat.max(axis=1)
         # If all who answered chose alike, the cell discloses them, even if silence keeps the share within the limits.
         alike = (most == size) | ((most == answered) & (answered > 0) if flat.shape[1] > 1 else answered == 0)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from safemargin.bounds import TOGETHER, Exposed, Proof
 from safemargin.core import Guarantee, Invariant, Nested, Onlooker, Population, Table, Target, label, named
@@ -13,6 +14,16 @@ NET = (
     " Between cycles only net changes of the roll are compared: if people of one kind came and others of it left at "
     "once, they are not covered."
 )
+RULE_SHOWN = (
+    " This holds also for somebody who knows the rule by which groups are merged and axes omitted, and runs the "
+    "program on all other answers that could have led to the same files."
+)
+RULE_NOT_SHOWN = (
+    " The onlooker of this statement does not know the rule by which groups are merged and axes omitted: what somebody "
+    "can infer who runs the program on other answers was not shown."
+)
+NOISED = " Noised counts of large groups are close to the true ones."
+
 LONGEST = 120
 """Letters of a list of groups that is written out; a digest stands for a longer one."""
 
@@ -88,8 +99,13 @@ def _whom(table: Table, splits: Sequence[Split], noised: Sequence[Split]) -> str
     )
 
 
-def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker]) -> Certificate:
-    """What a proof says about a release, in words."""
+def certificate_of(
+    table: Table, proof: Proof, target: Target, onlookers: Sequence[Onlooker], rule: int = 0, noised: bool = False
+) -> Certificate:
+    """What a proof says about a release, in words. It holds against those who know the rule if `rule` is not 0.
+
+    `rule` is then the number of witnesses for which the program publishes the same.
+    """
     people = population(table)
     names = (
         f"The onlooker{'s' if len(onlookers) > 1 else ''} {', '.join(repr(onlooker.name) for onlooker in onlookers)}"
@@ -116,7 +132,8 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
         statement = (
             f"{names}, {who} {knows}, cannot infer that fewer than {low} or more than {high} of any checked group "
             f"chose an option{rare}. A count can be inferred {near} only for groups of {target.kappa:,} people or more "
-            "that lie within these limits."
+            "that lie within these limits, as all published groups do."
+            f"{NOISED if noised else ''}{RULE_SHOWN if rule else RULE_NOT_SHOWN}"
             f"{' What the totals of all cycles disclose by themselves is not covered.' if cycles else ''}"
             f"{NET if any(onlooker.past is not None and onlooker.past.net for onlooker in onlookers) else ''}"
             f"{_known_before(table, proof)}"
@@ -132,7 +149,14 @@ def certificate_of(table: Table, proof: Proof, target: Target, onlookers: Sequen
         method += "; earlier releases group by group only"
     if proof.linear:
         method += f"; {proof.linear} cells by a real-valued witness only"
-    return Certificate(proof.holds, statement, proved, method, proof.checked, linear=proof.linear)
+    certificate = Certificate(proof.holds, statement, proved, method, proof.checked, linear=proof.linear)
+    return replace(certificate, rule="rerun", witnesses=rule) if rule and proof.holds else certificate
+
+
+def without_rule(certificate: Certificate) -> Certificate:
+    """The certificate for onlookers who do not know the rule."""
+    statement = certificate.statement.replace(RULE_SHOWN, RULE_NOT_SHOWN)
+    return replace(certificate, statement=statement, rule="not shown", witnesses=0)
 
 
 def _known_before(table: Table, proof: Proof) -> str:

@@ -76,5 +76,5 @@ def _is_seen_through(sizes: IntArray, counts: IntArray, limits: Limits) -> bool:
     if not parts:
         return False
     people = np.array([size for _, size in parts])
-    lower, upper = hull(people, counts, limits)
+    lower, upper = hull(people, counts, limits.strict)
     return bool((limits.verdicts(lower, upper, people) == 2).any())

@@ -1,0 +1,270 @@
+"""Other answers for which the program publishes the same: what somebody who knows the rule cannot exclude.
+
+For every merged block, and every axis that is omitted, answers are made up that could have been the reason: a part of
+it in the guard band between the strict limits of decisions and those of the target, or a group whose cell with another
+group lies there. Only what is published, the roll and the rule are used, never the true answers: whether this succeeds
+is then a function of the release. The rule is run on these answers, and must lead to the release again. So do all
+tables with the same sums, and the certificate is about them (docs/decide.md has the proof).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from safemargin.core import ContradictionError, FloatArray, Group, IntArray, PublishedTable, Tally, merged_margin
+from safemargin.release.decide.protect import GroupBlock
+from safemargin.release.decide.rule import Candidate, Rule
+from safemargin.release.decide.split import Split
+
+MOST_TRIGGERS = 24
+"""Possible reasons per block that are kept, those first that change least."""
+MOST_LEAVES = 12
+"""Groups of a block whose cells with other groups are looked at."""
+MOST_RERUNS = 80
+MOST_PROOFS, FEWEST_PROOFS, WORK = 40, 4, 20_000
+"""Sets of reasons that are put through the rule, and how many of those that lead here are put to the proof: fewer for
+more counts."""
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A reason why a block could have been merged: votes per group of it, and the sums that make it one (`parts`)."""
+
+    axis: int
+    block: GroupBlock
+    parts: tuple[Group, ...]
+    votes: IntArray
+    change: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Made-up votes per axis, category and option, with the sums of groups that are assumed beside the release."""
+
+    votes: tuple[IntArray, ...]
+    tables: tuple[PublishedTable, ...]
+
+
+def dealt(pool: IntArray, people: IntArray) -> IntArray:
+    """Counts (columns) dealt out to groups in proportion to their people; rows add up to people, columns to the pool.
+
+    >>> dealt(np.array([3, 5]), np.array([4, 4])).tolist()
+    [[2, 2], [1, 3]]
+    """
+    left, rows = pool.astype(np.int64), []
+    for group, size in enumerate(people.tolist()):
+        share = left * size
+        whole = share // max(int(people[group:].sum()), 1)
+        # Largest remainders first; never more than is left, since the rest is at least as many people.
+        order = np.argsort(-(share - whole * int(people[group:].sum())), kind="stable")
+        row = whole.copy()
+        row[order[: size - int(whole.sum())]] += 1
+        rows.append(row)
+        left = left - row
+    return np.stack(rows)
+
+
+class Reasons:
+    """All that the search sees: a release, its blocks, and the rule."""
+
+    def __init__(self, rule: Rule, candidate: Candidate) -> None:
+        self.rule, self.candidate = rule, candidate
+        self.blocks = [
+            (axis, block)
+            for axis, (cover, split) in enumerate(zip(rule.covers, candidate.splits, strict=True))
+            for block in cover.merged_blocks(split)
+        ]
+
+        self.totals = rule.table.totals
+
+    @cached_property
+    def roll(self) -> Tally:
+        """How many people there are of every kind."""
+        return self.rule.table.people(self.rule.table.schema.names)
+
+    @cached_property
+    def triggers(self) -> list[list[Trigger]]:
+        """Per block its possible reasons, the smallest changes first."""
+        return [
+            sorted(self._triggers(axis, block), key=lambda trigger: trigger.change)[:MOST_TRIGGERS]
+            for axis, block in self.blocks
+        ]
+
+    def trials(self) -> "Iterator[Answers]":
+        """Sets of reasons that lead to the release; `send` the axes of a cell that was not shown to be safe."""
+        choice = [0] * len(self.blocks)
+        proofs = min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
+        for _ in range(MOST_RERUNS if all(self.triggers) else 0):
+            chosen = [triggers[place] for triggers, place in zip(self.triggers, choice, strict=True)]
+            answers = self._answers(chosen)
+            self.failed = ()
+            if self.leads_here(answers.votes):
+                proofs -= 1
+                yield answers
+            if not proofs or not self._advance(choice, self.failed):
+                return
+
+    failed: Sequence[str] = ()
+    """Axes of the cell that the last set of reasons was not shown to hide."""
+
+    def _advance(self, choice: list[int], failed: Sequence[str]) -> bool:
+        """The next reason for the block where it changes least, if possible one of an axis that failed."""
+        names = self.rule.table.schema.names
+        open_blocks = [b for b in range(len(choice)) if choice[b] + 1 < len(self.triggers[b])]
+        concerned = [b for b in open_blocks if names[self.blocks[b][0]] in failed] or open_blocks
+        if not concerned:
+            return False
+        best = min(concerned, key=lambda b: self.triggers[b][choice[b] + 1].change)
+        choice[best] += 1
+        return True
+
+    def leads_here(self, votes: Sequence[IntArray]) -> bool:
+        """Whether the rule, run on these votes, comes to the release."""
+        rule = self.rule.on(votes)
+        candidate: Candidate | None = rule.first()
+        try:
+            while candidate is not None:
+                if candidate.key() == self.candidate.key():
+                    return self._agrees(rule, candidate)
+                exposed = rule.plainly_exposed(candidate).exposed
+                candidate = rule.next(candidate, exposed, True) if exposed else None
+        except ContradictionError:  # votes of single axes that nobody can cast together
+            return False
+        return False
+
+    def _agrees(self, rule: Rule, candidate: Candidate) -> bool:
+        """Whether every count that is published is the same."""
+        pairs = zip(candidate.tables(rule.table), self.candidate.tables(self.rule.table), strict=True)
+        return all((a.lower == b.lower).all() and (a.upper == b.upper).all() for a, b in pairs)
+
+    def _answers(self, chosen: Sequence[Trigger]) -> Answers:
+        votes, partitions = [], []
+        for axis, split in enumerate(self.candidate.splits):
+            triggers = [trigger for trigger in chosen if trigger.axis == axis]
+            merged = frozenset().union(*(trigger.block.whole for trigger in triggers))
+            cover = self.rule.covers[axis]
+            counts = np.zeros_like(split.votes)
+            for group in cover.split.groups:
+                if not group <= merged:
+                    self._deal(split, group, split.counts(group), counts)
+            for trigger in triggers:
+                for group, row in zip(trigger.block.groups, trigger.votes, strict=True):
+                    self._deal(split, group, row, counts)
+            votes.append(counts)
+            shown = [group for group in split.groups if not group <= merged]
+            partitions.append((*shown, *(part for trigger in triggers for part in trigger.parts)) if triggers else ())
+        table = self.rule.on(votes).table
+        names = table.schema.names
+        order = sorted(range(len(names)), key=lambda axis: not self.candidate.splits[axis].is_published)
+        tables = [merged_margin(table, names[axis], partitions[axis]) for axis in order if partitions[axis]]
+        return Answers(tuple(votes), tuple(tables))
+
+    def _deal(self, split: Split, group: Group, counts: IntArray, into: IntArray) -> None:
+        """Give the votes of a group to its categories: no decision looks at these, the roll alone merged them."""
+        codes = sorted(split.axis.index[category] for category in group)
+        people = split.people[codes]
+        pool = np.append(counts, int(people.sum()) - int(counts.sum()))
+        into[codes] = dealt(pool, people)[:, :-1]
+
+    def _sums(self, axis: int, block: GroupBlock) -> IntArray:
+        """What is public of the votes of a block: their sum, or its part of what all hidden groups add up to."""
+        split = self.candidate.splits[axis]
+        if not split.is_published:
+            return self.totals
+        if not split.flagged:
+            return split.counts(block.whole)
+        blocks = [other for where, other in self.blocks if where == axis]
+        people = np.array([split.size(other.whole) for other in blocks])
+        hidden = self.totals - sum(split.counts(g) for g in split.groups if g not in split.flagged)
+        pool = np.append(hidden, int(people.sum()) - int(hidden.sum()))
+        return dealt(pool, people)[blocks.index(block), :-1]
+
+    def _triggers(self, axis: int, block: GroupBlock) -> Iterator[Trigger]:
+        split = self.rule.covers[axis].split
+        people = np.array([split.size(group) for group in block.groups])
+        sums = self._sums(axis, block)
+        pool = np.append(sums, int(people.sum()) - int(sums.sum()))
+        place = {group: number for number, group in enumerate(block.groups)}
+        wanted: list[tuple[IntArray, tuple[Group, ...], Iterator[tuple[int, int]]]] = []
+        for part in block.parts:  # a part of the block in the guard band
+            inside = np.array([place[group] for group in part.groups])
+            parts: tuple[Group, ...] = (part.whole, block.whole - part.whole)
+            wanted.append((inside, parts, self._band(int(people[inside].sum()))))
+        for group in block.groups[:MOST_LEAVES]:  # a cell of a group in the guard band
+            wanted.append((np.array([place[group]]), block.groups, self._by_cells(axis, group)))
+        for inside, parts, counts in wanted:
+            size = int(people[inside].sum())
+            low, high = self._room(pool, size, int(people.sum()) - size)
+            if (low > high).any():
+                continue
+            usual = pool * (size / int(people.sum()))
+            possible = {(option, value) for option, value in counts if low[option] <= value <= high[option]}
+            ranked = sorted(possible, key=lambda pair: (abs(pair[1] - float(usual[pair[0]])), pair))
+            for option, value in ranked[:MOST_TRIGGERS]:
+                part_counts = _completed(usual, low, high, option, value, size)
+                if part_counts is not None:
+                    votes = np.empty((len(people), len(pool)), dtype=np.int64)
+                    outside = np.setdiff1d(np.arange(len(people)), inside)
+                    votes[inside] = dealt(part_counts, people[inside])
+                    votes[outside] = dealt(pool - part_counts, people[outside])
+                    yield Trigger(axis, block, parts, votes[:, :-1], abs(value - float(usual[option])))
+
+    def _band(self, size: int) -> Iterator[tuple[int, int]]:
+        """Per option the counts of a part, just outside the strict limits, that make the rule merge it on.
+
+        If the count of several groups is outside, that of one of them is, however they share it: so all of them merge.
+        """
+        strict = self.rule.limits.strict
+        least, most = strict.least(np.array([size]))[0], strict.most(np.array([size]))[0]
+        for option in range(len(least)):
+            yield option, int(least[option]) - 1
+            yield option, int(most[option]) + 1
+
+    def _by_cells(self, axis: int, group: Group) -> Iterator[tuple[int, int]]:
+        """Counts of a group for which Frechet's bounds, with the roll's caps, put a cell of it into the guard band."""
+        strict, roll, totals = self.rule.limits.strict, self.roll, self.totals
+        codes = [self.rule.covers[axis].split.axis.index[category] for category in group]
+        inside = np.isin(roll.codes[:, axis], codes)
+        size, everybody = int(roll.counts[inside].sum()), int(roll.counts.sum())
+        for other, split in enumerate(self.candidate.splits):
+            if other == axis or not split.is_published:
+                continue
+            within = np.bincount(roll.codes[inside, other], roll.counts[inside, 0], minlength=len(split.people))
+            for slice_ in split.groups:
+                both = int(within[[split.axis.index[category] for category in slice_]].sum())
+                if slice_ in split.flagged or not both:
+                    continue
+                least, most = strict.least(np.array([both]))[0], strict.most(np.array([both]))[0]
+                neither = everybody - size - split.size(slice_) + both
+                rest = totals - split.counts(slice_)
+                for option in range(len(least)):
+                    yield option, int(least[option]) - 1 - neither + int(rest[option])
+                    yield option, int(most[option]) + 1 + int(rest[option])
+                    yield option, int(least[option]) - 1
+                    yield option, int(most[option]) + 1 + size - both
+
+    def _room(self, pool: IntArray, size: int, rest: int) -> tuple[IntArray, IntArray]:
+        """Least and most count per option, and of those without any, that leave a part and the rest in the target."""
+        limits, sizes = self.rule.limits, np.array([size, rest])
+        # Within by `tau`: the true interval around an assumed count may be wider, and must still not be disclosed.
+        spare = np.maximum(limits.tolerance(sizes), 0)[:, None]
+        least, most = limits.least(sizes) + spare, limits.most(sizes) - spare
+        low = np.maximum(np.maximum(least[0], pool[:-1] - most[1]), np.maximum(pool[:-1] - rest, 0))
+        high = np.minimum(np.minimum(most[0], pool[:-1] - least[1]), np.minimum(pool[:-1], size))
+        unchosen = np.array(limits.unchosen or (False,) * len(low))
+        low = np.where(unchosen, np.maximum(pool[:-1] - rest, 0), low)
+        high = np.where(unchosen, np.minimum(pool[:-1], size), high)
+        return np.append(low, max(int(pool[-1]) - rest, 0)), np.append(high, min(int(pool[-1]), size))
+
+
+def _completed(usual: FloatArray, low: IntArray, high: IntArray, option: int, value: int, size: int) -> IntArray | None:
+    """Counts per option that add up to `size`, this one as given, the others as usual as their ranges allow."""
+    counts = np.clip(np.rint(usual).astype(np.int64), low, high)
+    counts[option] = value
+    others = [column for column in range(len(usual)) if column != option]
+    for column in sorted(others, key=lambda column: -int(high[column] - low[column])):
+        missing = size - int(counts.sum())
+        counts[column] += min(max(missing, int(low[column] - counts[column])), int(high[column] - counts[column]))
+    return counts if int(counts.sum()) == size else None

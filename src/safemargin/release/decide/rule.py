@@ -1,0 +1,213 @@
+"""The rule: from the votes of every axis to a release, step by step, as everybody can run it on other votes.
+
+Without tables of several axes it reads single axes only. The first release has every axis cut by its own shares and by
+differences from earlier releases. While that is not shown to be safe, one axis is cut further up its tree of blocks, or
+omitted. Each step looks at nothing but the release before it, and that is public to whoever assumes it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+
+from safemargin.bounds import Exposed, Proof, build_system, certify, certify_with_earlier
+from safemargin.core import (
+    JOINER,
+    Group,
+    IntArray,
+    Limits,
+    Onlooker,
+    Past,
+    PublishedTable,
+    Table,
+    Tally,
+    Target,
+    as_published,
+    frozen,
+    protected_margin,
+)
+from safemargin.guarantees import check_noise, choice_epsilon, is_vacuous
+from safemargin.release.decide.earlier import by_subtraction, earlier_words
+from safemargin.release.decide.protect import Cover, Forced, Lot, by_lot, by_size
+from safemargin.release.decide.split import Split, covers_everybody, slack_of, unmerged_split
+
+SMALL_STEPS = 12
+"""Steps to the next larger block before whole axes are omitted."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """How every axis would be published."""
+
+    splits: tuple[Split, ...]
+    forced: tuple[Forced, ...] = field(default=(), hash=False, compare=False)
+    steps: int = field(default=0, compare=False)
+
+    @property
+    def published(self) -> list[Split]:
+        """The axes of which something is published."""
+        return [split for split in self.splits if split.is_published]
+
+    def loss(self) -> Fraction:
+        """What the public would miss, in people per axis."""
+        return sum((split.loss() for split in self.splits), Fraction(0))
+
+    def key(self) -> tuple[tuple[frozenset[Group], frozenset[Group]], ...]:
+        """Equal for candidates that publish the same."""
+        return tuple((frozenset(split.groups), split.flagged) for split in self.splits)
+
+    def tables(self, table: Table) -> tuple[PublishedTable, ...]:
+        """The total and the published axes, without the counts of flagged groups."""
+        published = [as_published(table.margin(()), table.schema, "total")]
+        published.extend(
+            protected_margin(table, split.axis.name, split.groups, split.flagged) for split in self.published
+        )
+        return tuple(published)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is decided for the votes of `table`; everything else here is public."""
+
+    table: Table
+    limits: Limits
+    onlookers: tuple[Onlooker, ...]
+    protect: str
+    lot: Lot
+    covers: tuple[Cover, ...]
+
+    @property
+    def slack(self) -> int:
+        """How many votes a published count may be off."""
+        return slack_of(self.table)
+
+    @property
+    def pasts(self) -> tuple[Past, ...]:
+        """What onlookers remember of earlier releases."""
+        return tuple(onlooker.past for onlooker in self.onlookers if onlooker.past is not None)
+
+    def on(self, votes: Sequence[IntArray]) -> "Rule":
+        """The rule for other votes, given per axis as counts of every category and option."""
+        schema = self.table.schema
+        tallies = [
+            Tally((axis.name,), frozen(range(len(axis.categories)), 1), frozen(counts, counts.shape[1]))
+            for axis, counts in zip(schema.axes, votes, strict=True)
+        ]
+        total = Tally((), frozen([[]], 0), frozen(self.table.totals[None, :], len(schema.options)))
+        covers = tuple(cover.with_votes(counts) for cover, counts in zip(self.covers, votes, strict=True))
+        return replace(self, table=replace(self.table, votes=(*tallies, total)), covers=covers)
+
+    def first(self) -> Candidate:
+        """The release before all tables are looked at together."""
+        return self._candidate(tuple({} for _ in self.covers), 0)
+
+    def _candidate(self, forced: Sequence[Forced], steps: int) -> Candidate:
+        axes = [self._axis(cover, blocks) for cover, blocks in zip(self.covers, forced, strict=True)]
+        return Candidate(tuple(split for split, _ in axes), tuple(blocks for _, blocks in axes), steps)
+
+    def _axis(self, cover: Cover, forced: Forced) -> tuple[Split, Forced]:
+        """One axis, cut far enough up that no difference from an earlier release discloses who came or went."""
+        options, blocks = self.table.schema.options, dict(forced)
+        show = cover.merged_by_force if self.protect == "noise" else cover.published
+        for past in self.pasts:
+            exposed = partial(by_subtraction, past=past, options=options, limits=self.limits.strict, slack=self.slack)
+            while worst := exposed(show(blocks))[:1]:
+                split, union = show(blocks), frozenset(worst[0].cell[cover.split.axis.name].split(JOINER))
+                group = min((other for other in split.groups if other & union), key=split.size)
+                # A partner from inside the union would leave its sum, which is what the difference discloses.
+                while group <= union and group in cover.parents:
+                    group = cover.parents[group].whole
+                blocks[group] = earlier_words(worst[0], past.axis)
+        if self.protect == "noise":
+            return self._by_lot(cover, blocks), blocks
+        return cover.hidden(blocks, "suppressed") if self.protect == "suppress" else cover.published(blocks), blocks
+
+    def _by_lot(self, cover: Cover, forced: Forced) -> Split:
+        split = cover.merged_by_force(forced)
+        flagged = by_lot(split, self.limits.strict, self.lot)
+        if not flagged.flagged:
+            return flagged
+        # Exact groups are invariants: noise on counts that these fix guarantees nothing, whatever its epsilon.
+        if is_vacuous(self.table, split.axis.name, sorted(flagged.flagged, key=sorted)):
+            return flagged.collapse("noise would guarantee nothing: no two people could exchange answers unnoticed")
+        if not split.regular(frozenset().union(*flagged.flagged), self.limits.strict):  # which the total would disclose
+            return cover.published(forced)
+        return flagged
+
+    def plainly_exposed(self, candidate: Candidate) -> Proof:
+        """What closed forms show to be outside the strict limits; nothing if only the total is published."""
+        tables, exposed = candidate.tables(self.table), Proof((), {})
+        # What facts disclose by themselves is not for the release to hide: only the full proof tells these apart.
+        for onlooker in [each for each in self.onlookers if not each.facts] if candidate.published else ():
+            if onlooker.composition(self.table.schema.names) == "joint":
+                known = build_system(tables, onlooker, self.slack)
+                exposed = join(exposed, certify(known, self.limits.strict, quick=True))
+            if onlooker.past is not None:
+                past = certify_with_earlier(tables, onlooker.past, self.limits.strict, self.slack, quick=True)
+                exposed = join(exposed, past)
+        return exposed
+
+    def next(self, candidate: Candidate, cells: Sequence[Exposed], proved: bool) -> Candidate | None:
+        """The change to one axis of the first exposed cells that leaves fewest people exposed, then loses least."""
+        seen = {candidate.key()}
+        ranked: list[tuple[int, Fraction, int, Candidate]] = []
+        for exposed in cells[:3]:
+            reason = self._words(exposed, proved)
+            for axis, blocks in self._changes(candidate, exposed):
+                forced = list(candidate.forced)
+                forced[axis] = {**forced[axis], **dict.fromkeys(blocks, reason)}
+                trial = self._candidate(forced, candidate.steps + 1)
+                if trial.key() not in seen:
+                    seen.add(trial.key())
+                    left = self.plainly_exposed(trial)
+                    ranked.append((sum(cell.people for cell in left.exposed), trial.loss(), len(ranked), trial))
+        return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
+
+    def _changes(self, candidate: Candidate, exposed: Exposed) -> list[tuple[int, list[Group]]]:
+        """Blocks to publish as one, for the axes of an exposed cell; for any axis, if none of them is published."""
+        changes: list[tuple[int, list[Group]]] = []
+        published = [axis for axis, split in enumerate(candidate.splits) if split.is_published]
+        named = [axis for axis in published if candidate.splits[axis].axis.name in exposed.cell]
+        for axis in named or published:
+            cover, split = self.covers[axis], candidate.splits[axis]
+            if candidate.steps < SMALL_STEPS:
+                members = frozenset(exposed.cell.get(split.axis.name, "").split(JOINER))
+                merged = cover.cut(candidate.forced[axis]) if self.protect != "noise" else ()
+                groups = [block.whole for block in merged] or list(split.groups)
+                for group in [group for group in groups if group & members][:2]:
+                    if group in cover.parents:
+                        changes.append((axis, [cover.parents[group].whole]))
+            changes.append((axis, [cover.tree.whole]))
+        return changes
+
+    def _words(self, exposed: Exposed, proved: bool) -> str:
+        if exposed.earlier and proved:
+            return earlier_words(exposed, self.pasts[0].axis)
+        cell = ", ".join(f"{axis} {value}" for axis, value in exposed.cell.items())
+        would = "would disclose the answers of" if proved else "could not be proved safe for"
+        return f"the tables together {would} the {exposed.people} people with {cell}"
+
+
+def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protect: str, target: Target) -> Rule:
+    """The rule for a table. Small groups are merged first (Thm. 6(b) of the paper): this reads the roll only."""
+    sized = [by_size(unmerged_split(table, name), limits.kappa) for name in table.schema.names]
+    axes = sum(split.is_published for split in sized)
+    if protect == "noise":
+        check_noise(table.schema, axes, covers_everybody(table), target)
+    # One lot for the whole search: a second draw for the same group would let the search prefer a lucky one, which the
+    # epsilon of the choice does not cover.
+    lot = Lot(choice_epsilon(axes, target.epsilon_max))
+    covers = tuple(Cover(split, limits.strict) for split in sized)
+    return Rule(table, limits, tuple(onlookers), protect, lot, covers)
+
+
+def join(alone: Proof, other: Proof) -> Proof:
+    """Two proofs about one release as one; the witness is that of the first."""
+    return replace(
+        alone,
+        exposed=(*alone.exposed, *other.exposed),
+        checked=alone.checked | other.checked,
+        linear=alone.linear + other.linear,
+        undecided=alone.undecided + other.undecided,
+        doubtful=(*alone.doubtful, *other.doubtful),
+    )

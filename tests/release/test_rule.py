@@ -1,0 +1,108 @@
+"""An onlooker who knows the rule and runs the program on other answers: see `reruns.py` for the attack."""
+
+import numpy as np
+import pytest
+
+from cases import Town
+from reruns import attacked, random_city, run, with_votes
+from safemargin.core import Limits, Target
+from safemargin.release.decide.rerun import dealt
+
+
+def broken(seeds: range, most: int = 5_000) -> tuple[list[object], int, int]:
+    """Cells confined by the rule in releases that are certified against it; how many, and others."""
+    found: list[object] = []
+    shown = others = 0
+    for seed in seeds:
+        place, target = random_city(seed, most)
+        plan, breaks, same = attacked(place, target)
+        if plan.certificate.rule != "rerun":
+            others += plan.certificate.certified
+            continue
+        shown += 1
+        assert same, f"{seed}: a witness does not lead to the same files"
+        assert plan.certificate.witnesses == max(len(plan.tables), 1)
+        found += [(seed, each) for each in breaks]
+    return found, shown, others
+
+
+@pytest.mark.parametrize("first", [0, 20, 40])
+def test_the_rule_confines_no_cell_of_small_cities(first: int) -> None:
+    found, shown, others = broken(range(first, first + 3), most=250)
+    assert found == [] and shown >= others
+
+
+@pytest.mark.slow
+def test_the_rule_confines_no_cell_of_many_cities() -> None:
+    found, shown, others = broken(range(1000, 1200))
+    assert found == [] and shown > 10 * others
+
+
+def two_by_two(people: list[list[int]], yes: list[list[int]]) -> Town:
+    cells = {(f"p{i}", f"q{j}"): (people[i][j], yes[i][j]) for i in range(2) for j in range(2) if people[i][j]}
+    votes = {cell: (chose, n - chose) for cell, (n, chose) in cells.items()}
+    return Town(("p", "q"), (("p0", "p1"), ("q0", "q1")), ("yes", "no"), {c: n for c, (n, _) in cells.items()}, votes)
+
+
+KINDS = {
+    "1,600 people": ([[500, 500], [500, 100]], [[10, 300], [290, 60]]),
+    "1,424 people": ([[252, 500], [500, 172]], [[2, 290], [300, 120]]),
+    "590 people": ([[229, 150], [150, 61]], [[0, 80], [85, 61]]),
+    "25 people": ([[9, 7], [6, 3]], [[0, 4], [3, 2]]),
+}
+"""Four populations in which all tables together disclose a cell, so that an axis is merged or omitted for it."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_joint_check_hides_is_not_published_by_hiding_it(kind: str) -> None:
+    place = two_by_two(*KINDS[kind])
+    plan, found, same = attacked(place, Target(beta=0.05, kappa=5))
+    assert plan.certificate.certified and same
+    assert found == [] or plan.certificate.rule == "not shown"
+    assert plan.certificate.rule == "rerun" or "does not know the rule" in plan.certificate.statement
+
+
+def test_without_a_guard_the_same_attack_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack is not blind: groups that are merged only beyond the target are seen through."""
+    people = {("a",): 40, ("b",): 40}
+    place = Town(("q",), (("a", "b"),), ("yes", "no"), people, {("a",): (0, 40), ("b",): (40, 0)})
+    plan, found, _ = attacked(place, Target(beta=0.05, kappa=5))
+    assert plan.certificate.rule == "rerun" and found == []
+    monkeypatch.setattr(Limits, "strict", property(lambda self: self))
+    plan, found, _ = attacked(place, Target(beta=0.05, kappa=5))
+    assert plan.certificate.rule == "not shown" and found
+
+
+def test_the_search_sees_only_what_is_public() -> None:
+    """Other true answers that lead to the same files lead to the same certificate and witnesses."""
+    looked = 0
+    for seed in range(12):
+        place, target = random_city(seed, most=400)
+        plan, shown = run(place, target)
+        for table in plan.tables[:1]:
+            names = [tuple(place.categories[a][code] for a, code in enumerate(row)) for row in table.codes.tolist()]
+            votes = dict(zip(names, table.counts, strict=True))
+            other, again = run(with_votes(place, np.array([votes[p] for p in place.people])), target)
+            if plan.certificate.rule == "rerun":
+                looked += 1
+                assert again == shown
+                assert all((a.counts == b.counts).all() for a, b in zip(plan.tables, other.tables, strict=True))
+    assert looked > 5
+
+
+def test_rows_stand_in_the_order_of_the_axis() -> None:
+    for seed in range(25):
+        place, target = random_city(seed, most=400)
+        plan, _ = run(place, target)
+        for axis, categories in zip(place.axes, place.categories, strict=True):
+            first = [min(categories.index(name) for name in decision.group) for decision in plan.axis(axis)]
+            assert first == sorted(first)
+
+
+def test_counts_are_dealt_out_whole() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        people = rng.integers(0, 30, int(rng.integers(1, 6)))
+        pool = rng.multinomial(int(people.sum()), rng.dirichlet(np.ones(3)))
+        rows = dealt(pool, people)
+        assert (rows >= 0).all() and (rows.sum(axis=1) == people).all() and (rows.sum(axis=0) == pool).all()

@@ -1,0 +1,283 @@
+"""An attack from the definition: somebody who knows the roll and the rule, and runs the whole program on other answers.
+
+Shares no code with the search for witnesses. Everything that the onlooker cannot exclude is a table `W` of answers by
+full profile that agrees with what is published and for which the program publishes the same files. Tables are collected
+by Markov moves (two people exchange answers, two others exchange them back) from starting points that are put through
+the program; moves keep the counts of every group that the roll alone makes, and without tables of several axes the
+program reads nothing else. For a cell that is not shown to be open in this way, integer programs look for other tables,
+which are put through the program too. If none has a count within the target, or all together leave it known to within
+`tau`, that is a break.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, product
+from math import ceil, floor
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+
+from cases import Town
+from safemargin.core import Target
+from safemargin.release.decide.decide import decide
+from safemargin.release.decide.protect import by_size
+from safemargin.release.decide.split import unmerged_split
+from safemargin.release.plan import Plan
+from safemargin.release.publish import publish
+
+Cells = dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]]
+"""Profiles (by number) of every cell, by its axes and categories."""
+
+
+def random_city(seed: int, most: int = 5_000, axes: Sequence[int] = (2, 3, 4)) -> tuple[Town, Target]:
+    """A population of uneven groups whose answers follow their categories, more or less strongly."""
+    rng = np.random.default_rng([seed, 99])
+    count, options = int(rng.choice(axes)), int(rng.choice([2, 2, 2, 3]))
+    people = int(np.exp(rng.uniform(np.log(60), np.log(most))))
+    widest = 5 if count > 3 else 7
+    names = "pqrs"[:count]
+    categories = [tuple(f"{name}{i}" for i in range(int(rng.integers(2, widest)))) for name in names]
+    cells = list(product(*categories))
+    weights = rng.gamma(1.0, size=len(cells))
+    sizes = [rng.dirichlet(np.full(len(each), 1.5)) for each in categories]
+    spread = float(rng.choice([0.3, 0.8, 1.5, 2.5]))
+    pulls = [rng.normal(0, spread, (len(each), options)) for each in categories]
+    base = rng.normal(0, 0.5, options)
+    codes = [[categories[a].index(name) for a, name in enumerate(cell)] for cell in cells]
+    weights *= np.array([np.prod([sizes[a][code] for a, code in enumerate(row)]) for row in codes])
+    numbers = rng.multinomial(people, weights / weights.sum())
+    there, votes = {}, {}
+    for cell, row, number in zip(cells, codes, numbers.tolist(), strict=True):
+        if number:
+            pull = base + sum(pulls[a][code] for a, code in enumerate(row))
+            chances = np.exp(pull - pull.max())
+            there[cell] = number
+            votes[cell] = tuple(rng.multinomial(number, chances / chances.sum()).tolist())
+    target = Target(
+        beta=float(rng.choice([0.05, 0.05, 0.1])), kappa=int(rng.choice([5, 10, 30])), tau=int(rng.choice([0, 0, 1, 3]))
+    )
+    return Town(tuple(names), tuple(categories), tuple("ABC"[:options]), there, votes), target
+
+
+def run(place: Town, target: Target) -> tuple[Plan, tuple[object, ...]]:
+    """The whole program, and everything that it shows: tables in the order of their rows, and the certificate."""
+    plan = decide(place.table(), target)
+    shown: list[object] = [plan.certificate]
+    for table in publish(plan, place.table()).tables:
+        labels = [tuple(table.cell(row).items()) for row in range(len(table.lower))]
+        shown.append((table.name, labels, table.option.tolist(), table.lower.tolist(), table.upper.tolist()))
+    return plan, tuple(shown)
+
+
+def with_votes(place: Town, votes: np.ndarray) -> Town:
+    """The same people with other answers, given in the order of the profiles."""
+    return replace(place, votes=dict(zip(place.people, map(tuple, votes.tolist()), strict=True)))
+
+
+def witnesses(place: Town, plan: Plan) -> Iterator[np.ndarray]:
+    """The tables of the certificate, by profile and option."""
+    for table in plan.tables:
+        names = [tuple(place.categories[a][code] for a, code in enumerate(row)) for row in table.codes.tolist()]
+        listed = dict(zip(names, table.counts, strict=True))
+        yield np.array([listed[profile] for profile in place.people])
+
+
+def cells_of(place: Town) -> Cells:
+    """Every cell of any axes that has people."""
+    cells: Cells = {}
+    for size in range(1, len(place.axes) + 1):
+        for chosen in combinations(range(len(place.axes)), size):
+            for number, profile in enumerate(place.people):
+                key = tuple(place.axes[a] for a in chosen), tuple(profile[a] for a in chosen)
+                cells.setdefault(key, []).append(number)
+    return cells
+
+
+@dataclass
+class Ranges:
+    """Per cell (rows) and option: the lowest and highest count seen, and whether one within the limits was."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    within: np.ndarray
+
+
+def limits_by_hand(place: Town, target: Target, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least and most count per cell and option, from the words of docs/target.md."""
+    totals = [place.count((), (), option) for option in place.options]
+    everybody = sum(place.people.values())
+    beta = Fraction(target.beta).limit_denominator(10**9)
+    shares = [Fraction(total, everybody) for total in totals]
+    floors = [min(beta, share / 2) for share in shares]
+    rests = [min(beta, (1 - share) / 2) for share in shares]
+    least = [[ceil(floor_ * n) for floor_ in floors] for n in people.tolist()]
+    most = [[floor((1 - rest) * n) for rest in rests] for n in people.tolist()]
+    return np.array(least), np.array(most)
+
+
+def roll_groups(place: Town, target: Target) -> list[tuple[int, ...]]:
+    """Per profile the groups of its categories once those below `kappa` are merged, which the roll alone decides."""
+    table = place.table()
+    homes = []
+    for name in place.axes:
+        groups = by_size(unmerged_split(table, name), target.kappa).groups
+        homes.append({category: number for number, group in enumerate(groups) for category in group})
+    return [tuple(home[name] for home, name in zip(homes, profile, strict=True)) for profile in place.people]
+
+
+def exchanges(
+    groups: list[tuple[int, ...]], rng: np.random.Generator, votes: np.ndarray, moves: int
+) -> Iterator[np.ndarray]:
+    """Tables on a random walk of exchanges that leave every count of every group of the roll as it is."""
+    inside: dict[tuple[int, ...], list[int]] = {}
+    for number, group in enumerate(groups):
+        inside.setdefault(group, []).append(number)
+    votes = votes.copy()
+    for _ in range(moves):
+        first, second = (int(n) for n in rng.integers(len(groups), size=2))
+        swapped = rng.random(len(groups[0])) < 0.5
+        pairs = list(zip(groups[first], groups[second], swapped, strict=True))
+        third, fourth = tuple(b if s else a for a, b, s in pairs), tuple(a if s else b for a, b, s in pairs)
+        if third not in inside or fourth not in inside:
+            continue
+        plus, minus = [first, second], [int(rng.choice(inside[third])), int(rng.choice(inside[fourth]))]
+        if len({*plus, *minus}) < 4:
+            if minus[0] == minus[1] or first == second or {*plus} == {*minus}:
+                continue
+            plus, minus = [n for n in plus if n not in minus], [n for n in minus if n not in plus]
+        one, two = rng.choice(votes.shape[1], 2, replace=False)
+        room = int(min(votes[plus, one].min(), votes[minus, two].min()))
+        if room:
+            units = int(rng.integers(1, room + 1))
+            for profiles, sign in ((plus, -1), (minus, 1)):
+                votes[profiles, one] += sign * units
+                votes[profiles, two] -= sign * units
+            yield votes
+
+
+def group_counts(groups: list[tuple[int, ...]], votes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Per axis and group of the roll which profiles are in it, and the counts of its options."""
+    codes = np.array(groups)
+    masks = [codes[:, a] == group for a in range(codes.shape[1]) for group in np.unique(codes[:, a])]
+    return [(mask, votes[mask].sum(axis=0)) for mask in masks]
+
+
+def nearest_table(
+    place: Town,
+    plan: Plan,
+    groups: list[tuple[int, ...]],
+    votes: np.ndarray,
+    cell: np.ndarray,
+    ends: tuple[int, int],
+    weights: np.random.Generator,
+) -> np.ndarray | None:
+    """The table that agrees with what is published, has a cell (1 per count in it) between two ends, and changes the
+    counts by group of the roll least, with random weights.
+    """
+    people, (profiles, options) = np.array(list(place.people.values())), votes.shape
+    public = [np.ones(profiles, dtype=bool)]
+    for a, axis in enumerate(place.axes):
+        decisions = plan.axis(axis)
+        for decision in decisions if len(decisions) > 1 else ():
+            public.append(np.array([profile[a] in decision.group for profile in place.people]))
+    inner = [mask for mask, _ in group_counts(groups, votes)]
+    columns = profiles * options
+    by_option = [(mask, o) for mask in public for o in range(options)]
+    moved = [(mask, o) for mask in inner for o in range(options)]
+
+    def row(mask: np.ndarray, option: int) -> np.ndarray:
+        entries = np.zeros((profiles, options))
+        entries[mask, option] = 1
+        return entries.ravel()
+
+    fixed = [row(mask, o) for mask, o in by_option] + [np.repeat(np.eye(profiles)[n], options) for n in range(profiles)]
+    sums = [votes[mask, o].sum() for mask, o in by_option] + people.tolist()
+    free = np.stack([row(mask, o) for mask, o in moved])
+    away = np.array([votes[mask, o].sum() for mask, o in moved])
+    both = np.hstack([free, -np.eye(len(moved)), np.eye(len(moved))])
+    wide = np.hstack([np.stack([*fixed, cell.ravel()]), np.zeros((len(fixed) + 1, 2 * len(moved)))])
+    rules = LinearConstraint(csr_array(np.vstack([wide, both])), np.r_[sums, ends[0], away], np.r_[sums, ends[1], away])
+    cost = np.r_[np.zeros(columns), 1 + weights.random(2 * len(moved))]
+    best = milp(cost, constraints=rules, integrality=np.ones(len(cost)), bounds=Bounds(0, np.inf))
+    return None if best.x is None else np.rint(best.x[:columns]).astype(np.int64).reshape(votes.shape)
+
+
+def breaks(
+    place: Town, target: Target, plan: Plan, shown: object, starts: Sequence[np.ndarray], moves: int = 300
+) -> list[object]:
+    """Cells that somebody who knows the rule confines, given `starts` for which the program publishes the same."""
+    cells, groups = cells_of(place), roll_groups(place, target)
+    members = np.zeros((len(cells), len(place.people)), dtype=np.int64)
+    for row, inside in enumerate(cells.values()):
+        members[row, inside] = 1
+    people = members @ np.array(list(place.people.values()))
+    least, most = limits_by_hand(place, target, people)
+    tolerance = np.minimum(target.tau, people // 4)[:, None]
+    seen = Ranges(np.full(least.shape, 2**40), np.full(least.shape, -1), np.zeros(least.shape, dtype=bool))
+
+    def look(counts: np.ndarray) -> None:
+        seen.lower, seen.upper = np.minimum(seen.lower, counts), np.maximum(seen.upper, counts)
+        seen.within |= (counts >= least) & (counts <= most)
+
+    def disclosed() -> np.ndarray:
+        inside = (seen.lower >= least) & (seen.upper <= most) & (people >= target.kappa)[:, None]
+        outside = (seen.upper < least) | (seen.lower > most) | (~seen.within & (least <= most))
+        return ~inside & (outside | (seen.upper - seen.lower <= tolerance))
+
+    rng = np.random.default_rng(1)
+    for start in starts:
+        look(members @ start)
+        for votes in exchanges(groups, rng, start, moves):
+            look(members @ votes)
+        if not disclosed().any():
+            return []
+    found: list[object] = []
+    for row, option in np.argwhere(disclosed()).tolist():
+        inside = list(cells.values())[row]
+        if known_before(place, int(people[row]), option, least[row], most[row], int(tolerance[row, 0])):
+            continue
+        cell = np.zeros((len(place.people), len(place.options)))
+        cell[inside, option] = 1
+        for start, high in product(starts[::-1] * 3, (True, False)):  # what exchanges did not reach, programs may
+            if disclosed()[row, option]:
+                low, top, size = int(least[row, option]), int(most[row, option]), int(people[row])
+                narrow = int(tolerance[row, 0]) + 1
+                if not seen.within[row, option] and low <= top:
+                    ends = (low, top)
+                elif high:
+                    ends = (max(low, int(seen.lower[row, option]) + narrow), size)
+                else:
+                    ends = (0, min(top, int(seen.upper[row, option]) - narrow))
+                votes = nearest_table(place, plan, groups, start, cell, ends, rng) if ends[0] <= ends[1] else None
+                if votes is not None and run(with_votes(place, votes), target)[1] == shown:
+                    look(members @ votes)
+                    for more in exchanges(groups, rng, votes, moves):
+                        look(members @ more)
+        if disclosed()[row, option]:
+            left = int(seen.lower[row, option]), int(seen.upper[row, option])
+            found.append((list(cells)[row], place.options[option], int(people[row]), *left))
+    return found
+
+
+def known_before(place: Town, people: int, option: int, least: np.ndarray, most: np.ndarray, tolerance: int) -> bool:
+    """Whether the total alone, which is always published, confines a cell of this size."""
+    total, others = place.count((), (), place.options[option]), sum(place.people.values()) - people
+    lower, upper = max(0, total - others), min(total, people)
+    return bool(upper < least[option] or lower > most[option] or upper - lower <= tolerance)
+
+
+def attacked(place: Town, target: Target) -> tuple[Plan, list[object], bool]:
+    """Run the program, rerun it on the true answers and on the witnesses of its certificate, and attack.
+
+    The last value says whether all of these lead to the same files.
+    """
+    plan, shown = run(place, target)
+    starts = [np.array(list(place.votes.values()))]
+    groups, different = roll_groups(place, target), {}
+    for votes in witnesses(place, plan):
+        starts.append(votes)
+        different[tuple(tuple(counts.tolist()) for _, counts in group_counts(groups, votes))] = votes
+    same = all(run(with_votes(place, votes), target)[1] == shown for votes in different.values())
+    return plan, breaks(place, target, plan, shown, starts), same
