@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import time
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safemargin import InputError, audit
-from safemargin.core import SafemarginError, one_line, printable
-from safemargin.io import parse_json, parse_toml, read_tables, read_text
+from safemargin.core import SafemarginError, limit_memory, one_line, printable
+from safemargin.io import WRITERS, file_name, parse_json, parse_toml, read_tables, read_text, stale_drafts, write_folder
 from safemargin.io.files import MOST_COLUMNS, natural_order
+from safemargin.io.folder import _machine
 from safemargin.ui import PlainConsole
 
 CLEAR = "\x1b]0;title\x07\x1b[2J\u202e\x9b1m"
@@ -99,3 +101,33 @@ def test_a_hierarchy_is_used_in_tidy_tables(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("region,count\nc,9\n")
     with pytest.raises(InputError, match="line 2: region = 'c': is not in the hierarchy"):
         read_tables([tmp_path / "t.csv"], hierarchy=[f"region={tmp_path / 'h.hrc'}"])
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [(".hidden", "_.hidden"), ("nul", "_nul"), ("COM1.x", "_COM1.x"), ("manifest", "_manifest"), ("a/../b", "a_.._b")],
+)
+def test_file_names_of_axes(name: str, safe: str) -> None:
+    assert file_name(name) == safe and file_name("age") == "age" and file_name("") == "table"
+
+
+@pytest.mark.parametrize("label", ["=1+1", "@SUM(A1)", "+cmd", "-a"])
+def test_labels_that_a_spreadsheet_would_run(label: str) -> None:
+    with pytest.warns(UserWarning, match="a spreadsheet takes this label for a formula"):
+        WRITERS["csv"]([{"a": label, "count": 1}])
+    assert WRITERS["csv"]([{"a": "-1", "count": 1}, {"a": "b=c", "count": 2}]).startswith(b"a,count")
+
+
+def test_memory_is_a_size() -> None:
+    for text in ("1", "100MiB", "many", "-2GiB", "nan", "1e9GiB"):
+        with pytest.raises(InputError, match="give a size of at least 512MiB"):
+            limit_memory(text)
+
+
+def test_drafts_of_processes_that_ended(tmp_path: Path) -> None:
+    write_folder(tmp_path / "a", {"x": b""})
+    alive = tmp_path / f".a-draft-{_machine()}-{os.getpid()}-x"
+    dead, elsewhere = tmp_path / f".a-draft-{_machine()}-999999999-x", tmp_path / ".a-draft-00000000-999999999-x"
+    for path in (alive, dead, elsewhere):
+        path.mkdir()
+    assert stale_drafts(tmp_path) == [dead]

@@ -11,6 +11,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,16 +20,28 @@ import duckdb
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from safemargin.core import InputError, OutputError, cannot_read, cannot_write, written
-from safemargin.io.files import read_json, require_file
+from safemargin.io.files import is_number, read_json, require_file
 
 MANIFEST = "manifest.json"
+FORMULA = ("=", "+", "-", "@")
+RESERVED_NAMES = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))]
+    + ["manifest", "certificate", "index"]
+)
+"""What Windows takes for a device, and files that a folder has beside its tables."""
 CONFIDENTIAL = "confidential"
 """The part of a folder that only its owner may read."""
 
 
 def file_name(name: str) -> str:
-    """A table's name as a file name that is safe everywhere."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name) or "table"
+    """A table's name as a file name that is safe everywhere: not hidden, no device of Windows, and none of our own.
+
+    >>> file_name("district/age"), file_name(".hidden"), file_name("NUL"), file_name("manifest")
+    ('district_age', '_.hidden', '_NUL', '_manifest')
+    """
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name) or "table"
+    is_taken = plain.startswith(".") or plain.split(".")[0].lower() in RESERVED_NAMES
+    return f"_{plain}" if is_taken else plain
 
 
 def check_folder(folder: Path) -> None:
@@ -226,7 +239,15 @@ def hash_file(path: Path) -> str:
         raise cannot_read(path, error) from None
 
 
+class FormulaWarning(UserWarning):
+    """A label in a CSV file that a spreadsheet would run as a formula."""
+
+
 def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
+    labels = (value for row in rows for value in row.values() if isinstance(value, str))
+    if formula := next((label for label in labels if label[:1] in FORMULA and not is_number(label)), None):
+        message = f"{formula[:60]!r}: a spreadsheet takes this label for a formula; rename it, or import it as text"
+        warnings.warn(message, FormulaWarning, stacklevel=2)
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()

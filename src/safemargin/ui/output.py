@@ -1,8 +1,10 @@
 """What every public function returns, and how it is printed: results on standard output, all else on standard error."""
 
+import errno
 import io
 import json
 import math
+import os
 import re
 import sys
 from abc import ABC, abstractmethod
@@ -35,6 +37,10 @@ class PlainConsole(Console):
         """The segments of a renderable; the styles of rich are no part of their text."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Leave a closed output to the menu, which knows the exit code and what is done already."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 out = PlainConsole(highlight=False)
