@@ -7,7 +7,7 @@ import pytest
 
 from cell_key_vectors import PTABLES
 from safemargin.core import InputError
-from safemargin.noise.ptable import MadePTable
+from safemargin.noise.ptable import NoiseLaws
 from safemargin.noise.ptable_file import ons_text, ptable_text, read_ptable
 from safemargin.samplers import KeyTable, PTable, key_table, ptable, reference_ptable, request
 
@@ -36,7 +36,7 @@ def test_forms_are_those_of_the_tools(tmp_path: Path) -> None:
         for mine, theirs in zip(again.rows, table.rows, strict=True):
             assert mine.printed == theirs.printed
     with pytest.raises(InputError, match="form = sas: must be one of r, tau-argus, parts, ons"):
-        MadePTable(table).write(tmp_path / "table.sas", "sas")
+        NoiseLaws(table).write(tmp_path / "table.sas", "sas")
 
 
 def test_exact_tables_survive_as_parts(tmp_path: Path) -> None:

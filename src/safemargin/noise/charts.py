@@ -109,13 +109,13 @@ def heat_chart(rows: Sequence[Spec], x_title: str, y_title: str) -> Spec:
     middle = sum(row["value"] for row in rows) / max(1, len(rows))
     ink = {"condition": {"test": f"datum.value > {1.3 * middle:.3f}", "value": "#fff"}, "value": "#000"}
     squares = {"mark": {"type": "rect", "stroke": "#8884"}, "encoding": {"x": x, "y": y, "color": colour}}
-    words = {
-        "transform": [{"calculate": "datum.label + (datum.dot ? ' •' : '')", "as": "words"}],
+    labels = {
+        "transform": [{"calculate": "datum.label + (datum.dot ? ' •' : '')", "as": "labels"}],
         "mark": {"type": "text", "fontSize": 10},
-        "encoding": {"x": x, "y": y, "text": {"field": "words"}, "color": ink},
+        "encoding": {"x": x, "y": y, "text": {"field": "labels"}, "color": ink},
     }
     size = {"width": {"step": 34}, "height": {"step": 22}}
-    return {"data": {"values": list(rows)}, **size, "layer": [squares, words]}
+    return {"data": {"values": list(rows)}, **size, "layer": [squares, labels]}
 
 
 def curve_chart(rows: Sequence[Spec], x_title: str, y_title: str, log_x: bool = False, log_y: bool = False) -> Spec:

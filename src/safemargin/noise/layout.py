@@ -261,16 +261,16 @@ def _moved(table: PublishedTable, wide: str, fine: str, members: Mapping[str, Gr
     """The table without the wider axis beside the finer one, or with groups of the finer one in its place."""
     if wide not in table.axes:
         return table
-    place = table.axes.index(wide)
+    position = table.axes.index(wide)
     if fine in table.axes:
-        kept = [a for a in range(len(table.axes)) if a != place]
+        kept = [a for a in range(len(table.axes)) if a != position]
         axes, groups = tuple(table.axes[a] for a in kept), tuple(table.groups[a] for a in kept)
         return replace(table, axes=axes, groups=groups, codes=table.codes[:, kept])
-    if not all(label(group) in members for group in table.groups[place]):
+    if not all(label(group) in members for group in table.groups[position]):
         return table
-    own = tuple(members[label(group)] for group in table.groups[place])
-    groups = (*table.groups[:place], own, *table.groups[place + 1 :])
-    return replace(table, axes=(*table.axes[:place], fine, *table.axes[place + 1 :]), groups=groups)
+    own = tuple(members[label(group)] for group in table.groups[position])
+    groups = (*table.groups[:position], own, *table.groups[position + 1 :])
+    return replace(table, axes=(*table.axes[:position], fine, *table.axes[position + 1 :]), groups=groups)
 
 
 def _name(group: Group, axis: str, within: Within) -> str:

@@ -170,8 +170,8 @@ def project_lattice(layout: Layout) -> LinearFit | None:
         ]
         places.append(tuple(np.broadcast_to(column, len(block.codes)) for column in columns))
     values, filled = np.zeros(shape), np.zeros(shape, dtype=bool)
-    for block, place in zip(blocks, places, strict=True):
-        values[place], filled[place] = block.values, True
+    for block, node in zip(blocks, places, strict=True):
+        values[node], filled[node] = block.values, True
     if not filled.all():
         return None
     ratios = np.ones(shape)
@@ -182,7 +182,7 @@ def project_lattice(layout: Layout) -> LinearFit | None:
         hat = matrix @ np.linalg.pinv(matrix)
         values = np.moveaxis(np.tensordot(hat, values, axes=(1, a)), 0, a)
         ratios = ratios * np.diag(hat).reshape([-1 if b == a else 1 for b in range(len(axes))])
-    return LinearFit(blocks, tuple(values[place] for place in places), tuple(ratios[place] for place in places))
+    return LinearFit(blocks, tuple(values[node] for node in places), tuple(ratios[node] for node in places))
 
 
 def project(layout: Layout) -> LinearFit | None:

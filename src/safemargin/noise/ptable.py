@@ -34,7 +34,7 @@ MOST_NOISE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class MadePTable(ui.Result):
+class NoiseLaws(ui.Result):
     """A p-table, and the counts that do not have the requested variance."""
 
     table: PTable | KeyTable
@@ -133,20 +133,20 @@ def ptable(
     free: Collection[int] = (),
     file: Path | str | PTable | KeyTable | None = None,
     biased: bool = False,
-) -> MadePTable:
+) -> NoiseLaws:
     """Make a p-table from a variance and a bound, or read it from a file of R, tau-ARGUS or the ONS.
 
     No number from 1 to `js` is printed. `compatible` makes the numbers of the R package ptable, where `free` are the
     counts with its option `mono` off. A table read from a file must have mean 0 unless `biased`.
     """
     if isinstance(file, PTable | KeyTable):
-        return MadePTable(file)
+        return NoiseLaws(file)
     if file is not None:
         if variance is not None or bound is not None or js or compatible:
             raise InputError(
                 f"{file}: a p-table file already defines the noise; remove variance, bound, js, compatible"
             )
-        return MadePTable(read_ptable(Path(file), biased=biased))
+        return NoiseLaws(read_ptable(Path(file), biased=biased))
     if variance is None or bound is None:
         raise InputError("give variance and bound, e.g. variance 2 and bound 5, or a p-table file")
     wanted = request(bound, variance, js)
@@ -154,8 +154,8 @@ def ptable(
         raise InputError("free needs compatible: otherwise no count is held to be monotone")
     if compatible:
         made = reference_ptable(wanted, free)
-        return MadePTable(made, fallen_short(made, wanted))
-    return MadePTable(*make_ptable(wanted))
+        return NoiseLaws(made, fallen_short(made, wanted))
+    return NoiseLaws(*make_ptable(wanted))
 
 
 def _loss(laws: PTable, delta: float) -> str:
