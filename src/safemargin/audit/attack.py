@@ -8,6 +8,7 @@ from safemargin.audit.findings import Findings
 from safemargin.audit.homogeneity import homogeneity
 from safemargin.audit.joint import joint, stated_cells
 from safemargin.audit.noise import noise
+from safemargin.audit.posterior import posterior
 from safemargin.audit.rerun import Rerun, rerun
 from safemargin.audit.rule import noise_guarantee, rule
 from safemargin.audit.situation import Attempt, Situation
@@ -68,6 +69,7 @@ def attack(
     attacks = [*ATTACKS.values()]
     attacks += [] if noise_guarantee(release) is None else [noise]
     attacks += [] if onlooker.past is None else [differencing]
+    attacks += [] if onlooker.posterior is None else [posterior]
     attempts = [run(situation) for run in attacks]
     if rule_again is not None and onlooker.knows_rule:
         attempt = rerun(situation, rule_again)

@@ -117,7 +117,7 @@ def _bound(
         onlooker=onlooker,
         totals=stated_totals(known, (*public, *complete(onlooker))),
         population=stated_population(known, onlooker.roll),
-        fitted=None if people is None else _fitted(known, cell_of, people, lower, upper),
+        fitted=None if people is None else _fitted(known, cell_of, people, lower, upper, onlooker.correlations),
         complete=settled.complete and (sharp or bool(settled.integer.all())),
         fiber=_seen(known, targets) if fiber else None,
     )
@@ -178,20 +178,40 @@ def _seen_in_closed_form(
     return _seen(known, targets_of(known, cell_of, len(cells)))
 
 
-def _fitted(known: System, cell_of: IntArray, people: IntArray, lower: IntArray, upper: IntArray) -> FloatArray | None:
-    """What the maximum-entropy analyst believes: expected count per cell and option."""
+def _fitted(
+    known: System,
+    cell_of: IntArray,
+    people: IntArray,
+    lower: IntArray,
+    upper: IntArray,
+    correlations: PublishedTable | None,
+) -> FloatArray | None:
+    """What the maximum-entropy analyst believes, under stated correlations: expected count per cell and option."""
     if known.people is None or len(known.lower) > EFFORT.fitted_rows or known.size > EFFORT.fitted_counts:
         return None
     # Counts shown to be 0, by the bounds of single profiles and of the cells asked for, have no finite effects.
     least, most = known.listed_ends(*propagate(known))
     possible = _may_occur(least, most, known.people, known.free + 1)
     possible &= _may_occur(lower, upper, people, known.free + 1)[cell_of]
-    values = fit_maximum_entropy(known, possible)
+    values = fit_maximum_entropy(known, possible, None if correlations is None else _prior(known, correlations))
     if values is None:
         return None
     return np.stack(
         [np.bincount(cell_of, values[:, o], minlength=len(lower)) for o in range(len(known.options))], axis=1
     )
+
+
+def _prior(known: System, stated: PublishedTable) -> FloatArray:
+    """Shares per profile and option as stated counts have them; half an answer more each, so that none is excluded."""
+    counts = np.full((len(known.codes), known.free + 1), 0.5)
+    for row in range(len(stated.lower)):
+        inside = np.ones(len(known.codes), dtype=bool)
+        for a, axis in enumerate(stated.axes):
+            column, group = known.axes.index(axis), stated.groups[a][stated.codes[row, a]]
+            inside &= np.array([name in group for name in known.categories[column]])[known.codes[:, column]]
+        option = known.options.index(stated.options[stated.option[row]])
+        counts[inside, min(option, known.free)] += stated.lower[row]
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
 def _may_occur(lower: IntArray, upper: IntArray, people: IntArray, columns: int) -> BoolArray:

@@ -15,13 +15,14 @@ from safemargin.bounds.witness import Family, newton_step
 from safemargin.core import BoolArray, FloatArray
 
 
-def fit_maximum_entropy(known: System, possible: BoolArray) -> FloatArray | None:
+def fit_maximum_entropy(known: System, possible: BoolArray, prior: FloatArray | None = None) -> FloatArray | None:
     """Expected counts per profile (rows) and option (columns), what the variables leave last; none if it fails.
 
     `possible` is false where a count is known to be 0. The fit has no finite effects there, so such counts are
-    excluded from it.
+    excluded from it. With `prior` shares, in the same shape, the fit is the table nearest to them in information
+    (iterative proportional fitting that starts from them).
     """
-    dual = _Dual(known, possible)
+    dual = _Dual(known, possible, prior)
     with threadpool_limits(limits=1, user_api="blas"):  # small matrices: threads only wait for each other
         values, residual = _minimise(dual)
     return values if residual < EFFORT.fitted_miss else None
@@ -30,12 +31,12 @@ def fit_maximum_entropy(known: System, possible: BoolArray) -> FloatArray | None
 class _Dual:
     """The convex dual: one effect `theta` per row; it is positive only at the least sum, negative only at the most."""
 
-    def __init__(self, known: System, possible: BoolArray) -> None:
+    def __init__(self, known: System, possible: BoolArray, prior: FloatArray | None) -> None:
         assert known.people is not None
         self.family = Family(known, known.low, known.high)
         self.free, self.people = known.free, known.people.astype(np.float64)
         self.span = np.repeat(self.people, known.free)
-        self.barrier = np.where(possible, 0.0, -np.inf)
+        self.barrier = np.where(possible, 0.0 if prior is None else np.log(prior), -np.inf)
         self.most = self.family.goal
         self.least = known.lower[self.family.rows].astype(np.float64)
         self.ranged = self.most > self.least

@@ -359,6 +359,9 @@ def roll_margin(rolls: Mapping[tuple[str, ...], Mapping[Profile, int]], axes: tu
 class Onlooker:
     """An onlooker: the rolls and facts they hold, whether they know the rule by which cells were protected, and what
     they remember of earlier releases.
+
+    `correlations` are counts by cell and option, of others or of earlier times, from which they take how answers hang
+    together. `posterior` is the largest share of a cell that they may come to believe gave one answer.
     """
 
     name: str = "public"
@@ -366,6 +369,8 @@ class Onlooker:
     facts: tuple[PublishedTable, ...] = ()
     knows_rule: bool = False
     past: Past | None = field(default=None, compare=False)
+    correlations: PublishedTable | None = field(default=None, compare=False)
+    posterior: float | None = None
 
     def composition(self, axes: tuple[str, ...]) -> str:
         """`joint` if a roll covers all `axes` together, `sizes` if only some, `none` without a roll."""
@@ -381,4 +386,6 @@ class Onlooker:
             "facts": [table.name for table in self.facts],
             "knows_rule": self.knows_rule,
             **({} if self.past is None else {"earlier": [release.cycle for release in self.past.earlier]}),
+            **({} if self.posterior is None else {"posterior": self.posterior}),
+            **({} if self.correlations is None else {"correlations": self.correlations.name}),
         }

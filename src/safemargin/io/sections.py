@@ -17,6 +17,7 @@ PHRASES: Mapping[str, str] = {
     "greater_than": "must be above {gt}",
     "greater_than_equal": "must be at least {ge}",
     "int_type": "must be a whole number",
+    "less_than": "must be below {lt}",
     "less_than_equal": "must be at most {le}",
     "mapping_type": "must be a section with keys",
     "model_type": "must be a section with keys",

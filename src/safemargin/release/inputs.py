@@ -246,7 +246,8 @@ def _open_book(project: Project, section: LedgerSection, table: Table, source: S
 
 def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onlooker, ...]:
     """The onlookers that a project names, with the rolls and facts they hold and what they remember."""
-    files = dict.fromkeys(path for section in project.onlookers for path in section.facts)
+    stated = [section.correlations for section in project.onlookers if section.correlations is not None]
+    files = dict.fromkeys([*(path for section in project.onlookers for path in section.facts), *stated])
     facts = dict(zip(files, read_many(files), strict=True))
     check_project_facts(tuple(facts.values()), table.schema)
     onlookers = []
@@ -257,7 +258,12 @@ def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onloo
             rolls = roll_of(table, section.composition)
             by_group = book.section.assume == "groups"
             past = remember(book.entries, table.schema.names, book.section.cycle, rolls, book.members or {}, by_group)
-        onlookers.append(replace(onlooker, facts=tuple(facts[path] for path in section.facts), past=past))
+        correlations = None if section.correlations is None else facts[section.correlations]
+        if correlations is not None and not (correlations.is_exact and correlations.options):
+            raise InputError(f"{section.correlations}: correlations need exact counts in 'count', by 'option'")
+        held = tuple(facts[path] for path in section.facts)
+        onlooker = replace(onlooker, facts=held, past=past, correlations=correlations, posterior=section.posterior)
+        onlookers.append(onlooker)
     return tuple(onlookers)
 
 

@@ -167,6 +167,10 @@ class OnlookerSection(Section):
     facts: Annotated[tuple[File, ...], Field(strict=False)] = Field(
         default=(), description="tidy files of what else they know"
     )
+    posterior: Annotated[float, Field(ge=0.5, lt=1)] | None = Field(
+        default=None, description="largest share of a cell that they may come to believe gave one answer"
+    )
+    correlations: File | None = Field(default=None, description="tidy counts that show them how answers hang together")
 
 
 class OutputsSection(Section):
