@@ -158,6 +158,8 @@ class Manifest(Part):
         trustees = {party.name for party in self.of("trustee")}
         if set(self.shares) != trustees or set(self.share_hashes) != trustees:
             wrong.append("shares: every trustee has one")
+        if self.escrow is not None:
+            wrong.append("escrow: this version does not open single records; remove the section")
         return wrong + self._concentrations()
 
     @property

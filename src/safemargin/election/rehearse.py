@@ -200,12 +200,11 @@ class Crowd:
         self.unused = {
             (row, name) for i, row in enumerate(rows) for j, name in enumerate(dimensions) if forgotten[i, j]
         }
-        self.reported = {
-            (row, dimension.name): str(generator.choice(dimension.categories))
-            for row in rows
-            for dimension in election.manifest.dimensions
-            if dimension.self_reported
-        }
+        self.reported: dict[tuple[str, str], str] = {}
+        for dimension in election.manifest.dimensions:
+            if dimension.self_reported:  # people report what they are: as many of each category as the roll has
+                own = generator.permutation(np.repeat(dimension.categories, dimension.people)).tolist()
+                self.reported |= {(row, dimension.name): category for row, category in zip(rows, own, strict=True)}
         self.acknowledged: set[tuple[str, str]] = set()
 
     def _all(self, step: str, action: Callable[[Wallet], None], progress: Progress) -> None:

@@ -1,0 +1,46 @@
+"""Whole elections with every role as a process, from the command line and with every role killed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import script
+from safemargin import election
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_black_box(tmp_path: Path) -> None:
+    ran = script("election", "rehearse", "--voters", "200", "--out", "folder", "--json", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    document = ran.document
+    assert document["enrolled"] == 200 and document["verified"] is True and document["certified"] is True
+    assert document["board"] == "folder/board" and document["release"] == "folder/release"
+    ages = document["dimensions"]["age"]  # type: ignore[index]
+    assert ages["opened"] is True and 0 < ages["accepted"] <= ages["issued"] <= 200
+    page = (tmp_path / "folder" / "views.html").read_text()
+    assert all(name in page for name in ("registrar", "issuer-3", "mixer-2", "collector", "trustee-1"))
+    assert (tmp_path / "folder" / "release" / "published" / "certificate.json").exists()
+    ran = script("election", "verify", "folder/board", "--json", cwd=tmp_path)
+    assert ran.code == 0 and json.loads(ran.out)["verified"] is True
+    total = next((tmp_path / "folder/board/entries").glob("*.json"))
+    for path in sorted((tmp_path / "folder/board/entries").glob("*.json")):
+        if json.loads(path.read_bytes())["type"] == "total":
+            total = path
+    total.write_bytes(total.read_bytes().replace(b'"yes":', b'"yes":1', 1))
+    ran = script("election", "verify", "folder/board", "--json", cwd=tmp_path)
+    assert ran.code == 1 and f"entry {int(total.stem)} (total of collector)" in json.loads(ran.out)["findings"][0]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killing_every_role_loses_and_doubles_nothing(tmp_path: Path, seed: int) -> None:
+    found = election.rehearse(tmp_path / "out", voters=40, seed=seed, kill=True)
+    assert not found.facts.check.findings and found.facts.check.complete, found.to_json()
+    assert found.facts.lost == 0 and found.facts.kills >= 11, "every role at least once"
+    assert all(noted["accepted"] <= noted["issued"] <= 40 for noted in found.facts.check.dimensions.values())
+
+
+def test_killing_every_role_on_postgres(tmp_path: Path, postgres: str) -> None:
+    found = election.rehearse(tmp_path / "out", voters=40, seed=3, kill=True, database=postgres)
+    assert not found.facts.check.findings and found.facts.lost == 0 and found.facts.kills, found.to_json()
