@@ -479,7 +479,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> World:
 def shares_for(world: World, *senders: str) -> list[dict[str, Any]]:
     proof = json.loads(world.ask("board", "proof", canonical({"type": "ceremony"})))
     return [
-        json.loads(world.ask(sender, "share", canonical({"proof": proof, "to": "trustee-1"}))) for sender in senders
+        json.loads(
+            world.ask(sender, "share", canonical({"board": str(world.board.folder), "proof": proof, "to": "trustee-1"}))
+        )
+        for sender in senders
     ]
 
 
@@ -503,10 +506,14 @@ def test_a_wrong_share_is_named(finished: World) -> None:
 def test_shares_go_to_trustees_only_and_after_the_board_convened(finished: World, tmp_path: Path) -> None:
     proof = json.loads(finished.ask("board", "proof", canonical({"type": "ceremony"})))
     with pytest.raises(InputError, match="no trustee"):
-        finished.ask("trustee-2", "share", canonical({"proof": proof, "to": "collector"}))
+        finished.ask(
+            "trustee-2", "share", canonical({"board": str(finished.board.folder), "proof": proof, "to": "collector"})
+        )
     early = json.loads(finished.ask("board", "proof", canonical({"type": "closed"})))
     with pytest.raises(InputError, match="not about an entry of type 'ceremony'"):
-        finished.ask("trustee-2", "share", canonical({"proof": early, "to": "trustee-1"}))
+        finished.ask(
+            "trustee-2", "share", canonical({"board": str(finished.board.folder), "proof": early, "to": "trustee-1"})
+        )
 
 
 def test_more_answers_than_people_stop_the_opening(tmp_path: Path) -> None:

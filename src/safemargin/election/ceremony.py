@@ -62,8 +62,15 @@ class Trustee(Role):
         return board
 
     def share(self, body: bytes) -> bytes:
-        """This trustee's share, sealed to one other trustee, once the board has convened the ceremony."""
+        """This trustee's share, sealed to one other trustee, once the board has convened the ceremony.
+
+        A trustee who convenes too early must not get it: the board has to verify, with every dimension counted.
+        """
         stated = parse(body)
+        board = self._board(body)
+        counted = {entry.body["dimension"] for entry in board.of("batch")}
+        if counted != set(self.election.dimensions) or not is_convened(board):
+            raise InputError("the ceremony has not begun: not every dimension is counted, or it names others")
         proof, receiver = stated.get("proof"), stated.get("to")
         if not isinstance(proof, dict) or not isinstance(receiver, str):
             raise InputError("the message has no proof, or names no trustee")
@@ -104,9 +111,9 @@ class Trustee(Role):
         """Open, release, and sign: every trustee who signs has computed the release from the records."""
         stated = parse(body)
         board = self._board(body)
-        ceremony = board.of("ceremony")
-        if not ceremony or set(ceremony[0].body["open"]) != openable(board):
+        if not is_convened(board):
             raise InputError("the board has not convened the ceremony for these dimensions")
+        ceremony = board.of("ceremony")
         shares, out = stated.get("shares"), stated.get("out")
         if not isinstance(shares, list):
             raise InputError("the message holds no shares")
@@ -127,6 +134,12 @@ class Trustee(Role):
 def openable(board: Board) -> set[str]:
     """Dimensions with enough accepted records; the others are never opened."""
     return {entry.body["dimension"] for entry in board.of("batch") if entry.body["opened"]}
+
+
+def is_convened(board: Board) -> bool:
+    """Whether the ceremony is on the board, for exactly the dimensions with enough records."""
+    ceremony = board.of("ceremony")
+    return bool(ceremony) and set(ceremony[0].body["open"]) == openable(board)
 
 
 def published_files(folder: Path) -> dict[str, bytes]:

@@ -157,7 +157,7 @@ class Conductor:
         entries: list[dict[str, Any]] = []
         for number, trustee in enumerate(present):
             shares = [
-                json.loads(self.ask(other, "share", canonical({"proof": proof, "to": trustee})))
+                json.loads(self.ask(other, "share", canonical({**where, "proof": proof, "to": trustee})))
                 for other in present
                 if other != trustee
             ]
