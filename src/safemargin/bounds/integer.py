@@ -243,6 +243,13 @@ def nearby(
     return None
 
 
+def near_optimum(known: System, program: Program, seed: int) -> IntArray | None:
+    """An integer table near some vertex, if there is one; a random objective avoids the degenerate ones."""
+    optimum = program.maximise(numpy_generator(seed).standard_normal(known.size))
+    counts = Near(program).find(optimum.values)
+    return counts if counts is not None and known.admits(counts) else None
+
+
 def attain_by_programs(
     known: System, search: Search, program: Program, whole: bool, seed: int, report: Callable[[], None]
 ) -> None:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.grid import MarginGrid, by_option, decomposable, junction, shuttle
-from safemargin.bounds.integer import Near, attain_by_programs, nearby
+from safemargin.bounds.integer import attain_by_programs, near_optimum, nearby
 from safemargin.bounds.levels import program_budget, solve_open_ends
 from safemargin.bounds.propagate import grids, propagate
 from safemargin.bounds.reach import (
@@ -90,15 +90,6 @@ class Bounding(Task):
     def narrow(self, low: IntArray, high: IntArray) -> None:
         super().narrow(low, high)
         self.search.narrow_variables(low, high)
-
-    def near_optimum(self) -> IntArray | None:
-        """An integer table near the optimum of a linear program, if programs are allowed and there is one."""
-        if not self.programs:
-            return None
-        # Any vertex will do; a random objective avoids the degenerate ones.
-        optimum = self.program.maximise(numpy_generator(SEED + 6).standard_normal(self.known.size)).values
-        counts = Near(self.program).find(optimum)
-        return counts if counts is not None and self.known.admits(counts) else None
 
     def report(self) -> None:
         """Report progress: an end that a linear program reached is half the way."""
@@ -266,7 +257,11 @@ def _can_walk(task: Task) -> bool:
 
 def _walk(task: Task) -> None:
     assert isinstance(task, Bounding)
-    attain_by_walks(task.grids, task.search, SEED + 5, task.report, task.near_optimum)
+
+    def start() -> IntArray | None:
+        return near_optimum(task.known, task.program, SEED + 6) if task.programs else None
+
+    attain_by_walks(task.grids, task.search, SEED + 5, task.report, start)
 
 
 def _shuffle_guess(task: Task) -> None:
