@@ -65,14 +65,14 @@ def test_integers_of_toml_have_64_bits() -> None:
 
 
 def test_a_packed_bomb_is_refused_at_once(tmp_path: Path) -> None:
-    path, start = tmp_path / "bomb.csv.gz", time.perf_counter()
+    path = tmp_path / "bomb.csv.gz"
     with gzip.open(path, "wb") as file:
         for _ in range(200):
             file.write(bytes(2**20))
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SafemarginError, match="unpacks to more than 500 times its size"):
         audit([path])
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_columns_beyond_the_limit(tmp_path: Path) -> None:

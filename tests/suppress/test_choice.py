@@ -114,13 +114,13 @@ def test_records_are_counted(tmp_path: Path) -> None:
 def test_seconds_are_a_limit() -> None:
     generator = np.random.default_rng(5)
     table = small(generator.integers(0, 9, (9, 8, 6)))
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         pattern = find_pattern(table, (1, 3), seconds=1.0)
         assert pattern.gap >= 0
     except RefusedError as error:
         assert "no pattern was found in this time" in str(error)
-    assert time.perf_counter() - start < 6
+    assert time.process_time() - start < 6
 
 
 @pytest.mark.data
