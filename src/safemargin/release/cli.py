@@ -55,7 +55,8 @@ def release(
     Example: safemargin release project.toml --out release
     """
     check_folder(folder)
-    aim = None if (beta, kappa, tau) == (None, None, None) else override_target(Target(), beta, kappa, tau)
+    stated = Project.load(data).target if data.suffix == ".toml" else Target()
+    aim = None if (beta, kappa, tau) == (None, None, None) else override_target(stated, beta, kappa, tau)
     with progress_bar("starting") as progress:
         result = _attempt(
             data,

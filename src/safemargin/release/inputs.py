@@ -274,12 +274,18 @@ IN_MEMORY = "data"
 def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source | None]:
     """The project that the arguments of a call describe, and its data where they are not in a file.
 
-    A project says everything itself: nothing else may be `said` beside it.
+    A project says everything itself: beside it, only another `target` and `protect` may be `said`.
     """
     if isinstance(data, Project) or (isinstance(data, str | Path) and Path(data).suffix == ".toml"):
-        if said:
-            raise InputError(f"{', '.join(said)}: a project says all of this itself; omit it, or give the data instead")
-        return (data if isinstance(data, Project) else Project.load(data)), None
+        twice = [name for name in said if name not in ("target", "protect")]
+        if twice:
+            raise InputError(
+                f"{', '.join(twice)}: a project says all of this itself; omit it, or give the data instead"
+            )
+        project = data if isinstance(data, Project) else Project.load(data)
+        other = {**(asdict(said["target"]) if "target" in said else {})}
+        other |= {"protect": said["protect"]} if "protect" in said else {}
+        return project.model_copy(update={"aims": project.aims.model_copy(update=other)}), None
     for name, meaning in (("answer", "the column with the answers"), ("by", "the columns to count by")):
         if name not in said:
             raise InputError(f"{name} is missing: name {meaning}")

@@ -190,7 +190,7 @@ def release(
     }
     project, source = project_of(data, {key: value for key, value in said.items() if value is not None})
     progress("reading")
-    return pass_gate(read_inputs(project, source), progress, _command(data, answer, by))
+    return pass_gate(read_inputs(project, source), progress, _command(data, answer, by, protect, target))
 
 
 def demo(
@@ -246,12 +246,20 @@ def _attempt(inputs: Inputs, protect: str, target: Target, progress: Progress) -
     return _draft(other, progress, backwards=False)
 
 
-def _command(data: object, answer: str | None, by: Sequence[str] | Mapping[str, Mapping[str, object]] | None) -> str:
+def _command(
+    data: object,
+    answer: str | None,
+    by: Sequence[str] | Mapping[str, Mapping[str, object]] | None,
+    protect: str | None,
+    target: Target | None,
+) -> str:
     """How to make the release again; nothing where the data are in memory."""
     if not isinstance(data, str | Path):
         return ""
     names = [by] if isinstance(by, str) else list(by or ())
-    said = {"--answer": answer or "", "--by": ",".join(names)}
+    said = {"--answer": answer or "", "--by": ",".join(names), "--protect": protect or ""}
+    if target is not None:
+        said |= {"--beta": f"{target.beta:g}", "--kappa": str(target.kappa), "--tau": str(target.tau)}
     return " ".join(["safemargin release", str(data), *(f"{flag} {value}" for flag, value in said.items() if value)])
 
 

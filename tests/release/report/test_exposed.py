@@ -1,0 +1,117 @@
+"""Who would be exposed, worked out again from the definition; what the public page may hold; alternatives."""
+
+import csv
+import json
+import random
+import time
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import safemargin
+from safemargin.core import InputError, Target
+from safemargin.release.inputs import project_of, read_inputs
+from safemargin.release.report.alternatives import alternatives, is_wanting
+from safemargin.release.report.exposed import exposed
+
+Counts = dict[tuple[str, str], tuple[int, int]]
+
+
+def town(seed: int) -> Counts:
+    """Two axes and two options; some cells are small, some nearly of one mind."""
+    draw = random.Random(seed)
+    cells = product(("a", "b", "c", "d"), ("x", "y"))
+    return {cell: (draw.choice((0, 1, 3, 60, 200)), draw.choice((0, 2, 50, 180))) for cell in cells}
+
+
+def written(folder: Path, counts: Counts) -> Path:
+    with (folder / "votes.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["place", "mode", "answer", "people"])
+        for (place, mode), (yes, no) in counts.items():
+            writer.writerows([[place, mode, "yes", yes], [place, mode, "no", no]])
+    return folder / "votes.csv"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_exposed_groups_by_the_definition(tmp_path: Path, seed: int) -> None:
+    """Fewer than kappa people, or a share outside [beta, 1 - beta]; a cell inside a listed category adds nothing."""
+    counts, target = town(seed), Target(beta=0.05, kappa=20, tau=0)
+    said = {"answer": "answer", "by": ["place", "mode"], "count": "people", "target": target}
+    project, source = project_of(written(tmp_path, counts), said)
+    seen = exposed(read_inputs(project, source).table, target)
+
+    def bad(yes: int, no: int) -> bool:
+        people = yes + no
+        return people > 0 and (people < 20 or not 0.05 <= yes / people <= 0.95)
+
+    wanted: set[tuple[tuple[str, str], ...]] = set()
+    for place, axis in ((0, "place"), (1, "mode")):
+        for name in {cell[place] for cell in counts}:
+            sums = [sum(c[i] for cell, c in counts.items() if cell[place] == name) for i in (0, 1)]
+            wanted |= {((axis, name),)} if bad(*sums) else set()
+    for (here, mode), (yes, no) in counts.items():
+        inside = (("place", here),) in wanted or (("mode", mode),) in wanted
+        wanted |= {(("place", here), ("mode", mode))} if bad(yes, no) and not inside else set()
+    assert {tuple(cell.cell.items()) for cell in seen.cells} == wanted
+    people = sum(
+        yes + no
+        for (here, mode), (yes, no) in counts.items()
+        if {(("place", here),), (("mode", mode),), (("place", here), ("mode", mode))} & wanted
+    )
+    assert seen.people == people
+
+
+BLOC: Counts = {
+    ("a", "x"): (61, 79),
+    ("a", "y"): (75, 75),
+    ("b", "x"): (66, 54),
+    ("b", "y"): (52, 58),
+    ("c", "x"): (89, 1),
+    ("c", "y"): (69, 1),
+    ("d", "x"): (60, 80),
+    ("d", "y"): (66, 62),
+}
+
+
+def test_the_public_page_holds_what_is_published_only(tmp_path: Path) -> None:
+    """No reason, no count of a merged category, nothing of the confidential report."""
+    made = safemargin.release(
+        written(tmp_path, BLOC), answer="answer", by=["place", "mode"], count="people", target=Target(kappa=20)
+    )
+    folder = made.write(tmp_path / "out")
+    page = (folder / "published/index.html").read_text(encoding="utf-8")
+    assert made.certificate.statement.replace("'", "&#39;") in page and "safemargin verify" in page
+    manifest = json.loads((folder / "published/manifest.json").read_text())
+    assert all(value in page for name, value in manifest["files"].items() if name != "index.html")
+    for decision in made.plan.decisions:
+        assert decision.reason not in page
+    assert "158" not in page and "onfidential" not in page, "how many of the 160 in c chose yes"
+    assert "dd>158" not in (folder / "confidential/record.html").read_text(encoding="utf-8")
+
+
+def test_alternatives_are_decided_and_time_is_kept(tmp_path: Path) -> None:
+    with_bloc = safemargin.release(
+        written(tmp_path, BLOC), answer="answer", by=["place", "mode"], count="people", target=Target(kappa=20)
+    )
+    draft = with_bloc._passed
+    assert is_wanting(draft) == bool(draft.alternatives)
+    calls: list[tuple[str, float]] = []
+
+    def attempt(protect: str, target: Target, progress: object) -> object:
+        calls.append((protect, target.beta))
+        if protect == "noise":
+            raise InputError("no noise here")
+        if target.beta == 0.02:
+            time.sleep(0.2)
+        progress("deciding")  # type: ignore[operator]
+        return draft
+
+    found = alternatives(draft, "merge", Target(beta=0.05), attempt, seconds=0.1)  # type: ignore[arg-type]
+    assert [choice.protect for choice in found] == ["merge", "suppress", "merge", "merge", "merge"]
+    assert [choice.state for choice in found] == ["certified"] * 3 + ["not computed"] * 2
+    assert calls == [("suppress", 0.05), ("noise", 0.05), ("merge", 0.03), ("merge", 0.02)]
+    assert found[1].options(0.05) == "--protect suppress" and found[2].options(0.05) == "--protect merge --beta 0.03"
+    assert replace(found[0], state="refused").people == "refused"
