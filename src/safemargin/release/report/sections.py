@@ -133,10 +133,12 @@ def decisions_section(context: ReportContext) -> Section | None:
             for group in sorted(groups, key=lambda group: group.action is Action.EXACT)
         ]
         changed = sum(group.action is not Action.EXACT for group in groups)
-        told = (
+        summary = (
             f"{changed:,} of {plural(len(groups), 'group')} changed" if changed else f"{plural(len(groups), 'group')}"
         )
-        folds.append(Fold(f"{axis or 'everyone'}: {told}", Grid(columns, rows, sortable=True), is_open=bool(changed)))
+        folds.append(
+            Fold(f"{axis or 'everyone'}: {summary}", Grid(columns, rows, sortable=True), is_open=bool(changed))
+        )
     return Section("Every decision", "Groups that are not exact come first; click on a heading to sort.", *folds)
 
 
