@@ -251,6 +251,7 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     if within(amount, limit) and within(limit, amount):
         return block(Standing.EQUAL, f"the same amount {where}")
     # A converted budget is a bound only: if it is too large, nothing follows.
+    # Without any conversion the amounts are the budgets themselves, and compare both ways.
     exact = factor == 1 and strong.measure is weak.measure and strong.delta == weak.delta
     if amount > limit and not exact:
         loose = f"a bound of {float(amount):.6g}, perhaps too large, against {float(limit):.6g} {where}"

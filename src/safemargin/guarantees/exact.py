@@ -110,6 +110,7 @@ def hamming(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     """
     if len(one) != len(other):
         return math.inf
+    # Eq. 3.1: half the symmetric difference of multisets; sizes agree, so one side of it is the half.
     return sum((Counter(one) - Counter(other)).values())
 
 
@@ -135,6 +136,7 @@ def largest_ratio(one: Law[Output], other: Law[Output]) -> tuple[Fraction | None
         if not chance:
             continue
         base = other.get(output)
+        # An output that the other law never gives: the ratio is infinite, and no other can exceed it.
         if not base:
             return None, (output,)
         if chance > best * base:
@@ -218,6 +220,7 @@ def renyi_metric(one: FloatArray, other: FloatArray) -> float:
     def squared(order: float) -> float:
         return max(renyi(order, one, other), renyi(order, other, one), 0.0) / order
 
+    # Equal laws would give rounding errors of zero at every order.
     if np.array_equal(one, other):
         return 0.0
     values = [squared(order) for order in ORDERS]
@@ -241,6 +244,7 @@ def zcdp_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> tuple
     for row in range(len(data)):
         for column in range(row):
             apart = min(distance(data[row], data[column]), distance(data[column], data[row]))
+            # 0 times infinity is infinity on the right of Eq. 2.1: nothing is demanded of such a pair.
             lost = renyi_metric(logs[row], logs[column]) if apart < math.inf else 0.0
             if (squared := per_unit(lost, apart) ** 2) > best:
                 best, where = squared, (data[row], data[column])
@@ -275,6 +279,7 @@ def _near_largest(one: FloatArray, other: FloatArray, gap: float) -> Sequence[in
 def _pair(
     laws: Mapping[Data, Law[Output]], one: Data, other: Data, distance: float, outputs: Sequence[Output]
 ) -> Pair[Data, Output] | None:
+    # Only outputs near the largest ratio by logarithms are compared in fractions: these are slow.
     listed = {output: laws[one].get(output, Fraction(0)) for output in outputs}
     ratio, where = largest_ratio(listed, laws[other])
     return Pair(one, other, where[0], ratio, distance) if where else None

@@ -86,6 +86,7 @@ def _amount(value: object) -> Amount:
         raise PydanticCustomError("number", "must be a number or a fraction such as '3/8'") from None
     if not amount >= 0:
         raise PydanticCustomError("number", "must not be negative")
+    # Such a number would become infinite when it is squared, and then look like no guarantee.
     if LARGEST < amount < math.inf:
         raise PydanticCustomError("number", "is larger than 1e300; write 'infinite' if it is")
     return amount
@@ -250,6 +251,7 @@ class _Guarantee(Part):
         if amount is None:
             raise rule(f"budget: a {self.kind} guarantee needs {wanted!r}")
         delta = float(budget.delta or 0)
+        # A short form without delta means 0; a stated delta of 0 beside an approximate measure is allowed.
         has_delta = budget.delta is not None and bool(delta or self.budget is not None)
         if not 0 <= delta < 1 or (not has_delta if self.kind is Measure.APPROXIMATE else delta):
             raise rule(f"budget.delta = {delta:g}: only approximate guarantees have one, in (0, 1)")

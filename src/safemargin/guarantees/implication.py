@@ -44,6 +44,7 @@ def implies(one: Guarantee, other: Guarantee) -> Determined:
     linked = one.change.unit == other.change.unit or any(
         {one.change.unit, other.change.unit} == {fact.fine, fact.coarse} for fact in facts.nested
     )
+    # A Gaussian shift has a small rho and an infinite epsilon: a weaker measure bounds no stronger one (section 5.4).
     if STRENGTH[one.measure] < STRENGTH[other.measure] and one.budget and linked:
         return Determined(False, f"{one.measure} does not bound {other.measure}")
     if fixed.answer is not True:
@@ -130,6 +131,7 @@ def facts_on(inner: Population, outer: Population) -> Population:
 
     Dependencies carry to a part of a population. That records differ freely does not, unless it is the same one.
     """
+    # A part of a population keeps its functional dependencies; that records differ freely may fail in it.
     same = inner.name == outer.name
     free = {kind_facts.kind for kind_facts in (*inner.records, *(outer.records if same else ())) if kind_facts.free}
     variables = {kind_facts.kind: kind_facts.variables for kind_facts in (*outer.records, *inner.records)}
@@ -203,6 +205,7 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
         return Determined(None, "not known how the changes hang together")
     if one.varies and other.varies:
         return _both_vary(one, other, facts)
+    # Conversions between measures are bounds: too large a result proves nothing, a small one does.
     ours = brought(one, other, factor)
     theirs = other.budget or 0.0
     shown = "" if ours is None else f"{float(ours):.6g} against {float(theirs):.6g}"
@@ -218,6 +221,7 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
         return Determined(None, "not known how much it guarantees for other data")
     if other.varies:
         swapping = swapping_of(other)
+        # Two different records are the smallest stratum that varies: no universe has a smaller budget at this rate.
         least = 0.0 if swapping is None else swap_epsilon(swapping.rate, 2)
         if within(ours, least):
             return Determined(True, f"{float(ours):.6g} is at most what the other guarantees for any data")
@@ -290,6 +294,7 @@ def swapping_of(guarantee: Guarantee) -> Swapping | None:
         return None
     if len(tables) != 2 or len(guarantee.invariants) != 2 or tables[0].of != tables[1].of:
         return None
+    # The two tables of Proposition 4 share what is matched.
     first, second = (frozenset(item.by) for item in tables)
     return Swapping(guarantee.rate, first & second, first | second)
 

@@ -47,6 +47,7 @@ def noise_budget(
     says it all and two counts move by one; otherwise two options move in each group.
     """
     sensitivity = 2 if one_count_suffices(schema, covers_everybody) else 4
+    # An exchange of two answers moves two groups of each axis, so the choice is paid for twice.
     left = target.epsilon_max - 2 * choice * noised_axes
     return NoiseBudget(left / (sensitivity * noised_axes), sensitivity, target.epsilon_max, choice)
 
@@ -106,4 +107,5 @@ def is_vacuous(table: Table, axis: str, flagged: Sequence[Group]) -> bool:
     others = np.delete(roll.codes, column, axis=1)[codes >= 0]
     keys = row_keys(others, [int(key.max(initial=0)) + 1 for key in others.T])
     together = np.unique(np.stack([keys, codes[codes >= 0]], axis=1), axis=0)
+    # Every combination of the other axes then lies in one flagged group: no exchange stays unseen.
     return len(np.unique(together[:, 0])) == len(together)

@@ -91,6 +91,7 @@ class Product:
 
     def attribute_budget(self, attribute: str) -> Fraction:
         """The budget for changing one attribute of a record: the queries that distinguish it, at every level."""
+        # Changing one attribute moves two cells of the queries that distinguish it, and none of the others.
         touched = [
             level.share * query.share
             for level in self.levels
@@ -106,6 +107,7 @@ class Product:
         names = [area.name for area in self.levels]
         if level not in names:
             raise InputError(f"{self.name}: there is no level {level!r}; the levels are {', '.join(names)}")
+        # Within an area of a level, its own counts and those of all wider ones stay as they are.
         below = self.levels[names.index(level) + 1 :]
         return self.rho_squared * sum((area.share for area in below), Fraction(0))
 

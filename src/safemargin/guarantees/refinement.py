@@ -110,6 +110,7 @@ def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[I
     who is added to a household changes its record, which is one removed and one added. A household may be replaced by a
     larger one, so changed person records bound nothing unless their number is among what is `fixed`.
     """
+    # Changing a record is removing one and adding one: the factors follow from that.
     distances = 1 if one.distance is other.distance else FACTORS.get((one.distance, other.distance))
     if distances is None or one.unit == other.unit:
         return distances
@@ -137,6 +138,7 @@ def _reaches(given: Invariant, wanted: Invariant, population: Population) -> boo
     if given.fixes is Fixes.COUNTS:
         return set(wanted.by) <= population.closure(given.by)
     if given.fixes is Fixes.AT_LEAST and wanted.fixes is Fixes.AT_LEAST:
+        # Unlike counts, indicators do not add up for thresholds above one.
         if given.least == wanted.least == 1:  # somebody in a whole is somebody in a part
             return set(wanted.by) <= population.closure(given.by)
         return given.least == wanted.least and set(given.by) == set(wanted.by)
@@ -158,6 +160,7 @@ def _distinguish(wanted: Invariant, given: Sequence[Invariant], population: Popu
         return Determined(None, f"{wanted} has too many variables to write two data sets out")
     # Even and odd cells of the cube agree on every margin that lacks a variable: each of its cells has one of both.
     cells = list(product((0, 1), repeat=len(roots)))
+    # Enough records in every cell that thresholds of other invariants are reached on both sides.
     base = cells * max(covering, default=0)
     even = [cell for cell in cells if sum(cell) % 2 == 0] * wanted.least
     odd = [cell for cell in cells if sum(cell) % 2 == 1] * wanted.least
@@ -182,6 +185,7 @@ def _sums(wanted: Invariant, given: Sequence[Invariant], population: Population)
         return Determined(None, "something is fixed that is known by its name only")
     if not population.of_kind(wanted.of).free:
         return Determined(None, f"not known whether {wanted.of} can differ while all else stays")
+    # The row of ones keeps the number of records, without which two data sets are infinitely far apart.
     for move in kernel([*rows, (Fraction(1),) * len(wanted.by)]):
         if any(sum(a * b for a, b in zip(row, move, strict=True)) for row in wanted.rows):
             first, second = (

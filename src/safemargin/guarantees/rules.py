@@ -43,6 +43,7 @@ def compose_parts(parts: Sequence[Guarantee], mechanism: str) -> Guarantee:
     # Epsilon and delta add (Dwork and Roth, Theorem 3.16), rho squared adds (Bun and Steinke 2016, Lemma 1.7).
     if (delta := math.fsum(part.delta for part in parts)) >= 1:
         raise InputError(f"{mechanism}: the deltas add up to {delta:g}, which guarantees nothing")
+    # Proposition 5: every part also holds on the common refinement, where all can be added.
     together = tuple(dict.fromkeys(invariant for part in parts for invariant in part.invariants))
     carried = tuple(part if set(part.invariants) == set(together) else refine(part, together) for part in parts)
     return _derived(
@@ -97,6 +98,7 @@ def chained(first: Guarantee, then: Guarantee) -> Guarantee:
     question (Bailie, Gong and Meng, section 6). Among data that agree on them, the guarantee of the first is kept: the
     second reads its output only.
     """
+    # Post-processing of the first one, among data that agree on what it kept exact.
     kept = f"What {first.mechanism} guaranteed is kept ({first.amount}, among data that agree on its invariants)."
     return _derived(
         first,
@@ -133,6 +135,7 @@ def change_unit(source: Guarantee, unit: str) -> Guarantee:
     """The guarantee for another unit of record, by what the population declares about how they are nested."""
     if unit == source.change.unit:
         return source
+    # A factor on the whole would also multiply parts that are about this unit already.
     by_parts = _change_unit_of_parts(source, unit)
     try:
         whole = _change_unit(source, unit)

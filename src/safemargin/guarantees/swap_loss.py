@@ -80,6 +80,7 @@ def varied_epsilon(least: Rate, most: Rate, largest: int) -> float:
     >>> varied_epsilon(0.05, 0.05, 1000) == swap_epsilon(0.05, 1000), round(varied_epsilon(0.1, 0.4, 4), 5)
     (True, 3.80666)
     """
+    # Eq. E.8 is convex in the log odds, so that its maximum over an interval of rates lies at an end.
     return max(swap_epsilon(rate, largest) for rate in (least, most))
 
 
@@ -93,6 +94,7 @@ def visible_epsilon(rate: Rate, largest: int, epsilon: float | None = None) -> f
     >>> round(visible_epsilon(0.9, 3), 5)
     5.63737
     """
+    # Two data sets of one universe are at least two records apart (Lemma 5), which halves the last term.
     own = swap_epsilon(rate, largest) if epsilon is None else epsilon
     if own in (0, math.inf):
         return own
@@ -173,6 +175,7 @@ def moved(rate: Rate, size: int) -> float:
     """
     if size < 2:
         return 0.0
+    # Logarithms keep the digits of (1 - p)^(n - 1) where p is tiny and n is large.
     p = float(rate_of(rate))
     others = float(min(size, 10**300) - 1)
     some = -math.expm1(others * math.log1p(-p)) if p < 1 else 1.0  # another one is selected
@@ -187,6 +190,7 @@ def derangements(items: int) -> int:
     >>> [derangements(k) for k in range(11)]
     [1, 0, 1, 2, 9, 44, 265, 1854, 14833, 133496, 1334961]
     """
+    # Exact integers: floats end at 170!.
     number = 1
     for k in range(1, items + 1):  # Eq. E.4: D(k) = k D(k - 1) + (-1)^k
         number = k * number + (-1) ** k
@@ -249,6 +253,7 @@ def hardest(rate: Rate, largest: int) -> tuple[int, ...] | None:
     if largest < 4 or p in (0, 1) or _log_growth(largest) / 2 - _log(p / (1 - p)) < abs(_log(p / (1 - p))):
         return None
     top = largest // 2 - 1  # Proposition 9, condition F.1: no value more often than b/2 - 1
+    # Two values occur once (F.2); the others share the rest of the records as evenly as (F.1) allows.
     full, rest = divmod(largest - 2, top)
     counts = (1, 1, *[top] * full, *([rest] if rest else []))
     return None if top == 1 else counts

@@ -274,6 +274,7 @@ def check_mechanism(mechanism: Mechanism) -> Verified:
     losses = {name: universe_loss(law, distance) for name, law in laws.items()}
     squared = {name: zcdp_loss(law, distance) for name, law in laws.items()}
     rho = {name: value for name, (value, _) in squared.items()}
+    # The worst universe is the one that breaks its own budget, not the one that loses most.
     rank = (None, Holds.HOLDS, Holds.TIGHT, Holds.VIOLATED)
     verdicts = {name: _verdict(rho[name], budgets[name]) for name in rho}
     worst = max(rho, key=lambda name: (rank.index(verdicts[name]), rho[name]))
@@ -337,6 +338,7 @@ def _statistic(invariant: Invariant, variables: tuple[str, ...]) -> Callable[[tu
             raise InputError(f"guarantee: cell {'/'.join(odd)!r}: needs a value of each variable, or *, e.g. {example}")
 
         def sums(records: tuple[Record, ...]) -> Hashable:
+            # Cells may overlap, as with *: a record counts in each that it matches.
             counts = [sum(_matches(record, cell) for record in records) for cell in cells]
             values = [sum(a * n for a, n in zip(row, counts, strict=True)) for row in invariant.rows]
             # Eq. 2.4: an inequality as an invariant is its indicator.

@@ -144,10 +144,12 @@ def check(
     given = [rate_of(rate)] * len(held) if isinstance(rate, str | int | float | Fraction) else list(map(rate_of, rate))
     rates = _rates(given, held, imputed)
     data = universe(start, without)
+    # Records in the order of the input are other data sets, at distance 0 from each other.
     data = ordered(data) if variant == ORDERED else data
     check_work(data)
     laws = _laws(variant, data, rates)
     # Imputed records are never selected, so the theorem is about the others (appendix C.2).
+    # A fraction, so that tight and violated are distinguished exactly.
     factor, claimed = _theorem_1(given[0], [record for record in start if record[0] not in imputed])
     distance = frozen_hamming(lambda record: isinstance(record, tuple) and record[0] in imputed) if imputed else hamming
     checked = check_laws(laws, {"stratum": data}, distance, lambda _: factor if same else None)

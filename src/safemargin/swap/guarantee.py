@@ -53,6 +53,7 @@ class Method:
         """A budget that holds for data that divide like this; that of Theorem 1 where it is about this method."""
         # With randomised response before it, records of a stratum may or may not agree: any two might differ.
         largest = strata.most if self.perturbed else strata.largest
+        # Redrawing costs most where odds are largest: nobody is selected least often there.
         top = self.rate if self.most is None else self.most
         epsilon = varied_epsilon(self.rate, top, largest)
         if not self.vacuous:
@@ -86,6 +87,7 @@ def swap_guarantee(
     agree = ", ".join(roles.match)
     others = "" if imputed is None else " that were not imputed"
     same = "" if imputed is None else " and on every imputed record"
+    # What was drawn anew is no longer exact, so its table is no invariant.
     held = tuple(name for name in roles.hold if name not in perturbed)
     return Guarantee(
         MECHANISM if not perturbed else f"randomised response, then {MECHANISM}",

@@ -70,6 +70,7 @@ def _ends(places: tuple[Area, ...], at_risk: tuple[float, ...]) -> dict[tuple[bo
     size = len(places)
     chosen = np.array(list(product([False, True], repeat=size)))
     orders = np.array(list(permutations(range(size))), dtype=np.int64)
+    # All selections and orders are strata of one call, so the law tests the code that pairs large files.
     copies = len(chosen) * len(orders)
     strata = np.repeat(np.arange(copies), size)
     selected = np.repeat(chosen, len(orders), axis=0).ravel()

@@ -61,6 +61,7 @@ class Risk:
             return Fraction(0)
         if unique:
             return Fraction(1)
+        # Imputed parts need no protection: the chance falls with their share, in the record and around it.
         left = Fraction(WHOLE - own, WHOLE) * Fraction(WHOLE - min(around, WHOLE - 1), WHOLE)
         crowd = Fraction(self.small, size) if 0 < size < self.small else 1
         # Directions as in appendix C; the factors themselves are ours.
@@ -128,6 +129,7 @@ def capped(found: Selection, area: IntArray, most: Fraction, order: Order) -> Se
     if most >= 1:
         return found
     chosen = np.flatnonzero(found.selected)
+    # Within each area those most at risk come first; the random order settles ties.
     chosen = chosen[np.lexsort((order[chosen], -found.chance[chosen], area[chosen]))]
     rank, _ = _ranks(area[chosen])
     room = np.bincount(area) * most.numerator // most.denominator
@@ -215,12 +217,14 @@ def _half_a_turn(group: IntArray, colour: IntArray, order: Order) -> tuple[IntAr
     new[1:] = (np.diff(group[ordered]) != 0) | (np.diff(colour[ordered]) != 0)
     starts = np.flatnonzero(new)
     lengths = np.diff(starts, append=len(ordered))
+    # Colours come in the order of their first member, so that labels of blocks have no say.
     foremost = np.repeat(order[ordered[starts]], lengths)
     longest = np.repeat(lengths, lengths)
     again = np.lexsort((order[ordered], foremost, group[ordered]))
     ordered, longest = ordered[again], longest[again]
     rank, size = _ranks(group[ordered])
     heads = np.flatnonzero(rank == 0)
+    # Half the group, or the largest colour where that is more: nobody meets its own colour.
     step = np.repeat(np.maximum(np.maximum.reduceat(longest, heads), (size[heads] + 1) // 2), size[heads])
     # Shifted by the longest run of a colour, no member meets its own colour.
     left = np.flatnonzero(rank + step < size)
@@ -269,6 +273,7 @@ def _offered(
     theirs = theirs[np.lexsort((order[theirs], -at_risk[theirs], groups[theirs]))]
     if not len(mine) or not len(theirs):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    # The n-th who seeks is offered the n-th most at risk, moved on by the turn.
     rank, _ = _ranks(groups[mine])
     first = np.searchsorted(groups[theirs], groups[mine])
     number = np.searchsorted(groups[theirs], groups[mine], side="right") - first

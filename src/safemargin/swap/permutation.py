@@ -110,6 +110,7 @@ def strata(cells: Stratified, varies: Callable[[IntArray], bool] | None = None) 
     first, sizes = _sizes(cells)
     if not len(first):
         return Strata(0, 0, 0, 0, 0)
+    # Two swapped values occur where the least and the largest code differ: one pass, no sets.
     low, high = np.minimum.reduceat(cells.swapped, first), np.maximum.reduceat(cells.swapped, first)
     kinds = np.diff(first, append=len(cells.stratum))
     exchanging = int(sizes[low < high].max(initial=0))
@@ -132,6 +133,7 @@ def swap(cells: Stratified, rate: Rates) -> Exchange:
             raise InputError(f"rate = {value}: must lie between 0 and 1")
     _, sizes = _sizes(cells)
     ends = np.cumsum(sizes)
+    # Records are numbered in the order of their strata: only the numbers of selected ones are held.
     picked, redrawn = _select(sizes, ends, _chooser(cells, rate))
     bounds = np.searchsorted(picked, ends)
     order = derange(np.diff(bounds, prepend=0))  # step 4 of Algorithm 1: every selected record moves, no other does
@@ -184,6 +186,7 @@ def _chooser(cells: Stratified, rate: Rates) -> Callable[[IntArray], BoolArray]:
     """Draws whether each record, by its place in the order of all, is selected."""
     if not isinstance(rate, CellRates):
         return lambda places: system_choices(rate, len(places))
+    # Equal records share a row, so the rate of a row is repeated for each of them.
     of_record = np.repeat(rate.of_row, cells.numbers)
 
     def choose(places: IntArray) -> BoolArray:
@@ -278,6 +281,7 @@ def _derange_many(source: IntArray, starts: IntArray, sizes: IntArray, waiting: 
         ordered = keys[order]
         bad = order == np.arange(len(order))
         bad[1:] |= ordered[1:] == ordered[:-1]
+        # A block with one value in its place, or with two equal keys, is drawn again as a whole: uniform.
         again = np.logical_or.reduceat(bad, first)
         done = np.repeat(~again, lengths)
         source[places[done]] = places[order[done]]
@@ -296,6 +300,7 @@ def _select(sizes: IntArray, ends: IntArray, choose: Callable[[IntArray], BoolAr
     lonely = np.flatnonzero(per == 1)  # step 3 of Algorithm 1: a selection of one is drawn again
     if not len(lonely):
         return picked, 0
+    # Drawing a lone selection again, not dropping it, is what Eq. E.5 needs for k = 0.
     keep = np.repeat(per != 1, per)
     parts = [picked[keep]]
     redrawn = 0
@@ -313,6 +318,7 @@ def _select(sizes: IntArray, ends: IntArray, choose: Callable[[IntArray], BoolAr
 
 def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """The numbers of all ranges, one after the other."""
+    # One arange for all ranges, moved to the start of each: no loop over strata.
     shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     numbers: IntArray = np.arange(len(shift), dtype=np.int64) + shift
     return numbers

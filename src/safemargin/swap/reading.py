@@ -82,6 +82,7 @@ class Counted:
         value = np.concatenate([cells.swapped[stayed], first.swapped])
         number = np.concatenate([left[stayed], np.ones(len(first.cell), dtype=np.int64)])
         movable = np.ones(len(origin), dtype=np.bool_) if self.free is None else np.isin(origin, self.free)
+        # A near stratum is a stratum and the area that a record is in now, after the first exchange.
         narrow = cells.stratum[origin] * (int(area.max(initial=0)) + 1) + area[value]
         rows = np.flatnonzero(movable)
         rows = rows[np.argsort(narrow[rows], kind="stable")]
@@ -175,6 +176,7 @@ def _drawn_anew(
     distinct = f"select distinct {column} as value from {records}"
     database.execute(f"create temp table {values} as select value, row_number() over () - 1 as v from ({distinct})")
     rows, kinds = (int(database.execute(f"select count(*) from {x}").fetchall()[0][0]) for x in (records, values))
+    # Drawn anew, a value may come out as it was: that is part of the response.
     chosen = np.flatnonzero(system_choices(rate, rows))
     database.register("drawn", {"id": chosen, "v": system_below(max(kinds, 1), (len(chosen),))})
     database.execute(f"create temp table drawn{number} as select id, drawn.v, value from drawn join {values} using (v)")
@@ -218,6 +220,7 @@ def _roles_of(
     _check_households(path, source, roles, household, wanted, database)
     selected = [f"any_value({fields[name]}) as {quoted(name)}" for name in wanted]
     packed = ", ".join(f"{quoted(name)} := {fields[name]}" for name in held)
+    # Sorted, so that households with the same people are equal whatever the order of rows.
     people = f"list_sort(list(struct_pack({packed}))) as {quoted(PEOPLE)}"
     query = f"(select {', '.join([*selected, people, *extra])} from {source.scan} group by {fields[household]})"
     return Roles(swapped, match, (PEOPLE,), held), query
@@ -256,6 +259,7 @@ def _check_households(
     if not database.execute(numbered).fetchall()[0][0]:
         raise InputError(f"{path}: column {household!r} is empty for some people; it must number every household")
     for name in each:
+        # An absent value is one more value of a household.
         value = f"count(distinct {fields[name]}) + (count({fields[name]}) < count(*))::int"
         query = f"select {fields[household]}::varchar from {source.scan} group by 1 having {value} > 1 limit 1"
         if differing := database.execute(query).fetchone():
@@ -281,6 +285,7 @@ class Workspace:
 @contextmanager
 def workspace(data: object) -> Iterator[Workspace]:
     """A file of records; a DataFrame, an Arrow table or rows are first written to one, called `data` in messages."""
+    # A killed run cannot remove its own folder, which may hold a whole swapped file.
     _remove_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # only its owner may read it
     lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)

@@ -133,6 +133,7 @@ def _by_stratum(run: Run, first: int) -> tuple[Stratified, IntArray, IntArray]:
     the wide stratum of each, and its row in the database."""
     cells, ids = run.cells()
     kind = run.kinds(run.hold[first:])
+    # The strict stratum is the wide one and what the loose columns hold, in one number.
     stratum = cells.stratum * (int(kind.max()) + 1) + kind[ids]
     order = np.argsort(stratum, kind="stable")
     return Stratified.of(stratum[order], cells.swapped[order], cells.numbers[order]), cells.stratum[order], ids[order]

@@ -173,6 +173,7 @@ def baseline(run: Run, cells: Stratified, ids: IntArray, roles: Roles, unit: str
     """
     if not 0 < rate < 1:
         return None
+    # The same records and strata, exchanged once more: only the method differs.
     run.forget()
     changed = run.apply(cells, ids, swap(cells, rate))
     run.check()

@@ -244,6 +244,7 @@ def _check_method(
 
 def _check_microdata(path: Path, unique: int, records: int, form: str) -> None:
     """A table in which most records stand alone is a file of records: somebody has to say that this is meant."""
+    # A function of all columns, so it is stated to the office and stops the run, and is not published.
     if form == "table" and unique > records * MICRODATA:
         raise InputError(
             f"{path}: {unique:,} of {records:,} records are unique in the columns that would be published, so the "
@@ -264,6 +265,7 @@ def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, strata: St
         if rate in (0, 1) and strata.largest:
             raise InputError(f"rate = {rate}: has no finite epsilon; choose one between 0 and 1")
         return rate
+    # The rate must be a fraction that is drawn exactly, so it is rounded to some digits.
     asked = float(epsilon or 0)
     low, _ = rates_for(asked, strata.largest)
     # Rounded up, the smaller part gives an epsilon of at most the one asked for: Eq. E.8 is monotone on either side.

@@ -82,6 +82,7 @@ class HeldColumn:
             exchange.cell, cells.swapped[exchange.cell]
         )
         held = self.counts > 0
+        # MAPE of section 3.4; an error relative to nobody has no meaning, so empty cells are counted apart.
         relative = float((np.abs(change[held]) / self.counts[held]).mean())
         return relative, int(np.count_nonzero(change[~held]))
 

@@ -111,6 +111,7 @@ class Run:
         named = [*zip(self.roles.match, self.match, strict=True), *zip(self.roles.hold, self.hold, strict=True)]
         named += zip(self.roles.swap, self.swap, strict=True)
         columns = ", ".join([*(f"{quoted(name)} as {key}" for name, key in named), *map(quoted, carried)])
+        # Approximate distinct counts of a hash cost one pass; whether records are grouped changes speed only.
         hashed = f"hash({', '.join(quoted(name) for name, _ in named)})"
         self.listed = bool(carried)
         for rows in (f"(select * from {scan} limit {FIRST_ROWS})", scan):  # the first rows may settle it
@@ -169,6 +170,7 @@ class Run:
         self.database.register("picked", {"id": rows})
         inside = "cell where rowid in (select id from picked)"
         query = f"select count(*) from (select distinct {columns} from {inside} limit 2)"
+        # `limit 2` ends the search at the second record that differs.
         different = int(self.database.execute(query).fetchall()[0][0])
         self.database.unregister("picked")
         return different > 1
@@ -222,11 +224,13 @@ class Run:
         return Stratified.of(m, s, n), ids
 
     def _same(self, table: str, columns: list[str]) -> str:
+        # Absent values are values here: plain equality would drop their records from the join.
         sign = "=" if table in self.plain else "is not distinct from"
         return " and ".join(f"cell.{name} {sign} {table}.{name}" for name in columns) or "true"
 
     def apply(self, cells: Stratified, ids: IntArray, exchange: Exchange) -> int:
         """Give the selected records their new values; how many of them are others than before."""
+        # A selected record may get an equal value: nothing to write for it.
         other = exchange.swapped != cells.swapped[exchange.cell]
         places, values = exchange.cell[other], exchange.swapped[other]
         _check_exchange(cells.stratum[places], cells.swapped[places], values)
@@ -266,6 +270,7 @@ class Run:
         checked whole.
         """
         small = self.database.execute(f"select count(*) <= {WHOLE} from cell").fetchall()[0][0]
+        # The two tables of Proposition 4, compared after the fact: a mistake anywhere above would show here.
         for columns in ((*self.match, *self.hold), (*self.match, *self.swap)):
             if self._differs(columns) if small else self._sum("cell", columns) != self._sum("result", columns):
                 raise AssertionError(f"swapping changed the table of {', '.join(columns)}; nothing was written")
@@ -310,6 +315,7 @@ class Run:
         names = []
         for name in self.held_columns() if self.listed else ():  # counted records are alike in all of them
             values = f"(select distinct rowid as id, {self._held(name)} as value from cell)"
+            # An exact count of distinct values is slow; most columns fail the approximate one.
             guess = f"select count(value) >= {MANY} and approx_count_distinct(value) * 2 > count(value) from {values}"
             exact = f"select count(distinct value) = count(value) from {values}"
             if all(self.database.execute(query).fetchall()[0][0] for query in (guess, exact)):
@@ -372,6 +378,7 @@ def imputed_share(field: str, *, parts: bool) -> str:
 def _check_exchange(strata: IntArray, before: IntArray, after: IntArray) -> None:
     """Every stratum gets as many of each value as it gives."""
     # Proposition 4: within a stratum the multiset of swapped values is unchanged.
+    # Stratum and value in one number, so that one sort compares all strata.
     span = int(max(before.max(initial=0), after.max(initial=0))) + 1
     if not np.array_equal(np.sort(strata * span + before), np.sort(strata * span + after)):
         raise AssertionError("swapping moved a value between strata; nothing was written")

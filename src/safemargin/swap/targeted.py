@@ -214,6 +214,7 @@ def _refuse(database: duckdb.DuckDBPyConnection, source: DuckSource, name: str, 
 def _traits(run: Run, wish: Targeting, ids: IntArray) -> Traits:
     """What makes each household a risk, in the order of `ids`."""
     home = ["m0", *run.swap]
+    # The first area and those below it down to the one in which values must be unique.
     depth = len(home) if wish.within is None else wish.geography.index(wish.within) + 1
     block, area = ", ".join(home), ", ".join(home[:depth])
     unique = f"count(*) over (partition by {area}, {quoted(UNIQUE)}) = 1" if wish.unique else "false"
@@ -278,6 +279,7 @@ def _counted(
         if asked:
             reasons[reason] = int((left & why).sum())
             left &= ~why
+    # A partner of -1 points to the last record; `paired` masks those.
     both = paired & chosen & chosen[pairs.partner]
     partners = {
         "selected too": int(both.sum()),
