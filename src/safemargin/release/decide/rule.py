@@ -137,7 +137,7 @@ class Rule:
     def plainly_exposed(self, candidate: Candidate) -> Proof:
         """What closed forms show to be outside the strict limits; nothing if only the total is published."""
         tables, exposed = candidate.tables(self.table), Proof((), {})
-        # What facts disclose by themselves is not for the release to hide: only the full proof tells these apart.
+        # What facts disclose by themselves is not for the release to hide; only the full proof separates the two.
         for onlooker in [each for each in self.onlookers if not each.facts] if candidate.published else ():
             if onlooker.composition(self.table.schema.names) == "joint":
                 known = build_system(tables, onlooker, self.slack)
