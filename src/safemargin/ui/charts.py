@@ -53,12 +53,16 @@ ORDER_DIGITS = 4
 """Digits before every row label, which keep the order of the rows."""
 LONGEST_LABEL = 52
 """Letters of a label that are shown."""
+TAG, ROLES = re.compile(r"<[^>]*>"), re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
 
 def to_svg(spec: Spec) -> str:
     """The chart as an SVG element that takes the width of the page; empty where the drawing library does not start."""
-    return SIZE.sub(r'<svg\1 style="--natural: \2px"', _drawer().draw(_printable({"config": CONFIG, **spec})), count=1)
+    svg = _drawer().draw(_printable({"config": CONFIG, **spec}))
+    # The page describes the picture as a whole; roles of its parts, without names, would only confuse a screen reader.
+    svg = TAG.sub(lambda tag: ROLES.sub("", tag[0]), svg)
+    return SIZE.sub(r'<svg\1 style="--natural: \2px"', svg, count=1)
 
 
 def row_positions(values: Sequence[Spec]) -> tuple[int, Spec]:
