@@ -246,8 +246,7 @@ class Judge:
                 # Who knows more learns no less: the proof for a joint roll covers somebody without one.
                 watching = replace(onlooker, roll=onlooker_with_roll(self.table, "joint").roll)
             known = build_system(tables, watching, slack)
-            # Strict here too: a table that is missing need not be missing for an answer outside the target.
-            proof = certify(known, self.limits.strict, quick=quick, most_linear=max(self.linear, known.size // FEW))
+            proof = certify(known, self.limits, quick=quick, most_linear=max(self.linear, known.size // FEW))
             if proof.exposed and onlooker.facts and not quick:
                 proof = without_known(proof, known, tables[0], watching, self.limits)
             if onlooker.past is not None and not proof.exposed and (quick or self._holds(proof)):
