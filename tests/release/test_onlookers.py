@@ -215,11 +215,13 @@ STAFF = {
 
 def with_fact(folder: Path, fact: str, **more: Any) -> Release:
     (folder / "fact.csv").write_text(fact)
-    return call(rows_of(STAFF), "joint", knows={"facts": [str(folder / "fact.csv")]}, **more)
+    knows = {"facts": [str(folder / "fact.csv")], "knows_rule": more.pop("rule", False)}
+    return call(rows_of(STAFF), "joint", knows=knows, **more)
 
 
-def test_a_fact_that_was_held_before_does_not_block(tmp_path: Path) -> None:
-    made = with_fact(tmp_path, "r,c,option,count\nChur,junior,yes,59\nChur,junior,no,1\n")
+@pytest.mark.parametrize("rule", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_fact_that_was_held_before_does_not_block(tmp_path: Path, rule: bool) -> None:
+    made = with_fact(tmp_path, "r,c,option,count\nChur,junior,yes,59\nChur,junior,no,1\n", rule=rule)
     assert set(made.tables) == {"total", "r", "c"}
     assert "1 group was known before" in made.certificate.statement
     assert all(findings.is_safe for findings in made.findings)

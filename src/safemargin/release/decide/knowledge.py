@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from safemargin.bounds import Exposed, Proof, System, build_system, certify, settle, targets_of
+from safemargin.bounds import Exposed, Proof, System, build_system, certify, propagate, settle, targets_of
 from safemargin.core import (
     JOINER,
     BoolArray,
@@ -144,6 +144,10 @@ def _members(cell: Exposed, known: System) -> BoolArray:
 
 def _is_unchanged(cell: Exposed, known: System, before: System, limits: Limits) -> bool:
     """Whether a cell was disclosed before, and integer tables of the release attain both ends of its interval then."""
+    least, most = before.listed_ends(*propagate(before))
+    inside = _members(cell, before)
+    if least[inside, cell.option].sum() == most[inside, cell.option].sum():
+        return True  # it was known exactly: there is nothing to narrow
     ends = []
     for system in (before, known):
         cell_of = (~_members(cell, system)).astype(np.int64)
