@@ -109,7 +109,10 @@ class Grid:
     def numeric(self) -> list[bool]:
         """Which columns hold numbers only."""
         columns = zip(*self.rows, strict=True) if self.rows else iter([()] * len(self.columns))
-        return [place > 0 and all(map(_is_number, values)) for place, values in enumerate(columns)]
+        return [
+            place > 0 and all(map(_is_number, values)) and set(map(str, values)) != {"exact"}
+            for place, values in enumerate(columns)
+        ]
 
     def missing(self, shown: int) -> str:
         """What is said about rows that are not shown."""
