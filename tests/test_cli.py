@@ -195,7 +195,7 @@ def test_bound_of_a_project(run: Run) -> None:
     assert cells[0]["method"] in METHODS
     assert cells[0]["interval"] == pytest.approx([5 / 75, 55 / 75])
     assert document["onlooker"] == {"name": "informed", "composition": "joint", "facts": [], "knows_rule": True}
-    assert document["target"] == {"beta": 0.1, "kappa": 20, "tau": 0, "epsilon_max": 1.0}
+    assert document["target"] == {"beta": 0.1, "kappa": 20, "tau": 0, "epsilon_max": 1.0, "guard": None}
     assert sum(document["verdicts"].values()) == 8  # type: ignore[attr-defined]
 
 

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -51,8 +52,11 @@ def test_every_attack_reports() -> None:
 
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_a_single_suppressed_group_follows_by_subtraction(composition: str) -> None:
+    """Of q1 nearly everybody chose A, and B is common elsewhere: its limit is beta."""
     place = city()
-    release = Publication((margin(place, ()), margin(place, ("p",)), hiding(place, "q1")), Target(beta=0.45, kappa=5))
+    votes = {profile: (n - 1, 1) if profile[1] == "q1" else (12, n - 12) for profile, n in place.people.items()}
+    place = replace(place, votes=votes)
+    release = Publication((margin(place, ()), margin(place, ("p",)), hiding(place, "q1")), Target(beta=0.2, kappa=5))
     findings = attack(release, Onlooker(roll=rolls(place, composition)))
     broken = by(findings, "subtraction").findings
     assert {(one.cell["q"], one.option) for one in broken} == {("q1", "A"), ("q1", "B")}

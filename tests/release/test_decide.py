@@ -254,13 +254,13 @@ def test_counter_examples_are_refused_and_made_safe(name: str, protect: str, mon
         assert contained or high - low > 1e-6, profile
 
 
-def test_a_plan_that_cannot_be_certified_says_so() -> None:
-    """Everybody chose A: no release hides it, the exact total least of all."""
+def test_where_everybody_agrees_the_axes_add_nothing_to_the_total() -> None:
+    """Everybody chose A: the total, which is always published, says so of every group."""
     people = {("p0", "q0"): 20, ("p0", "q1"): 20, ("p1", "q0"): 20}
     place = Town(("p", "q"), (("p0", "p1"), ("q0", "q1")), ("A", "B"), people, dict.fromkeys(people, (20, 0)))
     plan: Plan = decide(place.table(), Target(beta=0.05, kappa=5))
-    assert not plan.certificate.certified
-    assert plan.refusals
+    assert plan.certificate.certified
+    assert {str(decision.action) for decision in plan.decisions} == {"exact"}
 
 
 def test_an_option_that_nobody_chose_does_not_hinder_a_release() -> None:

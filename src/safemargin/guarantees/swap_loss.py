@@ -92,7 +92,7 @@ def visible_epsilon(rate: Rate, largest: int, epsilon: float | None = None) -> f
     (1 + o)^b - b o. Two data sets of one universe are at least two records apart. `epsilon` is that without redrawing.
 
     >>> round(visible_epsilon(0.9, 3), 5)
-    5.63737
+    5.63742
     """
     # Two data sets of one universe are at least two records apart (Lemma 5), which halves the last term.
     own = swap_epsilon(rate, largest) if epsilon is None else epsilon

@@ -37,7 +37,7 @@ def exp_interval(exponent: Fraction, bits: int) -> Interval:
     """Integers around `2**bits * exp(-exponent)`, for an exponent that is not negative.
 
     >>> low, high = exp_interval(Fraction(1), 40)
-    >>> low <= 404480091503 <= high and high - low < 8  # 2^40 / e = 404480091503.1...
+    >>> low <= 404487723187 <= high and high - low < 8  # 2^40 / e = 404487723187.7...
     True
     """
     halvings = max(0, (exponent.numerator // exponent.denominator).bit_length() + 4)
