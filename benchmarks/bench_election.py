@@ -27,7 +27,7 @@ from safemargin.election.keys import canonical, parse
 from safemargin.election.records import RecordFormat, token_message
 from safemargin.election.rehearse import made_up_roll, roll_csv, write_parties
 from safemargin.election.role import Role
-from safemargin.election.setup import Plan, parse_plan
+from safemargin.election.setup import ElectionPlan, parse_plan
 from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 
@@ -40,7 +40,7 @@ CLASSES: dict[str, type[Role]] = {
 }
 
 
-def make_plan(dimensions: int) -> Plan:
+def make_plan(dimensions: int) -> ElectionPlan:
     """Two issuers, two mixers, and dimensions of three categories."""
     parts = "".join(f'[dimensions.d{n}]\ncategories = ["a", "b", "c"]\n' for n in range(1, dimensions))
     roles = [("registrar", "A"), ("issuer-1", "A"), ("issuer-2", "B"), ("mixer-1", "A"), ("mixer-2", "B")]
@@ -71,7 +71,7 @@ def main() -> None:
         measure(given.voters, make_plan(given.dimensions), folder)
 
 
-def measure(voters: int, plan: Plan, folder: Path) -> None:
+def measure(voters: int, plan: ElectionPlan, folder: Path) -> None:
     """One election without its ceremony, each stage timed against the bare operations."""
     roll = made_up_roll(plan, voters, numpy_generator(1))
     election, secrets = write_parties(plan, roll, folder / "parties")

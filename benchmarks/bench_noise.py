@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from safemargin.noise.records import Columns, read_cells
+from safemargin.noise.records import RecordColumns, read_cells
 from safemargin.samplers import (
     HASHED,
     DiscreteGaussian,
@@ -101,7 +101,7 @@ def records_of(generator: np.random.Generator, size: int) -> None:
             f"copy (select (random() * 100)::int::varchar as a, (random() * 100)::int::varchar as b, "
             f"(random() * 1e8)::int / 1e8 as key from range({size})) to '{path}' (format parquet)"
         )
-        ours, found = timed(lambda: read_cells(path, Columns(("a", "b"), key="key")), 1)
+        ours, found = timed(lambda: read_cells(path, RecordColumns(("a", "b"), key="key")), 1)
         assert int(found.counts.sum()) == size
     line(f"the same from a Parquet file, {len(found.counts):,} cells", ours, baseline)
     ids = [str(n) for n in range(min(size, 2_000_000))]

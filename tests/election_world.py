@@ -13,9 +13,9 @@ from safemargin.election.conduct import Conductor
 from safemargin.election.issuing import Issuer, Registrar
 from safemargin.election.keeper import BoardKeeper
 from safemargin.election.keys import Secret, derive
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Role
-from safemargin.election.setup import Plan, make_manifest, parse_plan, public_keys
+from safemargin.election.setup import ElectionPlan, make_manifest, parse_plan, public_keys
 from safemargin.election.voter import Wallet
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -68,7 +68,7 @@ tau = 0
 """
 
 
-def secrets_of(plan: Plan) -> dict[str, Secret]:
+def secrets_of(plan: ElectionPlan) -> dict[str, Secret]:
     """Keys of every party; issuing keys are taken from the file, since making them is slow."""
     primes = iter(PRIMES)
     secrets = {}
@@ -99,7 +99,7 @@ class World:
         self.secrets = secrets_of(self.plan)
         self.roll = roll_of(people)
         keys = [public_keys(secret) for secret in self.secrets.values()]
-        self.election: Election = make_manifest(self.plan, self.roll, keys)
+        self.election: KnownElection = make_manifest(self.plan, self.roll, keys)
         made = {**CLASSES, **(classes or {})}
         self.roles: dict[str, Role] = {
             name: made.get(name, made.get(party.role, Role))(

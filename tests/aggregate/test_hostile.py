@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from safemargin.aggregate.backends import PRIME, Shamir, make_backend
 from safemargin.aggregate.party import ask_agreed_over_http, make_app
 from safemargin.aggregate.server import collect
-from safemargin.aggregate.session import Party, encode_numbers, set_digest
+from safemargin.aggregate.session import SessionParty, encode_numbers, set_digest
 from safemargin.aggregate.wire import VERSION, SessionFile, make_session, public_hex, sign
 from safemargin.core import InputError
 
@@ -44,7 +44,7 @@ class Net:
         )
         self.session, self.away, self.web = make_session(session), set[str](), dict[str, TestClient]()
         self.parties = {
-            role: Party(folder / f"{name}{number}.sqlite", role, self.backend, name)
+            role: SessionParty(folder / f"{name}{number}.sqlite", role, self.backend, name)
             for number, role in enumerate(self.backend.parties)
         }
         self.roles = [role.name for role in self.backend.roles]

@@ -13,16 +13,16 @@ from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.party import SERVER, make_app
 from safemargin.aggregate.rehearse import run_session
 from safemargin.aggregate.server import collect
-from safemargin.aggregate.session import Party, check_overlap, encode_numbers
+from safemargin.aggregate.session import SessionParty, check_overlap, encode_numbers
 from safemargin.aggregate.wire import VERSION, Session, SessionFile, make_session, public_hex, read_session, sign
 from safemargin.core import InputError
 
 CLIENTS = [f"c{number}" for number in range(6)]
 
 
-def party(path: Path, role: int = 0, clients: int = 6) -> Party:
+def party(path: Path, role: int = 0, clients: int = 6) -> SessionParty:
     backend = make_backend("shares", 2, clients)
-    return Party(path / f"{role}.sqlite", backend.roles[role].name, backend, "s")
+    return SessionParty(path / f"{role}.sqlite", backend.roles[role].name, backend, "s")
 
 
 def bodies(values: list[list[int]]) -> list[list[bytes]]:
@@ -106,7 +106,7 @@ def test_an_earlier_sum_is_remembered(tmp_path: Path) -> None:
     earlier.close()
     earlier.agree(CLIENTS[:5])
     backend = make_backend("shares", 2, 6)
-    one = Party(tmp_path / "second.sqlite", backend.roles[0].name, backend, "another session")
+    one = SessionParty(tmp_path / "second.sqlite", backend.roles[0].name, backend, "another session")
     one.accept(list(zip(CLIENTS, bodies([[1, 0]] * 6)[0], strict=True)))
     one.close()
     with pytest.raises(InputError, match="the difference is about 1"):
@@ -117,7 +117,7 @@ def test_files_of_other_sessions_are_refused(tmp_path: Path) -> None:
     party(tmp_path)
     backend = make_backend("shares", 2, 6)
     with pytest.raises(InputError, match="belongs to session 's'"):
-        Party(tmp_path / "0.sqlite", backend.roles[0].name, backend, "another")
+        SessionParty(tmp_path / "0.sqlite", backend.roles[0].name, backend, "another")
 
 
 class Web:
@@ -140,7 +140,7 @@ class Web:
         )
         self.session: Session = make_session(stated)
         self.parties = {
-            role: Party(folder / f"{number}.sqlite", role, self.session.backend, "s")
+            role: SessionParty(folder / f"{number}.sqlite", role, self.session.backend, "s")
             for number, role in enumerate(roles)
         }
         self.web = {

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 

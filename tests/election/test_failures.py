@@ -14,7 +14,7 @@ from safemargin.election.board import Board, make_entry
 from safemargin.election.client import fetch_tokens, send
 from safemargin.election.issuing import Issuer
 from safemargin.election.keys import canonical, seal, sealing_public
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.records import Record, RecordFormat
 from safemargin.election.role import ConflictError
 from safemargin.election.verify import check_board
@@ -557,7 +557,7 @@ def test_a_wallet_is_of_one_election_and_never_sends_two_answers(world: World, t
     assert path.stat().st_mode & 0o77 == 0, "for its owner alone"
     assert Wallet.read(world.election, path).cast("age", "no", signers) == first
     with pytest.raises(InputError, match="another election"):
-        Wallet(Election.parse(canonical({**json.loads(world.election.content), "title": "x"})), wallet.state)
+        Wallet(KnownElection.parse(canonical({**json.loads(world.election.content), "title": "x"})), wallet.state)
     wallet.forget()
     assert "seed" not in wallet.state["tokens"]["age"] and b"onion" not in path.read_bytes()
 

@@ -7,11 +7,11 @@ import pytest
 
 from election_world import PLAN, World, roll_of, secrets_of
 from safemargin.core import InputError
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.setup import make_manifest, parse_plan, public_keys, read_roll
 
 
-def made(plan: str = PLAN, people: int = 12) -> Election:
+def made(plan: str = PLAN, people: int = 12) -> KnownElection:
     """The manifest of a plan."""
     stated = parse_plan(plan)
     return make_manifest(stated, roll_of(people), [public_keys(secret) for secret in secrets_of(stated).values()])
@@ -25,10 +25,10 @@ def changed(**values: Any) -> dict[str, Any]:
 
 
 def test_it_is_canonical_and_its_name_covers_everything() -> None:
-    assert Election.parse(ELECTION.content).mid == ELECTION.mid
-    assert Election.parse(ELECTION.content).content == ELECTION.content
+    assert KnownElection.parse(ELECTION.content).mid == ELECTION.mid
+    assert KnownElection.parse(ELECTION.content).content == ELECTION.content
     for name, value in (("least", 6), ("title", "Another"), ("spread", 5), ("release", "{}"), ("share", 7)):
-        assert Election.parse(json.dumps(changed(**{name: value})).encode()).mid != ELECTION.mid, name
+        assert KnownElection.parse(json.dumps(changed(**{name: value})).encode()).mid != ELECTION.mid, name
 
 
 def test_contexts_belong_to_one_dimension_of_one_election() -> None:
@@ -70,17 +70,17 @@ def test_equal_or_small_issuing_keys_are_refused() -> None:
     keys = document["dimensions"][1]["keys"]
     keys["issuer-1"]["old"] = keys["issuer-1"]["young"]
     with pytest.raises(InputError, match="issuing keys must differ"):
-        Election.parse(json.dumps(document).encode())
+        KnownElection.parse(json.dumps(document).encode())
     document["dimensions"][1]["keys"]["issuer-1"]["old"] = hex(2**2000 + 1)[2:]
     with pytest.raises(InputError, match="at least 2048 bits"):
-        Election.parse(json.dumps(document).encode())
+        KnownElection.parse(json.dumps(document).encode())
 
 
 def test_unknown_fields_and_bad_json_are_refused() -> None:
     with pytest.raises(InputError, match="manifest: surprise"):
-        Election.parse(json.dumps(changed(surprise=1)).encode())
+        KnownElection.parse(json.dumps(changed(surprise=1)).encode())
     with pytest.raises(InputError, match="manifest: the file"):
-        Election.parse(b"{")
+        KnownElection.parse(b"{")
     with pytest.raises(InputError, match="plan: is not TOML"):
         parse_plan("= 1")
     with pytest.raises(InputError, match="plan: options"):

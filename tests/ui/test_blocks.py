@@ -17,6 +17,7 @@ from safemargin.ui import (
     Figures,
     Fold,
     Grid,
+    Headline,
     InTerminal,
     Map,
     OnPage,
@@ -28,7 +29,6 @@ from safemargin.ui import (
     Section,
     Square,
     Tag,
-    Verdict,
 )
 
 EVIL = "<script>alert('x')</script>&\"[red]"
@@ -70,7 +70,7 @@ EVERY_KIND: list[Part] = [
     Points([EVIL, (EVIL, EVIL)]),
     Figures({EVIL: EVIL}),
     Answers([(EVIL, EVIL, EVIL)]),
-    Verdict("partly", EVIL, EVIL),
+    Headline("partly", EVIL, EVIL),
     Grid([EVIL, "b"], [[EVIL, Tag("open", EVIL, EVIL)]]),
     Bars(EVIL, [Bar(EVIL, 0.1, 0.2, EVIL)], [EVIL], EVIL),
     Map(EVIL, [EVIL], [EVIL], [Square(EVIL, EVIL, 0.5, "exposed", EVIL)], {"exposed": EVIL}),
@@ -91,7 +91,7 @@ def test_names_are_neither_markup_nor_code(part: Part) -> None:
 
 def test_both_forms_say_the_same() -> None:
     result = Stated(
-        Verdict("sound", "Publish it", "Nobody is exposed."),
+        Headline("sound", "Publish it", "Nobody is exposed."),
         Section("Groups", Grid(["group", "people", "share", "done"], [["a", 1200, "12 %", Tag("exact")]])),
         Figures({"people": 1200}),
         Points(["first", ("term", "meaning")]),

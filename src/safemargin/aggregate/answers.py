@@ -18,7 +18,7 @@ Data = Path | str | Sequence[Mapping[str, object]]
 
 
 @dataclass(frozen=True)
-class Answers:
+class ClientAnswers:
     """Names of clients and questions, and the answers."""
 
     clients: tuple[str, ...]
@@ -33,7 +33,7 @@ class Answers:
         return (1 << max(1, int(self.values.max(initial=0)).bit_length())) - 1
 
 
-def read_answers(data: Data, client: str = "client") -> Answers:
+def read_answers(data: Data, client: str = "client") -> ClientAnswers:
     """Answers from a CSV file or rows; the column `client`, if there is one, names the clients."""
     name = str(data) if isinstance(data, str | Path) else "data"
     rows = _csv_rows(Path(data)) if isinstance(data, str | Path) else _mapping_rows(data)
@@ -57,7 +57,7 @@ def read_answers(data: Data, client: str = "client") -> Answers:
             raise InputError(f"{name}: rows {clients[owner]} and {number} are both of client {owner[:60]!r}")
         clients[owner] = number
         values[number - 1] = [_count(name, number, question, row[question]) for question in questions]
-    return Answers(tuple(clients), questions, values, client in header)
+    return ClientAnswers(tuple(clients), questions, values, client in header)
 
 
 def _csv_rows(path: Path) -> list[list[str]]:

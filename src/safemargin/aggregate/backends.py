@@ -22,7 +22,7 @@ PRIME = 2**56 - 5
 
 
 @dataclass(frozen=True)
-class Role:
+class PartyRole:
     """A party that clients send to. `forwards` says what it passes on: sums, or messages, in random order or named.
 
     A shuffler passes them on to the party `relay`, which clients never talk to; without one, to the server.
@@ -48,7 +48,7 @@ class Backend(ABC):
         self.roles = self._roles()
 
     @abstractmethod
-    def _roles(self) -> tuple[Role, ...]:
+    def _roles(self) -> tuple[PartyRole, ...]:
         """The parties that clients send to."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class Backend(ABC):
         """All parties but the server: those that clients send to, and those behind a shuffler."""
         return (*(role.name for role in self.roles), *(role.relay for role in self.roles if role.relay))
 
-    def role(self, name: str) -> Role:
+    def role(self, name: str) -> PartyRole:
         """The role of this name."""
         return next(role for role in self.roles if role.name == name)
 
@@ -110,13 +110,13 @@ class Shares(Backend):
     )
     aggregators = 2
 
-    def _roles(self) -> tuple[Role, ...]:
+    def _roles(self) -> tuple[PartyRole, ...]:
         if self.clients * self.largest >= 2**63:
             raise InputError(f"{self.clients:,} clients with answers up to {self.largest:,}: totals pass 2^63")
         # Totals are found modulo 2^32 or 2^64: a smaller modulus would wrap around.
         self.bits = 32 if self.clients * self.largest < 2**32 else 64
         width = self.questions * self.bits // 8
-        return tuple(Role(f"aggregator {i + 1}", width) for i in range(self.aggregators))
+        return tuple(PartyRole(f"aggregator {i + 1}", width) for i in range(self.aggregators))
 
     def protect(self, values: IntArray, draw: Draw = system_below) -> Messages:
         """Uniform shares, and the vector less all of them."""
@@ -162,10 +162,10 @@ class Shamir(Backend):
         """Any so many aggregators can open a sum."""
         return self.threshold
 
-    def _roles(self) -> tuple[Role, ...]:
+    def _roles(self) -> tuple[PartyRole, ...]:
         if self.clients * self.largest >= PRIME:
             raise InputError(f"{self.clients:,} clients with answers up to {self.largest:,}: totals pass 2^56")
-        return tuple(Role(f"aggregator {i + 1}", self.questions * 8) for i in range(self.aggregators))
+        return tuple(PartyRole(f"aggregator {i + 1}", self.questions * 8) for i in range(self.aggregators))
 
     def protect(self, values: IntArray, draw: Draw = system_below) -> Messages:
         """Values of a random polynomial with the answer at 0, at the points 1, 2, ..."""
@@ -233,9 +233,9 @@ class PolyVeil(Backend):
     )
     decoys = 9
     matrices = True
-    first, second = Role("server", 0, "named"), Role("shuffler", 0, "shuffled")
+    first, second = PartyRole("server", 0, "named"), PartyRole("shuffler", 0, "shuffled")
 
-    def _roles(self) -> tuple[Role, ...]:
+    def _roles(self) -> tuple[PartyRole, ...]:
         self.digits = max(1, self.largest.bit_length())
         bits = self.questions * self.digits
         # A scalar shows one sum only, so compressed variants mask every bit by itself.
@@ -312,14 +312,14 @@ class PolyVeilTwoLayer(PolyVeil):
     """
 
     name = "polyveil-two-layer"
-    first, second = Role("aggregator", 0), Role("noise aggregator", 0)
+    first, second = PartyRole("aggregator", 0), PartyRole("noise aggregator", 0)
 
 
 class PolyVeilShuffled(PolyVeilCompressed):
     """Algorithm 4 behind a shuffler: masked numbers in random order to an aggregator, noise to a second one."""
 
     name = "polyveil-shuffled"
-    first, second = Role("shuffler", 0, "shuffled", relay="aggregator"), Role("noise aggregator", 0)
+    first, second = PartyRole("shuffler", 0, "shuffled", relay="aggregator"), PartyRole("noise aggregator", 0)
 
 
 BACKENDS: Mapping[str, type[Backend]] = {

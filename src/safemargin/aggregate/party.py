@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from safemargin.aggregate.session import Party
+from safemargin.aggregate.session import SessionParty
 from safemargin.aggregate.wire import Session, is_signed, read_session
 from safemargin.core import InputError
 
@@ -39,10 +39,10 @@ async def ask_agreed_over_http(address: str) -> str | None:
     return None if agreed is None else str(agreed)
 
 
-class Service:
+class PartyService:
     """Routes of one party. Messages wait in a queue for the next commit, then all of them are answered."""
 
-    def __init__(self, session: Session, party: Party, ask_agreed: AskAgreed) -> None:
+    def __init__(self, session: Session, party: SessionParty, ask_agreed: AskAgreed) -> None:
         self.session, self.party, self.ask_agreed = session, party, ask_agreed
         self.longest_step = max(party.width, len(json.dumps(list(session.file.clients))) + 1_000)
         """Bytes of a step: the longest names all clients."""
@@ -153,9 +153,9 @@ def _refuse(code: int, reason: str) -> JSONResponse:
     return JSONResponse({"refused": reason}, status_code=code)
 
 
-def make_app(session: Session, party: Party, ask_agreed: AskAgreed = ask_agreed_over_http) -> Starlette:
+def make_app(session: Session, party: SessionParty, ask_agreed: AskAgreed = ask_agreed_over_http) -> Starlette:
     """The web application of one party."""
-    service = Service(session, party, ask_agreed)
+    service = PartyService(session, party, ask_agreed)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -176,7 +176,7 @@ def make_app(session: Session, party: Party, ask_agreed: AskAgreed = ask_agreed_
 def run_party(session_file: Path, role: str, database: Path, port: int) -> None:
     """Serve one role on loopback until the process is stopped."""
     session = read_session(session_file)
-    party = Party(database, role, session.backend, session.file.name, session.file.least)
+    party = SessionParty(database, role, session.backend, session.file.name, session.file.least)
     uvicorn.run(make_app(session, party), host="127.0.0.1", port=port, log_level="error", access_log=False)
 
 

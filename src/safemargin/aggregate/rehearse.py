@@ -19,7 +19,7 @@ import httpx2
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.aggregate.backends import Role, block_size, make_backend
+from safemargin.aggregate.backends import PartyRole, block_size, make_backend
 from safemargin.aggregate.server import ask_over_http, collect
 from safemargin.aggregate.session import encode_numbers
 from safemargin.aggregate.wire import VERSION, Session, SessionFile, make_session, public_hex, sign
@@ -367,7 +367,7 @@ class _Drive:
         started = time.monotonic()
         posts = [role for _ in range(len(self.values)) for role in self.session.backend.roles]
 
-        def post(role: Role) -> None:
+        def post(role: PartyRole) -> None:
             self._exchange(self.session.file.parties[role.name], "/v1/nothing", bytes(role.width), {})
 
         with ThreadPoolExecutor(SENDERS) as pool:

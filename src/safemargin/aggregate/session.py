@@ -59,7 +59,7 @@ class Status:
     refused: dict[str, int]
 
 
-class Party:
+class SessionParty:
     """One role of one session; everything is in `path`, so that a party that was killed goes on where it stood."""
 
     def __init__(self, path: Path, role: str, backend: Backend, name: str, least: int = LEAST_CLIENTS) -> None:

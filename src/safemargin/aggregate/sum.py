@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.aggregate.answers import Answers, Data, read_answers
+from safemargin.aggregate.answers import ClientAnswers, Data, read_answers
 from safemargin.aggregate.backends import Backend, block_size, make_backend
 from safemargin.aggregate.report import AggregateSum
 from safemargin.aggregate.session import LEAST_CLIENTS, SetLedger, check_overlap
@@ -55,13 +55,13 @@ def aggregate_sum(
     )
 
 
-def check_clients(answers: Answers, least: int = LEAST_CLIENTS) -> None:
+def check_clients(answers: ClientAnswers, least: int = LEAST_CLIENTS) -> None:
     """Refuse sums over too few clients."""
     if len(answers.clients) < least:
         raise InputError(f"{len(answers.clients)} clients: a sum needs at least {least}")
 
 
-def add_up(backend: Backend, answers: Answers, progress: Progress = no_progress) -> IntArray:
+def add_up(backend: Backend, answers: ClientAnswers, progress: Progress = no_progress) -> IntArray:
     """Totals by question: clients protect, roles add, the server combines; block by block."""
     count = len(answers.clients)
     block = block_size(backend)

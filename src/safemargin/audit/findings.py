@@ -10,6 +10,7 @@ from safemargin.core import VERDICTS, BoolArray, Onlooker, Target
 from safemargin.ui import (
     Document,
     Grid,
+    Headline,
     OnPage,
     Paragraph,
     Points,
@@ -17,7 +18,6 @@ from safemargin.ui import (
     Result,
     Section,
     Tag,
-    Verdict,
     describe_onlooker,
     named_cell_label,
     plural,
@@ -74,7 +74,7 @@ class Findings(Result):
         ]
         return Report(
             "Audit",
-            Verdict("sound" if self.is_safe else "unsound", attack_words(self)),
+            Headline("sound" if self.is_safe else "unsound", attack_words(self)),
             f"{self.onlooker.name}: {describe_onlooker(self.onlooker, self.exposure.cells.axes)}.",
             f"Intervals: {self.intervals()}.",
             Paragraph(gap_words(self.exposure), "warning"),

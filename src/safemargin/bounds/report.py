@@ -22,6 +22,7 @@ from safemargin.ui import (
     Bars,
     Document,
     Grid,
+    Headline,
     OnPage,
     Paragraph,
     Part,
@@ -29,7 +30,6 @@ from safemargin.ui import (
     Result,
     Section,
     Tag,
-    Verdict,
     cell_label,
     count_range,
     describe_onlooker,
@@ -357,7 +357,7 @@ class Bounds(Result):
         """The tally of verdicts and the cells, the most revealing first."""
         count = self.disclosed
         headline = f"{plural(count, 'interval')} of {self.exposure.lower.size:,} would be disclosed."
-        verdict = Verdict("unsound" if count else "sound", headline if count else "No count or share is disclosed.")
+        verdict = Headline("unsound" if count else "sound", headline if count else "No count or share is disclosed.")
         return Report(
             "What an onlooker can infer", OnPage(verdict), *exposure_parts(self.exposure, self.target, limit, sort)
         )

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError
-from safemargin.election.board import Entry, check_proof, make_entry, read_entry
+from safemargin.election.board import BoardEntry, check_proof, make_entry, read_entry
 from safemargin.election.keys import Secret, canonical, parse
-from safemargin.election.manifest import TOTAL, Dimension, Election
+from safemargin.election.manifest import TOTAL, Dimension, KnownElection
 from safemargin.election.merkle import root_of
 from safemargin.election.records import RecordFormat, leaves_of, split_batch
 from safemargin.election.role import Answer, Role, Step, single
@@ -75,7 +75,7 @@ class Accepting(Role):
 class Mixer(Accepting):
     """Takes in onions until the window closes, strips one layer of all of them, sorts, and passes them on."""
 
-    def __init__(self, election: Election, secret: Secret, place: Path | str) -> None:
+    def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
         super().__init__(election, secret, place)
         self.position = [party.name for party in election.manifest.of("mixer")].index(self.name)
         self.layers = len(election.manifest.of("mixer")) - self.position
@@ -170,7 +170,9 @@ class _Posts:
         return answers
 
 
-def check_batch(election: Election, header: Mapping[str, Any], mixer: str, dimension: str, items: list[bytes]) -> Entry:
+def check_batch(
+    election: KnownElection, header: Mapping[str, Any], mixer: str, dimension: str, items: list[bytes]
+) -> BoardEntry:
     """The statement of the mixer that a batch comes from; refused if it is about another batch."""
     entry = read_entry(canonical(header.get("entry")))
     if entry.fault(election) or (entry.author, entry.type, entry.body.get("dimension")) != (mixer, "mix", dimension):

@@ -9,7 +9,7 @@ from safemargin.core import InputError, Progress, cannot_read, no_progress
 from safemargin.election.board import MANIFEST, Board
 from safemargin.election.client import ask_over_http
 from safemargin.election.keys import write_whole
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.rehearse import PLAN, run_election
 from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
 from safemargin.election.service import KEYS, open_role
@@ -121,7 +121,7 @@ def vote(
     of self-reported dimensions, `skip` the dimensions to stay out of. `cast` sends at random times and takes as long
     as the manifest says.
     """
-    election = Election.read(Path(manifest))
+    election = KnownElection.read(Path(manifest))
     desk = Desk(election, Path(wallet), ask_over_http(election))
     if step == "page":
         page = Page(desk, read_texts(None if texts is None else Path(texts)))

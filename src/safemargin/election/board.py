@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.core import InputError
 from safemargin.election.keys import Secret, canonical, parse, unhex, write_whole
-from safemargin.election.manifest import Election, Role
+from safemargin.election.manifest import KnownElection, Role
 from safemargin.election.merkle import consistency_path, inclusion_path, is_continued, is_included, leaf_hash, root_of
 
 MANIFEST = "manifest.json"
@@ -40,7 +40,7 @@ REPEATED = {"escrow request", "escrow decision"}
 
 
 @dataclass(frozen=True)
-class Entry:
+class BoardEntry:
     """A signed statement of a party."""
 
     author: str
@@ -58,7 +58,7 @@ class Entry:
         """What an author may write about once."""
         return self.type, self.author, self.body.get("dimension")
 
-    def fault(self, election: Election) -> str | None:
+    def fault(self, election: KnownElection) -> str | None:
         """Why this is no statement of the party that it names."""
         party = election.parties.get(self.author)
         if party is None or AUTHORS.get(self.type) != party.role:
@@ -68,18 +68,18 @@ class Entry:
         return None
 
 
-def make_entry(election: Election, secret: Secret, type_: str, body: dict[str, Any]) -> Entry:
+def make_entry(election: KnownElection, secret: Secret, type_: str, body: dict[str, Any]) -> BoardEntry:
     """A party's signed statement."""
     signature = election.sign(secret.signing, secret.name, "board", type_, canonical(body))
-    return Entry(secret.name, type_, body, signature)
+    return BoardEntry(secret.name, type_, body, signature)
 
 
-def read_entry(content: bytes) -> Entry:
+def read_entry(content: bytes) -> BoardEntry:
     """An entry from somebody's message."""
     stated = parse(content)
     match stated:
         case {"author": str(author), "type": str(type_), "body": dict(body), "signature": str(signature)}:
-            return Entry(author, type_, body, signature)
+            return BoardEntry(author, type_, body, signature)
     raise InputError("the message is not an entry of the board")
 
 
@@ -100,7 +100,7 @@ class Head:
         """The file."""
         return {"size": self.size, "root": self.root.hex(), "signatures": self.signatures}
 
-    def signed_by(self, election: Election) -> list[str]:
+    def signed_by(self, election: KnownElection) -> list[str]:
         """The parties whose signature is valid."""
         return [
             name
@@ -108,7 +108,7 @@ class Head:
             if election.is_signed(text, name, "all", "head", self.content)
         ]
 
-    def is_witnessed(self, election: Election) -> bool:
+    def is_witnessed(self, election: KnownElection) -> bool:
         """Whether the board and as many issuers as sign a token signed this root."""
         signed = set(self.signed_by(election))
         witnesses = sum(party.name in signed for party in election.manifest.of("issuer"))
@@ -123,7 +123,7 @@ def read_head(stated: object) -> Head:
     raise InputError("the message is not a head of the board")
 
 
-def sign_head(election: Election, key: Ed25519PrivateKey, name: str, head: Head) -> str:
+def sign_head(election: KnownElection, key: Ed25519PrivateKey, name: str, head: Head) -> str:
     """The signature of the board or of a witness."""
     return election.sign(key, name, "all", "head", head.content)
 
@@ -131,16 +131,16 @@ def sign_head(election: Election, key: Ed25519PrivateKey, name: str, head: Head)
 class Board:
     """The folder of the log. With the board's keys it can be added to; without, it can be read."""
 
-    def __init__(self, folder: Path, election: Election | None = None, secret: Secret | None = None) -> None:
+    def __init__(self, folder: Path, election: KnownElection | None = None, secret: Secret | None = None) -> None:
         self.folder = folder
-        self.election = election or Election.read(folder / MANIFEST)
+        self.election = election or KnownElection.read(folder / MANIFEST)
         self.secret = secret
         if election is not None and not (folder / MANIFEST).exists():
             write_whole(folder / MANIFEST, election.content)
         self.contents = [path.read_bytes() for path in sorted((folder / "entries").glob("[0-9]*.json"))]
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[BoardEntry]:
         """All entries."""
         return [read_entry(content) for content in self.contents]
 
@@ -149,7 +149,7 @@ class Board:
         """Leaf hashes of all entries."""
         return [leaf_hash(content) for content in self.contents]
 
-    def of(self, type_: str) -> list[Entry]:
+    def of(self, type_: str) -> list[BoardEntry]:
         """All entries of a type."""
         return [entry for entry in self.entries if entry.type == type_]
 
@@ -243,7 +243,7 @@ class Board:
         return False
 
 
-def check_proof(election: Election, stated: Mapping[str, Any], type_: str) -> Entry:
+def check_proof(election: KnownElection, stated: Mapping[str, Any], type_: str) -> BoardEntry:
     """The entry of a proof: in the log of a head that enough witnesses signed, and written by the right party."""
     match stated:
         case {"entry": dict(document), "index": int(index), "path": list(path), "head": dict(head_document)}:
@@ -259,10 +259,10 @@ def check_proof(election: Election, stated: Mapping[str, Any], type_: str) -> En
     return entry
 
 
-class Witness:
+class BoardWitness:
     """What an issuer remembers of the board: it signs a head only if it continues the last one."""
 
-    def __init__(self, election: Election, secret: Secret) -> None:
+    def __init__(self, election: KnownElection, secret: Secret) -> None:
         self.election, self.secret = election, secret
 
     def sign(self, last: Head | None, stated: Mapping[str, Any]) -> tuple[Head, str]:

@@ -17,7 +17,7 @@ from typing import Any
 from safemargin.core import InputError, RefusedError
 from safemargin.election.board import Board, check_proof, make_entry
 from safemargin.election.keys import SealingKey, canonical, join_secret, parse, seal, sealing_public, unhex
-from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, Election
+from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, KnownElection
 from safemargin.election.records import NOTHING, RecordFormat, split_batch
 from safemargin.election.role import Role, Step, single
 from safemargin.election.turnout import turnout
@@ -175,7 +175,7 @@ def open_dimensions(board: Board, names: list[str], key: SealingKey) -> dict[str
     return opened
 
 
-def check_sizes(election: Election, opened: Mapping[str, Counts]) -> None:
+def check_sizes(election: KnownElection, opened: Mapping[str, Counts]) -> None:
     """No category counts more people than the roll has, whoever reported it."""
     for name, counts in opened.items():
         for category, size in election.dimension(name).sizes.items():

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from safemargin.core import InputError
 from safemargin.election.board import Board
 from safemargin.election.keys import Secret, canonical, parse, write_whole
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Role
 from safemargin.election.voter import Wallet
 
@@ -31,7 +31,7 @@ def ask_directly(roles: Mapping[str, Role]) -> Ask:
 
 
 def ask_over_http(
-    election: Election,
+    election: KnownElection,
     addresses: Mapping[str, str] | None = None,
     secrets: Mapping[str, Secret] | None = None,
     patience: float = PATIENCE,
@@ -103,7 +103,7 @@ def send(wallet: Wallet, dimension: str, onion: bytes, ask: Ask) -> None:
     wallet.take_taken(dimension, ask(first, f"post/{dimension}", onion).rstrip())
 
 
-def fetch_board(election: Election, folder: Path, ask: Ask) -> Board:
+def fetch_board(election: KnownElection, folder: Path, ask: Ask) -> Board:
     """A copy of the board; files that are there already are fetched again only if they can have changed."""
     board = election.only("board").name
     for name in parse(ask(board, "files", b""))["files"]:

@@ -11,14 +11,14 @@ from safemargin.core import InputError
 from safemargin.election.accepting import unpack_batch
 from safemargin.election.client import Ask, fetch_board
 from safemargin.election.keys import canonical, parse
-from safemargin.election.manifest import TOTAL, Election
+from safemargin.election.manifest import TOTAL, KnownElection
 from safemargin.election.records import leaves_of
 
 
 class Conductor:
     """Calls the steps. It needs no key but the operators': every statement is signed by the role that makes it."""
 
-    def __init__(self, election: Election, ask: Ask) -> None:
+    def __init__(self, election: KnownElection, ask: Ask) -> None:
         self.election, self.ask = election, ask
         self.board = election.only("board").name
         self.collector = election.only("collector").name

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError
-from safemargin.election.board import Head, Witness, make_entry, read_head
+from safemargin.election.board import BoardWitness, Head, make_entry, read_head
 from safemargin.election.keys import Secret, canonical, derive, parse, unhex, verify_raw
-from safemargin.election.manifest import EVERYBODY, Election
+from safemargin.election.manifest import EVERYBODY, KnownElection
 from safemargin.election.merkle import inclusion_path, leaf_hash, root_of
 from safemargin.election.role import Answer, ConflictError, Role, Step, single
 from safemargin.election.setup import read_roll
@@ -144,11 +144,11 @@ def commitment(request: Mapping[str, Any]) -> str:
 class Issuer(Role):
     """Signs one blinded token per person and dimension, with the key of the category that the registrar attests."""
 
-    def __init__(self, election: Election, secret: Secret, place: Path | str) -> None:
+    def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
         super().__init__(election, secret, place)
         self._issuers = [party.name for party in election.manifest.of("issuer")]
         self._roster: dict[str, Any] | None = None
-        self._witness = Witness(election, secret)
+        self._witness = BoardWitness(election, secret)
 
     @property
     def steps(self) -> list[Step]:

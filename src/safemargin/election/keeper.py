@@ -5,7 +5,7 @@ from pathlib import Path
 from safemargin.core import InputError
 from safemargin.election.board import Board, make_entry
 from safemargin.election.keys import Secret, canonical, parse
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Role, Step, single
 
 KINDS = ("entries", "heads", "mixes", "records", "release")
@@ -14,7 +14,7 @@ KINDS = ("entries", "heads", "mixes", "records", "release")
 class BoardKeeper(Role):
     """Runs the board; its folder is public."""
 
-    def __init__(self, election: Election, secret: Secret, place: Path | str) -> None:
+    def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
         super().__init__(election, secret, place)
         if isinstance(place, str):
             raise InputError("the board is a folder of files, not a database")

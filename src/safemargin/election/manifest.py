@@ -28,13 +28,13 @@ Role = Literal["registrar", "issuer", "mixer", "collector", "board", "trustee", 
 Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f/\\|]{1,60}$")]
 
 
-class Part(BaseModel):
+class ManifestPart(BaseModel):
     """A part of a manifest: nothing unknown, nothing that changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Party(Part):
+class Party(ManifestPart):
     """Who plays a role, for which organisation, and under which public keys."""
 
     name: Name
@@ -47,7 +47,7 @@ class Party(Part):
     """HPKE, for messages to this party."""
 
 
-class Dimension(Part):
+class Dimension(ManifestPart):
     """One sealed election; the total is one with a single category, in the open."""
 
     name: Name
@@ -80,14 +80,14 @@ class Dimension(Part):
         return SELF if self.self_reported else category
 
 
-class Escrow(Part):
+class Escrow(ManifestPart):
     """The governed exception: so many candidates per token, so many trustees to open one record."""
 
     candidates: int = Field(ge=2, le=256)
     quorum: int = Field(ge=2)
 
 
-class Manifest(Part):
+class ElectionManifest(ManifestPart):
     """Everything that may not change after the start."""
 
     version: Literal[1]
@@ -194,27 +194,27 @@ class Manifest(Part):
         return [party for party in self.parties if party.role == role]
 
 
-class Election:
+class KnownElection:
     """A manifest with its keys made ready: what every party and every reader knows."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: ElectionManifest) -> None:
         self.manifest = manifest
         self.mid = hashlib.sha256(canonical(manifest.model_dump())).digest()
         self.dimensions = {dimension.name: dimension for dimension in manifest.dimensions}
         self.parties = {party.name: party for party in manifest.parties}
 
     @classmethod
-    def parse(cls, content: bytes, name: str = "manifest") -> "Election":
+    def parse(cls, content: bytes, name: str = "manifest") -> "KnownElection":
         """A manifest from its file, checked."""
         try:
-            return cls(Manifest.model_validate_json(content))
+            return cls(ElectionManifest.model_validate_json(content))
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the file"
             raise InputError(f"{name}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
 
     @classmethod
-    def read(cls, path: Path) -> "Election":
+    def read(cls, path: Path) -> "KnownElection":
         """A manifest from a file."""
         try:
             return cls.parse(path.read_bytes(), str(path))

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from safemargin.core import InputError
 from safemargin.election.blind import PREFIX, BlindKey
 from safemargin.election.keys import SEALING, SealingKey, seal
-from safemargin.election.manifest import EVERYBODY, Dimension, Election
+from safemargin.election.manifest import EVERYBODY, Dimension, KnownElection
 from safemargin.election.merkle import leaf_hash
 
 NOTHING = 0xFFFF
@@ -47,7 +47,7 @@ class Record:
 class RecordFormat:
     """How records of one dimension are written and checked, for one active set of issuers."""
 
-    def __init__(self, election: Election, dimension: Dimension, signers: tuple[str, ...]) -> None:
+    def __init__(self, election: KnownElection, dimension: Dimension, signers: tuple[str, ...]) -> None:
         self.election, self.dimension, self.signers = election, dimension, signers
         self.context = election.context(dimension.name)
         self.categories, self.options = tuple(dimension.sizes), tuple(election.manifest.options)

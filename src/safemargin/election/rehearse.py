@@ -20,9 +20,9 @@ from safemargin.election.board import Board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.conduct import Conductor
 from safemargin.election.keys import Secret, write_whole
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.service import KEYS, MANIFEST
-from safemargin.election.setup import Plan, make_manifest, new_keys, parse_plan, public_keys
+from safemargin.election.setup import ElectionPlan, make_manifest, new_keys, parse_plan, public_keys
 from safemargin.election.verify import BoardCheck, check_board
 from safemargin.election.voter import Wallet
 
@@ -93,7 +93,7 @@ class RehearsalFacts:
 class Processes:
     """One process per party; each can be killed and started again from its folder."""
 
-    def __init__(self, election: Election, folder: Path, place: str | None) -> None:
+    def __init__(self, election: KnownElection, folder: Path, place: str | None) -> None:
         self.election, self.folder, self.place = election, folder, place
         self.ports = dict(zip(election.parties, free_ports(len(election.parties)), strict=True))
         self.addresses = {name: f"http://127.0.0.1:{port}" for name, port in self.ports.items()}
@@ -154,8 +154,8 @@ def killing(processes: Processes, generator: Generator, enabled: bool) -> Iterat
 
 
 def write_parties(
-    plan: Plan, roll: Mapping[str, Mapping[str, str]], folder: Path
-) -> tuple[Election, dict[str, Secret]]:
+    plan: ElectionPlan, roll: Mapping[str, Mapping[str, str]], folder: Path
+) -> tuple[KnownElection, dict[str, Secret]]:
     """Keys, manifest and a folder for every party."""
     with ThreadPoolExecutor() as pool:  # making RSA keys releases the lock
         secrets = dict(zip(plan.parties, pool.map(lambda name: new_keys(plan, name), plan.parties), strict=True))
@@ -166,7 +166,7 @@ def write_parties(
     return election, secrets
 
 
-def made_up_roll(plan: Plan, voters: int, generator: Generator) -> dict[str, dict[str, str]]:
+def made_up_roll(plan: ElectionPlan, voters: int, generator: Generator) -> dict[str, dict[str, str]]:
     """People with a category in every attested dimension."""
     attested = {name: d.categories for name, d in plan.dimensions.items() if not d.self_reported}
     draws = {name: generator.integers(0, len(names), voters) for name, names in attested.items()}
@@ -186,7 +186,7 @@ def roll_csv(roll: Mapping[str, Mapping[str, str]]) -> bytes:
 class Crowd:
     """Made-up people with wallets in memory."""
 
-    def __init__(self, election: Election, codes: Mapping[str, str], ask: Ask, generator: Generator) -> None:
+    def __init__(self, election: KnownElection, codes: Mapping[str, str], ask: Ask, generator: Generator) -> None:
         self.election, self.ask = election, ask
         self.wallets = {row: Wallet.new(election, row, code) for row, code in codes.items()}
         rows = list(codes)

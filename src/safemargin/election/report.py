@@ -10,6 +10,7 @@ from safemargin.ui import (
     SCHEMA,
     Document,
     Grid,
+    Headline,
     InTerminal,
     OnPage,
     Paragraph,
@@ -17,7 +18,6 @@ from safemargin.ui import (
     Report,
     Result,
     Section,
-    Verdict,
     plural,
 )
 
@@ -103,7 +103,7 @@ class BoardFindings(Result):
         """The verdict, the findings and the counts."""
         return Report(
             "Board of an election",
-            Verdict("sound" if self.is_verified else "unsound", self.headline),
+            Headline("sound" if self.is_verified else "unsound", self.headline),
             Points(self.check.findings),
             Grid(["dimension", "issued", "accepted", "opened"], self.rows),
         )
@@ -145,7 +145,7 @@ class ElectionRehearsal(Result):
         ]
         return Report(
             "What each role could see",
-            Verdict("sound" if self.holds else "unsound", verdict),
+            Headline("sound" if self.holds else "unsound", verdict),
             f"{document['enrolled']:,} people enrolled; {self.facts.lost} answers lost; {self.facts.kills} kills.",
             Points(self.facts.check.findings),
             Grid(["dimension", "issued", "accepted", "opened"], rows),

@@ -7,7 +7,7 @@ from typing import Literal
 
 from safemargin.core import InputError
 from safemargin.election.keys import Secret, canonical
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.store import Store, open_store
 
 Answer = bytes | InputError
@@ -52,7 +52,7 @@ def single(action: Callable[[bytes], bytes]) -> Callable[[Sequence[bytes]], list
 class Role:
     """A party at work: its keys, its storage and its steps."""
 
-    def __init__(self, election: Election, secret: Secret, place: Path | str) -> None:
+    def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
         if secret.name not in election.parties:
             raise InputError(f"{secret.name}: is no party of this election")
         self.election, self.secret, self.place = election, secret, place

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from safemargin.core import InputError
 from safemargin.election.keys import Secret
-from safemargin.election.manifest import Election
+from safemargin.election.manifest import KnownElection
 from safemargin.election.role import Answer, ConflictError, Role, Step
 
 ANSWER_SIZE = 512
@@ -44,7 +44,7 @@ MANIFEST, KEYS = "manifest.json", "keys.json"
 
 def open_role(folder: Path, place: str | None = None) -> Role:
     """The role of a folder: its manifest, its keys, and its storage there or in the database `place`."""
-    election, secret = Election.read(folder / MANIFEST), Secret.read(folder / KEYS)
+    election, secret = KnownElection.read(folder / MANIFEST), Secret.read(folder / KEYS)
     if secret.name not in election.parties:
         raise InputError(f"{folder / KEYS}: {secret.name} is no party of this election")
     module, _, name = CLASSES[election.parties[secret.name].role].partition(":")

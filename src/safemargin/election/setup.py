@@ -21,17 +21,17 @@ from safemargin.election.manifest import (
     SELF,
     TOTAL,
     Dimension,
-    Election,
+    ElectionManifest,
     Escrow,
-    Manifest,
+    KnownElection,
+    ManifestPart,
     Name,
-    Part,
     Party,
     Role,
 )
 
 
-class PlannedDimension(Part):
+class PlannedDimension(ManifestPart):
     """A dimension of the plan; the sizes of attested ones come from the roll."""
 
     categories: list[Name] = Field(min_length=2)
@@ -39,7 +39,7 @@ class PlannedDimension(Part):
     sizes: dict[Name, int] | None = None
 
 
-class PlannedParty(Part):
+class PlannedParty(ManifestPart):
     """Who will play a role."""
 
     role: Role
@@ -47,7 +47,7 @@ class PlannedParty(Part):
     address: str = ""
 
 
-class Plan(Part):
+class ElectionPlan(ManifestPart):
     """What an organiser writes."""
 
     title: str
@@ -79,10 +79,10 @@ class Plan(Part):
         return names
 
 
-def parse_plan(content: str, name: str = "plan") -> Plan:
+def parse_plan(content: str, name: str = "plan") -> ElectionPlan:
     """A plan from TOML, checked."""
     try:
-        return Plan.model_validate(tomllib.loads(content))
+        return ElectionPlan.model_validate(tomllib.loads(content))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name}: is not TOML: {error}") from None
     except ValidationError as error:
@@ -90,7 +90,7 @@ def parse_plan(content: str, name: str = "plan") -> Plan:
         raise InputError(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> ElectionPlan:
     """A plan from its file."""
     try:
         return parse_plan(path.read_text(encoding="utf-8"), str(path))
@@ -112,7 +112,7 @@ class PublicKeys:
         return canonical({"name": self.name, "key": self.key, "seal": self.seal, "moduli": self.moduli})
 
 
-def new_keys(plan: Plan, name: str) -> Secret:
+def new_keys(plan: ElectionPlan, name: str) -> Secret:
     """The private keys of a party of the plan."""
     if name not in plan.parties:
         raise InputError(f"party = {name!r}: is not in the plan; there are {', '.join(plan.parties)}")
@@ -141,7 +141,7 @@ Roll = Mapping[str, Mapping[str, str]]
 """Categories of every row, by attested dimension."""
 
 
-def make_manifest(plan: Plan, roll: Roll, keys: Sequence[PublicKeys]) -> Election:
+def make_manifest(plan: ElectionPlan, roll: Roll, keys: Sequence[PublicKeys]) -> KnownElection:
     """The manifest, with a new tally key whose shares are sealed to the trustees and which is then forgotten."""
     given = {each.name: each for each in keys}
     if missing := [name for name in plan.parties if name not in given]:
@@ -152,7 +152,7 @@ def make_manifest(plan: Plan, roll: Roll, keys: Sequence[PublicKeys]) -> Electio
     shares = dict(zip(trustees, split_secret(tally, plan.openers, len(trustees)), strict=True))
     attested = [name for name, dimension in plan.dimensions.items() if not dimension.self_reported]
     joint = Counter(tuple(row[name] for name in attested) for row in roll.values())
-    stated = Manifest(
+    stated = ElectionManifest(
         version=1,
         title=plan.title,
         question=plan.question,
@@ -183,10 +183,12 @@ def make_manifest(plan: Plan, roll: Roll, keys: Sequence[PublicKeys]) -> Electio
             }
         ),
     )
-    return Election(stated)
+    return KnownElection(stated)
 
 
-def _dimension(plan: Plan, name: str, roll: Roll, given: Mapping[str, PublicKeys], issuers: Sequence[str]) -> Dimension:
+def _dimension(
+    plan: ElectionPlan, name: str, roll: Roll, given: Mapping[str, PublicKeys], issuers: Sequence[str]
+) -> Dimension:
     planned = plan.dimensions[name]
     if planned.self_reported:
         if planned.sizes is None:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 SCALE = 10_000
 """Shares are whole numbers of ten-thousandths: signed documents hold no fractions."""
 
 
 @dataclass(frozen=True)
-class Inconsistency:
+class TurnoutInconsistency:
     """How many people answered a dimension otherwise than the total, in ten-thousandths of the electorate."""
 
     at_least: int
@@ -32,7 +32,7 @@ def published_totals(table: bytes) -> Counter[str] | None:
     return totals
 
 
-def inconsistency(total: Mapping[str, int], dimension: Mapping[str, int]) -> Inconsistency:
+def inconsistency(total: Mapping[str, int], dimension: Mapping[str, int]) -> TurnoutInconsistency:
     """An estimate from two totals over the same people.
 
     If each person answers anew with probability delta, independently and by the overall shares, the difference of the
@@ -45,9 +45,11 @@ def inconsistency(total: Mapping[str, int], dimension: Mapping[str, int]) -> Inc
     certain = sum(max(0, difference) for difference in differences.values())
     statistic = sum(differences[option] ** 2 / (2 * total[option]) for option in options)
     freedom = max(1, len(options) - 1)
-    low, high = (min(1.0, statistic / chi2.ppf(level, freedom)) for level in (0.975, 0.025))
+    low, high = (min(1.0, statistic / chdtri(freedom, 1 - level)) for level in (0.975, 0.025))
     at_least = certain * SCALE // people
-    return Inconsistency(at_least, (max(int(low * SCALE), at_least), max(min(int(high * SCALE) + 1, SCALE), at_least)))
+    return TurnoutInconsistency(
+        at_least, (max(int(low * SCALE), at_least), max(min(int(high * SCALE) + 1, SCALE), at_least))
+    )
 
 
 def turnout(accepted: Mapping[str, int], electorate: int, files: Mapping[str, bytes]) -> dict[str, dict[str, object]]:

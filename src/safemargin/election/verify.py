@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from safemargin.core import InputError, Progress, no_progress
-from safemargin.election.board import REPEATED, Board, Entry
+from safemargin.election.board import REPEATED, Board, BoardEntry
 from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension
 from safemargin.election.merkle import root_of
 from safemargin.election.records import RecordFormat, leaves_of, split_batch
@@ -57,12 +57,12 @@ def check_board(board: Board, progress: Progress = no_progress, processes: int |
     return check
 
 
-def _named(index: int, entry: Entry) -> str:
+def _named(index: int, entry: BoardEntry) -> str:
     dimension = entry.body.get("dimension")
     return f"entry {index} ({entry.type} of {entry.author}{f', {dimension}' if dimension else ''})"
 
 
-def _entry_faults(board: Board, entries: list[Entry]) -> Iterator[str]:
+def _entry_faults(board: Board, entries: list[BoardEntry]) -> Iterator[str]:
     election = board.election
     names = sorted(path.name for path in (board.folder / "entries").glob("*.json"))
     if names != [f"{index:06d}.json" for index in range(len(entries))]:
@@ -301,7 +301,7 @@ def _release_faults(board: Board, check: BoardCheck) -> Iterator[str]:
             yield "release/total.csv: is not the total of the records"
 
 
-def _escrow_faults(entries: list[Entry]) -> Iterator[str]:
+def _escrow_faults(entries: list[BoardEntry]) -> Iterator[str]:
     """Nobody decides about a record before the request for it is public."""
     requested: set[str] = set()
     for index, entry in enumerate(entries):

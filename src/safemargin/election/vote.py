@@ -21,7 +21,7 @@ from safemargin.core import InputError, cannot_read
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.keys import new_seed
-from safemargin.election.manifest import Dimension, Election
+from safemargin.election.manifest import Dimension, KnownElection
 from safemargin.election.voter import Receipt, Wallet
 from safemargin.ui import Html, element, joined, paragraphs, plural, points, render_page, section
 
@@ -77,7 +77,7 @@ def read_texts(path: Path | None) -> Mapping[str, str]:
 class Desk:
     """A person's wallet at work: the same steps for the page and for the command line."""
 
-    def __init__(self, election: Election, path: Path, ask: Ask) -> None:
+    def __init__(self, election: KnownElection, path: Path, ask: Ask) -> None:
         self.election, self.path, self.ask = election, path, ask
         self.wallet = Wallet.read(election, path) if path.exists() else None
         self.receipts: list[Receipt] = []

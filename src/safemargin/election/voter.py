@@ -13,7 +13,7 @@ from safemargin.core import InputError, cannot_read, system_below
 from safemargin.election.blind import PREFIX, SALT
 from safemargin.election.board import Board
 from safemargin.election.keys import canonical, derive, new_seed, parse, unhex, write_private
-from safemargin.election.manifest import EVERYBODY, Dimension, Election
+from safemargin.election.manifest import EVERYBODY, Dimension, KnownElection
 from safemargin.election.merkle import inclusion_path, is_included, leaf_hash, root_of
 from safemargin.election.records import (
     NO_ESCROW,
@@ -49,13 +49,13 @@ class Receipt:
 class Wallet:
     """Everything that one person holds. `state` is plain JSON; with a path it is kept in a file for its owner alone."""
 
-    def __init__(self, election: Election, state: dict[str, Any], path: Path | None = None) -> None:
+    def __init__(self, election: KnownElection, state: dict[str, Any], path: Path | None = None) -> None:
         self.election, self.state, self.path = election, state, path
         if state["election"] != election.mid.hex():
             raise InputError(f"{path or 'wallet'}: belongs to another election")
 
     @classmethod
-    def new(cls, election: Election, row: str, code: str, path: Path | None = None) -> "Wallet":
+    def new(cls, election: KnownElection, row: str, code: str, path: Path | None = None) -> "Wallet":
         """A wallet for a row of the roll, with the code that the registrar sent."""
         state = {"election": election.mid.hex(), "row": row, "code": code, "seed": new_seed().hex(), "tokens": {}}
         wallet = cls(election, state, path)
@@ -63,7 +63,7 @@ class Wallet:
         return wallet
 
     @classmethod
-    def read(cls, election: Election, path: Path) -> "Wallet":
+    def read(cls, election: KnownElection, path: Path) -> "Wallet":
         """A wallet from its file."""
         try:
             return cls(election, json.loads(path.read_bytes()), path)

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from safemargin.bounds import Equations, TableSearch, steps
 from safemargin.core import BoolArray, InputError, IntArray, TooLargeError
-from safemargin.io import Section, dotted_key, read_text
+from safemargin.io import ConfigSection, dotted_key, read_text
 
 CASES_AT_ONCE = 400_000
 MOST_CASES = 200_000_000
@@ -89,14 +89,14 @@ def statistic(
     return Statistic(name, least, most, ends[0], ends[1], groups, low, high, Fraction(within))
 
 
-class ValueRange(Section):
+class ValueRange(ConfigSection):
     """Integers that a value may take."""
 
     low: int
     high: int
 
 
-class StatedStatistic(Section):
+class StatedStatistic(ConfigSection):
     """One statistic of a file; see `statistic`."""
 
     name: str
@@ -109,7 +109,7 @@ class StatedStatistic(Section):
     within: int | str = 0
 
 
-class StatisticsFile(Section):
+class StatisticsFile(ConfigSection):
     """A file of statistics: the categories of every axis, the range of the values, and what is published."""
 
     axes: dict[str, tuple[str, ...]]

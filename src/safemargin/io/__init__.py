@@ -67,12 +67,12 @@ if TYPE_CHECKING:
     )
     from safemargin.io.sections import (
         PHRASES,
+        ConfigSection,
         File,
         Files,
         Name,
         Names,
         Pair,
-        Section,
         distinct,
         dotted_key,
         shown_value,

@@ -77,7 +77,7 @@ File = Annotated[Path, BeforeValidator(placed, json_schema_input_type=str)]
 Files = Annotated[tuple[File, ...], Field(min_length=1, strict=False)]
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """A part of the file: unknown keys and near misses of type are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -14,7 +14,7 @@ from safemargin.core import InputError, PublishedTable
 from safemargin.io import read_tables
 from safemargin.noise.bounded import Revealed, exploiting, revealing
 from safemargin.noise.differencing import changes, nested
-from safemargin.noise.layout import OPTION, Block, Layout, Recovered, estimated_variance, lay_out
+from safemargin.noise.layout import OPTION, Layout, LayoutBlock, Recovered, estimated_variance, lay_out
 from safemargin.noise.linear import averaging, fitting
 from safemargin.noise.records import Data
 from safemargin.noise.weighted import from_weights, weighted_sheet
@@ -207,7 +207,7 @@ def successive(
     return tuple(later.values())
 
 
-def _fixed(layout: Layout, block: Block, known: Mapping[tuple[tuple[str, str], ...], Recovered]) -> Block:
+def _fixed(layout: Layout, block: LayoutBlock, known: Mapping[tuple[tuple[str, str], ...], Recovered]) -> LayoutBlock:
     """A table in which recovered counts are exact."""
     values, noised = block.values.copy(), block.noised.copy()
     for row in np.flatnonzero(block.noised).tolist():

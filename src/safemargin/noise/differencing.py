@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from safemargin.core import JOINER, InputError, row_keys
-from safemargin.noise.layout import Block, Layout, Recovered, certainty
+from safemargin.noise.layout import Layout, LayoutBlock, Recovered, certainty
 
 BOTH = 2
 """Noisy counts in the difference of a count that changed: before and now."""
@@ -26,7 +26,7 @@ def nested(layout: Layout, variance: float) -> list[Recovered]:
     return list(best.values())
 
 
-def _subtracted(layout: Layout, wide: Block, narrow: Block, axis: int, variance: float) -> list[Recovered]:
+def _subtracted(layout: Layout, wide: LayoutBlock, narrow: LayoutBlock, axis: int, variance: float) -> list[Recovered]:
     """What is between a category of one table and categories of another with the same axes.
 
     These are single ones inside it, all of those inside it, or all of those that it meets.
@@ -79,7 +79,7 @@ def changes(now: Layout, before: Layout, variance: float) -> list[Recovered]:
     return [recovered for block in blocks for recovered in _gains(layout, block, variance)]
 
 
-def _difference(block: Block, before: Layout) -> Block | None:
+def _difference(block: LayoutBlock, before: Layout) -> LayoutBlock | None:
     """What a table gained since it was printed before, with the noise of rows that print another count."""
     for other in before.blocks:
         if other.axes == block.axes and np.array_equal(other.codes, block.codes):
@@ -89,7 +89,7 @@ def _difference(block: Block, before: Layout) -> Block | None:
     return None
 
 
-def _gains(layout: Layout, block: Block, variance: float) -> list[Recovered]:
+def _gains(layout: Layout, block: LayoutBlock, variance: float) -> list[Recovered]:
     """The gain of every cell of one table that some representation shows to have changed."""
     sizes = layout.sizes(block.axes)
     keys = row_keys(block.codes, sizes)

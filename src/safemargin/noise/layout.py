@@ -35,7 +35,7 @@ class Recovered:
 
 
 @dataclass(frozen=True)
-class Block:
+class LayoutBlock:
     """One table: axes in alphabetical order, a row of codes per cell, what is printed, and which rows are noisy."""
 
     name: str
@@ -75,7 +75,7 @@ class Layout:
 
     categories: dict[str, tuple[str, ...]]
     members: dict[str, tuple[Group, ...]]
-    blocks: tuple[Block, ...]
+    blocks: tuple[LayoutBlock, ...]
     within: Mapping[str, str] = field(default_factory=dict)
     """Wider axes, such as regions, whose categories are groups of those of a finer one."""
 
@@ -102,7 +102,7 @@ class Layout:
             )
         )
 
-    def parts(self, block: Block, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> CellParts | None:
+    def parts(self, block: LayoutBlock, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> CellParts | None:
         """What the rows of a table add up to: cells over `axes` with the `wanted` categories of each.
 
         None if the table does not have everybody on an axis that is summed over. A wider category counts only if the
@@ -138,7 +138,7 @@ class Layout:
         sorted_pairs = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
         return sorted_pairs[:, 0], sorted_pairs[:, 1]
 
-    def summed(self, block: Block, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> Sums | None:
+    def summed(self, block: LayoutBlock, axes: Sequence[str], wanted: Sequence[Sequence[int]]) -> Sums | None:
         """The wanted cells over `axes` as sums of the counts of a table."""
         parts = self.parts(block, axes, wanted)
         if parts is None or not len(parts.rows):
@@ -152,16 +152,16 @@ class Layout:
         np.minimum.at(least, cell, block.values[parts.rows])
         return Sums(keys[first], parts.cells[first], values, noisy, least)
 
-    def above(self, axes: Sequence[str]) -> tuple[Block, ...]:
+    def above(self, axes: Sequence[str]) -> tuple[LayoutBlock, ...]:
         """Tables that are at least as fine; one printed twice with the same noise is one."""
-        blocks: list[Block] = []
+        blocks: list[LayoutBlock] = []
         for block in self.blocks:
             if set(axes) <= set(block.axes) and not any(_same(block, other) for other in blocks):
                 blocks.append(block)
         return tuple(blocks)
 
 
-def _same(block: Block, other: Block) -> bool:
+def _same(block: LayoutBlock, other: LayoutBlock) -> bool:
     return (
         block.axes == other.axes
         and np.array_equal(block.codes, other.codes)
@@ -178,7 +178,7 @@ def lay_out(tables: Sequence[PublishedTable]) -> Layout:
     tables, within = _nested_axes(tables)
     names: dict[str, dict[str, int]] = {}
     members: dict[str, dict[int, Group]] = {}
-    blocks: list[Block] = []
+    blocks: list[LayoutBlock] = []
     for table in tables:
         if not _has_counts(table):
             continue
@@ -205,7 +205,7 @@ def lay_out(tables: Sequence[PublishedTable]) -> Layout:
             rows = np.flatnonzero((depth == level).all(axis=1))
             # Rows in the order of their cells, so that two tables can be compared as arrays.
             rows = rows[np.lexsort(codes[rows].T[::-1])] if axes else rows
-            blocks.append(Block(table.name, axes, codes[rows], np.asarray(values)[rows], noised[rows]))
+            blocks.append(LayoutBlock(table.name, axes, codes[rows], np.asarray(values)[rows], noised[rows]))
     if not any(block.noised.any() for block in blocks):
         raise InputError("no table has noisy counts: their rows have the status 'noised' and print integers")
     return Layout(

@@ -20,7 +20,7 @@ from math import prod
 import numpy as np
 
 from safemargin.core import FloatArray, InputError, IntArray, row_keys
-from safemargin.noise.layout import Block, Layout, Recovered, certainty
+from safemargin.noise.layout import Layout, LayoutBlock, Recovered, certainty
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def fitting(layout: Layout, variance: float) -> list[Recovered]:
 class LinearFit:
     """Estimates of the rows of tables, and their variances in units of one count's noise."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[LayoutBlock, ...]
     estimates: tuple[FloatArray, ...]
     ratios: tuple[FloatArray, ...]
 

@@ -24,7 +24,7 @@ from safemargin.core import (
 from safemargin.guarantees import GUARANTEE_FILE, chained, document, guarantee_text, read_guarantee
 from safemargin.io import Hierarchies, tree, write_folder
 from safemargin.noise.ptable import ptable as make_table
-from safemargin.noise.records import MILLIONTHS, Columns, Data, KeyedRecords, read_cells
+from safemargin.noise.records import MILLIONTHS, Data, KeyedRecords, RecordColumns, read_cells
 from safemargin.samplers import (
     DECIMAL,
     KeyTable,
@@ -177,7 +177,7 @@ def perturb(
     0 to 1, or integers below `modulus`), or hashes of the column `id` with the secret. With `after`, the records are
     the output of a mechanism with this guarantee; their joint guarantee is unknown.
     """
-    columns = Columns(tuple(by), record_key, id, count, weight)
+    columns = RecordColumns(tuple(by), record_key, id, count, weight)
     _check_call(columns, secret)
     given = make_table(variance, bound, js, compatible, file=ptable, biased=biased)
     before = after if isinstance(after, Guarantee | None) else read_guarantee(Path(after))
@@ -206,7 +206,7 @@ def perturb(
     )
 
 
-def _trees(columns: Columns, cells: KeyedRecords, hierarchies: Hierarchies) -> tuple[Hierarchy, ...]:
+def _trees(columns: RecordColumns, cells: KeyedRecords, hierarchies: Hierarchies) -> tuple[Hierarchy, ...]:
     for name in hierarchies:
         if name not in columns.axes:
             raise InputError(f"hierarchy {name}: there is no such axis; the axes are {', '.join(columns.axes)}")
@@ -222,7 +222,7 @@ def key(file: Path | str) -> Path:
     return Path(file)
 
 
-def _check_call(columns: Columns, secret: Path | str | None) -> None:
+def _check_call(columns: RecordColumns, secret: Path | str | None) -> None:
     if (columns.key is None) == (columns.id is None):
         raise InputError("give record_key, or id with secret: record keys come from one of them")
     if (columns.id is None) != (secret is None):
@@ -234,7 +234,7 @@ def _check_call(columns: Columns, secret: Path | str | None) -> None:
         raise InputError("count: rows with an id are one record each; remove it, or give record_key")
 
 
-def _check_after(path: Path | str, columns: Columns, after: Guarantee) -> None:
+def _check_after(path: Path | str, columns: RecordColumns, after: Guarantee) -> None:
     """Reject columns that were joined to the output of the first mechanism: its guarantee is not about them."""
     # The closure holds columns that others determine, such as a region of its district.
     about = after.population

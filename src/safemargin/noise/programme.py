@@ -28,7 +28,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from safemargin.core import RESERVED, InputError
-from safemargin.io import Section, dotted_key, parse_toml, read_text, shown_value, twice_in
+from safemargin.io import ConfigSection, dotted_key, parse_toml, read_text, shown_value, twice_in
 
 
 @dataclass(frozen=True)
@@ -132,12 +132,12 @@ def _breakdown(value: object) -> Variable:
     return Variable("", levels, tuple(counts), categories, has_total)
 
 
-class _TableSection(Section):
+class _TableSection(ConfigSection):
     name: str | None = None
     axes: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
 
 
-class _ProgrammeFile(Section):
+class _ProgrammeFile(ConfigSection):
     title: str = ""
     areas: str | None = None
     variables: Annotated[dict[str, Annotated[Variable, PlainValidator(_breakdown)]], Field(min_length=1)]

@@ -31,7 +31,7 @@ from safemargin.guarantees import GUARANTEE_FILE, guarantee_text
 from safemargin.io import WRITERS, file_name, json_bytes, rows_of, write_folder
 from safemargin.noise.plan import plan
 from safemargin.noise.programme import Programme, Statistic, Variable, load_programme
-from safemargin.noise.records import Columns, Data, read_cells
+from safemargin.noise.records import Data, RecordColumns, read_cells
 from safemargin.noise.redundancy import published_statistics
 from safemargin.noise.truncated import truncated_bound, truncated_delta
 from safemargin.samplers import (
@@ -144,7 +144,7 @@ def publish(
     else:
         noise, stated, parameters = _drawn(law, len(printed), epsilon, variance, bound, delta)
         stated = _given_categories(stated, planned, printed)
-    people = Counted(planned, printed, records, id, hidden)
+    people = CountedStatistic(planned, printed, records, id, hidden)
 
     def add(counts: IntArray, cell: IntArray) -> IntArray:
         if noise is not None:
@@ -226,7 +226,7 @@ def _given_categories(stated: Guarantee, programme: Programme, printed: Iterable
     return replace(stated, statement=stated.statement + text, invariants=invariants)
 
 
-class Counted:
+class CountedStatistic:
     """The records of a programme by profile, from which every statistic is added up."""
 
     def __init__(
@@ -243,7 +243,7 @@ class Counted:
         self.columns = tuple(programme.variables[v].levels[level - 1] for v, level in levels)
         # Keys add up, so people with the same profile are summed once and margins are summed from profiles.
         hashed = partial(record_keys, secret=secret)
-        records = read_cells(data, Columns(self.columns, id=identity), hashed=hashed if identity else None)
+        records = read_cells(data, RecordColumns(self.columns, id=identity), hashed=hashed if identity else None)
         self.people, self.keys = records.counts, records.keys
         texts = [[row[column] for row in records.labels] for column in range(len(levels))]
         coded = [_coded(data, programme.variables[v], level, texts[n]) for n, (v, level) in enumerate(levels)]

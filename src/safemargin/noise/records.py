@@ -35,7 +35,7 @@ class KeyedRecords:
 
 
 @dataclass(frozen=True)
-class Columns:
+class RecordColumns:
     """Which columns are axes, and which hold the key or the id of a record, the number of records, and their weight."""
 
     axes: tuple[str, ...]
@@ -52,7 +52,7 @@ class Columns:
 
 def read_cells(
     data: Data,
-    columns: Columns,
+    columns: RecordColumns,
     form: KeyForm = DECIMAL,
     hashed: Hash | None = None,
     progress: Progress = no_progress,
@@ -81,7 +81,7 @@ def read_cells(
     return KeyedRecords(columns.axes, labels, counts, keys, form, weights, values)
 
 
-def _weight_values(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: Columns) -> FloatArray:
+def _weight_values(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: RecordColumns) -> FloatArray:
     """The weights of single records; a row for several has their sum."""
     if columns.weight is None:
         return np.zeros(0)
@@ -92,7 +92,7 @@ def _weight_values(database: duckdb.DuckDBPyConnection, source: DuckSource, colu
     return np.array(sorted(value for (value,) in rows))
 
 
-def _rules(source: DuckSource, columns: Columns, form: KeyForm) -> list[tuple[str, str, str]]:
+def _rules(source: DuckSource, columns: RecordColumns, form: KeyForm) -> list[tuple[str, str, str]]:
     """What every value of a column must satisfy, as SQL and as a sentence."""
     rules = []
     if columns.key is not None:
@@ -137,7 +137,7 @@ def _refuse_twice(database: duckdb.DuckDBPyConnection, source: DuckSource, name:
 Grouped = tuple[tuple[tuple[str, ...], ...], IntArray, IntArray | None, IntArray]
 
 
-def _grouped(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: Columns, form: KeyForm) -> Grouped:
+def _grouped(database: duckdb.DuckDBPyConnection, source: DuckSource, columns: RecordColumns, form: KeyForm) -> Grouped:
     """Labels, counts, weights and keys of the cells, numbered in the temporary table `cell`."""
     names = [f"k{column}" for column in range(len(columns.axes))]
     texts = ", ".join(
@@ -181,7 +181,7 @@ def _scaled(text: str, digits: int) -> int:
 def _hashed(
     database: duckdb.DuckDBPyConnection,
     source: DuckSource,
-    columns: Columns,
+    columns: RecordColumns,
     hashed: Hash,
     cells: int,
     progress: Progress,

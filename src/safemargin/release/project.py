@@ -15,12 +15,12 @@ from pydantic_core import PydanticCustomError
 from safemargin.core import RESERVED, InputError, Target
 from safemargin.io import (
     PHRASES,
+    ConfigSection,
     File,
     Files,
     Name,
     Names,
     Pair,
-    Section,
     distinct,
     dotted_key,
     parse_toml,
@@ -35,7 +35,7 @@ Protection = Literal["merge", "noise", "suppress"]
 Format = Literal["csv", "parquet", "json"]
 
 
-class DataSection(Section):
+class DataSection(ConfigSection):
     """One file with a row per person, or per group of equal people."""
 
     file: File = Field(description="CSV, TSV, Parquet, JSON lines or SQLite file")
@@ -70,7 +70,7 @@ class DataSection(Section):
         return value
 
 
-class TalliesSection(Section):
+class TalliesSection(ConfigSection):
     """Sealed elections: one tidy file per axis, and none with axes together."""
 
     files: Mapping[Name, File] = Field(min_length=1, description="axis = file with columns axis, option, count")
@@ -89,13 +89,13 @@ class TalliesSection(Section):
         return value
 
 
-class RollSection(Section):
+class RollSection(ConfigSection):
     """Who there is: tidy files with axis columns and `people`."""
 
     files: Files = Field(description="one file over all axes, or one per axis")
 
 
-class AxisSection(Section):
+class AxisSection(ConfigSection):
     """How one axis is read; its key is its name."""
 
     column: Name | None = Field(default=None, description="column of the data; default: the name of the axis")
@@ -133,7 +133,7 @@ class AxisSection(Section):
         return self
 
 
-class TargetSection(Section):
+class TargetSection(ConfigSection):
     """What must not be learnt, and how near-unanimous groups are protected."""
 
     beta: float = Field(default=Target.beta, json_schema_extra={"exclusiveMinimum": 0, "exclusiveMaximum": 0.5})
@@ -158,7 +158,7 @@ class TargetSection(Section):
         return Target(self.beta, self.kappa, self.tau, self.epsilon_max, self.guard)
 
 
-class OnlookerSection(Section):
+class OnlookerSection(ConfigSection):
     """Somebody to defend against."""
 
     name: Name
@@ -173,7 +173,7 @@ class OnlookerSection(Section):
     correlations: File | None = Field(default=None, description="tidy counts that show them how answers hang together")
 
 
-class OutputsSection(Section):
+class OutputsSection(ConfigSection):
     """What a release is written as."""
 
     formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False)] = ("csv", "json")
@@ -197,7 +197,7 @@ class OutputsSection(Section):
         return Asked(self.margins, max(self.order, 2 if self.pairs else 1), self.weights)
 
 
-class LedgerSection(Section):
+class LedgerSection(ConfigSection):
     """What was published before about the same population, and where this release is recorded."""
 
     file: File = Field(description="SQLite file; made with the first release")
@@ -217,7 +217,7 @@ class LedgerSection(Section):
     )
 
 
-class OutcomeSection(Section):
+class OutcomeSection(ConfigSection):
     """What an onlooker believes, for the statement about the result itself."""
 
     belief: Literal["result", "uniform"] = Field(
@@ -225,7 +225,7 @@ class OutcomeSection(Section):
     )
 
 
-class Project(Section):
+class Project(ConfigSection):
     """A release as its user describes it; every path is ready to be opened."""
 
     model_config = ConfigDict(
@@ -355,7 +355,7 @@ class Project(Section):
                 raise InputError(f"axes.{name}.levels: needs [data]; give parents or hierarchy with [tallies]")
 
 
-SECTIONS: Mapping[str, type[Section]] = {
+SECTIONS: Mapping[str, type[ConfigSection]] = {
     "data": DataSection,
     "tallies": TalliesSection,
     "roll": RollSection,

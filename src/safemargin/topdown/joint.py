@@ -23,7 +23,7 @@ from safemargin.guarantees import (
     post_process,
     published_epsilon,
 )
-from safemargin.io import File, Name, Section
+from safemargin.io import ConfigSection, File, Name
 from safemargin.topdown.design import MAX_COUNT, Design, MarginLimit
 from safemargin.topdown.folder import Folder, write_text
 from safemargin.topdown.guarantee import derive_guarantee, population_of
@@ -35,7 +35,7 @@ HOUSEHOLDS, PERSONS = "households", "persons"
 Range = Annotated[tuple[int, int], Field(strict=False)]
 
 
-class JointSection(Section):
+class JointSection(ConfigSection):
     """Two TopDown files, and how the people of one live in the households of the other."""
 
     households: File = Field(description="TopDown file of households; its unit must be household")
@@ -47,7 +47,7 @@ class JointSection(Section):
     inside: Name = Field(description="its category of people who live in households")
 
 
-class JointProject(Section):
+class JointProject(ConfigSection):
     """The file of a joint release."""
 
     joint: JointSection

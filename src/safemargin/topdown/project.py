@@ -15,10 +15,10 @@ from pydantic_core import PydanticCustomError
 from safemargin.core import InputError, exact_number, rounded
 from safemargin.io import (
     PHRASES,
+    ConfigSection,
     File,
     Name,
     Names,
-    Section,
     check_columns,
     parse_toml,
     read_sheet,
@@ -62,10 +62,10 @@ RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_
 
 Share = Annotated[Fraction, PlainValidator(_share), PlainSerializer(str)]
 Shares = Mapping[Name, Share]
-Model = TypeVar("Model", bound=Section)
+Model = TypeVar("Model", bound=ConfigSection)
 
 
-class PeopleSection(Section):
+class PeopleSection(ConfigSection):
     """The file of people; it is confidential."""
 
     file: File = Field(description="CSV, Parquet or JSON lines, a row per person")
@@ -73,7 +73,7 @@ class PeopleSection(Section):
     unit: Name = Field(default="person", description="what a record is: person, household, ...")
 
 
-class SpineSection(Section):
+class SpineSection(ConfigSection):
     """The areas."""
 
     levels: Names = Field(description="columns with the areas, from wide to narrow")
@@ -81,7 +81,7 @@ class SpineSection(Section):
     file: File | None = Field(default=None, description="all areas, also empty ones; default: those in the data")
 
 
-class GroupingSection(Section):
+class GroupingSection(ConfigSection):
     """Categories of an attribute merged into groups, stated here or in a file with a row per category."""
 
     of: Name = Field(description="one of the attributes")
@@ -91,7 +91,7 @@ class GroupingSection(Section):
     )
 
 
-class BudgetSection(Section):
+class BudgetSection(ConfigSection):
     """The budget and how it is split."""
 
     rho: Share = Field(description="loss in zero-concentrated differential privacy")
@@ -101,7 +101,7 @@ class BudgetSection(Section):
     at: Mapping[Name, Shares] = Field(default={}, description="shares of the queries of one level")
 
 
-class MarginSection(Section):
+class MarginSection(ConfigSection):
     """A margin of the areas of one level."""
 
     level: Name = Field(description="one of the levels")
@@ -140,14 +140,14 @@ class EarlierSection(FileSection):
     guarantee: File | None = Field(default=None, description="manifest or guarantee.json of the release of this table")
 
 
-class TablesSection(Section):
+class TablesSection(ConfigSection):
     """How integer tables are computed."""
 
     passes: Names | None = Field(default=None, description="margins that are solved one after the other")
     microdata: bool = Field(default=False, description="also write a record for everybody in the smallest areas")
 
 
-class TopDownProject(Section):
+class TopDownProject(ConfigSection):
     """A TopDown release as its user describes it."""
 
     title: str = Field(default="", description="what the release is called")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Figures,
         Fold,
         Grid,
+        Headline,
         InTerminal,
         Map,
         OnPage,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         Signatures,
         Square,
         Tag,
-        Verdict,
     )
     from safemargin.ui.charts import (
         CONFIG,

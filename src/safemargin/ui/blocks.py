@@ -80,7 +80,7 @@ class Answers:
     items: Sequence[tuple[str, str, str]]
 
 
-class Verdict:
+class Headline:
     """The sentence that counts, in one of three states: `sound`, `partly` or `unsound`."""
 
     def __init__(self, state: str, headline: str, *parts: "Part") -> None:
@@ -220,7 +220,7 @@ Block = (
     | Figures
     | Particulars
     | Answers
-    | Verdict
+    | Headline
     | Grid
     | Chart
     | Bars

@@ -19,6 +19,7 @@ from safemargin.ui.blocks import (
     Figures,
     Fold,
     Grid,
+    Headline,
     InTerminal,
     Paragraph,
     Part,
@@ -27,7 +28,6 @@ from safemargin.ui.blocks import (
     Report,
     Section,
     Tag,
-    Verdict,
     blocks,
 )
 
@@ -122,7 +122,7 @@ def _(block: Answers, console: Console) -> None:
 
 
 @_show.register
-def _(block: Verdict, console: Console) -> None:
+def _(block: Headline, console: Console) -> None:
     console.print(Text(block.headline, STYLES[block.state]))
     show_parts(console, block.parts)
 

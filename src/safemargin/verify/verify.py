@@ -15,12 +15,12 @@ from safemargin.io import MANIFEST, axes, hash_file, read_manifest, read_tidy, s
 from safemargin.suppress.check import check_pattern
 from safemargin.ui import (
     Document,
+    Headline,
     InTerminal,
     OnPage,
     Paragraph,
     Report,
     Result,
-    Verdict,
 )
 from safemargin.verify.given import Given, given_files, load
 from safemargin.verify.published import PAGE, SIGNATURE, changed, verify_release
@@ -41,7 +41,7 @@ class CertificateCheck(Verification, Result):
         state, headline = ("sound", "The certificate holds.") if self.holds else ("unsound", "The certificate fails.")
         return Report(
             "Verify",
-            OnPage(Verdict(state, headline, first)),
+            OnPage(Headline(state, headline, first)),
             InTerminal(Paragraph(first, state)),
             *(Paragraph(line) for line in others),
         )

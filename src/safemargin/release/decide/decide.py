@@ -8,7 +8,7 @@ from safemargin.core import InputError, Limits, Onlooker, Progress, Table, Targe
 from safemargin.guarantees import NoiseBudget
 from safemargin.release.decide.earlier import remembered
 from safemargin.release.decide.prove import Shown, prove
-from safemargin.release.decide.rule import Candidate, Rule, rule_for
+from safemargin.release.decide.rule import Candidate, ReleaseRule, rule_for
 from safemargin.release.decide.split import Split, irregular, population, slack_of, unmerged_split
 from safemargin.release.decide.statements import budget_of, certificate_of, noise_guarantee, refusal_of
 from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
@@ -54,7 +54,7 @@ def decide(
     )
 
 
-def _search(rule: Rule, progress: Progress) -> tuple[Candidate, Shown, list[Refusal]]:
+def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, list[Refusal]]:
     """Cut axes further up until the certificate holds or nothing is left to merge."""
     refused: list[Refusal] = []
     candidate = rule.first()

@@ -20,7 +20,7 @@ from safemargin.core import (
 )
 from safemargin.release.decide.candidate import prove_counts
 from safemargin.release.decide.rerun import Reasons
-from safemargin.release.decide.rule import Candidate, Rule, join
+from safemargin.release.decide.rule import Candidate, ReleaseRule, join
 from safemargin.release.decide.split import unmerged_split
 
 
@@ -42,7 +42,7 @@ class Shown:
         return max(len(self.tables), 1) if self.rule else 0
 
 
-def prove(rule: Rule, candidate: Candidate, progress: Progress = no_progress, insist: bool = True) -> Shown:
+def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progress, insist: bool = True) -> Shown:
     """Whether the candidate is safe against every onlooker, with a proof that fails or the one that says most.
 
     With `insist`, it must be shown against those who know the rule, too, where that is possible at all.
@@ -72,7 +72,7 @@ def prove(rule: Rule, candidate: Candidate, progress: Progress = no_progress, in
     return Shown(proof, is_public and proof.holds and not reasons.blocks, not reasons.blocks, tables)
 
 
-def _prove_with_reasons(rule: Rule, reasons: Reasons, onlooker: Onlooker, progress: Progress) -> Shown:
+def _prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker, progress: Progress) -> Shown:
     """Certify the release together with sums that could have led to it: a smaller set of tables, and all lead to it."""
     limits, tables = replace(rule.limits, hypothetical=True), reasons.candidate.tables(rule.table)
     failed = Proof((), {}, undecided=1, doubtful=_unexplained(rule, reasons))
@@ -103,7 +103,7 @@ def _by_axis(table: Table, votes: Tally) -> list[IntArray]:
     return [unmerged_split(other, name).votes for name in table.schema.names]
 
 
-def _unexplained(rule: Rule, reasons: Reasons) -> tuple[Exposed, ...]:
+def _unexplained(rule: ReleaseRule, reasons: Reasons) -> tuple[Exposed, ...]:
     """The blocks that no answers within the target explain, as cells; all of them if each could be explained alone."""
     names = rule.table.schema.names
     empty = [place for place, triggers in zip(reasons.blocks, reasons.triggers, strict=True) if not triggers]

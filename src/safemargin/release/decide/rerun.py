@@ -15,7 +15,7 @@ import numpy as np
 
 from safemargin.core import ContradictionError, FloatArray, Group, IntArray, PublishedTable, Tally, merged_margin
 from safemargin.release.decide.protect import GroupBlock
-from safemargin.release.decide.rule import Candidate, Rule
+from safemargin.release.decide.rule import Candidate, ReleaseRule
 from safemargin.release.decide.split import Split
 
 MOST_TRIGGERS = 24
@@ -40,7 +40,7 @@ class Trigger:
 
 
 @dataclass(frozen=True)
-class Answers:
+class MadeAnswers:
     """Made-up votes per axis, category and option, with the sums of groups that are assumed beside the release."""
 
     votes: tuple[IntArray, ...]
@@ -69,7 +69,7 @@ def dealt(pool: IntArray, people: IntArray) -> IntArray:
 class Reasons:
     """All that the search sees: a release, its blocks, and the rule."""
 
-    def __init__(self, rule: Rule, candidate: Candidate) -> None:
+    def __init__(self, rule: ReleaseRule, candidate: Candidate) -> None:
         self.rule, self.candidate = rule, candidate
         self.blocks = [
             (axis, block)
@@ -92,7 +92,7 @@ class Reasons:
             for axis, block in self.blocks
         ]
 
-    def trials(self) -> "Iterator[Answers]":
+    def trials(self) -> "Iterator[MadeAnswers]":
         """Sets of reasons that lead to the release; `send` the axes of a cell that was not shown to be safe."""
         choice = [0] * len(self.blocks)
         proofs = min(MOST_PROOFS, max(FEWEST_PROOFS, WORK // (len(self.roll.codes) * len(self.totals))))
@@ -134,12 +134,12 @@ class Reasons:
             return False
         return False
 
-    def _agrees(self, rule: Rule, candidate: Candidate) -> bool:
+    def _agrees(self, rule: ReleaseRule, candidate: Candidate) -> bool:
         """Whether every count that is published is the same."""
         pairs = zip(candidate.tables(rule.table), self.candidate.tables(self.rule.table), strict=True)
         return all((a.lower == b.lower).all() and (a.upper == b.upper).all() for a, b in pairs)
 
-    def _answers(self, chosen: Sequence[Trigger]) -> Answers:
+    def _answers(self, chosen: Sequence[Trigger]) -> MadeAnswers:
         votes, partitions = [], []
         for axis, split in enumerate(self.candidate.splits):
             triggers = [trigger for trigger in chosen if trigger.axis == axis]
@@ -159,7 +159,7 @@ class Reasons:
         names = table.schema.names
         order = sorted(range(len(names)), key=lambda axis: not self.candidate.splits[axis].is_published)
         tables = [merged_margin(table, names[axis], partitions[axis]) for axis in order if partitions[axis]]
-        return Answers(tuple(votes), tuple(tables))
+        return MadeAnswers(tuple(votes), tuple(tables))
 
     def _deal(self, split: Split, group: Group, counts: IntArray, into: IntArray) -> None:
         """Give the votes of a group to its categories: no decision looks at these, the roll alone merged them."""

@@ -66,7 +66,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ReleaseRule:
     """What is decided for the votes of `table`; everything else here is public."""
 
     table: Table
@@ -86,7 +86,7 @@ class Rule:
         """What onlookers remember of earlier releases."""
         return tuple(onlooker.past for onlooker in self.onlookers if onlooker.past is not None)
 
-    def on(self, votes: Sequence[IntArray]) -> "Rule":
+    def on(self, votes: Sequence[IntArray]) -> "ReleaseRule":
         """The rule for other votes, given per axis as counts of every category and option."""
         schema = self.table.schema
         tallies = [
@@ -188,7 +188,7 @@ class Rule:
         return f"the tables together {would} the {exposed.people} people with {cell}"
 
 
-def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protect: str, target: Target) -> Rule:
+def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protect: str, target: Target) -> ReleaseRule:
     """The rule for a table. Small groups are merged first (Thm. 6(b) of the paper): this reads the roll only."""
     sized = [by_size(unmerged_split(table, name), limits.kappa) for name in table.schema.names]
     axes = sum(split.is_published for split in sized)
@@ -198,7 +198,7 @@ def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protec
     # epsilon of the choice does not cover.
     lot = Lot(choice_epsilon(axes, target.epsilon_max))
     covers = tuple(Cover(split, limits.strict) for split in sized)
-    return Rule(table, limits, tuple(onlookers), protect, lot, covers)
+    return ReleaseRule(table, limits, tuple(onlookers), protect, lot, covers)
 
 
 def join(alone: Proof, other: Proof) -> Proof:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from safemargin.audit.findings import Findings
 from safemargin.core import Group, Publication, PublishedTable, label
 from safemargin.release.plan import Action, Decision, Plan
-from safemargin.release.report.exposed import Exposed
+from safemargin.release.report.exposed import ExposedGroup
 from safemargin.voting.result import ResultPrivacy
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ReportContext:
     onlookers: tuple[str, ...] = ()
     orders: Orders = field(default_factory=dict)
     privacy: ResultPrivacy | None = None
-    exposed: Exposed = Exposed()
+    exposed: ExposedGroup = ExposedGroup()
     alternatives: "tuple[Choice, ...]" = ()
 
     @property

@@ -24,7 +24,7 @@ class ExposedCell:
 
 
 @dataclass(frozen=True)
-class Exposed:
+class ExposedGroup:
     """Every group of the tables asked for that would miss the target, the people in them, and the map of two axes."""
 
     cells: tuple[ExposedCell, ...] = ()
@@ -32,7 +32,7 @@ class Exposed:
     map: Map | None = None
 
 
-def exposed(table: Table, target: Target, margins: Sequence[tuple[str, ...]] = ()) -> Exposed:
+def exposed(table: Table, target: Target, margins: Sequence[tuple[str, ...]] = ()) -> ExposedGroup:
     """Judge every cell of every axis, of `margins`, and of both axes where there are two."""
     names = table.schema.names
     asked = list(dict.fromkeys([*((name,) for name in names), *margins, *([tuple(names)] if len(names) == 2 else [])]))
@@ -48,7 +48,7 @@ def exposed(table: Table, target: Target, margins: Sequence[tuple[str, ...]] = (
                 listed.add(key)
                 cells.append(cell)
     found = tuple(sorted(cells, key=lambda cell: (cell.small, -cell.people)))
-    return Exposed(found, _people_in(table, found), _map(table, limits))
+    return ExposedGroup(found, _people_in(table, found), _map(table, limits))
 
 
 def _judged(table: Table, axes: tuple[str, ...], limits: Limits) -> list[ExposedCell] | None:

@@ -39,6 +39,7 @@ from safemargin.ui import (
     Figures,
     Fold,
     Grid,
+    Headline,
     OnPage,
     Paragraph,
     Part,
@@ -47,7 +48,6 @@ from safemargin.ui import (
     Report,
     Section,
     Signatures,
-    Verdict,
     exact_percent,
     percent,
     plural,
@@ -99,7 +99,7 @@ def first_screen(context: ReportContext, origin: Origin) -> list[Part]:
     """May I publish, what did it cost, who would be exposed; the folders; what else could be done."""
     state, sentence, detail = verdict(context)
     return [
-        Verdict(state, sentence, detail),
+        Headline(state, sentence, detail),
         Answers([_may_publish(context), _cost(context), _exposed(context)]),
         _files(origin),
         _alternatives(context, origin),
@@ -285,7 +285,7 @@ def public_page(
     return render_report(
         Report(
             title or "Published tables",
-            Verdict("sound", "These tables are safe to read and to use.", certificate.statement),
+            Headline("sound", "These tables are safe to read and to use.", certificate.statement),
             Section(
                 "Against whom",
                 f"Onlookers considered: {', '.join(onlookers) or 'anybody who reads these tables'}.",
