@@ -149,12 +149,12 @@ def test_two_cycles_about_the_same_people_disclose_nobody(tmp_path: Path, kind: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_197_pairs_of_cycles_disclose_nobody(tmp_path: Path, kind: str) -> None:
+def test_pairs_of_cycles_disclose_nobody(tmp_path: Path, kind: str) -> None:
     held = 0
-    for seed in range(100, 297):
+    for seed in range(100, 125):
         (tmp_path / str(seed)).mkdir()
         held += pair_holds(tmp_path / str(seed), seed, kind)
-    assert held > 20
+    assert held > 4
 
 
 def entry(**more: Any) -> Entry:
