@@ -338,6 +338,9 @@ def test_demo(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_json_is_all_there_is_on_standard_output(folder: Path) -> None:
     (folder / "grade.csv").write_text(GRADE.replace("senior,no,55", "senior,no,54"))
+    (folder / "total.csv").write_text("option,count\nno,140\nyes,135\n")
+    sealed = (folder / "sealed.toml").read_text()
+    (folder / "sealed.toml").write_text(sealed.replace("[tallies]\n", '[tallies]\ntotal = "total.csv"\n'))
     ran = script("release", "sealed.toml", "--out", "release", "--json", cwd=folder)
     assert ran.code == 0 and ran.document["certified"] is True
     assert ran.err.startswith("safemargin: warning: totals disagree within the tolerance: grade.csv (axis grade)")

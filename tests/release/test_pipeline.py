@@ -125,7 +125,7 @@ def test_what_is_published_stands_up_to_an_audit(run: Run, tmp_path: Path, prote
     assert ran.code == 0 and ran.document["safe"] is True
     onlooker = ran.document["onlooker"]
     assert onlooker == {"name": "public", "composition": "joint", "facts": [], "knows_rule": True}
-    assert ran.document["target"] == {"beta": 0.05, "kappa": 20, "tau": 0, "epsilon_max": 1.0}
+    assert ran.document["target"] == {"beta": 0.05, "kappa": 20, "tau": 0, "epsilon_max": 1.0, "guard": 0.025}
 
 
 def test_exact_tables_of_the_same_people_do_not(run: Run, tmp_path: Path) -> None:

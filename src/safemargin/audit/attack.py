@@ -65,7 +65,8 @@ def attack(
     )
     if judged is not None:
         exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
-    situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack, smallest)
+    most = min(smallest, release.target.kappa - 1)  # a group that the target lets stand alone is not too small
+    situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack, most)
     attacks = [*ATTACKS.values()]
     attacks += [] if noise_guarantee(release) is None else [noise]
     attacks += [] if onlooker.past is None else [differencing]

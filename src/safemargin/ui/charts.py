@@ -6,6 +6,7 @@ check them against the Vega-Lite schema that Altair ships.
 
 import atexit
 import json
+import os
 import re
 import subprocess
 import sys
@@ -59,7 +60,7 @@ SIZE = re.compile(r'<svg([^>]*?) width="(\d+)" height="(\d+)"')
 
 def to_svg(spec: Spec) -> str:
     """The chart as an SVG element that takes the width of the page; empty where the drawing library does not start."""
-    svg = _drawer().draw(_printable({"config": CONFIG, **spec}))
+    svg = _drawer(os.getpid()).draw(_printable({"config": CONFIG, **spec}))
     # The page describes the picture as a whole; roles of its parts, without names, would only confuse a screen reader.
     svg = TAG.sub(lambda tag: ROLES.sub("", tag[0]), svg)
     return SIZE.sub(r'<svg\1 style="--natural: \2px"', svg, count=1)
@@ -93,7 +94,8 @@ def _printable(value: Any) -> Any:
 class _Drawer:
     """The drawing process, started for the first picture and ended with this one."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: int) -> None:
+        self._owner = owner
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         try:
@@ -123,11 +125,12 @@ class _Drawer:
         return str(json.loads(line)) if line else ""
 
     def close(self) -> None:
-        if self._process is not None:
+        if self._process is not None and self._owner == os.getpid():
             self._process.kill()
             self._process.communicate()
 
 
 @cache
-def _drawer() -> _Drawer:
-    return _Drawer()
+def _drawer(process: int) -> _Drawer:
+    """The drawing process of this process: two that share its pipes, after a fork, would read each other's pictures."""
+    return _Drawer(process)
