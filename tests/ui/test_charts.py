@@ -21,7 +21,7 @@ def new_drawer() -> Iterator[None]:
     """A drawing process that this test may end."""
     _drawer.cache_clear()
     yield
-    _drawer().close()
+    _drawer(os.getpid()).close()
     _drawer.cache_clear()
 
 
@@ -42,7 +42,7 @@ def test_a_specification_that_cannot_be_drawn_costs_one_picture_only() -> None:
 
 
 def test_a_drawing_process_that_ends_costs_the_pictures_only(new_drawer: None) -> None:
-    process = _drawer()._process
+    process = _drawer(os.getpid())._process
     assert process is not None
     process.kill()
     process.wait()
@@ -71,8 +71,8 @@ def test_a_picture_that_was_drawn_is_not_called_missing() -> None:
 
 def test_the_drawing_process_ends_with_the_program() -> None:
     """Also under warnings as errors: nothing is left running."""
-    script = "from safemargin.ui import to_svg; from safemargin.ui.charts import _drawer as d\n"
-    script += "to_svg({'mark': 'bar', 'data': {'values': []}}); print(d()._process.pid)"
+    script = "import os; from safemargin.ui import to_svg; from safemargin.ui.charts import _drawer as d\n"
+    script += "to_svg({'mark': 'bar', 'data': {'values': []}}); print(d(os.getpid())._process.pid)"
     command = [sys.executable, "-W", "error", "-c", script]
     ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
