@@ -5,67 +5,38 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safemargin.election.accepting import Collector, Mixer
 from safemargin.election.board import Board
-from safemargin.election.ceremony import Trustee
 from safemargin.election.client import ask_directly, enrol, fetch_tokens, send
 from safemargin.election.conduct import Conductor
-from safemargin.election.issuing import Issuer, Registrar
-from safemargin.election.keeper import BoardKeeper
+from safemargin.election.issuing import Registrar
 from safemargin.election.keys import Secret, derive
 from safemargin.election.manifest import KnownElection
+from safemargin.election.rehearse import roll_csv
 from safemargin.election.role import Role
-from safemargin.election.setup import ElectionPlan, make_manifest, parse_plan, public_keys
+from safemargin.election.service import role_class
+from safemargin.election.setup import ElectionPlan, make_manifest, parse_plan, plan_text, public_keys
 from safemargin.election.voter import Wallet
 
 VECTORS = Path(__file__).parent / "vectors"
 PRIMES: list[list[int]] = json.loads((VECTORS / "election_keys.json").read_text())["primes"]
-CLASSES = {
-    "registrar": Registrar,
-    "issuer": Issuer,
-    "mixer": Mixer,
-    "collector": Collector,
-    "board": BoardKeeper,
-    "trustee": Trustee,
-}
+PLAN = plan_text(
+    "A small vote",
+    "Shall we?",
+    ["yes", "no"],
+    {"age": ["young", "old"], "health": {"well": 8, "ill": 4}},
+    collector="Company",
+    others=["Union", "Court"],
+    settings={"least": 5, "kappa": 2, "tolerance": 30, "spread": 0, "bits": 2048},
+    target={"beta": 0.05, "tau": 0},
+)
 
-PLAN = """
-title = "A small vote"
-question = "Shall we?"
-options = ["yes", "no"]
-signers = 2
-openers = 2
-least = 5
-kappa = 2
-tolerance = 30
-spread = 0
-bits = 2048
 
-[dimensions.age]
-categories = ["young", "old"]
+def plan_for(people: int, ill: int) -> str:
+    """The plan for so many people, of whom so many are ill."""
+    return PLAN.replace("well = 8, ill = 4", f"well = {people - ill}, ill = {ill}")
 
-[dimensions.health]
-categories = ["well", "ill"]
-self_reported = true
-sizes = { well = 8, ill = 4 }
 
-[parties]
-registrar = { role = "registrar", organisation = "Office" }
-issuer-1 = { role = "issuer", organisation = "Union" }
-issuer-2 = { role = "issuer", organisation = "Court" }
-issuer-3 = { role = "issuer", organisation = "Company" }
-mixer-1 = { role = "mixer", organisation = "Union" }
-mixer-2 = { role = "mixer", organisation = "Court" }
-collector = { role = "collector", organisation = "Company" }
-board = { role = "board", organisation = "Office" }
-trustee-1 = { role = "trustee", organisation = "Union" }
-trustee-2 = { role = "trustee", organisation = "Court" }
-trustee-3 = { role = "trustee", organisation = "Company" }
-
-[release.target]
-beta = 0.05
-tau = 0
-"""
+SMALL = plan_for(6, 2)
 
 
 def secrets_of(plan: ElectionPlan) -> dict[str, Secret]:
@@ -90,8 +61,8 @@ class World:
     def __init__(
         self,
         folder: Path,
-        people: int = 12,
-        plan: str = PLAN,
+        people: int = 6,
+        plan: str = SMALL,
         classes: Mapping[str, type[Role]] | None = None,
         place: str | None = None,
     ) -> None:
@@ -100,9 +71,9 @@ class World:
         self.roll = roll_of(people)
         keys = [public_keys(secret) for secret in self.secrets.values()]
         self.election: KnownElection = make_manifest(self.plan, self.roll, keys)
-        made = {**CLASSES, **(classes or {})}
+        made = classes or {}
         self.roles: dict[str, Role] = {
-            name: made.get(name, made.get(party.role, Role))(
+            name: made.get(name, role_class(party.role))(
                 self.election,
                 self.secrets[name],
                 place if place and party.role not in ("board", "trustee") else folder / name,
@@ -111,8 +82,7 @@ class World:
         }
         registrar = self.roles["registrar"]
         assert isinstance(registrar, Registrar)
-        lines = ["row,age", *(f"{row},{by['age']}" for row, by in self.roll.items())]
-        registrar.run("roll", "\n".join(lines).encode())
+        registrar.run("roll", roll_csv(self.roll))
         self.ask = ask_directly(self.roles)
         self.conductor = Conductor(self.election, self.ask)
         self.wallets = {row: Wallet.new(self.election, row, registrar.code(row)) for row in self.roll}
@@ -146,11 +116,17 @@ class World:
         self.conductor.close_casting()
         return self.conductor.count()
 
-    def until_cast(self) -> "World":
+    def until_enrolled(self) -> "World":
         self.begin()
         self.enrol()
-        self.issue()
-        self.cast()
+        return self
+
+    def until_issued(self) -> "World":
+        self.until_enrolled().issue()
+        return self
+
+    def until_cast(self) -> "World":
+        self.until_issued().cast()
         return self
 
     def open(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from election_world import PLAN, World
+from election_world import SMALL, World
 from safemargin.core import InputError
 from safemargin.election.board import make_entry
 from safemargin.election.client import send
@@ -14,17 +14,11 @@ from safemargin.election.keys import canonical
 from safemargin.election.records import ANSWER, Record, RecordFormat
 from safemargin.election.verify import check_board
 
-SMALL = PLAN.replace("well = 8, ill = 4", "well = 4, ill = 2")
-
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Six people with tokens; casting is open."""
-    made = World(tmp_path_factory.mktemp("attacks"), people=6, plan=SMALL)
-    made.begin()
-    made.enrol()
-    made.issue()
-    return made
+    return World(tmp_path_factory.mktemp("attacks")).until_issued()
 
 
 def format_of(world: World, name: str) -> RecordFormat:
@@ -100,9 +94,7 @@ def test_an_attested_person_cannot_state_another_category_inside_the_sealed_answ
 
 
 def test_a_request_or_receipt_of_one_election_is_worth_nothing_in_another(world: World, tmp_path: Path) -> None:
-    other = World(tmp_path, people=6, plan=SMALL.replace("A small vote", "The next vote"))
-    other.begin()
-    other.enrol()
+    other = World(tmp_path, plan=SMALL.replace("A small vote", "The next vote")).until_enrolled()
     with pytest.raises(InputError, match="not signed by an enrolled person"):
         other.ask("issuer-1", "sign", world.wallets["row 000"].request("age"))
     entry = make_entry(world.election, world.secrets["collector"], "closed", {})
@@ -130,10 +122,7 @@ def test_a_trustee_who_convenes_too_early_gets_no_share(world: World) -> None:
 
 
 def test_a_mixer_cannot_add_records_or_mix_twice(tmp_path: Path) -> None:
-    world = World(tmp_path, people=6, plan=SMALL)
-    world.begin()
-    world.enrol()
-    world.issue()
+    world = World(tmp_path).until_issued()
     world.cast()
     world.conductor.close_casting()
     mixer: Any = world.role("mixer-1")
@@ -145,7 +134,7 @@ def test_a_mixer_cannot_add_records_or_mix_twice(tmp_path: Path) -> None:
 
 
 def test_sending_twice_counts_once(tmp_path: Path) -> None:
-    world = World(tmp_path, people=6, plan=SMALL).until_cast()
+    world = World(tmp_path).until_cast()
     for wallet in world.wallets.values():
         send(wallet, "age", wallet.cast("age", "no", world.board.signers), world.ask)
     assert world.count()["age"]["accepted"] == 6

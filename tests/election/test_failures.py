@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from election_world import PLAN, World
+from election_world import SMALL, World
 from safemargin.core import InputError
 from safemargin.election.accepting import Mixer, pack_batch, unpack_batch
 from safemargin.election.board import Board, make_entry
@@ -20,16 +20,11 @@ from safemargin.election.role import ConflictError
 from safemargin.election.verify import check_board
 from safemargin.election.voter import Wallet
 
-SMALL = PLAN.replace("well = 8, ill = 4", "well = 4, ill = 2")
-
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     """Six people, enrolled; issuing has begun."""
-    made = World(tmp_path, people=6, plan=SMALL)
-    made.begin()
-    made.enrol()
-    return made
+    return World(tmp_path).until_enrolled()
 
 
 def request_of(wallet: Wallet, name: str = "age", **changes: Any) -> bytes:
@@ -101,7 +96,7 @@ def test_only_enrolled_people_get_tokens_and_only_of_their_category(world: World
 
 
 def test_enrolment_needs_the_code_and_takes_one_key(world: World, tmp_path: Path) -> None:
-    fresh = World(tmp_path / "fresh", people=6, plan=SMALL)
+    fresh = World(tmp_path / "fresh")
     wallet = fresh.wallets["row 000"]
     wrong = json.loads(wallet.enrolment()) | {"code": world.role("registrar").code("row 001")}
     with pytest.raises(InputError, match="do not belong together"):
@@ -138,9 +133,7 @@ class LyingIssuer(Issuer):
 
 
 def test_a_wrong_answer_of_an_issuer_is_noticed_at_once(tmp_path: Path) -> None:
-    world = World(tmp_path, people=6, plan=SMALL, classes={"issuer-1": LyingIssuer})
-    world.begin()
-    world.enrol()
+    world = World(tmp_path, classes={"issuer-1": LyingIssuer}).until_enrolled()
     wallet = world.wallets["row 000"]
     with pytest.raises(InputError, match="keep it as evidence"):
         wallet.take_answer("age", world.ask("issuer-1", "sign", wallet.request("age")))
@@ -214,11 +207,7 @@ def test_windows_are_entries_of_the_board_not_clocks(world: World) -> None:
 @pytest.fixture(scope="module")
 def cast(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Six people who have cast, for tests that only look at records; one person holds an unused token."""
-    made = World(tmp_path_factory.mktemp("cast"), people=6, plan=SMALL)
-    made.begin()
-    made.enrol()
-    made.issue()
-    return made
+    return World(tmp_path_factory.mktemp("cast")).until_issued()
 
 
 def record_of(world: World, row: str, name: str, option: str = "yes", **changes: Any) -> bytes:
@@ -277,7 +266,7 @@ def test_a_token_is_worth_nothing_in_another_dimension_or_category(cast: World) 
 
 
 def test_a_token_of_another_election_is_refused(cast: World, tmp_path: Path) -> None:
-    other = World(tmp_path, people=6, plan=SMALL.replace("A small vote", "The next vote"))
+    other = World(tmp_path, plan=SMALL.replace("A small vote", "The next vote"))
     format_ = RecordFormat(other.election, other.election.dimension("age"), cast.board.signers)
     record = record_of(cast, "row 000", "age")
     assert len(record) == format_.size and format_.fault(record) == "another size, version, election or dimension"
@@ -313,11 +302,7 @@ def counted(world: World) -> dict[str, Any]:
 
 
 def ready(folder: Path, **options: Any) -> World:
-    world = World(folder, people=6, plan=SMALL, **options)
-    world.begin()
-    world.enrol()
-    world.issue()
-    return world
+    return World(folder, **options).until_issued()
 
 
 def test_a_double_vote_counts_once_and_is_published(tmp_path: Path) -> None:

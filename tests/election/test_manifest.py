@@ -1,11 +1,13 @@
 """The manifest: what it refuses, and that nothing in it can change."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from election_world import PLAN, World, roll_of, secrets_of
+from commands import Run, in_process
+from election_world import PLAN, World, plan_for, roll_of, secrets_of
 from safemargin.core import InputError
 from safemargin.election.manifest import KnownElection
 from safemargin.election.setup import make_manifest, parse_plan, public_keys, read_roll
@@ -65,6 +67,22 @@ def test_a_plan_that_must_not_be_used(old: str, new: str, message: str) -> None:
         made(PLAN.replace(old, new))
 
 
+def test_a_plan_is_written_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run: Run = in_process(monkeypatch, capsys)
+    words = ["election", "plan", "--title", 'A "vote"', "--question", "Shall we?", "--option", "yes", "--option", "no"]
+    words += ["--dimension", "age group=young,old", "--dimension", "health=well:8,ill:4", "--collector", "Company"]
+    out = tmp_path / "plan.toml"
+    assert run(*words, "--other", "Union", "--out", out).code == 2
+    assert not out.exists(), "the collector's organisation and one other cannot share all roles"
+    assert run(*words, "--other", "Union", "--other", "Court", "--out", out).code == 0
+    plan = parse_plan(out.read_text())
+    assert plan.title == 'A "vote"' and plan.dimensions["age group"].categories == ["young", "old"]
+    assert plan.dimensions["health"].sizes == {"well": 8, "ill": 4} and plan.dimensions["health"].self_reported
+    assert len({party.organisation for party in plan.parties.values() if party.role == "mixer"}) == 2
+
+
 def test_equal_or_small_issuing_keys_are_refused() -> None:
     document = changed()
     keys = document["dimensions"][1]["keys"]
@@ -96,12 +114,12 @@ def test_a_roll_that_is_none(text: str) -> None:
 
 
 def test_the_minimum_follows_participation() -> None:
-    election = made(PLAN.replace("kappa = 2", "kappa = 10\nshare = 5"))
+    election = made(PLAN.replace("kappa = 2", "kappa = 10").replace("share = 0", "share = 5"))
     assert [election.kappa(accepted) for accepted in (0, 100, 200, 201, 1000)] == [10, 10, 10, 11, 50]
 
 
 def test_every_party_signs_before_the_board_begins(tmp_path: Any) -> None:
-    world = World(tmp_path, people=2, plan=PLAN.replace("well = 8, ill = 4", "well = 1, ill = 1"))
+    world = World(tmp_path, people=2, plan=plan_for(2, 1))
     signatures = {name: json.loads(world.roles[name].run("approve"))[name] for name in world.roles}
     signatures["mixer-2"] = signatures["mixer-1"]
     with pytest.raises(InputError, match="mixer-2: has not signed"):

@@ -11,14 +11,12 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from election_world import PLAN, World
+from election_world import World
 from safemargin.aggregate.rehearse import free_ports
 from safemargin.core import InputError
 from safemargin.election.client import enrol, fetch_tokens
 from safemargin.election.verify import check_board
 from safemargin.election.vote import TEXTS, Desk, Page, read_texts
-
-SMALL = PLAN.replace("well = 8, ill = 4", "well = 4, ill = 2")
 
 
 @contextmanager
@@ -40,7 +38,7 @@ def test_a_person_enrols_answers_and_checks_in_chromium(tmp_path: Path, chromium
     """By keyboard and by the names that a screen reader reads; nothing is fetched and no script runs."""
     from playwright.sync_api import sync_playwright
 
-    world = World(tmp_path, people=6, plan=SMALL)
+    world = World(tmp_path)
     world.begin()
     code = world.wallets.pop("row 000").state["code"]
     page = Page(Desk(world.election, tmp_path / "wallet.json", world.ask))
@@ -97,7 +95,7 @@ def test_a_person_enrols_answers_and_checks_in_chromium(tmp_path: Path, chromium
 
 
 def test_nobody_else_reaches_the_page(tmp_path: Path) -> None:
-    world = World(tmp_path, people=6, plan=SMALL)
+    world = World(tmp_path)
     page = Page(Desk(world.election, tmp_path / "wallet.json", world.ask))
     client = TestClient(page.app(), base_url="http://127.0.0.1")
     assert client.get("/").status_code == 404 and client.get("/0000/").status_code == 404
@@ -122,7 +120,7 @@ def test_texts_can_be_translated(tmp_path: Path) -> None:
 
 
 def test_a_program_that_was_stopped_sends_the_rest_later(tmp_path: Path) -> None:
-    world = World(tmp_path, people=6, plan=SMALL)
+    world = World(tmp_path)
     world.begin()
     desk = Desk(world.election, tmp_path / "wallet.json", world.ask)
     desk.enrol("row 000", world.role("registrar").code("row 000"))

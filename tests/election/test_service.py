@@ -13,18 +13,14 @@ from election_world import PLAN, World
 from safemargin.core import InputError
 from safemargin.election.client import ask_over_http
 from safemargin.election.service import ANSWER_SIZE, make_app, open_role, openapi
+from safemargin.election.setup import parse_plan
 
-SMALL = PLAN.replace("well = 8, ill = 4", "well = 4, ill = 2")
-ROLES = ("registrar", "issuer-1", "mixer-1", "mixer-2", "collector", "board", "trustee-1")
+ROLES = list(parse_plan(PLAN).parties)
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    made = World(tmp_path_factory.mktemp("services"), people=6, plan=SMALL)
-    made.begin()
-    made.enrol()
-    made.issue()
-    return made
+    return World(tmp_path_factory.mktemp("services")).until_issued()
 
 
 def attempt(client: TestClient, operation: Any, seen: set[int]) -> None:

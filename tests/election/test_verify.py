@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from commands import Run, in_process
-from election_world import PLAN, World
+from election_world import World
 from safemargin.election.board import Board, Head, make_entry, sign_head
 from safemargin.election.keys import canonical
 from safemargin.election.merkle import root_of
@@ -18,13 +18,11 @@ from safemargin.election.records import RecordFormat, leaves_of, split_batch
 from safemargin.election.turnout import SCALE, inconsistency, published_totals, turnout
 from safemargin.election.verify import check_board
 
-SMALL = PLAN.replace("well = 8, ill = 4", "well = 4, ill = 2")
-
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> World:
     """A finished election of six people."""
-    world = World(tmp_path_factory.mktemp("done"), people=6, plan=SMALL).until_cast()
+    world = World(tmp_path_factory.mktemp("done")).until_cast()
     world.count()
     assert world.open()["certified"]
     return world
@@ -191,7 +189,7 @@ def test_a_head_without_witnesses_is_found(done: World, copy: Path) -> None:
 
 
 def test_an_unfinished_board_verifies_and_says_so(tmp_path: Path) -> None:
-    world = World(tmp_path, people=6, plan=SMALL)
+    world = World(tmp_path)
     world.begin()
     check = check_board(world.board, processes=1)
     assert check.findings == [] and not check.complete

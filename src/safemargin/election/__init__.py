@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from safemargin.election.api import keys, manifest, rehearse, serve, step, verify, vote
+    from safemargin.election.api import keys, manifest, plan, rehearse, serve, step, verify, vote
 
 lazy_face(__name__)

@@ -15,8 +15,10 @@ from safemargin.election.report import BoardFindings, Done, ElectionRehearsal
 from safemargin.election.service import KEYS, open_role
 from safemargin.election.service import serve as serve_role
 from safemargin.election.setup import (
+    DimensionSizes,
     make_manifest,
     new_keys,
+    plan_text,
     public_keys,
     read_plan,
     read_public_keys,
@@ -24,6 +26,30 @@ from safemargin.election.setup import (
 )
 from safemargin.election.verify import check_board
 from safemargin.election.vote import Desk, Page, read_texts, serve_page
+
+
+def plan(
+    out: Path | str,
+    *,
+    title: str,
+    question: str,
+    options: Sequence[str],
+    dimensions: Mapping[str, DimensionSizes],
+    collector: str,
+    others: Sequence[str],
+    settings: Mapping[str, int | str] | None = None,
+    target: Mapping[str, float] | None = None,
+) -> Done:
+    """Write a plan in TOML: the roles are spread over `others`, so that the collector's organisation never suffices.
+
+    A dimension is a list of categories that the registrar attests, or people per category, which people report
+    themselves. `settings` has thresholds of the plan, such as `least`, and `target` the limits of the release.
+    """
+    text = plan_text(
+        *(title, question, options, dimensions), collector=collector, others=others, settings=settings, target=target
+    )
+    write_whole(Path(out), text.encode())
+    return Done("Plan of the election; read and change it, then make keys.", (Path(out),))
 
 
 def rehearse(

@@ -58,6 +58,47 @@ def verify(
 
 
 @election.command()
+def plan(
+    title: Annotated[str, typer.Option(help="Title of the election.")],
+    question: Annotated[str, typer.Option(help="Question that people answer.")],
+    option: Annotated[list[str], typer.Option(help="Option; at least two.")],
+    dimension: Annotated[
+        list[str],
+        typer.Option(help="age=young,old (the registrar attests it) or health=well:80,ill:20 (people report it)."),
+    ],
+    collector: Annotated[str, typer.Option(help="Organisation that collects.")],
+    other: Annotated[list[str], typer.Option(help="Another organisation; at least two.")],
+    out: Annotated[Path, typer.Option(help="Plan to write.")] = Path("plan.toml"),
+    as_json: Json = False,
+) -> None:
+    """Write a plan with the roles spread over organisations, to be read and changed.
+
+    Example: safemargin election plan --title Vote --question "Shall we?" --option yes --option no
+    --dimension age=young,old --collector Company --other Union --other Court
+    """
+    parts = [text.partition("=") for text in dimension]
+    dimensions = {name: _sizes(content.split(",")) for name, _, content in parts}
+    result = api.plan(
+        out,
+        title=title,
+        question=question,
+        options=option,
+        dimensions=dimensions,
+        collector=collector,
+        others=other,
+    )
+    print_result(result, as_json)
+
+
+def _sizes(parts: list[str]) -> list[str] | dict[str, int]:
+    """Categories, or people per category where every part states a number."""
+    pairs = [part.rpartition(":") for part in parts]
+    if all(sign and number.isdecimal() for _, sign, number in pairs):
+        return {name: int(number) for name, _, number in pairs}
+    return parts
+
+
+@election.command()
 def keys(
     plan: PlanFile,
     party: Annotated[str, typer.Argument(help="Name of the party in the plan.")],

@@ -22,7 +22,7 @@ from safemargin.election.conduct import Conductor
 from safemargin.election.keys import Secret, write_whole
 from safemargin.election.manifest import KnownElection
 from safemargin.election.service import KEYS, MANIFEST
-from safemargin.election.setup import ElectionPlan, make_manifest, new_keys, parse_plan, public_keys
+from safemargin.election.setup import ElectionPlan, make_manifest, new_keys, parse_plan, plan_text, public_keys
 from safemargin.election.verify import BoardCheck, check_board
 from safemargin.election.voter import Wallet
 
@@ -33,42 +33,16 @@ SENDERS = 8
 ABSTAIN, FORGET = 0.1, 0.01
 """Shares of people who never ask for a token, and of tokens that nobody uses."""
 
-PLAN = """
-title = "Rehearsal"
-question = "Should the library open on Sundays?"
-options = ["yes", "no"]
-signers = 2
-openers = 2
-least = 20
-kappa = 10
-share = 5
-tolerance = 10
-spread = 1
-bits = 2048
-
-[dimensions.age]
-categories = ["18-34", "35-54", "55+"]
-
-[dimensions.region]
-categories = ["North", "South"]
-
-[parties]
-registrar = { role = "registrar", organisation = "Town hall" }
-issuer-1 = { role = "issuer", organisation = "Town hall" }
-issuer-2 = { role = "issuer", organisation = "University" }
-issuer-3 = { role = "issuer", organisation = "Court" }
-mixer-1 = { role = "mixer", organisation = "University" }
-mixer-2 = { role = "mixer", organisation = "Court" }
-collector = { role = "collector", organisation = "Library" }
-board = { role = "board", organisation = "Newspaper" }
-trustee-1 = { role = "trustee", organisation = "University" }
-trustee-2 = { role = "trustee", organisation = "Court" }
-trustee-3 = { role = "trustee", organisation = "Library" }
-
-[release.target]
-beta = 0.05
-tau = 1
-"""
+PLAN = plan_text(
+    "Rehearsal",
+    "Should the library open on Sundays?",
+    ["yes", "no"],
+    {"age": ["18-34", "35-54", "55+"], "region": ["North", "South"]},
+    collector="Library",
+    others=["Town hall", "University", "Court"],
+    settings={"share": 5, "tolerance": 10, "spread": 1, "bits": 2048},
+    target={"beta": 0.05, "tau": 1},
+)
 
 
 @dataclass(frozen=True)

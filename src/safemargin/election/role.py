@@ -1,5 +1,6 @@
 """What all roles share: steps that take bytes and give bytes, over HTTP or from file to file."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,7 @@ def single(action: Callable[[bytes], bytes]) -> Callable[[Sequence[bytes]], list
     return handle
 
 
-class Role:
+class Role(ABC):
     """A party at work: its keys, its storage and its steps."""
 
     def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
@@ -60,9 +61,9 @@ class Role:
         self._stores: dict[str, Store] = {}
 
     @property
+    @abstractmethod
     def steps(self) -> list[Step]:
         """The steps of this role alone."""
-        raise NotImplementedError
 
     @property
     def all_steps(self) -> list[Step]:
@@ -91,7 +92,7 @@ class Role:
     def store(self, name: str) -> Store:
         """A table of this role, under a name of its own."""
         if name not in self._stores:
-            self._stores[name] = open_store(self.place, f"{self.name} {name}")
+            self._stores[name] = open_store(self.place, f"{self.name} {name}", self.election.mid.hex())
         return self._stores[name]
 
     def has(self, flag: str) -> bool:

@@ -47,9 +47,14 @@ def open_role(folder: Path, place: str | None = None) -> Role:
     election, secret = KnownElection.read(folder / MANIFEST), Secret.read(folder / KEYS)
     if secret.name not in election.parties:
         raise InputError(f"{folder / KEYS}: {secret.name} is no party of this election")
-    module, _, name = CLASSES[election.parties[secret.name].role].partition(":")
-    made: Role = getattr(import_module(f"safemargin.election.{module}"), name)(election, secret, place or folder)
-    return made
+    return role_class(election.parties[secret.name].role)(election, secret, place or folder)
+
+
+def role_class(role: str) -> type[Role]:
+    """The class of a role, loaded now."""
+    module, _, name = CLASSES[role].partition(":")
+    found: type[Role] = getattr(import_module(f"safemargin.election.{module}"), name)
+    return found
 
 
 class Service:

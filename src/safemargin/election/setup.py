@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -77,6 +78,63 @@ class ElectionPlan(ManifestPart):
             labels = [SELF] if dimension.self_reported else dimension.categories
             names += [f"{name}/{label}" for label in labels]
         return names
+
+
+DimensionSizes = Sequence[str] | Mapping[str, int]
+"""A planned dimension: categories that the registrar attests, or people per category that they report themselves."""
+
+
+def plan_text(
+    title: str,
+    question: str,
+    options: Sequence[str],
+    dimensions: Mapping[str, DimensionSizes],
+    *,
+    collector: str,
+    others: Sequence[str],
+    settings: Mapping[str, int | str] | None = None,
+    target: Mapping[str, float] | None = None,
+) -> str:
+    """A plan in TOML with roles spread over organisations, so that the collector's never suffices alone.
+
+    Every other organisation issues and holds a share; the collector's does too where there are only two others. The
+    last two mix, the first one registers, the last one keeps the board.
+    """
+    if len(set(others)) < 2 or collector in others:
+        raise InputError("others: name at least two organisations beside the collector's")
+    three = [*others, collector] if len(others) == 2 else list(others)
+    parties = [("registrar", others[0]), *((f"issuer-{n}", name) for n, name in enumerate(three, 1))]
+    parties += [("mixer-1", others[-2]), ("mixer-2", others[-1]), ("collector", collector), ("board", others[-1])]
+    parties += [(f"trustee-{n}", name) for n, name in enumerate(three, 1)]
+    shown = {"signers", "openers", "least", "kappa", "share", "tolerance", "spread", "bits"}
+    stated = {name: field.default for name, field in ElectionPlan.model_fields.items() if name in shown}
+    lines = [f"{name} = {_toml(value)}" for name, value in ({"title": title, "question": question}).items()]
+    lines += [f"options = {_toml(list(options))}"]
+    lines += [f"{name} = {_toml(value)}" for name, value in {**stated, **(settings or {})}.items()]
+    for name, sizes in dimensions.items():
+        lines += ["", f"[dimensions.{_key(name)}]", f"categories = {_toml(list(sizes))}"]
+        if isinstance(sizes, Mapping):
+            lines += ["self_reported = true", f"sizes = {_toml(dict(sizes))}"]
+    lines += ["", "[parties]"]
+    lines += [
+        f"{name} = {_toml({'role': name.partition('-')[0], 'organisation': organisation})}"
+        for name, organisation in parties
+    ]
+    lines += ["", "[release.target]", *(f"{name} = {value}" for name, value in (target or {"beta": 0.05}).items())]
+    text = "\n".join(lines) + "\n"
+    parse_plan(text)  # what is handed out can be read
+    return text
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
+
+
+def _toml(value: object) -> str:
+    """JSON texts, numbers and lists are TOML as they are; tables are not."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_key(name)} = {_toml(each)}' for name, each in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def parse_plan(content: str, name: str = "plan") -> ElectionPlan:

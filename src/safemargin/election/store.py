@@ -4,6 +4,7 @@ There is no clock, no address and no surrogate number. Items are stored by key, 
 one transaction, so that the order in which they came cannot be read from the storage.
 """
 
+import hashlib
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -96,12 +97,12 @@ class SqliteStore:
 class PostgresStore:
     """A table of a database; the driver is loaded only where one is used."""
 
-    def __init__(self, address: str, name: str) -> None:
+    def __init__(self, address: str, name: str, election: str) -> None:
         try:
             driver: Any = import_module("psycopg")
         except ModuleNotFoundError:
             raise InputError("psycopg is not installed; run: pip install 'safemargin[election-postgres]'") from None
-        self._table = f'"{re.sub("[^a-z0-9]+", "_", name.lower())}"'
+        self._table = f'"{table_name(name, election)}"'
         try:
             self._connection: Any = driver.connect(address, autocommit=True)
             self._connection.execute(
@@ -144,8 +145,14 @@ class PostgresStore:
         self._connection.close()
 
 
-def open_store(place: Path | str, name: str) -> Store:
-    """The table `name` of a role: a file in the role's folder, or a table of the role's database."""
+def table_name(name: str, election: str) -> str:
+    """A name in PostgreSQL, with a hash: names are cut at 63 bytes, and one database may serve many elections."""
+    readable = re.sub("[^a-z0-9]+", "_", name.lower())[:30]
+    return f"{readable}_{hashlib.sha256(f'{election} {name}'.encode()).hexdigest()[:24]}"
+
+
+def open_store(place: Path | str, name: str, election: str = "") -> Store:
+    """The table `name` of a role: a file in the role's folder, or a table of a database for this election."""
     if isinstance(place, str) and place.startswith(("postgresql:", "postgres:")):
-        return PostgresStore(place, name)
+        return PostgresStore(place, name, election)
     return SqliteStore(Path(place) / f"{name}.sqlite")
