@@ -16,7 +16,8 @@ from safemargin.aggregate.backends import PRIME, Shamir, make_backend
 from safemargin.aggregate.party import ask_agreed_over_http, make_app
 from safemargin.aggregate.server import collect
 from safemargin.aggregate.session import SessionParty, encode_numbers, set_digest
-from safemargin.aggregate.wire import VERSION, SessionFile, make_session, public_hex, sign
+from safemargin.aggregate.session_file import SessionFile, make_session
+from safemargin.aggregate.signature import VERSION, public_hex, sign
 from safemargin.core import InputError
 
 NAMES = [f"c{number}" for number in range(6)]

@@ -14,7 +14,8 @@ from safemargin.aggregate.party import SERVER, make_app
 from safemargin.aggregate.rehearse import run_session
 from safemargin.aggregate.server import collect
 from safemargin.aggregate.session import SessionParty, check_overlap, encode_numbers
-from safemargin.aggregate.wire import VERSION, Session, SessionFile, make_session, public_hex, read_session, sign
+from safemargin.aggregate.session_file import Session, SessionFile, make_session, read_session
+from safemargin.aggregate.signature import VERSION, public_hex, sign
 from safemargin.core import InputError
 
 CLIENTS = [f"c{number}" for number in range(6)]

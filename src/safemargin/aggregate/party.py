@@ -17,7 +17,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from safemargin.aggregate.session import SessionParty
-from safemargin.aggregate.wire import Session, is_signed, read_session
+from safemargin.aggregate.session_file import Session, read_session
+from safemargin.aggregate.signature import is_signed
 from safemargin.core import InputError
 
 SERVER = "server"

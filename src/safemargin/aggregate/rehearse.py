@@ -22,7 +22,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from safemargin.aggregate.backends import PartyRole, block_size, make_backend
 from safemargin.aggregate.server import ask_over_http, collect
 from safemargin.aggregate.session import encode_numbers
-from safemargin.aggregate.wire import VERSION, Session, SessionFile, make_session, public_hex, sign
+from safemargin.aggregate.session_file import Session, SessionFile, make_session
+from safemargin.aggregate.signature import VERSION, public_hex, sign
 from safemargin.core import Generator, InputError, IntArray, OutputError, Progress, no_progress, numpy_generator
 
 PATIENCE = 60.0

@@ -10,7 +10,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.aggregate.party import SERVER
-from safemargin.aggregate.wire import Session, sign
+from safemargin.aggregate.session_file import Session
+from safemargin.aggregate.signature import sign
 from safemargin.core import InputError, IntArray
 
 Ask = Callable[[str, str, bytes], dict[str, Any]]

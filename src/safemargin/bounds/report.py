@@ -5,29 +5,21 @@ import gc
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from importlib import import_module
-from importlib.util import find_spec
+from dataclasses import asdict
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
-from rich.console import Console
 
 from safemargin.bounds.exposure import METHODS, CellIndex, Exposure, Fiber, ranked
 from safemargin.core import UNBOUNDED, VERDICTS, BoolArray, FloatArray, IntArray, Target
 from safemargin.ui import (
-    MOST_ROWS,
     SCHEMA,
     Bar,
     Bars,
     Document,
     Grid,
-    Headline,
-    OnPage,
     Paragraph,
     Part,
-    Report,
-    Result,
     Section,
     Tag,
     cell_label,
@@ -37,7 +29,6 @@ from safemargin.ui import (
     percent,
     percent_range,
     plural,
-    show_report,
 )
 
 T = TypeVar("T")
@@ -323,45 +314,3 @@ def cells_csv(exposure: Exposure, target: Target) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-@dataclass(frozen=True)
-class Bounds(Result):
-    """What `bound` found: the intervals, and the target they are judged by."""
-
-    exposure: Exposure
-    target: Target
-
-    @property
-    def disclosed(self) -> int:
-        """How many intervals miss the target."""
-        return self.exposure.tallied(self.target)["disclosed"]
-
-    def to_json(self) -> Document:
-        """The document of `bound --json`."""
-        return exposure_document(self.exposure, self.target)
-
-    def to_csv(self) -> str:
-        """All cells as one CSV text, for a spreadsheet."""
-        return cells_csv(self.exposure, self.target)
-
-    def to_frame(self) -> Any:
-        """All cells as a DataFrame of pandas or else polars; as rows where neither is installed."""
-        rows = cell_rows(self.exposure, self.target)
-        for library in ("pandas", "polars"):
-            if find_spec(library):
-                return import_module(library).DataFrame(rows)
-        return rows
-
-    def to_report(self, limit: int = MOST_ROWS, sort: str = "verdict") -> Report:
-        """The tally of verdicts and the cells, the most revealing first."""
-        count = self.disclosed
-        headline = f"{plural(count, 'interval')} of {self.exposure.lower.size:,} would be disclosed."
-        verdict = Headline("unsound" if count else "sound", headline if count else "No count or share is disclosed.")
-        return Report(
-            "What an onlooker can infer", OnPage(verdict), *exposure_parts(self.exposure, self.target, limit, sort)
-        )
-
-    def show(self, console: Console, limit: int = 30, sort: str = "verdict") -> None:
-        """Print the cells that disclose most."""
-        show_report(console, self.to_report(limit, sort))

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.hpke import MLKEM768X25519PublicKey
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from safemargin.aggregate.wire import is_signed, sign
+from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError, cannot_read
 from safemargin.election.blind import BlindKey
 from safemargin.election.keys import canonical, sealing_public

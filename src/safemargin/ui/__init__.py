@@ -7,12 +7,15 @@ from safemargin.lazy import lazy_face
 if TYPE_CHECKING:
     from safemargin.ui.blocks import (
         MOST_ROWS,
+        SCHEMA,
+        UNNAMED_COUNT,
         Answers,
         Bar,
         Bars,
         Cell,
         Chart,
         Columns,
+        Document,
         Figures,
         Fold,
         Grid,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
         Report,
         Section,
         Signatures,
+        Spec,
         Square,
         Tag,
     )
@@ -39,9 +43,7 @@ if TYPE_CHECKING:
         STACK_WIDTH,
         TEXT_MARK,
         TICK_MARK,
-        VERDICT_COLOURS,
         WIDTH,
-        Spec,
         row_label,
         row_positions,
         to_svg,
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from safemargin.ui.elements import Html, element, joined, paragraphs, points, render_page, section
     from safemargin.ui.formatting import (
         cell_label,
-        count_phrase,
         count_range,
         cut,
         describe_onlooker,
@@ -83,9 +84,6 @@ if TYPE_CHECKING:
         project_file,
     )
     from safemargin.ui.output import (
-        SCHEMA,
-        UNNAMED_COUNT,
-        Document,
         Json,
         PlainConsole,
         Result,

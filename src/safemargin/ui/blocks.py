@@ -6,9 +6,15 @@ A text stands for a paragraph wherever a block does, and an empty text for nothi
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from safemargin.ui.charts import Spec
-
+SCHEMA = 1
+"""Version of the JSON documents (`docs/files.md`); a change of meaning raises it."""
+UNNAMED_COUNT = "count"
+"""Key of a group's only count where the tables have no options."""
+Document = dict[str, Any]
+Spec = dict[str, Any]
+"""A picture in Vega-Lite."""
 LISTED = 10
 """Items of a list that a terminal shows."""
 MOST_ITEMS = 50

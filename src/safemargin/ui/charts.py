@@ -15,15 +15,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from safemargin.core import Verdict
 from safemargin.ui import draw
+from safemargin.ui.blocks import Spec
 
-Spec = dict[str, Any]
-VERDICT_COLOURS = {Verdict.CONTAINED: "#009e73", Verdict.OPEN: "#8f86c9", Verdict.DISCLOSED: "#d55e00"}
-"""From Okabe and Ito's set, which colour-blind readers can distinguish. The page defines the hatching."""
 FAMILY_COLOURS = ["#888888", "#e69f00", "#cc79a7", "#56b4e9", "#8f86c9", "#009e73"]
 FAMILY_SHAPES = ["cross", "circle", "triangle-down", "square", "diamond", "triangle-up"]
-"""Of the ways to publish, in the order in which they are compared."""
+"""Of the ways to publish, in the order in which they are compared; from Okabe and Ito's set of colours."""
 WIDTH = 900
 """Width of a picture with its labels, in pixels."""
 STACK_WIDTH = 500

@@ -80,16 +80,6 @@ def count_range(lower: int, upper: int) -> str:
     return f"{lower:,}" if lower == upper else f"{lower:,} to {upper:,}"
 
 
-def count_phrase(lower: int, upper: int, people: int | None = None) -> str:
-    """An interval of counts in a sentence.
-
-    >>> count_phrase(395, 395, 400), count_phrase(0, 33, 1000), count_phrase(4, 4)
-    ('exactly 395 of 400', '0 to 33 of 1,000', 'exactly 4')
-    """
-    of = "" if people is None else f" of {people:,}"
-    return f"{'exactly ' if lower == upper else ''}{count_range(lower, upper)}{of}"
-
-
 def list_values(values: Sequence[int]) -> str:
     """Counts that are possible; three and more in a row by their ends.
 

@@ -23,7 +23,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from safemargin.core import OutputError, Progress, one_line, printable
-from safemargin.ui.blocks import Report
+from safemargin.ui.blocks import Document, Report
 from safemargin.ui.page import render_report
 from safemargin.ui.terminal import show_report
 
@@ -47,11 +47,6 @@ out = PlainConsole(highlight=False)
 notes = PlainConsole(stderr=True, highlight=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
-SCHEMA = 1
-"""Version of the JSON documents (`docs/files.md`); a change of meaning raises it."""
-UNNAMED_COUNT = "count"
-"""Key of a group's only count where the tables have no options."""
-Document = dict[str, Any]
 
 
 def finite(value: float) -> float | str:

@@ -12,8 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Map, Part, Report, Square, Tag, blocks
-from safemargin.ui.charts import Spec, to_svg
+from safemargin.ui.blocks import MOST_ITEMS, MOST_ROWS, Map, Part, Report, Spec, Square, Tag, blocks
+from safemargin.ui.charts import to_svg
 
 SYMBOLS = {"contained": "●", "open": "◐", "disclosed": "✕", "exposed": "✕", "within": "●"}
 """Beside the colours, for readers and printers without."""

@@ -1,23 +1,15 @@
-"""Messages between parties: versioned, signed with Ed25519, and bound to session, role and client.
+"""The file that describes a session of parties on several machines."""
 
-Keys come from `cryptography`; nothing here is a primitive of our own. Channels are expected to be encrypted (TLS in
-front of a party): a signature keeps messages from being forged or replayed elsewhere, it does not hide them.
-"""
-
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from safemargin.aggregate.backends import Backend, make_backend
+from safemargin.aggregate.signature import VERSION
 from safemargin.core import InputError
-
-VERSION = 1
 
 
 class SessionFile(BaseModel):
@@ -78,38 +70,3 @@ def make_session(stated: SessionFile, name: str = "session") -> Session:
     except ValueError:
         raise InputError(f"{name}: a public key is not 32 bytes in hexadecimal digits") from None
     return Session(stated, backend, keys, server)
-
-
-def _public_key(text: str) -> Ed25519PublicKey:
-    return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
-
-
-def signed_bytes(session: str, role: str, sender: str, purpose: str, body: bytes) -> bytes:
-    """What a signature is about: a message of one session is worth nothing in another, to another role, or for another
-    purpose. JSON keeps names with line breaks apart.
-    """
-    head = json.dumps([VERSION, session, role, sender, purpose, hashlib.sha256(body).hexdigest()])
-    return f"safemargin aggregate {head}".encode()
-
-
-def sign(key: Ed25519PrivateKey, session: str, role: str, sender: str, purpose: str, body: bytes) -> str:
-    """A signature in hexadecimal digits."""
-    return key.sign(signed_bytes(session, role, sender, purpose, body)).hex()
-
-
-def is_signed(
-    key: Ed25519PublicKey | None, signature: str, session: str, role: str, sender: str, purpose: str, body: bytes
-) -> bool:
-    """Whether a message comes from whom it says; an unknown sender has no key."""
-    if key is None:
-        return False
-    try:
-        key.verify(bytes.fromhex(signature), signed_bytes(session, role, sender, purpose, body))
-    except (InvalidSignature, ValueError):
-        return False
-    return True
-
-
-def public_hex(key: Ed25519PrivateKey) -> str:
-    """The public half of a key, as session files hold it."""
-    return key.public_key().public_bytes_raw().hex()
