@@ -8,7 +8,8 @@ import pytest
 from commands import Run, in_process
 from safemargin.aggregate.answers import read_answers
 from safemargin.aggregate.backends import BACKENDS
-from safemargin.aggregate.sum import aggregate_sum, write_tally
+from safemargin.aggregate.sum import sum as aggregate_sum
+from safemargin.aggregate.sum import write_tally
 from safemargin.core import InputError
 
 BITS = "client,q1,q2\na,1,0\nb,1,1\nc,0,1\nd,1,0\ne,1,1\nf,0,0\n"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from safemargin.aggregate.api import attack, privacy, rehearse, structure, sum, views
+    from safemargin.aggregate.api import attack, privacy, rehearse, structure, views
+    from safemargin.aggregate.sum import sum
 
 lazy_face(__name__)

@@ -1,51 +1,18 @@
 """The public functions: one per subcommand, each returns a `Result`."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from safemargin.aggregate.answers import Data, read_answers
 from safemargin.aggregate.attacks import MOST_BITS_FOR_PERMANENTS, measure_attacks
 from safemargin.aggregate.backends import make_backend
 from safemargin.aggregate.mask import Mask, mask_bits
 from safemargin.aggregate.privacy import analyse_privacy
 from safemargin.aggregate.rehearse import run_session, simulate
-from safemargin.aggregate.report import AggregateSum, AttackRates, PrivacyReport, RehearsalReport, StructureReport
-from safemargin.aggregate.session import LEAST_CLIENTS
+from safemargin.aggregate.report import AttackRates, PrivacyReport, RehearsalReport, StructureReport
 from safemargin.aggregate.structure import candidates, decompose, hit_rate, interior_rate, support_size
-from safemargin.aggregate.sum import aggregate_sum, check_clients
+from safemargin.aggregate.sum import check_clients
 from safemargin.aggregate.views import Inspection, inspect
 from safemargin.core import InputError, IntArray, Progress, no_progress, numpy_generator
 
 VARIANTS = ("full", "two-layer", "compressed", "shuffled", "shares")
-
-
-def sum(
-    data: Data,
-    *,
-    backend: str = "shares",
-    largest: int | None = None,
-    least: int = LEAST_CLIENTS,
-    client: str = "client",
-    earlier: Sequence[Data] = (),
-    ledger: Path | str | None = None,
-    progress: Progress = no_progress,
-) -> AggregateSum:
-    """Exact totals of every question, by a backend that shows no party a single answer (or says that it does).
-
-    `largest` is the largest answer that is allowed (public); without it, the smallest `2^d - 1` that holds all of them.
-    `earlier` are data that were summed before, `ledger` is a file that remembers them: a sum whose difference with one
-    of them is about fewer than `least` clients is refused.
-    """
-    return aggregate_sum(
-        data,
-        backend=backend,
-        largest=largest,
-        least=least,
-        client=client,
-        earlier=earlier,
-        ledger=ledger,
-        progress=progress,
-    )
 
 
 def views(data: Data, *, backend: str = "shares", client: str = "client") -> Inspection:

@@ -10,13 +10,13 @@ from safemargin.aggregate.api import VARIANTS
 from safemargin.aggregate.backends import BACKENDS
 from safemargin.aggregate.privacy import paper_curves
 from safemargin.aggregate.session import LEAST_CLIENTS
+from safemargin.aggregate.sum import sum as aggregate_sum
 from safemargin.aggregate.sum import write_tally
-from safemargin.ui import Json, notes, print_result, progress_bar, write_text
+from safemargin.ui import Json, Page, call, notes, print_result, progress_bar, write_text
 
 aggregate = typer.Typer(
     help="Exact sums over clients whose answers nobody sees.", no_args_is_help=True, rich_markup_mode=None
 )
-Page = Annotated[Path | None, typer.Option("--out", help="Also write a page (HTML).")]
 Backend = Annotated[str, typer.Option(help=f"One of {', '.join(BACKENDS)}.")]
 Bits = Annotated[int, typer.Option(min=1, max=1000, help="Bits of every client.")]
 Weights = Annotated[int, typer.Option(min=2, help="Decoys of every client.")]
@@ -43,21 +43,10 @@ def sum(
     Example: safemargin aggregate sum bits.csv --backend shares
     """
     with progress_bar("adding up") as progress:
-        result = api.sum(
-            file,
-            backend=backend,
-            largest=largest,
-            least=least,
-            client=client,
-            earlier=tuple(earlier or ()),
-            ledger=ledger,
-            progress=progress,
-        )
+        result = call(aggregate_sum, locals(), "file", "tally", "axis", data=file, earlier=tuple(earlier or ()))
     if tally is not None:
         write_tally(result, tally, axis)
-    if page is not None:
-        result.write(page)
-    print_result(result, as_json)
+    print_result(result, as_json, page)
 
 
 @aggregate.command()
@@ -73,9 +62,7 @@ def views(
     Example: safemargin aggregate views bits.csv --backend polyveil-two-layer
     """
     result = api.views(file, backend=backend, client=client)
-    if page is not None:
-        result.write(page)
-    print_result(result, as_json)
+    print_result(result, as_json, page)
 
 
 @aggregate.command()
@@ -94,9 +81,7 @@ def attack(
     """
     with notes.status("attacking"):
         result = api.attack(variant=variant, bits=bits, weights=weights, trials=trials, seed=seed)
-    if page is not None:
-        result.write(page)
-    print_result(result, as_json)
+    print_result(result, as_json, page)
 
 
 @aggregate.command()
@@ -119,9 +104,7 @@ def privacy(
         lines = ["decoys,epsilon_eq_79,signal_to_noise,remainder,mmse_eq_87"]
         lines += [",".join(f"{value:.6g}" for value in row) for row in paper_curves(bits, delta)]
         write_text(curves, "\n".join(lines) + "\n")
-    if page is not None:
-        result.write(page)
-    print_result(result, as_json)
+    print_result(result, as_json, page)
 
 
 @aggregate.command()
@@ -139,9 +122,7 @@ def structure(
     """
     with notes.status("simulating"):
         result = api.structure(bits=bits, weights=weights, draws=draws, seed=seed)
-    if page is not None:
-        result.write(page)
-    print_result(result, as_json)
+    print_result(result, as_json, page)
 
 
 @aggregate.command()
@@ -163,18 +144,7 @@ def rehearse(
     Example: safemargin aggregate rehearse --clients 200 --bits 10 --dropouts 0.05
     """
     with progress_bar("sending") as progress:
-        result = api.rehearse(
-            clients=clients,
-            bits=bits,
-            backend=backend,
-            dropouts=dropouts,
-            one_process=one_process,
-            bare=bare,
-            seed=seed,
-            progress=progress,
-        )
-    if page is not None:
-        result.write(page)
-    print_result(result, as_json)
+        result = call(api.rehearse, locals())
+    print_result(result, as_json, page)
     if not result.rehearsal.holds:
         raise typer.Exit(1)

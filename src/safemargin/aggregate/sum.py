@@ -14,7 +14,7 @@ from safemargin.core import InputError, IntArray, Progress, no_progress
 from safemargin.ui import write_text
 
 
-def aggregate_sum(
+def sum(
     data: Data,
     *,
     backend: str = "shares",

@@ -17,6 +17,7 @@ from safemargin.ui import (
     Rolls,
     Skip,
     Tolerance,
+    call,
     out,
     print_json,
     progress_bar,
@@ -47,22 +48,8 @@ def fiber(
     Example: safemargin fiber hair.csv eye.csv --sample 1000
     """
     with progress_bar("counting") as progress:
-        result = run_fiber(
-            files or (),
-            statistics=statistics,
-            roll=roll or (),
-            facts=fact or (),
-            target=target,
-            sample=sample,
-            law=law,
-            seed=seed,
-            count=count,
-            option=option,
-            by=by,
-            skip=skip or (),
-            tolerance=tolerance,
-            progress=progress,
-        )
+        read = {"tables": files or (), "roll": roll or (), "facts": fact or (), "skip": skip or ()}
+        result = call(run_fiber, locals(), "read", "files", "fact", "limit", **read)
     if as_json:
         print_json(result.to_json())
     elif isinstance(result, TableFiber):

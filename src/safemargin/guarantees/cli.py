@@ -18,13 +18,6 @@ guarantee = typer.Typer(
 File = Annotated[Path, typer.Argument(help="Guarantee (JSON), or the manifest of a release.")]
 Files = Annotated[list[Path], typer.Argument(help="Guarantees (JSON), or manifests of releases.")]
 Delta = Annotated[str, typer.Option(help="Probability with which epsilon may be exceeded.")]
-Page = Annotated[Path | None, typer.Option("--out", help="Also write a page (HTML).")]
-
-
-def _print(result: ui.Result, page: Path | None, as_json: bool) -> None:
-    if page is not None:
-        result.write(page)
-    ui.print_result(result, as_json)
 
 
 def _delta(text: str) -> float:
@@ -36,7 +29,7 @@ def swap(
     largest: Annotated[int, typer.Option("--largest-stratum", help="Records in the largest stratum that varies.")],
     rate: Annotated[str | None, typer.Option(help="Swap rate, e.g. 0.05 or 1/20.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="Find the two rates with this epsilon.")] = None,
-    page: Page = None,
+    page: ui.Page = None,
     as_json: ui.Json = False,
 ) -> None:
     """What permutation swapping guarantees at a rate, or which rates guarantee an epsilon.
@@ -44,7 +37,7 @@ def swap(
     Example: safemargin guarantee swap --rate 0.05 --largest-stratum 13475623
     """
     wanted = None if epsilon is None else float(exact_amount("epsilon", epsilon))
-    _print(guarantees.swap(largest, rate=rate, epsilon=wanted), page, as_json)
+    ui.print_result(guarantees.swap(largest, rate=rate, epsilon=wanted), as_json, page)
 
 
 @guarantee.command()
@@ -56,7 +49,7 @@ def rates(
     census: Annotated[
         bool, typer.Option("--census", help="The strata of the 2020 census, had its households been swapped.")
     ] = False,
-    page: Page = None,
+    page: ui.Page = None,
     as_json: ui.Json = False,
 ) -> None:
     """What permutation swapping guarantees at several rates for several strata, as a table and a picture.
@@ -64,7 +57,7 @@ def rates(
     Example: safemargin guarantee rates --largest-stratum 2,1000,1000000 --rates 0.05,0.5 --out curves.html
     """
     result = guarantees.rates(ui.parse_integers(largest), rates=chosen.split(","), census=census)
-    _print(result, page, as_json)
+    ui.print_result(result, as_json, page)
 
 
 @guarantee.command()
@@ -89,23 +82,23 @@ def convert(
 def compare(
     first: File,
     second: Annotated[Path, typer.Argument(help="The other guarantee.")],
-    page: Page = None,
+    page: ui.Page = None,
     as_json: ui.Json = False,
 ) -> None:
     """Compare two guarantees block by block; budgets alone are never ranked.
 
     Example: safemargin guarantee compare swapped/published/guarantee.json release/published/manifest.json
     """
-    _print(guarantees.compare(first, second), page, as_json)
+    ui.print_result(guarantees.compare(first, second), as_json, page)
 
 
 @guarantee.command()
-def beside(files: Files, delta: Delta = str(DELTA), page: Page = None, as_json: ui.Json = False) -> None:
+def beside(files: Files, delta: Delta = str(DELTA), page: ui.Page = None, as_json: ui.Json = False) -> None:
     """Show several guarantees side by side: what each covers, which implies which, and what they omit.
 
     Example: safemargin guarantee beside swapped/published/guarantee.json release/published/manifest.json
     """
-    _print(guarantees.beside(files, delta=_delta(delta)), page, as_json)
+    ui.print_result(guarantees.beside(files, delta=_delta(delta)), as_json, page)
 
 
 @guarantee.command()
@@ -167,9 +160,9 @@ def budget(
 
 
 @guarantee.command()
-def census(delta: Delta = str(DELTA), page: Page = None, as_json: ui.Json = False) -> None:
+def census(delta: Delta = str(DELTA), page: ui.Page = None, as_json: ui.Json = False) -> None:
     """Show the budgets of the 2020 census: certificates, composition, all products side by side.
 
     Example: safemargin guarantee census
     """
-    _print(guarantees.census(delta=_delta(delta)), page, as_json)
+    ui.print_result(guarantees.census(delta=_delta(delta)), as_json, page)

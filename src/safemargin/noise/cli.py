@@ -48,8 +48,10 @@ def plan(
     confidence: Annotated[float, typer.Option(help="How sure an onlooker may be.")] = CONFIDENCE,
     largest_bound: Annotated[int, typer.Option(help="Largest bound of noise that users accept.")] = 10,
     area_error: Annotated[float, typer.Option(help="Error that no small area may exceed.")] = 20,
-    ratio: Annotated[float | None, typer.Option("--kt2", help="Without a programme: smallest k / t^2.")] = None,
-    fresh: Annotated[float | None, typer.Option("--kt2-fresh", help="The same with new noise in every table.")] = None,
+    kt2: Annotated[float | None, typer.Option("--kt2", help="Without a programme: smallest k / t^2.")] = None,
+    kt2_fresh: Annotated[
+        float | None, typer.Option("--kt2-fresh", help="The same with new noise in every table.")
+    ] = None,
     tuples: Annotated[int | None, typer.Option(help="Without a programme: counts beside two parts.")] = None,
     areas: Annotated[int | None, typer.Option(help="Without a programme: number of small areas.")] = None,
     page: Page = None,
@@ -60,19 +62,15 @@ def plan(
     Example: safemargin noise plan programme.toml --out plan.html
     """
     with ui.notes.status("planning"):
-        result = api.plan(
-            programme, confidence, largest_bound, area_error, kt2=ratio, kt2_fresh=fresh, tuples=tuples, areas=areas
-        )
-    if page is not None:
-        result.write(page)
-    ui.print_result(result, as_json)
+        result = ui.call(api.plan, locals())
+    ui.print_result(result, as_json, page)
 
 
 def publish(
     programme: ProgrammeFile,
     records: Annotated[Path, typer.Option(help="People, one row each (CSV or Parquet), a column per level.")],
     folder: Annotated[Path, typer.Option("--out", help="New folder for the tables.")],
-    identity: Annotated[
+    id: Annotated[
         str | None, typer.Option("--id", help="Column that distinguishes people, the same in every release.")
     ] = None,
     secret: Annotated[
@@ -92,8 +90,7 @@ def publish(
     """
     check_folder(folder)
     with ui.notes.status("publishing"):
-        keyed = (programme, records, identity, secret, variance, bound)
-        result = api.publish(*keyed, law=law, epsilon=epsilon, delta=delta, sampler=sampler)
+        result = ui.call(api.publish, locals())
         result.write(folder)
     ui.print_result(result, as_json)
 
@@ -125,21 +122,8 @@ def attack(
     Example: safemargin noise attack published/*.csv --variance 2
     """
     with ui.notes.status("attacking"):
-        result = api.attack(
-            files,
-            variance=variance,
-            bound=bound,
-            before=before or [],
-            targets=None if target is None else [axes(text) or () for text in target],
-            truth=truth,
-            confidence=confidence,
-            count=count,
-            option=option,
-            by=by,
-            skip=skip,
-            hierarchy=hierarchy,
-            limit=limit,
-        )
+        targets = None if target is None else [axes(text) or () for text in target]
+        result = ui.call(api.attack, locals(), "files", "target", tables=files, before=before or [])
     ui.print_result(result, as_json)
     if result.sure():
         raise typer.Exit(1)
@@ -170,23 +154,9 @@ def distort(
     Example: safemargin noise distort areas.csv --count population --name name --epsilon 0.1
     """
     with ui.notes.status("distorting"):
-        result = api.distort(
-            file,
-            count,
-            axes(parts) or (),
-            halves=halves,
-            printed=axes(printed) or (),
-            name=axes(name) or (),
-            epsilon=epsilon,
-            variance=variance,
-            bound=bound,
-            below=below,
-            width=width,
-            seed=seed,
-        )
-    if page is not None:
-        result.write(page)
-    ui.print_result(result, as_json)
+        columns = {"parts": axes(parts) or (), "printed": axes(printed) or (), "name": axes(name) or ()}
+        result = ui.call(api.distort, locals(), "file", "columns", areas=file, **columns)
+    ui.print_result(result, as_json, page)
 
 
 def independence(
@@ -205,16 +175,7 @@ def independence(
     Example: safemargin noise independence published/table.csv --by sex,age --variance 2 --bound 5
     """
     with ui.notes.status("simulating"):
-        result = api.independence(
-            table,
-            axes(by) or (),
-            variance=variance,
-            bound=bound,
-            epsilon=epsilon,
-            samples=samples,
-            seed=seed,
-            count=count,
-        )
+        result = ui.call(api.independence, locals(), "by", axes=axes(by) or ())
     ui.print_result(result, as_json)
 
 
@@ -226,7 +187,7 @@ def ptable(
     free: Annotated[
         list[int] | None, typer.Option("--free", help="With --compatible: a count with mono off (repeatable).")
     ] = None,
-    given: Given = None,
+    ptable: Given = None,
     biased: Biased = False,
     file: Annotated[Path | None, typer.Option("--out", help="Write the table to this file.")] = None,
     form: Annotated[str, typer.Option("--form", help="Form of the file: r, tau-argus, ons or parts.")] = "r",
@@ -237,7 +198,7 @@ def ptable(
 
     Example: safemargin noise ptable --variance 2 --bound 5 --js 0 --out ptable.csv
     """
-    result = api.ptable(variance, bound, js, compatible, free or (), given, biased)
+    result = api.ptable(variance, bound, js, compatible, free or (), ptable, biased)
     if file is not None:
         result.write(file, form, modulus)
     if as_json:
@@ -263,10 +224,10 @@ def perturb(
     bound: Bound = None,
     js: Js = 0,
     compatible: Compatible = False,
-    given: Given = None,
+    ptable: Given = None,
     biased: Biased = False,
     record_key: Annotated[str | None, typer.Option("--record-key", help="Column with record keys.")] = None,
-    identity: Annotated[str | None, typer.Option("--id", help="Column with a stable id of each record.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Column with a stable id of each record.")] = None,
     secret: Annotated[Path | None, typer.Option("--secret", help="File with the secret to hash ids with.")] = None,
     modulus: Annotated[int | None, typer.Option("--modulus", help="Record keys are integers below this.")] = None,
     count: Annotated[str | None, typer.Option("--count", help="Column with the number of records of a row.")] = None,
@@ -291,25 +252,8 @@ def perturb(
     if folder is not None:
         check_folder(folder)
     with ui.progress_bar("hashing ids") as progress:
-        result = api.perturb(
-            records,
-            axes(by) or (),
-            variance=variance,
-            bound=bound,
-            js=js,
-            compatible=compatible,
-            ptable=given,
-            biased=biased,
-            record_key=record_key,
-            id=identity,
-            secret=secret,
-            modulus=modulus,
-            count=count,
-            weight=weight,
-            hierarchies=hierarchies(hierarchy),
-            after=after,
-            progress=progress,
-        )
+        grouped = {"by": axes(by) or (), "hierarchies": hierarchies(hierarchy)}
+        result = ui.call(api.perturb, locals(), "grouped", "hierarchy", **grouped)
     _note_missed(result.missed)
     files: list[str] = []
     if folder is not None:
@@ -329,7 +273,7 @@ def posterior(
     bound: Bound = None,
     js: Js = 0,
     compatible: Compatible = False,
-    given: Given = None,
+    ptable: Given = None,
     biased: Biased = False,
     prior: Annotated[
         Path | None, typer.Option("--prior", help="File with count and probability, or a table with typical sizes.")
@@ -344,7 +288,7 @@ def posterior(
         bool,
         typer.Option("--independent", help="With --parts: noise is drawn for every cell, not by keys that add up."),
     ] = False,
-    top: Annotated[int | None, typer.Option("--to", help="Largest printed number to report.")] = None,
+    to: Annotated[int | None, typer.Option("--to", help="Largest printed number to report.")] = None,
     page: Page = None,
     as_json: ui.Json = False,
 ) -> None:
@@ -355,26 +299,10 @@ def posterior(
     # Before the work, so that a wrong name does not cost it.
     if page is not None and (page.is_dir() or not page.parent.is_dir()):
         raise OutputError(f"{page}: cannot be written; name a file in a folder that exists")
-    result = api.posterior(
-        table,
-        variance=variance,
-        bound=bound,
-        js=js,
-        compatible=compatible,
-        ptable=given,
-        biased=biased,
-        prior=prior,
-        count=count,
-        small=small,
-        parts=None if parts is None else ui.parse_integers(parts),
-        total=total,
-        independent=independent,
-        to=top,
-    )
+    cells = None if parts is None else ui.parse_integers(parts)
+    result = ui.call(api.posterior, locals(), "table", "cells", printed=table, parts=cells)
     _note_missed(result.missed)
-    if page is not None:
-        result.write(page)
-    ui.print_result(result, as_json)
+    ui.print_result(result, as_json, page)
 
 
 def _note_missed(missed: tuple[Missed, ...]) -> None:

@@ -10,7 +10,7 @@ from safemargin.io import axes, check_folder, hierarchies, whole_number
 from safemargin.suppress.report import CERTIFICATE
 from safemargin.suppress.suppress import SECONDS
 from safemargin.suppress.suppress import suppress as run_suppress
-from safemargin.ui import By, Hierarchy, Json, note, out, print_json, progress_bar, unused_folder
+from safemargin.ui import By, Hierarchy, Json, call, note, out, print_json, progress_bar, unused_folder
 
 
 def suppress(
@@ -56,21 +56,14 @@ def suppress(
     if folder is not None:
         check_folder(folder)
     with progress_bar("suppressing") as progress:
-        result = run_suppress(
-            tables,
-            _range(primary),
+        result = call(
+            run_suppress,
+            locals(),
+            primary=_range(primary),
             hierarchy=hierarchies(hierarchy),
             published=published or (),
-            count=count,
             by=axes(by),
-            protect=protect,
-            tau=tau,
-            insiders=insiders,
-            extra=extra,
-            cost=cost,
             keep=keep or (),
-            seconds=seconds,
-            progress=progress,
         )
     for line in result.warnings():
         note(f"warning: {line}")

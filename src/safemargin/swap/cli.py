@@ -17,7 +17,7 @@ from safemargin.swap.swap_rates import RATES, RUNS
 from safemargin.swap.swap_rates import swap_rates as try_rates
 from safemargin.swap.tables import FORMATS
 from safemargin.swap.targeted import simulate_targeted
-from safemargin.ui import Json, Result, note, notes, parse_integers, print_result, progress_bar
+from safemargin.ui import Json, Result, call, note, notes, parse_integers, print_result, progress_bar
 
 DEFAULT_RATES = ",".join(f"{float(share):g}" for share in RATES)
 simulate = typer.Typer(
@@ -71,27 +71,13 @@ def swap(
     """
     check_folder(folder)
     with progress_bar("swapping") as progress:
-        result = swap_records(
-            file,
-            swapped=axes(swapped) or (),
-            match=axes(match) or (),
-            hold=axes(hold) or (),
-            rate=rate,
-            epsilon=epsilon,
-            higher=higher,
-            rate_by=rate_by,
-            near=axes(near) or (),
-            near_rate=near_rate,
-            vacuous=vacuous,
-            perturb=_pairs(perturb or []),
-            unit=unit,
-            household=household,
-            imputed=imputed,
-            form=form,
-            file_format=file_format,
-            progress=progress,
-        )
+        columns = _columns(swapped=swapped, match=match, hold=hold, near=near)
+        result = call(swap_records, locals(), "file", "columns", data=file, perturb=_pairs(perturb or []), **columns)
     _write(result, folder, as_json)
+
+
+def _columns(**texts: str | None) -> dict[str, tuple[str, ...]]:
+    return {name: axes(text) or () for name, text in texts.items()}
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:
@@ -122,21 +108,9 @@ def swap_rates(
     Example: safemargin swap-rates people.parquet --swap county --match state,size --out rates.html
     """
     with progress_bar("swapping") as progress:
-        result = try_rates(
-            file,
-            swapped=axes(swapped) or (),
-            match=axes(match) or (),
-            hold=axes(hold),
-            rates=axes(rates) or (),
-            runs=runs,
-            unit=unit,
-            household=household,
-            imputed=imputed,
-            progress=progress,
-        )
-    if page is not None:
-        result.write(page)
-    print_result(result, as_json)
+        columns = _columns(swapped=swapped, match=match, rates=rates)
+        result = call(try_rates, locals(), "file", "columns", data=file, hold=axes(hold), **columns)
+    print_result(result, as_json, page)
 
 
 @simulate.command()
@@ -165,24 +139,8 @@ def targeted(
     """
     check_folder(folder)
     with progress_bar("swapping") as progress:
-        result = simulate_targeted(
-            file,
-            geography=axes(geography) or (),
-            match=axes(match) or (),
-            rate=rate,
-            unique=axes(unique) or (),
-            within=within,
-            rare=axes(rare) or (),
-            small=small,
-            imputed=imputed,
-            most=most,
-            hold=axes(hold),
-            unit=unit,
-            household=household,
-            age=age,
-            file_format=file_format,
-            progress=progress,
-        )
+        columns = _columns(geography=geography, match=match, unique=unique, rare=rare)
+        result = call(simulate_targeted, locals(), "file", "columns", data=file, hold=axes(hold), **columns)
     _write(result, folder, as_json)
 
 
@@ -208,19 +166,8 @@ def across(
     """
     check_folder(folder)
     with progress_bar("swapping") as progress:
-        result = simulate_across(
-            file,
-            swapped=axes(swapped) or (),
-            match=axes(match) or (),
-            loose=axes(loose) or (),
-            rate=rate,
-            alpha=alpha,
-            hold=axes(hold),
-            unit=unit,
-            household=household,
-            file_format=file_format,
-            progress=progress,
-        )
+        columns = _columns(swapped=swapped, match=match, loose=loose)
+        result = call(simulate_across, locals(), "file", "columns", data=file, hold=axes(hold), **columns)
     _write(result, folder, as_json)
 
 

@@ -1,12 +1,17 @@
 """Options that several commands share, and what they stand for."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from safemargin.core import InputError, Target
 
+T = TypeVar("T")
+OF_COMMANDS = {"as_json", "folder", "page"}
+"""Options that say where a result goes: commands handle them themselves."""
+Page = Annotated[Path | None, typer.Option("--out", help="Also write a page (HTML).")]
 Beta = Annotated[
     float | None,
     typer.Option(help="Disclosure limit: nobody may be able to infer a share below beta or above 1 - beta."),
@@ -39,6 +44,15 @@ DecideOnly = Annotated[
     typer.Option("--decide", help="Only classify cells against tau; faster, but intervals are not tightened."),
 ]
 Tolerance = Annotated[float, typer.Option(help="Largest difference between totals, as a share of all people.")]
+
+
+def call(function: Callable[..., T], options: Mapping[str, object], *own: str, **others: object) -> T:
+    """Call the function behind a command with the command's options, which have the names of its parameters.
+
+    `own` are further options that the command handles itself; `others` are arguments beside options, or in their place.
+    """
+    given = {name: value for name, value in options.items() if name not in {*own, *OF_COMMANDS}}
+    return function(**given | others)
 
 
 def project_file(files: list[Path], others: dict[str, object]) -> Path | None:

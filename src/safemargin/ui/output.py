@@ -117,8 +117,10 @@ def print_json(document: Document) -> None:
     sys.stdout.write(re.sub(UNPRINTABLE_JSON, lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
 
 
-def print_result(result: Result, as_json: bool) -> None:
-    """Print a result on standard output, as one JSON document or as text."""
+def print_result(result: Result, as_json: bool, page: Path | None = None) -> None:
+    """Print a result on standard output, as one JSON document or as text; first write its page, where one is asked."""
+    if page is not None:
+        result.write(page)
     if as_json:
         print_json(result.to_json())
     else:

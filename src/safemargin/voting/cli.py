@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from safemargin.core import InputError
-from safemargin.ui import Json, print_result, progress_bar
+from safemargin.ui import Json, call, print_result, progress_bar
 from safemargin.voting.outcome import outcome as measure_outcome
 
 
@@ -23,7 +23,7 @@ def outcome(
     ] = "winner",
     epsilon: Annotated[float, typer.Option(help="Probabilities may differ by a factor of exp(epsilon).")] = 0.0,
     curve: Annotated[bool, typer.Option("--curve", help="Also print delta for other epsilons.")] = False,
-    wanted: Annotated[
+    delta: Annotated[
         float | None, typer.Option("--delta", help="Find the smallest electorate and the least epsilon for this delta.")
     ] = None,
     votes: Annotated[Path | None, typer.Option(help="Votes cast (CSV or PrefLib): also print the winner.")] = None,
@@ -32,7 +32,7 @@ def outcome(
     ties: Annotated[str | None, typer.Option(help="Order in which ties are broken: b,a,c; or all.")] = None,
     engine: Annotated[str | None, typer.Option(help="Preferred algorithm; ignored where it does not apply.")] = None,
     rational: Annotated[bool, typer.Option("--rational", help="Also print delta as a fraction.")] = False,
-    classed: Annotated[bool, typer.Option("--class", help="Also print how delta falls with more voters.")] = False,
+    classify: Annotated[bool, typer.Option("--class", help="Also print how delta falls with more voters.")] = False,
     simulator: Annotated[
         bool, typer.Option("--simulator", help="Also print delta by the definition with a simulator.")
     ] = False,
@@ -49,26 +49,5 @@ def outcome(
     if project is not None:
         raise InputError(f"{project}: is not a project file; its name must end in .toml")
     with progress_bar("computing") as progress:
-        privacy = measure_outcome(
-            rule,
-            candidates,
-            voters,
-            belief or (),
-            publish=publish,
-            epsilon=epsilon,
-            curve=curve or page is not None,
-            delta=wanted,
-            votes=votes,
-            known=known,
-            leaked=leaked,
-            ties=ties,
-            engine=engine,
-            rational=rational,
-            classify=classed,
-            simulator=simulator,
-            draws=draws,
-            progress=progress,
-        )
-    if page is not None:
-        privacy.write(page)
-    print_result(privacy, as_json)
+        privacy = call(measure_outcome, locals(), "project", belief=belief or (), curve=curve or page is not None)
+    print_result(privacy, as_json, page)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from safemargin.ui import Json, print_result, progress_bar
+from safemargin.ui import Json, call, print_result, progress_bar
 from safemargin.voting.compare_rules import rules as rank_rules
 
 
@@ -30,18 +30,6 @@ def rules(
     Example: safemargin rules --candidates 3 --voters 50 --out rules.html
     """
     with progress_bar("measuring") as progress:
-        ranking = rank_rules(
-            candidates,
-            voters,
-            belief or (),
-            only=only or (),
-            epsilon=epsilon,
-            votes=votes,
-            picture=page is not None,
-            axioms=axioms,
-            draws=draws,
-            progress=progress,
-        )
-    if page is not None:
-        ranking.write(page)
-    print_result(ranking, as_json)
+        others = {"belief": belief or (), "only": only or (), "picture": page is not None}
+        ranking = call(rank_rules, locals(), "others", **others)
+    print_result(ranking, as_json, page)
