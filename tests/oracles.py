@@ -15,7 +15,7 @@ from safemargin.guarantees.conversion import tight_epsilon
 from safemargin.guarantees.exact import Checked, Data, Law, Metric, Output, largest_ratio, log, renyi_metric
 from safemargin.guarantees.refinement import classes
 from safemargin.guarantees.swap_law import Law as TableLaw
-from safemargin.guarantees.swap_law import Permutation, Record, Stratum, swap_law, table
+from safemargin.guarantees.swap_law import Permutation, Record, Rule, Stratum, any_move, outcomes, table
 from safemargin.guarantees.swap_loss import derangements, odds_factor, swap_epsilon
 from safemargin.swap.check import check
 from safemargin.swap.permutation import crossing_rates
@@ -293,6 +293,13 @@ def across_law(records: Stratum, strata: Sequence[int], rate: Fraction, alpha: F
                     whole = table([*gone, *end])
                     found[whole] = found.get(whole, Fraction(0)) + each * chance
     return found
+
+
+def swap_law(records: Stratum, rate: Fraction, rule: Rule = any_move) -> TableLaw:
+    """The law of the published table of one stratum."""
+    if len(records) < 2:
+        return {table(records): Fraction(1)}
+    return outcomes(records, rule).law([rate] * len(records))
 
 
 def _within(records: Sequence[Record], strata: Sequence[int], rate: Fraction) -> TableLaw:

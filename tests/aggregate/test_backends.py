@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from safemargin.aggregate.backends import BACKENDS, PRIME, Shamir, Shares, make_backend
-from safemargin.aggregate.mask import Mask
-from safemargin.aggregate.views import coalition_learns, simulate_server, views
+from safemargin.aggregate.views import coalition_learns, views
 from safemargin.core import InputError, IntArray
 
 
@@ -130,15 +129,6 @@ def test_views_hold_what_was_sent(name: str) -> None:
     for view, role in zip(seen, backend.roles, strict=False):
         assert [len(message) for message in view.messages] == [role.width] * 5
     assert backend.bytes_per_client == sum(role.width for role in backend.roles)
-
-
-def test_simulated_server_views_have_the_law_of_real_ones() -> None:
-    """Ranges and divisibility of simulated views; equality of laws is enumerated in test_mask."""
-    mask = Mask(2, 3)
-    for total in range(5):
-        shown, noise = simulate_server(mask, total, 4)
-        assert shown - noise == total * mask.unit
-        assert 0 <= noise <= 4 * 2 * (mask.scale - mask.unit)
 
 
 def test_unknown_backends_are_refused() -> None:

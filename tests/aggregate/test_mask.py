@@ -14,7 +14,6 @@ from scipy.stats import chisquare
 from safemargin.aggregate.mask import (
     Mask,
     Masked,
-    check_doubly_stochastic,
     crossings,
     dense,
     draw_permutations,
@@ -108,7 +107,7 @@ def test_masked_matrices_are_doubly_stochastic_and_sums_exact() -> None:
         masked = mask_bits(mask, bits)
         for client in range(clients):
             matrix = masked.matrix(client)
-            check_doubly_stochastic(mask, matrix)
+            assert matrix.min() >= 0 and {*matrix.sum(axis=0).tolist(), *matrix.sum(axis=1).tolist()} == {mask.scale}
             assert (matrix[0::2, 1::2].sum(axis=1) == masked.values[client]).all()
             assert extraction(matrix) == masked.values[client].sum()
         totals = unmask(mask, masked.values.sum(axis=0), masked.noise.sum(axis=0), clients)
@@ -135,15 +134,6 @@ def test_tampering_is_noticed_unless_it_is_a_multiple_of_the_unit() -> None:
     assert (moved == np.array(EXAMPLE["marginals"]) + 1).all()
     with pytest.raises(InputError, match="cannot come from 3 clients"):
         unmask(masked.mask, values, noise - 9 * masked.mask.unit, 3)
-
-
-def test_matrices_that_are_not_doubly_stochastic_are_refused() -> None:
-    mask = Mask(2, 2, 6, 20)
-    good = np.array(EXAMPLE["matrices"][0])
-    check_doubly_stochastic(mask, good)
-    for change in (np.eye(4, dtype=int), -good):
-        with pytest.raises(InputError, match="must be non-negative"):
-            check_doubly_stochastic(mask, good + change)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The paper's figures, and the exact law beside them."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from safemargin.aggregate.privacy import (
     Setting,
     approximate_shuffling_delta,
     cost_bits,
-    exact_lattice_delta,
     gaussian_delta,
     gaussian_epsilon,
     paper_curves,
@@ -21,7 +19,6 @@ from safemargin.aggregate.privacy import (
     paper_full_figures,
     shuffled_pair_delta,
     shuffling_epsilon,
-    shuffling_limit,
     unsound_shuffling,
 )
 from safemargin.core import InputError
@@ -67,7 +64,6 @@ def test_unsound_and_sound_shuffling() -> None:
     for clients, epsilon in ((100, 0.886), (1000, 0.372), (10_000, 0.133)):
         assert unsound_shuffling(7.83, clients, 1e-6) == pytest.approx(epsilon, abs=0.001)
     assert unsound_shuffling(math.inf, 1000, 1e-6) == pytest.approx(unsound_shuffling(20, 1000, 1e-6), abs=1e-6)
-    assert shuffling_limit(1000, 1e-6) == pytest.approx(1.41, abs=0.005)
     assert shuffling_epsilon(7.8, 1000, 1e-6) is None
     small = shuffling_epsilon(1.0, 10**6, 1e-6)
     assert small is not None and small < 0.05
@@ -133,16 +129,6 @@ def test_exact_law_against_simulated_clients() -> None:
     law = NoiseLaw(Setting(10, 9))
     below = float(law.density[law.grid < 4.7].sum() * law.step)
     assert (noise < 4.7).mean() == pytest.approx(below, abs=0.015)
-
-
-def test_exact_delta_of_small_masks_by_hand() -> None:
-    """n = 1, two decoys, scale 4, unit 1: noise 0, 1, 2 or 3 with chances 1/4 each; the sums 0 and 1 differ by 1/4."""
-    assert exact_lattice_delta(Mask(1, 2, unit=1, scale=4), 0) == Fraction(1, 4)
-    assert exact_lattice_delta(Mask(1, 2, unit=1, scale=4), 5.0) == Fraction(1, 4)
-    small = exact_lattice_delta(Mask(2, 2, unit=2, scale=8), 0)
-    assert isinstance(small, Fraction) and 0 < small < 1
-    with pytest.raises(InputError, match="too large"):
-        exact_lattice_delta(Mask(10, 9), 0)
 
 
 def test_figure_6() -> None:

@@ -6,17 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hardness import feasible_tuples, likely_candidates, mixed_discriminant
 from safemargin.aggregate.api import structure
 from safemargin.aggregate.attacks import permanent
 from safemargin.aggregate.mask import Mask, mask_bits
 from safemargin.aggregate.structure import (
     candidates,
     decompose,
-    feasible_tuples,
     hit_rate,
     interior_rate,
-    likely_candidates,
-    mixed_discriminant,
     support_size,
 )
 from safemargin.core import InputError, IntArray

@@ -21,6 +21,7 @@ from oracles import (
     product_law,
     pure_distance,
     renyi_distance,
+    swap_law,
 )
 from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import (
@@ -41,7 +42,6 @@ from safemargin.guarantees.swap_law import (
     no_vacuous_swap,
     outcomes,
     stratum,
-    swap_law,
 )
 from safemargin.guarantees.swap_law import universe as tables_of
 from safemargin.guarantees.swap_loss import hardest, odds_factor, tightness

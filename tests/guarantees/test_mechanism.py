@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from commands import Run, in_process
+from oracles import swap_law
 from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import Holds
-from safemargin.guarantees.swap_law import stratum, swap_law, universe
+from safemargin.guarantees.swap_law import stratum, universe
 from safemargin.guarantees.verify import Verified, check_mechanism, read_mechanism
 from swap_vectors import EXACT
 

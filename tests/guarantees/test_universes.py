@@ -19,6 +19,7 @@ from oracles import (
     margins_of,
     neighbours,
     renyi_distance,
+    swap_law,
     unfold,
     universes_of,
     varying_pair,
@@ -26,7 +27,6 @@ from oracles import (
 from safemargin.core import InputError
 from safemargin.guarantees.exact import Holds, check_laws, frozen_hamming, hamming, universe_loss, zcdp_loss
 from safemargin.guarantees.refinement import classes
-from safemargin.guarantees.swap_law import swap_law
 from safemargin.guarantees.swap_loss import odds_factor, swap_epsilon
 
 Laws = dict[int, dict[int, Fraction]]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from safemargin.core import Hierarchy, InputError, IntArray, Lattice, RefusedError, lattice, numpy_generator
-from safemargin.suppress.linked import EarlierTable, LinkedTables, is_cycle, link, single
+from safemargin.suppress.linked import GAP, LinkedTables, is_cycle, link, single
 from safemargin.suppress.pattern import Pattern
 from safemargin.suppress.suppress import find_pattern
 
@@ -210,7 +210,7 @@ def test_earlier_tables_against_listing() -> None:
         if then is None:
             continue
         gaps = np.isin(np.arange(old.counts.size), then.suppressed)
-        out = EarlierTable(old.trees, np.where(gaps, 0, old.counts.ravel()), ~gaps, gaps)
+        out = Lattice(old.trees, np.where(gaps.reshape(old.shape), GAP, old.counts))
         tables = link({"new": table(population, (0, 1))}, {"old": out})
         world = World(tables, [(0, 1), (1, 2)], population)
         primary, others = split(world, 1)

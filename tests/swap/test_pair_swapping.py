@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from oracles import across_law, check_swapping
+from oracles import across_law, check_swapping, swap_law
 from safemargin.core import InputError, TooLargeError
 from safemargin.guarantees.exact import hamming, universe_loss
-from safemargin.guarantees.swap_law import Law, Stratum, stratum, swap_law, table, universe
+from safemargin.guarantees.swap_law import Law, Stratum, stratum, table, universe
 from safemargin.guarantees.swap_loss import swap_epsilon
 from safemargin.swap.pair_law import targeted_law
 from safemargin.swap.pairing import Risk, Traits, draw_order, pair_apart, pair_up, select

@@ -20,11 +20,11 @@ from scipy.stats import chi2
 
 import safemargin
 from commands import Run, in_process
+from oracles import swap_law
 from safemargin.core import InputError
 from safemargin.guarantees.guarantee_file import read_guarantee
 from safemargin.guarantees.rules import post_process
 from safemargin.guarantees.swap_curves import Curves, by_size, curves_chart, rate_chart, rates
-from safemargin.guarantees.swap_law import swap_law
 from safemargin.io import connected
 from safemargin.swap import tables
 from safemargin.swap.permutation import Exchange, swap
@@ -316,7 +316,7 @@ def test_files_follow_the_exact_law(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path, out = tmp_path / "p.parquet", tmp_path / "out.parquet"
     values = ", ".join(map(str, records))
     duckdb.execute(f"copy (select m, h, s from range({number}) r(m), (values {values}) v(h, s)) to '{path}'")
-    found = swap_file(path, out, ["s"], ["m"], rate=rate, form="records", with_errors=False)
+    found = swap_file(path, out, ["s"], ["m"], rate=rate, form="records")
     assert found.strata.number == number and found.redrawn > 0
     query = f"select ends, count(*) from (select list((h, s) order by h, s) as ends from '{out}' group by m) group by 1"
     seen = {tuple(tuple(each) for each in ends): count for ends, count in duckdb.sql(query).fetchall()}

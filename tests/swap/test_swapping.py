@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from oracles import largest_of_margins, path, permutation_chance
+from oracles import largest_of_margins, path, permutation_chance, swap_law
 from safemargin.core import InputError, system_choices
 from safemargin.guarantees.exact import hamming
-from safemargin.guarantees.swap_law import exchanged, outcomes, stratum, swap_law, table, universe
+from safemargin.guarantees.swap_law import exchanged, outcomes, stratum, table, universe
 from safemargin.guarantees.swap_loss import (
     best_rate,
     curve,

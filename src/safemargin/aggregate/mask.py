@@ -179,12 +179,3 @@ def unmask(mask: Mask, values: IntArray, noise: IntArray, clients: int) -> IntAr
             f"a total of {int(totals.max()):,} cannot come from {clients:,} clients; a message was changed"
         )
     return np.asarray(totals, dtype=np.int64)
-
-
-def check_doubly_stochastic(mask: Mask, matrix: IntArray) -> None:
-    """What a server can check of one masked matrix. Nothing ties the noise to it (specification, section 3.6)."""
-    size = 2 * mask.bits
-    if matrix.shape != (size, size):
-        raise InputError(f"a masked matrix of {matrix.shape}: must be {size} x {size}")
-    if np.any(matrix < 0) or np.any(matrix.sum(axis=0) != mask.scale) or np.any(matrix.sum(axis=1) != mask.scale):
-        raise InputError(f"a masked matrix must be non-negative with rows and columns that add up to {mask.scale:,}")

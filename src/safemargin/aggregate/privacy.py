@@ -8,15 +8,11 @@ of the sum, equal weights where they forbid them, and a shuffling bound that los
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
-from math import comb
 
 import numpy as np
 from scipy.special import erfcx, gammaln, ndtr
 
-from safemargin.aggregate.mask import Mask
 from safemargin.core import FloatArray, InputError, numpy_generator
 
 NODES = 160
@@ -149,15 +145,6 @@ def shuffling_epsilon(local: float, clients: int, delta: float) -> float | None:
     return min(bounds, default=None)
 
 
-def shuffling_limit(clients: int, delta: float) -> float:
-    """The largest local epsilon that the bound of 2021 speaks about.
-
-    >>> round(shuffling_limit(1000, 1e-6), 2)
-    1.41
-    """
-    return math.log(clients / (16 * math.log(4 / delta)))
-
-
 def approximate_shuffling_delta(epsilon: float, local: float, clients: int, delta: float, local_delta: float) -> float:
     """Delta after shuffling where the local guarantee itself holds up to `local_delta` only."""
     return delta + (math.exp(epsilon) + 1) * (1 + math.exp(-local) / 2) * clients * local_delta
@@ -265,31 +252,6 @@ def shuffled_noise_epsilon(law: NoiseLaw, clients: int, delta: float) -> float |
     if local is None or found is None:
         return None
     return found if approximate_shuffling_delta(found, local, clients, delta / 2, part) <= delta else None
-
-
-def exact_lattice_delta(mask: Mask, epsilon: float) -> Fraction | float:
-    """Delta between the sums 0 and n of one client, from all weights and decoys of a small mask, as a fraction.
-
-    At epsilon 0 the answer is exact; else only the factor exp(epsilon) is a float.
-    """
-    ways = comb(mask.scale - mask.unit - 1, mask.decoys - 1)
-    if ways * (mask.bits + 1) ** mask.decoys > 200_000:
-        raise InputError("the mask is too large to go through all weights and decoys; use the density instead")
-    law: dict[int, Fraction] = {}
-    for cuts in combinations(range(1, mask.scale - mask.unit), mask.decoys - 1):
-        ends = (0, *cuts, mask.scale - mask.unit)
-        for added in product(range(mask.bits + 1), repeat=mask.decoys):
-            chance = Fraction(1, ways)
-            for x in added:
-                chance *= mask.crossing_law[x]
-            noise = sum((b - a) * x for a, b, x in zip(ends, ends[1:], added, strict=False))
-            law[noise] = law.get(noise, Fraction(0)) + chance
-    shift = mask.unit * mask.bits
-    factor: Fraction | float = Fraction(1) if epsilon == 0 else math.exp(epsilon)
-    zero = Fraction(0)
-    forward = sum((max(zero, p - factor * law.get(y + shift, zero)) for y, p in law.items()), zero)
-    backward = sum((max(zero, p - factor * law.get(y - shift, zero)) for y, p in law.items()), zero)
-    return max(forward, backward)
 
 
 def paper_curves(bits: int, delta: float = 1e-6, most: int = 1000) -> list[tuple[int, float, float, float, float]]:

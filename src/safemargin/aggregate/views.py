@@ -7,9 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from safemargin.aggregate.backends import Backend, Messages, PolyVeil, Shamir, Shares
-from safemargin.aggregate.mask import Draw, Mask, crossings, draw_permutations, draw_weights
 from safemargin.aggregate.session import encode_numbers, shuffled_order
-from safemargin.core import IntArray, system_below
+from safemargin.core import IntArray
 from safemargin.ui import SCHEMA, Document, Grid, Report, Result
 
 
@@ -193,14 +192,3 @@ def _matched(backend: PolyVeil, messages: Messages, named: str) -> IntArray | No
 
 def _clients(messages: Messages) -> int:
     return len(next(iter(messages.values())))
-
-
-def simulate_server(mask: Mask, total: int, clients: int, draw: Draw = system_below) -> tuple[int, int]:
-    """The server's view of a two-layer sum, made from the total alone (Theorem 6.2): fresh noise, and the total on top.
-
-    Its law is that of the real view exactly, in whole numbers; with floats it would not be.
-    """
-    weights = draw_weights(mask, clients, draw)
-    decoys = draw_permutations(clients * mask.decoys, 2 * mask.bits, draw).reshape(clients, mask.decoys, -1)
-    noise = int((weights * crossings(decoys).sum(axis=2)).sum())
-    return mask.unit * total + noise, noise

@@ -6,6 +6,7 @@ through one list in one order, the cheap methods first; `applies` says where a m
 `attain`, since one solve gives a limit and a table.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -36,7 +37,7 @@ SEED = 20_000
 """Of every random choice here: the same system gives the same tables on every machine."""
 
 
-class Task:
+class Task(ABC):
     """One question about one system, with what several methods need of it; each is made when it is first used."""
 
     def __init__(self, known: System, given: Sequence[IntArray]) -> None:
@@ -44,9 +45,9 @@ class Task:
         self.low, self.high = known.low, known.high
 
     @property
+    @abstractmethod
     def open(self) -> int:
         """How much is still to be shown."""
-        raise NotImplementedError
 
     def narrow(self, low: IntArray, high: IntArray) -> None:
         """Take proved intervals of the variables."""

@@ -89,15 +89,6 @@ def printed_interval(epsilon: str, delta: float) -> tuple[float, float]:
     return rho_squared_for(max(0.0, float(middle - half)), delta), rho_squared_for(float(middle + half), delta)
 
 
-def pure_to_zcdp(epsilon: float) -> float:
-    """Rho squared of a mechanism with this epsilon (Bun and Steinke 2016, Proposition 1.4).
-
-    >>> pure_to_zcdp(2.0)
-    2.0
-    """
-    return epsilon * epsilon / 2
-
-
 @dataclass(frozen=True)
 class _Losses:
     """The law of a loss on a grid of `step`: multiples of it, and the logarithms of their chances."""

@@ -183,18 +183,6 @@ def outcomes(records: Stratum, rule: Rule = any_move, weight: Weight = uniform, 
     return Outcomes(records, by_moved)
 
 
-def swap_law(records: Stratum, rate: Fraction, rule: Rule = any_move) -> Law:
-    """The law of the published table of one stratum.
-
-    >>> law = swap_law(stratum((1, 1), (1, 1)), Fraction(1, 10))
-    >>> sum(law.values()), law[((0, 1), (1, 0))]
-    (Fraction(1, 1), Fraction(1, 82))
-    """
-    if len(records) < 2:
-        return {table(records): Fraction(1)}
-    return outcomes(records, rule).law([rate] * len(records))
-
-
 def fixed_number_law(records: Stratum, swaps: int = 1) -> Law:
     """The law if always the same number of swaps of two random records is made, one after the other."""
     law: Law = {table(records): Fraction(1)}

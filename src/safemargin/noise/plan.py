@@ -56,11 +56,6 @@ class NoisePlan(ui.Result):
     drop: Drop | None = None
 
     @property
-    def surviving(self) -> tuple[Point, ...]:
-        """The noise that meets every constraint."""
-        return tuple(point for point in self.points if point.fate == "survives")
-
-    @property
     def riskiest(self) -> Redundancy | None:
         """The statistic that is averaged most easily, if a programme was counted."""
         return min(self.output.statistics, key=lambda entry: entry.linear, default=None)

@@ -6,6 +6,7 @@ The environment variable SAFEMARGIN_SAMPLER selects one for all commands.
 
 import math
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,18 +23,18 @@ SAMPLERS = ("inversion", "opendp")
 
 
 @dataclass(frozen=True)
-class _Noise:
+class _Noise(ABC):
     """Independent noise of one law on every count; with a bound, noise beyond it is drawn again."""
 
     @property
+    @abstractmethod
     def exact_law(self) -> IntegerLaw:
         """The law as inversion needs it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def measurement(self) -> "Measurement":
         """OpenDP's own object for vectors of counts."""
-        raise NotImplementedError
 
     def protect(self, counts: IntArray, sampler: str | None = None) -> IntArray:
         """`counts` with fresh, independent noise on every entry; entries may become negative."""

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from safemargin.bounds import Verification
 from safemargin.core import InputError, IntArray, Lattice
-from safemargin.suppress.linked import LinkedTables, is_cycle, number_cells
+from safemargin.suppress.linked import GAP, LinkedTables, is_cycle, number_cells
 from safemargin.suppress.pattern import Cell, PatternCertificate
 from safemargin.suppress.read import read_earlier
 from safemargin.suppress.views import PUBLIC, MoveStore, PatternMoves, View, coalition_views
@@ -41,12 +41,13 @@ class PrintedTables:
         self.printed, self.gaps, self.new_gaps = (np.zeros(len(self.nodes), dtype=bool) for _ in range(3))
         self.failures: list[str] = []
         for index, ((name, path), ids) in enumerate(zip(files.items(), self.cell_ids, strict=True)):
-            table = read_earlier(path, {}, trees=self.axes[index])
-            cells, values = ids[table.known], table.counts[table.known]
+            printed = read_earlier(path, {}, trees=self.axes[index]).counts.ravel()
+            cells, values = ids[printed >= 0], printed[printed >= 0]
+            gaps = ids[printed == GAP]
             if (self.printed[cells] & (self.counts[cells] != values)).any():
                 self.failures.append(f"{name}: prints other counts than the files before it")
-            self.counts[cells], self.printed[cells], self.gaps[ids[table.gaps]] = values, True, True
-            self.new_gaps[ids[table.gaps]] |= index < self.new
+            self.counts[cells], self.printed[cells], self.gaps[gaps] = values, True, True
+            self.new_gaps[gaps] |= index < self.new
 
     def find(self, cell: Cell) -> int:
         """The id of a cell by its labels."""

@@ -12,19 +12,10 @@ from safemargin.core import BoolArray, Hierarchy, InputError, IntArray, Lattice
 
 # Combinations of all categories up to which the people behind a cycle of tables are variables of their own.
 MAX_COMBINATIONS = 50_000
-UNKNOWN = -1
+UNKNOWN, GAP = -1, -2
+"""In place of the count of a cell that no table lists, and of one that was suppressed."""
 
 Axes = Sequence[Hierarchy]
-
-
-@dataclass(frozen=True)
-class EarlierTable:
-    """A published table: `counts` where `known`, `gaps` where they were suppressed; other cells are not listed."""
-
-    trees: tuple[Hierarchy, ...]
-    counts: IntArray
-    known: BoolArray
-    gaps: BoolArray
 
 
 @dataclass(frozen=True)
@@ -38,7 +29,7 @@ class LinkedTables:
 
     names: tuple[str, ...]
     tables: tuple[Lattice, ...]
-    earlier: tuple[EarlierTable, ...]
+    earlier: tuple[Lattice, ...]
     trees: tuple[Hierarchy, ...]
     nodes: IntArray
     cell_ids: tuple[IntArray, ...]
@@ -61,7 +52,7 @@ class LinkedTables:
     @property
     def axes(self) -> tuple[tuple[Hierarchy, ...], ...]:
         """The axes of each table, earlier tables last."""
-        return (*(table.trees for table in self.tables), *(table.trees for table in self.earlier))
+        return tuple(table.trees for table in (*self.tables, *self.earlier))
 
     @cached_property
     def equations(self) -> sparse.csr_array:
@@ -96,26 +87,26 @@ def single(table: Lattice) -> LinkedTables:
     return LinkedTables(("",), (table,), (), table.trees, nodes, ids, table.counts.ravel(), yes, no, no, people)
 
 
-def link(tables: Mapping[str, Lattice], earlier: Mapping[str, EarlierTable] | None = None) -> LinkedTables:
-    """Tables about the same people by the names of their files, and tables published before."""
+def link(tables: Mapping[str, Lattice], earlier: Mapping[str, Lattice] | None = None) -> LinkedTables:
+    """Tables about the same people by the names of their files, and tables published before, with gaps."""
     before = dict(earlier or {})
     if len(tables) == 1 and not before:
         return single(next(iter(tables.values())))
-    names = (*tables, *before)
-    axes = [*(table.trees for table in tables.values()), *(table.trees for table in before.values())]
+    names, stated = (*tables, *before), (*tables.values(), *before.values())
+    axes = [table.trees for table in stated]
     trees, nodes, cell_ids = number_cells(axes)
     _check_categories(names, axes, trees)
     counts = np.full(len(nodes), UNKNOWN, dtype=np.int64)
     new, known, gaps = (np.zeros(len(nodes), dtype=bool) for _ in range(3))
     source: list[str | None] = [None] * len(nodes)
-    for position, (name, ids) in enumerate(zip(names, cell_ids, strict=True)):
+    for position, (name, table, ids) in enumerate(zip(names, stated, cell_ids, strict=True)):
+        values = table.counts.ravel()
+        listed = values >= 0
         if position < len(tables):
-            values, listed = tables[name].counts.ravel(), np.ones(len(ids), dtype=bool)
             new[ids] = True
         else:
-            values, listed = before[name].counts, before[name].known
             known[ids[listed]] = True
-            gaps[ids[before[name].gaps]] = True
+            gaps[ids[values == GAP]] = True
         cells, values = ids[listed], values[listed]
         wrong = np.flatnonzero((counts[cells] != UNKNOWN) & (counts[cells] != values))
         if len(wrong):

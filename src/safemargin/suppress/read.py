@@ -23,7 +23,7 @@ from safemargin.io import (
     tree,
     whole_number,
 )
-from safemargin.suppress.linked import EarlierTable, LinkedTables, inner_cells, link
+from safemargin.suppress.linked import GAP, UNKNOWN, LinkedTables, inner_cells, link
 
 
 def read_linked(
@@ -95,17 +95,15 @@ def table_name(source: object, number: int) -> str:
 
 def read_earlier(
     path: Path, hierarchies: Hierarchies, count: str | None = None, trees: Sequence[Hierarchy] | None = None
-) -> EarlierTable:
+) -> Lattice:
     """A published table: tidy counts, or a table with gaps as tools of disclosure control write it.
 
     Without `trees`, its axes are those of the file. Inner cells that it does not list are empty, unless it lists none;
-    sums that it does not list are unknown.
+    sums that it does not list are unknown. `GAP` and `UNKNOWN` stand in place of counts.
     """
     sheet = read_any_sheet(path)
     if not set(WORDS) & set(sheet.columns):
-        table = _table(sheet, hierarchies, count, None, False) if trees is None else _plain(sheet, trees)
-        listed = np.ones(table.counts.size, dtype=bool)
-        return EarlierTable(table.trees, table.counts.ravel(), listed, ~listed)
+        return _table(sheet, hierarchies, count, None, False) if trees is None else _plain(sheet, trees)
     combined = read_combined(sheet, hierarchies, count)
     if combined.noised.any():
         raise sheet.fault(int(combined.noised.argmax()), "status", "only exact counts can be suppressed")
@@ -114,14 +112,12 @@ def read_earlier(
     ]
     axes = trees or [cut(axis, set(column)) for axis, column in zip(combined.trees, labels, strict=True)]
     positions, size = _positions(axes, labels)
-    counts = np.zeros(size, dtype=np.int64)
-    known, gaps = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    known[positions], gaps[positions] = ~combined.suppressed, combined.suppressed
-    counts[positions] = np.where(combined.suppressed, 0, combined.counts)
+    counts = np.full(size, UNKNOWN, dtype=np.int64)
+    counts[positions] = np.where(combined.suppressed, GAP, combined.counts)
     inner = inner_cells(axes)
-    if (known | gaps)[inner].any():
-        known[inner] |= ~gaps[inner]
-    return EarlierTable(tuple(axes), counts, known, gaps)
+    if (counts[inner] != UNKNOWN).any():
+        counts[inner] = np.where(counts[inner] == UNKNOWN, 0, counts[inner])
+    return Lattice(tuple(axes), counts.reshape([len(axis.labels) for axis in axes]))
 
 
 def _plain(sheet: Sheet, trees: Sequence[Hierarchy]) -> Lattice:

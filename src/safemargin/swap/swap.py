@@ -183,8 +183,7 @@ def swap(
         names = (swapped, match, tuple(hold), household, imputed, progress)
         with counted(space.path, *names, unit=unit, file_format=file_format, perturb=anew) as records:
             run, unique = records.run, records.run.unique()
-            _check_names(space.path, run.roles, form)
-            _check_microdata(space.path, unique, int(records.cells.numbers.sum()), form)
+            _check_table(space.path, run.roles, unique, int(records.cells.numbers.sum()), form)
             progress("drawing the exchange")
             asked = (None if rate is None else rate_of(rate), epsilon, higher, records.strata)
             rates: Rates = _rate(*asked) if rate_by is None else records.rates(space.path, rate_by)
@@ -242,21 +241,21 @@ def _check_method(
             raise InputError(f"perturb: {name} = {rate}: the rate must be above 0 and at most 1")
 
 
-def _check_microdata(path: Path, unique: int, records: int, form: str) -> None:
-    """A table in which most records stand alone is a file of records: somebody has to say that this is meant."""
+def _check_table(path: Path, roles: Roles, unique: int, records: int, form: str) -> None:
+    """A table has a column of its own, which no other may be named like. One in which most records stand alone is a
+    file of records: somebody has to say that this is meant.
+    """
+    if form != "table":
+        return
+    for name in (*roles.swap, *roles.match, *roles.hold):
+        if name.casefold() == "count":
+            raise InputError(f"{path}: column {name!r} would stand twice in the table; choose records, or omit it")
     # A function of all columns, so it is stated to the office and stops the run, and is not published.
-    if form == "table" and unique > records * MICRODATA:
+    if unique > records * MICRODATA:
         raise InputError(
             f"{path}: {unique:,} of {records:,} records are unique in the columns that would be published, so the "
             "table would be nearly complete microdata; hold fewer columns, or say form = records if that is meant"
         )
-
-
-def _check_names(path: Path, roles: Roles, form: str) -> None:
-    """A table has a column of its own, which no other may be named like."""
-    for name in (*roles.swap, *roles.match, *roles.hold):
-        if form == "table" and name.casefold() == "count":
-            raise InputError(f"{path}: column {name!r} would stand twice in the table; choose records, or omit it")
 
 
 def _rate(rate: Fraction | None, epsilon: float | None, higher: bool, strata: Strata) -> Fraction:

@@ -81,13 +81,6 @@ class RiskComparison:
         layers = [{"mark": mark, "encoding": {"x": x, "y": y, "color": colour}} for mark in marks]
         return {"data": {"values": values}, "width": 560, "height": 320, "layer": [*layers, text]}
 
-    def at_equal_error(self, error: float, methods: Sequence[str]) -> float | None:
-        """How often statements are right at this error, on a line through some methods; None outside of it."""
-        chosen = sorted((risk.error, risk.precision) for risk in self.methods if risk.method in methods)
-        errors, right = zip(*chosen, strict=True) if chosen else ((), ())
-        inside = bool(chosen) and errors[0] <= error <= errors[-1]
-        return float(np.interp(error, errors, right)) if inside else None
-
 
 def measure_risk(
     attributes: Attributes,

@@ -105,17 +105,21 @@ def run(
         write_text(public.path / GUARANTEE_FILE, guarantee_text(composed or derive_guarantee(design, from_data)))
         _write_manifest(public.path, project, summary)
         public = _finished(folder, public)
-    levels = range(len(design.spine.levels))
-    methods: dict[str, list[IntArray | FloatArray]] = {
-        UNBIASED: [public.read_estimates(design, level) for level in levels],
-        INTEGER: [public.read_table(design, level) for level in levels],
-    }
-    methods |= {name: list(tables) for name, tables in others.items()}
+    methods = _methods(public, design) | {name: list(tables) for name, tables in others.items()}
     accuracy = measure_accuracy(design, counts, methods)
     tables = {"exact tables": counts[-1], **{name: given[-1] for name, given in methods.items()}}
     risk = None if attack is None else measure_risk(design.attributes, counts[-1], tables, *attack)
     title = project.title or config.stem
     return TopDownRelease(title, public.path, folder / REPORT, design, summary, accuracy, risk)
+
+
+def _methods(public: Folder, design: Design) -> dict[str, list[IntArray | FloatArray]]:
+    """The tables of every level that a release holds, by the method that made them."""
+    levels = range(len(design.spine.levels))
+    return {
+        UNBIASED: [public.read_estimates(design, level) for level in levels],
+        INTEGER: [public.read_table(design, level) for level in levels],
+    }
 
 
 def plan_release(config: Path) -> TopDownPlan:

@@ -57,23 +57,7 @@ def outcome(
     >>> round(outcome("majority", candidates=2, voters=5).delta, 3)
     0.375
     """
-    given = [belief] if isinstance(belief, str | Path) else list(belief)
-    beliefs = [str(word) for word in given] or ["uniform" if votes is None else "result"]
-    files = [Path(word) for word in beliefs if word not in NOT_FILES]
-    ballots = None if votes is None else read_ballots(Path(votes))
-    order = ties.split(",") if isinstance(ties, str) and ties != ALL_TIES else ties
-    names = _in_order(_names(candidates, ballots, files), order)
-    if ballots is not None:
-        ballots = ballots.in_order(names)
-    held: list[AnyBelief] = [read_belief(path, names) for path in files]
-    seen = {} if known is None else read_ballots(Path(known), names).counts
-    if callable(rule):
-        chosen: Rule = _own_rule(rule, names, held, ballots, seen)
-    else:
-        chosen = rule_named(rule, len(names))
-    chosen = AllTies(len(names), chosen) if ties == ALL_TIES else chosen
-    held += [uniform(chosen)] if "uniform" in beliefs else []
-    held += [_as_cast(ballots)] if "result" in beliefs else []
+    chosen, ballots, seen, held, names = _electorate(rule, candidates, belief, votes, known, ties)
     voters = _voters(voters, ballots, held)
     elections = [Election(chosen, voters, item, seen, names) for item in held if isinstance(item, Belief)]
     others = [item for item in held if not isinstance(item, Belief)]
@@ -93,16 +77,46 @@ def outcome(
         values.append(
             _measure_other(Election(chosen, voters, _start(item), seen, names), item, publish, epsilon, points)
         )
-    winner = None
-    if ballots is not None:
-        winner = chosen.outcome_name(chosen.winner(tuple(ballots.counts), tuple(ballots.counts.values())), names)
     return replace(
         worst_of(values),
         rule=rule if isinstance(rule, str) else getattr(rule, "__name__", "own rule"),
-        winner=winner,
+        winner=None if ballots is None else _winner(chosen, ballots),
         stability=_classify(elections, publish, epsilon) if classify and elections else None,
         wanted=None if delta is None else _search(elections, publish, epsilon, delta, draws),
     )
+
+
+def _electorate(
+    rule: str | OwnWinner,
+    candidates: str | int | Sequence[str] | None,
+    belief: str | Path | Sequence[str | Path],
+    votes: str | Path | None,
+    known: str | Path | None,
+    ties: str | Sequence[str] | None,
+) -> tuple[Rule, Ballots | None, Mapping[Ranking, int], list[AnyBelief], tuple[str, ...]]:
+    """The rule, the votes cast, those that are known, the beliefs about the others, and the candidates."""
+    given = [belief] if isinstance(belief, str | Path) else list(belief)
+    beliefs = [str(word) for word in given] or ["uniform" if votes is None else "result"]
+    files = [Path(word) for word in beliefs if word not in NOT_FILES]
+    ballots = None if votes is None else read_ballots(Path(votes))
+    order = ties.split(",") if isinstance(ties, str) and ties != ALL_TIES else ties
+    names = _in_order(_names(candidates, ballots, files), order)
+    if ballots is not None:
+        ballots = ballots.in_order(names)
+    held: list[AnyBelief] = [read_belief(path, names) for path in files]
+    seen = {} if known is None else read_ballots(Path(known), names).counts
+    if callable(rule):
+        chosen: Rule = _own_rule(rule, names, held, ballots, seen)
+    else:
+        chosen = rule_named(rule, len(names))
+    chosen = AllTies(len(names), chosen) if ties == ALL_TIES else chosen
+    held += [uniform(chosen)] if "uniform" in beliefs else []
+    held += [_as_cast(ballots)] if "result" in beliefs else []
+    return chosen, ballots, seen, held, names
+
+
+def _winner(rule: Rule, ballots: Ballots) -> str:
+    return rule.outcome_name(rule.winner(tuple(ballots.counts), tuple(ballots.counts.values())), ballots.names)
 
 
 def _voters(voters: int | None, ballots: Ballots | None, held: Sequence[AnyBelief]) -> int:
