@@ -18,8 +18,9 @@ if TYPE_CHECKING:
         total_among,
         tree,
     )
+    from safemargin.io.csv_text import csv_records
     from safemargin.io.duck import DuckSource, connected, literal, quoted
-    from safemargin.io.engines import ENGINES, open_data, open_source
+    from safemargin.io.engines import ENGINES, open_data, open_source, tables_in
     from safemargin.io.files import (
         MOST_LABELS,
         BadText,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         Survey,
         check_columns,
         check_labels,
-        csv_records,
         is_finite,
         is_number,
         natural_order,

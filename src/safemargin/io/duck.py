@@ -6,7 +6,7 @@ No extension is installed or loaded, and nothing spills to disk.
 import glob
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 
 from safemargin.core import InputError, IntArray, TooLargeError, memory_limit
+from safemargin.io.csv_text import csv_header
 from safemargin.io.files import (
     EXAMPLES,
     Profiles,
@@ -24,7 +25,6 @@ from safemargin.io.files import (
     check_encoding,
     check_labels,
     check_names,
-    csv_header,
     require_file,
 )
 
@@ -69,8 +69,8 @@ class DuckSource:
         """A fresh database that can scan the data."""
         return connected(self.path, self.held)
 
-    def profiles(self, columns: tuple[str, ...]) -> Profiles:
-        """Distinct rows of `columns`."""
+    def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
+        """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
         check_columns(self.path, self.fields, columns)
         keys = [f"k{column}" for column in range(len(columns))]
         wanted = ", ".join(f"{self.fields[name]} as {key}" for name, key in zip(columns, keys, strict=True))
@@ -82,7 +82,10 @@ class DuckSource:
             database.execute(
                 f"create temp table profile as select {wanted}, count(*) as n from {self.scan} group by all"
             )
-            labels = tuple(_make_enum(database, self.path, name, key) for name, key in zip(columns, keys, strict=True))
+            for name, key in zip(columns, keys, strict=True):
+                if name not in values:
+                    _check_distinct(database, self.path, name, key)
+            labels = tuple(_make_enum(database, self.path, key) for key in keys)
             codes = ", ".join(f"enum_code({_as_text(key)}::{key}_labels) as {key}" for key in keys)
             counted_rows = database.execute(f"select {codes}, n from profile").fetchnumpy()
         counts: IntArray = np.asarray(counted_rows["n"], dtype=np.int64)
@@ -201,10 +204,13 @@ def _counted_by_place(
     return tuple(labels), codes - 1, np.asarray(counted_rows["n"], dtype=np.int64)
 
 
-def _make_enum(database: duckdb.DuckDBPyConnection, path: Path, name: str, key: str) -> tuple[str, ...]:
-    """Number the distinct values of a column of `profile` in the database, and return them in that order."""
+def _check_distinct(database: duckdb.DuckDBPyConnection, path: Path, name: str, key: str) -> None:
     (distinct,) = database.execute(f"select count(distinct {key}) from profile").fetchall()[0]
     check_labels(path, name, distinct)
+
+
+def _make_enum(database: duckdb.DuckDBPyConnection, path: Path, key: str) -> tuple[str, ...]:
+    """Number the distinct values of a column of `profile` in the database, and return them in that order."""
     text = _as_text(key)
     if not database.execute("select 1 from profile limit 1").fetchall():
         raise InputError(f"{path}: the table is empty")
@@ -231,13 +237,13 @@ def _explained(path: Path, message: str, is_file: bool) -> str:
 
 def open_csv(path: Path, table: str | None = None) -> DuckSource:
     """A CSV file, also packed as `.csv.gz`; `table` is not used."""
-    names, delimiter = csv_header(path)
+    names, delimiter, above = csv_header(path)
     # Columns go by number: DuckDB does not distinguish `A` from `a`.
     types = ", ".join(f"c{column}: 'VARCHAR'" for column in range(len(names)))
     scan = (
         f"read_csv({literal(glob.escape(str(path)))}, columns={{{types}}}, auto_detect=false, header=true, "
         f"delim={literal(delimiter)}, quote='\"', escape='\"', strict_mode=true, null_padding=false, "
-        "hive_partitioning=false)"
+        f"hive_partitioning=false, skip={above})"
     )
     return DuckSource(path, scan, {name: f"c{column}" for column, name in enumerate(names)})
 
@@ -274,10 +280,7 @@ def open_memory(data: object, name: str = "data") -> DuckSource:
     if hasattr(data, "read_all"):  # an Arrow reader gives its rows only once
         data = data.read_all()
     if not _is_frame(data):
-        names, columns = _rows_as_columns(data, path)
-        check_names(path, names)
-        held = {f"c{number}": column for number, column in enumerate(columns)}
-        return DuckSource(path, HELD, dict(zip(names, held, strict=True)), held=held)
+        return open_columns(path, *_rows_as_columns(data, path))
     listed = getattr(data, "column_names", getattr(data, "columns", None))
     held_frame = data if _is_pandas(data) else _ArrowStream(data)
     with connected(path, held_frame) as database:
@@ -287,6 +290,15 @@ def open_memory(data: object, name: str = "data") -> DuckSource:
     check_names(path, names)
     fields = [_frame_text(quoted(column), kind) for column, kind, *_ in described_columns]
     return DuckSource(path, HELD, dict(zip(names, fields, strict=True)), held=held_frame)
+
+
+def open_columns(path: Path, names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> DuckSource:
+    """Columns of texts in memory; `path` is what messages call them."""
+    check_names(path, list(names))
+    if not columns or not len(columns[0]):
+        raise InputError(f"{path}: the table is empty")
+    held = {f"c{number}": list(column) for number, column in enumerate(columns)}
+    return DuckSource(path, HELD, dict(zip(names, held, strict=True)), held=held)
 
 
 class _ArrowStream:
@@ -330,10 +342,11 @@ def _rows_as_columns(data: object, path: Path) -> tuple[list[str], list[list[str
         raise InputError(f"{path}: the table is empty")
     names = list(dict.fromkeys(str(name) for row in rows for name in row))
     plain = [{str(name): value for name, value in row.items()} for row in rows]
-    return names, [[_plain_text(row.get(name)) for row in plain] for name in names]
+    return names, [[plain_text(row.get(name)) for row in plain] for name in names]
 
 
-def _plain_text(value: object) -> str | None:
+def plain_text(value: object) -> str | None:
+    """A value as a CSV file would hold it; none where it is absent."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT_FLOATS:

@@ -6,7 +6,8 @@ from pathlib import Path
 from safemargin.core import InputError
 from safemargin.io.duck import DuckSource, open_csv, open_json, open_memory, open_parquet
 from safemargin.io.files import Source, require_file, suffix
-from safemargin.io.sqlite import SqliteSource, open_sqlite
+from safemargin.io.office import open_encoded, open_excel, open_spss, open_stata, sheet_names
+from safemargin.io.sqlite import SqliteSource, open_sqlite, table_names
 
 ENGINES: Mapping[str, Callable[[Path, str | None], Source]] = {
     ".csv": open_csv,
@@ -19,20 +20,38 @@ ENGINES: Mapping[str, Callable[[Path, str | None], Source]] = {
     ".sqlite": open_sqlite,
     ".sqlite3": open_sqlite,
     ".db": open_sqlite,
+    ".xlsx": open_excel,
+    ".sav": open_spss,
+    ".dta": open_stata,
 }
+TABLES: Mapping[Callable[[Path, str | None], Source], Callable[[Path], tuple[str, ...]]] = {
+    open_sqlite: table_names,
+    open_excel: sheet_names,
+}
+"""Engines for files that hold several tables, and what lists these."""
 
 
-def open_source(path: Path, table: str | None = None) -> Source:
-    """The table in a file, by the engine for its ending."""
+def open_source(path: Path, table: str | None = None, encoding: str | None = None) -> Source:
+    """The table in a file, by the engine for its ending; `encoding` is that of a CSV file that is not UTF-8."""
     require_file(path)
     engine = ENGINES.get(suffix(path))
     if engine is None:
         raise InputError(
             f"{path}: no engine reads {suffix(path) or 'files without an ending'!r}; use {', '.join(ENGINES)}"
         )
-    if table is not None and engine is not open_sqlite:
-        raise InputError(f"data.table = {table!r}: only SQLite files hold tables; {path} is one table")
+    if table is not None and engine not in TABLES:
+        raise InputError(f"data.table = {table!r}: only SQLite and Excel files hold tables; {path} is one table")
+    if encoding is not None:
+        if engine is not open_csv:
+            raise InputError(f"data.encoding = {encoding[:60]!r}: only CSV files need it; remove it for {path}")
+        return open_encoded(path, encoding)
     return engine(path, table)
+
+
+def tables_in(path: Path) -> tuple[str, ...]:
+    """The tables of a file that may hold several; none where the file is one table."""
+    listed = TABLES.get(ENGINES.get(suffix(path), open_csv))
+    return () if listed is None else listed(path)
 
 
 def open_data(data: object, table: str | None = None) -> Source:

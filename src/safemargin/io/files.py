@@ -1,6 +1,5 @@
 """Opening files, the values that every reader gives, and one line that says why a file cannot be read."""
 
-import csv
 import gzip
 import json
 import math
@@ -9,15 +8,16 @@ import re
 import stat
 import tomllib
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from io import BufferedReader
-from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from safemargin.core import UNBOUNDED, InputError, IntArray, TooLargeError, cannot_read
+import numpy as np
+
+from safemargin.core import UNBOUNDED, BoolArray, InputError, IntArray, TooLargeError, cannot_read
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ LONGEST_VALUE = 60
 """How much of a wrong value a message repeats."""
 MOST_LISTED = 20
 """How many columns a message lists."""
-DELIMITERS = (",", ";", "\t")
+UTF8 = "utf-8"
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
@@ -83,17 +83,19 @@ def check_packed(path: Path) -> None:
         raise InputError(f"{path}: line 1: cannot be read: {error}") from None
 
 
-def numbered_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file; an error names the line."""
+def numbered_lines(path: Path, encoding: str = UTF8) -> Iterator[str]:
+    """The lines of a text file; an error names the line."""
     number = 1
     try:
         with open_bytes(path) as lines:
             for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE + 1), b""), 1):
                 if len(line) > MOST_LINE:
                     raise InputError(f"{path}: line {number}: is longer than {MOST_LINE:,} bytes; is this a table?")
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield line.decode("utf-8-sig" if number == 1 and encoding == UTF8 else encoding)
     except UnicodeDecodeError:
-        raise InputError(f"{path}: line {number}: is not UTF-8; save the file as UTF-8") from None
+        advice = "save the file as UTF-8, or state data.encoding in a project"
+        advice = advice if encoding == UTF8 else "state another data.encoding"
+        raise InputError(f"{path}: line {number}: is not {encoding.upper()}; {advice}") from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: line {number}: cannot be read: {error}") from None
 
@@ -185,33 +187,6 @@ def check_encoding(path: Path) -> None:
         pass
 
 
-def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Records of a CSV file with the line each ends on, the header first; every record has as many fields as it."""
-    lines = numbered_lines(path)
-    first = next(lines, "")
-    if not first.strip():
-        raise InputError(f"{path}: line 1: is empty; the first line must name the columns")
-    reader = csv.reader(chain([first], lines), delimiter=delimiter_of(path, first), strict=True)
-    width = 0
-    try:
-        for record in reader:
-            width = width or len(record)
-            if len(record) not in (0, width):
-                raise InputError(f"{path}: line {reader.line_num}: has {len(record)} fields, the header has {width}")
-            if record:
-                yield reader.line_num, record
-    except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: is not valid CSV: {error}") from None
-
-
-def csv_header(path: Path) -> tuple[tuple[str, ...], str]:
-    """The column names of a CSV file and its delimiter."""
-    delimiter = delimiter_of(path, next(numbered_lines(path), ""))
-    _, names = next(csv_records(path))
-    check_names(path, names)
-    return tuple(names), delimiter
-
-
 def check_names(path: Path, names: list[str]) -> None:
     """Refuse columns without a name and names that occur twice."""
     if len(names) > MOST_COLUMNS:
@@ -223,15 +198,6 @@ def check_names(path: Path, names: list[str]) -> None:
         if name in seen:
             raise InputError(f"{path}: column {name!r} occurs twice")
         seen.add(name)
-
-
-def delimiter_of(path: Path, header: str) -> str:
-    """What separates columns: a tab in `.tsv`, else whichever of comma, semicolon and tab the header has most."""
-    if suffix(path) == ".tsv":
-        return "\t"
-    # Delimiters inside quotes do not separate columns.
-    outside = "".join(header.split('"')[::2])
-    return max(DELIMITERS, key=outside.count)
 
 
 class BadText(ValueError):
@@ -290,6 +256,25 @@ class Profiles:
         position = self.columns.index(name)
         return self.labels[position], self.codes[:, position]
 
+    def where(self, keep: BoolArray) -> "Profiles":
+        """The rows to keep, with the labels that they have."""
+        if keep.all():
+            return self
+        rows, codes = self.codes[keep], np.empty((int(keep.sum()), len(self.columns)), dtype=np.int64)
+        labels = []
+        for column, texts in enumerate(self.labels):
+            used, codes[:, column] = np.unique(rows[:, column], return_inverse=True)
+            labels.append(tuple(texts[code] for code in used.tolist()))
+        return Profiles(self.columns, tuple(labels), codes, self.counts[keep])
+
+    def relabelled(self, name: str, texts: Sequence[str]) -> "Profiles":
+        """The same rows with other labels in one column, in their order; equal labels become one."""
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        position, codes = self.columns.index(name), self.codes.copy()
+        codes[:, position] = np.array([places[text] for text in texts], dtype=np.int64)[codes[:, position]]
+        labels = (*self.labels[:position], tuple(places), *self.labels[position + 1 :])
+        return Profiles(self.columns, labels, codes, self.counts)
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -308,8 +293,8 @@ class Source(Protocol):
         """Names of the columns, in order."""
         ...
 
-    def profiles(self, columns: tuple[str, ...]) -> Profiles:
-        """Distinct rows of `columns`."""
+    def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
+        """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
         ...
 
     def survey(self) -> Survey:

@@ -1,7 +1,7 @@
 """The engine for SQLite, through the standard library."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,8 +26,8 @@ class SqliteSource:
         with connected(self.path) as database:
             return tuple(row[1] for row in database.execute(f"pragma table_info({quoted(self.table)})"))
 
-    def profiles(self, columns: tuple[str, ...]) -> Profiles:
-        """Distinct rows of `columns`."""
+    def profiles(self, columns: tuple[str, ...], values: Collection[str] = ()) -> Profiles:
+        """Distinct rows of `columns`; those in `values` may hold any number of different texts."""
         # SQLite takes an unknown name in double quotes for a text, so the names are checked first.
         check_columns(self.path, self.columns, columns)
         fields = ", ".join(_as_text(name) for name in columns)
@@ -43,7 +43,8 @@ class SqliteSource:
         if not counts:
             raise InputError(f"{self.path}: table {self.table!r} is empty")
         for name, seen in zip(columns, numbers, strict=True):
-            check_labels(self.path, name, len(seen))
+            if name not in values:
+                check_labels(self.path, name, len(seen))
         table = np.array(codes, dtype=np.int64).reshape(len(counts), len(columns))
         return Profiles(columns, tuple(tuple(seen) for seen in numbers), table, np.array(counts, dtype=np.int64))
 

@@ -8,10 +8,13 @@ from pathlib import Path
 from safemargin.core import InputError, Onlooker, PublishedTable, Schema, recall
 from safemargin.io.combined import Hierarchies, is_combined, node_groups, read_combined, tree
 from safemargin.io.crosstab import ACROSS, columns_of, is_crosstab, read_crosstab
+from safemargin.io.csv_text import csv_records
 from safemargin.io.duck import DuckSource, open_memory, open_parquet
-from safemargin.io.files import Sheet, check_names, csv_records, numbered_lines, require_file, suffix
+from safemargin.io.files import Sheet, check_names, numbered_lines, require_file, suffix
+from safemargin.io.office import open_excel, open_spss, open_stata
 from safemargin.io.tidy import tidy_table
 
+READ_WHOLE = {".parquet": open_parquet, ".xlsx": open_excel, ".sav": open_spss, ".dta": open_stata}
 TAB = ("value", "freq", "cost", "status", "lower", "upper")
 
 
@@ -33,13 +36,13 @@ def read_many(files: Iterable[object]) -> tuple[PublishedTable, ...]:
 
 
 def read_sheet(data: object, name: str = "table") -> Sheet:
-    """The columns of a CSV or Parquet file, a DataFrame, an Arrow table or rows as texts; an absent value is empty."""
+    """The columns of a CSV, Parquet, Excel, SPSS or Stata file, or of data in memory, as texts; absent is empty."""
     if not isinstance(data, str | Path):
         return _sheet_of(open_memory(data, name))
     path = Path(data)
     require_file(path)
-    if suffix(path) == ".parquet":
-        return _sheet_of(open_parquet(path))
+    if (opened := READ_WHOLE.get(suffix(path))) is not None:
+        return _sheet_of(opened(path))
     records = csv_records(path)
     _, names = next(records)
     check_names(path, names)
@@ -99,7 +102,7 @@ def read_published(
     sheets = [
         read_any_sheet(file, f"table {number}" if len(files) > 1 else "table") for number, file in enumerate(files, 1)
     ]
-    by_header = [axes is None and not skip and sheet.path.suffix.lower() != ".parquet" for sheet in sheets]
+    by_header = [axes is None and not skip and suffix(sheet.path) not in READ_WHOLE for sheet in sheets]
     combined = [plain and is_combined(sheet) for plain, sheet in zip(by_header, sheets, strict=True)]
     wide = [
         plain and not margins and _is_wide(sheet, count, option)

@@ -1,7 +1,7 @@
 """Axes as a project declares them and files show them, and the roll: who there is."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Protocol
@@ -22,7 +22,21 @@ from safemargin.core import (
     label,
     row_keys,
 )
-from safemargin.io import Profiles, check_columns, check_labels, hrc_parents, natural_order, read_sheet, read_tidy
+from safemargin.io import (
+    Profiles,
+    check_columns,
+    check_labels,
+    hrc_parents,
+    open_source,
+    read_sheet,
+    read_tidy,
+    suffix,
+    twice_in,
+)
+from safemargin.release.coding import Coding, coded
+
+MEASURES = ("count", "people", "lower", "upper", "option")
+"""Columns of which a tidy table has one; a file without any of them holds records."""
 
 
 class AxisOptions(Protocol):
@@ -31,7 +45,7 @@ class AxisOptions(Protocol):
     @property
     def categories(self) -> tuple[str, ...] | None: ...
     @property
-    def ordered(self) -> bool: ...
+    def is_ordered(self) -> bool: ...
     @property
     def parents(self) -> Mapping[str, str] | None: ...
     @property
@@ -50,6 +64,7 @@ class AxesOptions(Protocol):
     @property
     def axes(self) -> Mapping[str, AxisOptions]: ...
     def column(self, axis: str) -> str: ...
+    def coding(self, axis: str) -> Coding: ...
 
 
 def build_axis(
@@ -57,6 +72,7 @@ def build_axis(
     name: str,
     section: AxisOptions,
     seen: Iterable[str],
+    coding: Coding,
     nested: Mapping[str, str] | None = None,
 ) -> Axis:
     """The axis called `name` with its declared categories, or else those `seen`; `nested` comes from level columns.
@@ -64,7 +80,7 @@ def build_axis(
     `source` is the file and the column that hold it, for messages.
     """
     where = f"{source[0]}: column {source[1]!r}: "
-    categories = section.categories or tuple(sorted(set(seen), key=natural_order))
+    categories = coding.categories(section.categories, seen)
     for category in categories:
         if JOINER in category:
             raise InputError(
@@ -72,42 +88,51 @@ def build_axis(
             )
     parents: Mapping[str, str] = nested or {}
     if section.parents is not None:
-        parents = section.parents
+        parents = _labelled(section.parents, coding)
         _check_children(where, name, categories, parents)
     if section.hierarchy is not None:
-        parents = read_hierarchy(section.hierarchy)
-    others = [read_hierarchy(path) for path in section.hierarchies or ()]
-    for key, listed in (
-        ("apart", [category for pair in section.apart for category in pair]),
-        ("weights", section.weights),
-    ):
+        parents = _labelled(read_hierarchy(section.hierarchy), coding)
+    others = [_labelled(read_hierarchy(path), coding) for path in section.hierarchies or ()]
+    pairs = [[coding.label(category) for category in pair] for pair in section.apart]
+    weights = {coding.label(category): weight for category, weight in section.weights.items()}
+    for key, listed in (("apart", [category for pair in pairs for category in pair]), ("weights", weights)):
         for category in listed:
             if category not in categories:
                 raise InputError(f"{where}axes.{name}.{key}: there is no category {category!r}")
-    apart = frozenset(frozenset(pair) for pair in section.apart)
+    apart = frozenset(frozenset(pair) for pair in pairs)
     if any(len(pair) < 2 for pair in apart):
         raise InputError(f"{where}axes.{name}.apart: a category cannot be kept apart from itself")
-    weights = dict(section.weights)
     try:
         hierarchy = Hierarchy.from_parents(name, categories, parents, *others) if parents or others else None
-        return Axis(name, categories, section.ordered, hierarchy, apart, weights)
+        return Axis(name, categories, section.is_ordered, hierarchy, apart, weights)
     except InputError as error:
         raise InputError(f"{where}{error}") from None
 
 
-def check_seen(path: Path, column: str, section: AxisOptions, seen: Iterable[str]) -> None:
-    """Refuse values that cannot be categories of an axis, or are none of those declared."""
-    values = list(seen)
-    check_labels(path, column, len(values))
+def _labelled(parents: Mapping[str, str], coding: Coding) -> dict[str, str]:
+    return {coding.label(child): coding.label(parent) for child, parent in parents.items()}
+
+
+def seen_categories(
+    path: Path, column: str, section: AxisOptions, coding: Coding, texts: Sequence[str]
+) -> tuple[str, ...]:
+    """The category of every text in a column; refuse what cannot be one, or is none of those declared."""
+    if not coding.bands:
+        check_labels(path, column, len(texts))
+    advice = "; list it in data.missing if it means none" if coding.bands else ""
+    values = coded(path, column, texts, coding.category, advice)
     if "" in values:
-        raise InputError(f"{path}: column {column!r} has empty values; every row needs a category")
+        empty = next(text for text, value in zip(texts, values, strict=True) if not value)
+        said = f"has the value {empty!r}, which means none" if empty else "has empty values"
+        raise InputError(f"{path}: column {column!r} {said}; every row needs a category, or set missing of the axis")
     if section.categories is None:
-        return
-    declared = set(section.categories)
+        return values
+    declared = coding.categories(section.categories, ())
     for value in values:
         if value not in declared:
-            known = ", ".join(section.categories[:10]) + (", ..." if len(declared) > 10 else "")
+            known = ", ".join(declared[:10]) + (", ..." if len(declared) > 10 else "")
             raise InputError(f"{path}: column {column!r}: unknown category {value!r}; declared are {known}")
+    return values
 
 
 def recode(labels: Iterable[str], codes: IntArray, places: Mapping[str, int]) -> IntArray:
@@ -167,42 +192,88 @@ def _check_children(where: str, name: str, categories: tuple[str, ...], parents:
 
 @dataclass(frozen=True)
 class TidyFile:
-    """A tidy table with exact counts of plain categories; `columns` gives the column of each axis that it has."""
+    """A tidy table with exact counts of plain categories.
+
+    `columns` gives the column of each axis that it has, `categories` what the values of that column mean.
+    """
 
     path: Path
     table: PublishedTable
     columns: Mapping[str, str]
+    categories: Mapping[str, tuple[str, ...]]
 
     def seen(self, axis: str) -> tuple[str, ...]:
         """Categories of an axis that occur; none if the file does not have it."""
-        if axis not in self.columns:
-            return ()
-        groups = self.table.groups[self.table.axes.index(self.columns[axis])]
-        return tuple(label(group) for group in groups)
+        return self.categories.get(axis, ())
 
 
-def open_tidy(path: Path, project: AxesOptions) -> TidyFile:
+def open_tidy(path: Path, project: AxesOptions, table: PublishedTable | None = None) -> TidyFile:
     """Read a tidy file and find the axes of the project in it, by name or by column."""
-    table = read_tidy(path)
-    columns: dict[str, str] = {}
-    for name in project.axes:
-        column = name if name in table.axes else project.column(name)
-        if column in table.axes:
-            columns[name] = column
+    table = table or read_tidy(path)
+    columns = axis_columns(project, table.axes)
     for row in np.flatnonzero(table.lower != table.upper):
         raise InputError(f"{path}: {_cell(table.cell(int(row)))}: has no exact number; fill it in")
-    file = TidyFile(path, table, columns)
+    categories = {}
     for name, column in columns.items():
-        for group in table.groups[table.axes.index(column)]:
+        groups = table.groups[table.axes.index(column)]
+        for group in groups:
             if len(group) > 1:
                 raise InputError(f"{path}: column {column!r}: {label(group)!r} is merged; give plain categories")
-        check_seen(path, column, project.axes[name], file.seen(name))
-    return file
+        texts = [label(group) for group in groups]
+        categories[name] = seen_categories(path, column, project.axes[name], project.coding(name), texts)
+    return TidyFile(path, table, columns, categories)
+
+
+def axis_columns(project: AxesOptions, present: Sequence[str]) -> dict[str, str]:
+    """The columns of a file that hold axes of the project, by axis: those of its name, or of its column in the data."""
+    found = {name: name if name in present else project.column(name) for name in project.axes}
+    return {name: column for name, column in found.items() if column in present}
+
+
+def renamed(fact: PublishedTable, project: AxesOptions) -> PublishedTable:
+    """A table of facts with the names of the project: an axis by its column, a category by its label."""
+    names = {column: name for name, column in axis_columns(project, fact.axes).items()}
+    groups = []
+    for column, listed in zip(fact.axes, fact.groups, strict=True):
+        coding = project.coding(names[column]) if column in names else Coding()
+        groups.append(tuple(frozenset(map(coding.label, group)) for group in listed))
+        if (twice := twice_in(label(group) for group in groups[-1])) is not None:
+            raise InputError(f"{fact.name}: column {column!r}: {twice!r} is the label of two categories; give it once")
+    return replace(fact, axes=tuple(names.get(column, column) for column in fact.axes), groups=tuple(groups))
+
+
+def _open_roll(path: Path, project: AxesOptions) -> TidyFile:
+    """A roll: a tidy file with `people`, or a file with a row per person, which is counted."""
+    if suffix(path) == ".tab":
+        return open_tidy(path, project)
+    source = open_source(path)
+    if any(name in MEASURES for name in source.columns):
+        return open_tidy(path, project)
+    columns = tuple(dict.fromkeys(axis_columns(project, source.columns).values()))
+    banded = [project.column(name) for name in project.axes if project.coding(name).bands]
+    people = source.profiles(columns, banded) if columns else None
+    # Where no combination repeats, the counts may be in a column of another name.
+    if people is None or not (people.counts > 1).any():
+        raise InputError(f"{path}: there is no column 'people'; a roll counts people, or has a row for each of them")
+    nobody = np.full(len(people.counts), -1, dtype=np.int64)
+    table = PublishedTable(
+        path.name,
+        columns,
+        tuple(tuple(frozenset([text]) for text in texts) for texts in people.labels),
+        frozen(people.codes, len(columns)),
+        (),
+        frozen(nobody),
+        frozen(people.counts),
+        frozen(people.counts),
+        ("exact",) * len(nobody),
+        measure="people",
+    )
+    return open_tidy(path, project, table)
 
 
 def read_rolls(project: AxesOptions, paths: Sequence[Path]) -> tuple[TidyFile, ...]:
     """The roll files of a project; together they must have every axis."""
-    files = tuple(open_tidy(path, project) for path in paths)
+    files = tuple(_open_roll(path, project) for path in paths)
     for file in files:
         if not file.table.is_roll:
             raise InputError(f"{file.path}: there is no column 'people'; a roll counts people")

@@ -33,7 +33,6 @@ from safemargin.io import (
     check_project_facts,
     natural_order,
     open_data,
-    open_source,
     read_many,
     twice_in,
     whole_number,
@@ -42,11 +41,13 @@ from safemargin.release.axes import (
     TidyFile,
     build_axis,
     build_rolls,
-    check_seen,
     nest,
     read_rolls,
     recode,
+    renamed,
+    seen_categories,
 )
+from safemargin.release.columns import DataSection
 from safemargin.release.ledger.entries import (
     Entry,
     Person,
@@ -58,29 +59,31 @@ from safemargin.release.ledger.entries import (
     weaknesses,
 )
 from safemargin.release.ledger.file import Chain, open_ledger
-from safemargin.release.project import DataSection, LedgerSection, Project
+from safemargin.release.project import LedgerSection, Project
+from safemargin.release.records import Records, read_records
 from safemargin.release.sealed import tabulate_elections
 
 
-def tabulate_microdata(project: Project, data: DataSection, source: Source | None = None) -> Table:
+def tabulate_microdata(project: Project, data: DataSection, source: Source | None = None) -> tuple[Table, Records]:
     """Votes by all axes together, and the roll: given files, or the people in the data."""
     rolls = read_rolls(project, project.roll_files)
-    profiles = (source or open_source(data.file, data.table)).profiles(_columns(project, data))
+    records = read_records(project, data, _columns(project, data), source, [data.count] if data.count else [])
+    profiles = records.profiles
     people = _people(data, profiles)
     options, chosen = _answers(data, profiles, people)
-    axes = tuple(_axis(project, data.file, profiles, name, rolls) for name in project.axes)
+    coded_axes = [_axis(project, data.file, profiles, name, rolls) for name in project.axes]
+    axes = tuple(axis for axis, _ in coded_axes)
     schema = Schema(axes, options)
     codes = np.empty((len(people), len(axes)), dtype=np.int64)
-    for position, axis in enumerate(axes):
-        labels, column = profiles.column(project.column(axis.name))
-        codes[:, position] = recode(labels, column, axis.index)
+    for position, (_, column) in enumerate(coded_axes):
+        codes[:, position] = column
     votes = _pivoted(schema, codes, chosen, people)
     if not len(votes.counts):
         raise InputError(f"{data.file}: column {data.count!r} counts nobody; the table is empty")
     if not rolls:
         counted = Tally(votes.axes, votes.codes, frozen(votes.counts.sum(axis=1), 1))
-        return Table(schema, (votes,), (counted,))
-    return Table(schema, (votes,), build_rolls(rolls, schema, (votes,)))
+        return Table(schema, (votes,), (counted,)), records
+    return Table(schema, (votes,), build_rolls(rolls, schema, (votes,))), records
 
 
 def _columns(project: Project, data: DataSection) -> tuple[str, ...]:
@@ -98,7 +101,7 @@ def _people(data: DataSection, profiles: Profiles) -> IntArray:
     values = np.zeros(len(labels), dtype=np.int64)
     for row, text in enumerate(labels):
         try:
-            values[row] = whole_number(text)
+            values[row] = whole_number(text.replace(",", ".", 1) if data.decimal == "," else text)
         except BadText as error:
             reason = error if text else "is empty"
             raise InputError(f"{data.file}: column {data.count!r}: count {text!r}: {reason}") from None
@@ -110,30 +113,43 @@ def _people(data: DataSection, profiles: Profiles) -> IntArray:
 def _answers(data: DataSection, profiles: Profiles, people: IntArray) -> tuple[tuple[str, ...], IntArray]:
     """The options, and the option of each profile."""
     labels, codes = profiles.column(data.answer)
-    if "" in labels and data.blank is None:
-        empty = int(people[codes == labels.index("")].sum())
+    coding = data.coding
+    answers = [coding.category(label) for label in labels]
+    if "" in answers:
+        silent = np.array([not answer for answer in answers], dtype=bool)[codes]
+        nobody_said = int(people[silent].sum())
         raise InputError(
-            f"{data.file}: column {data.answer!r} is empty for {empty} people; set data.blank to what that means"
+            f"{data.file}: column {data.answer!r} is empty for {nobody_said} people; set data.blank to what that means "
+            "(or data.skip to skip these rows)"
         )
-    answers = [label or data.blank or "" for label in labels]
     seen = sorted({*answers, *([data.blank] if data.blank else [])}, key=natural_order)
-    options = data.options or tuple(seen)
+    options = tuple(dict.fromkeys(map(coding.label, data.options))) if data.options else tuple(seen)
+    places = {option: code for code, option in enumerate(options)}
     for answer in answers:
-        if answer not in options:
+        if answer not in places:
             raise InputError(
                 f"{data.file}: column {data.answer!r}: unknown answer {answer!r}; data.options are {', '.join(options)}"
             )
-    return options, recode(answers, codes, {option: code for code, option in enumerate(options)})
+    return options, recode(answers, codes, places)
 
 
-def _axis(project: Project, path: Path, profiles: Profiles, name: str, rolls: tuple[TidyFile, ...]) -> Axis:
-    section = project.axes[name]
-    column = project.column(name)
+def _axis(
+    project: Project, path: Path, profiles: Profiles, name: str, rolls: tuple[TidyFile, ...]
+) -> tuple[Axis, IntArray]:
+    """An axis, and the category of each profile."""
+    section, column, coding = project.axes[name], project.column(name), project.coding(name)
     labels, _ = profiles.column(column)
-    check_seen(path, column, section, labels)
-    nested = nest(path, profiles, column, section.levels) if section.levels else None
+    values = seen_categories(path, column, section, coding, labels)
+    profiles = profiles.relabelled(column, values) if values != labels else profiles
+    labels, codes = profiles.column(column)
+    nested = None
+    if section.levels:
+        # Who has no category lies in no area.
+        areas = np.array([label != coding.missing for label in labels], dtype=bool)[codes]
+        nested = nest(path, profiles.where(areas), column, section.levels)
     on_roll = [category for file in rolls for category in file.seen(name)]
-    return build_axis((path, column), name, section, [*labels, *on_roll], nested)
+    axis = build_axis((path, column), name, section, [*labels, *on_roll], coding, nested)
+    return axis, recode(labels, codes, axis.index)
 
 
 def _pivoted(schema: Schema, codes: IntArray, chosen: IntArray, people: IntArray) -> Tally:
@@ -150,26 +166,36 @@ def _pivoted(schema: Schema, codes: IntArray, chosen: IntArray, people: IntArray
 
 def tabulate_people(project: Project, column: str, source: Source | None = None) -> dict[str, tuple[str, ...]]:
     """The profile of every person in the data."""
-    assert project.data is not None
+    data = project.data
+    assert data is not None
     wanted = tuple(project.column(name) for name in project.axes)
-    opened = source or open_source(project.data.file, project.data.table)
-    counted_people = opened.profiles(tuple(dict.fromkeys((column, *wanted))))
-    names, codes = counted_people.column(column)
+    people = read_records(project, data, (column, *wanted), source, [column]).profiles
+    names, codes = people.column(column)
     if "" in names:
-        raise InputError(f"{project.data.file}: column {column!r} is empty for somebody; ledger.id must name everybody")
-    rows = np.bincount(codes, counted_people.counts, minlength=len(names))
+        raise InputError(f"{data.file}: column {column!r} is empty for somebody; ledger.id must name everybody")
+    rows = np.bincount(codes, people.counts, minlength=len(names))
     if (rows > 1).any():
         twice = names[int(np.flatnonzero(rows > 1)[0])]
-        raise InputError(f"{project.data.file}: column {column!r}: {twice!r} stands for two people")
-    columns = [counted_people.column(name) for name in wanted]
-    profiles = zip(*([labels[code] for code in codes.tolist()] for labels, codes in columns), strict=True)
-    return dict(zip((names[code] for code in codes.tolist()), profiles, strict=True))
+        raise InputError(f"{data.file}: column {column!r}: {twice!r} stands for two people")
+    columns = []
+    for axis, held in zip(project.axes, wanted, strict=True):
+        texts, places = people.column(held)
+        values = seen_categories(data.file, held, project.axes[axis], project.coding(axis), texts)
+        columns.append([values[code] for code in places.tolist()])
+    return dict(zip((names[code] for code in codes.tolist()), zip(*columns, strict=True), strict=True))
 
 
 def tabulate(project: Project, source: Source | None = None) -> Table:
     """The population that a project describes; `source` holds its data where they are not in a file."""
+    return _tabulate(project, source)[0]
+
+
+def _tabulate(project: Project, source: Source | None) -> tuple[Table, tuple[str, ...]]:
+    """The population, and sentences about rows that are not counted."""
+    notes: tuple[str, ...] = ()
     if project.data is not None:
-        table = tabulate_microdata(project, project.data, source)
+        table, records = tabulate_microdata(project, project.data, source)
+        notes = records.notes
     elif project.tallies is not None:
         table = tabulate_elections(project, project.tallies)
     else:
@@ -180,7 +206,7 @@ def tabulate(project: Project, source: Source | None = None) -> Table:
                 f"onlookers: {onlooker.name!r} has composition = 'joint', but no roll file has all the axes; "
                 "give a joint roll or say 'sizes'"
             )
-    return table
+    return table, notes
 
 
 @dataclass(frozen=True)
@@ -204,6 +230,8 @@ class Inputs:
     table: Table
     onlookers: tuple[Onlooker, ...]
     book: Book | None = None
+    notes: tuple[str, ...] = ()
+    """Sentences about rows that are not counted."""
 
     @property
     def target(self) -> Target:
@@ -218,9 +246,9 @@ class Inputs:
 
 def read_inputs(project: Project, source: Source | None = None) -> Inputs:
     """Read a project; `source` holds its data where they are not in a file."""
-    table = tabulate(project, source)
+    table, notes = _tabulate(project, source)
     book = None if project.ledger is None else _open_book(project, project.ledger, table, source)
-    return Inputs(project, table, _onlookers(project, table, book), book)
+    return Inputs(project, table, _onlookers(project, table, book), book, notes)
 
 
 def _open_book(project: Project, section: LedgerSection, table: Table, source: Source | None) -> Book:
@@ -248,7 +276,7 @@ def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onloo
     """The onlookers that a project names, with the rolls and facts they hold and what they remember."""
     stated = [section.correlations for section in project.onlookers if section.correlations is not None]
     files = dict.fromkeys([*(path for section in project.onlookers for path in section.facts), *stated])
-    facts = dict(zip(files, read_many(files), strict=True))
+    facts = {path: renamed(fact, project) for path, fact in zip(files, read_many(files), strict=True)}
     check_project_facts(tuple(facts.values()), table.schema)
     onlookers = []
     for section in project.onlookers:
@@ -267,6 +295,20 @@ def _onlookers(project: Project, table: Table, book: Book | None) -> tuple[Onloo
     return tuple(onlookers)
 
 
+DATA_KEYS = (
+    "answer",
+    "options",
+    "blank",
+    "count",
+    "table",
+    "missing",
+    "skip",
+    "contest",
+    "labels",
+    "encoding",
+    "decimal",
+)
+"""Arguments that are keys of the section [data]."""
 IN_MEMORY = "data"
 """What messages call data that are in no file."""
 
@@ -292,7 +334,7 @@ def project_of(data: object, said: Mapping[str, Any]) -> tuple[Project, Source |
     content: dict[str, object] = {
         "data": {
             "file": str(data) if isinstance(data, str | Path) else IN_MEMORY,
-            **{key: said[key] for key in ("answer", "options", "blank", "count", "table") if key in said},
+            **{key: said[key] for key in DATA_KEYS if key in said},
         },
         "axes": _axes(said["by"]),
         "target": {

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import ConfigDict, Field, ValidationError
 from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.core import RESERVED, InputError, Target
+from safemargin.core import RESERVED, SIGN, InputError, Target
 from safemargin.io import (
     PHRASES,
     ConfigSection,
@@ -20,7 +20,6 @@ from safemargin.io import (
     Files,
     Name,
     Names,
-    Pair,
     distinct,
     dotted_key,
     parse_toml,
@@ -28,46 +27,13 @@ from safemargin.io import (
     shown_value,
     twice_in,
 )
+from safemargin.release.coding import Coding
+from safemargin.release.columns import AxisSection, DataSection
 from safemargin.release.plan import Asked, Wanted
 
 Composition = Literal["none", "sizes", "joint"]
 Protection = Literal["merge", "noise", "suppress"]
 Format = Literal["csv", "parquet", "json"]
-
-
-class DataSection(ConfigSection):
-    """One file with a row per person, or per group of equal people."""
-
-    file: File = Field(description="CSV, TSV, Parquet, JSON lines or SQLite file")
-    table: Name | None = Field(default=None, description="table of an SQLite file")
-    answer: Name = Field(description="column with the answer")
-    options: Names | None = Field(default=None, description="allowed answers in order; default: those seen, sorted")
-    blank: Name | None = Field(
-        default=None, description="option that an empty answer counts as; without it, it is an error"
-    )
-    count: Name | None = Field(
-        default=None, description="column with the number of people a row stands for; default: one"
-    )
-
-    @model_rule(mode="before")
-    @classmethod
-    def _old_name(cls, value: object) -> object:
-        if isinstance(value, dict) and "ballot" in value and "answer" not in value:  # its name until version 0.1
-            return {"answer" if key == "ballot" else key: entry for key, entry in value.items()}
-        return value
-
-    @field_rule("options")
-    @classmethod
-    def _options_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        return value if value is None else distinct(value)
-
-    @field_rule("blank")
-    @classmethod
-    def _blank_is_an_option(cls, value: str | None, info: ValidationInfo) -> str | None:
-        options = info.data.get("options")
-        if value is not None and options is not None and value not in options:
-            raise PydanticCustomError("rule", "must be one of data.options ({names})", {"names": ", ".join(options)})
-        return value
 
 
 class TalliesSection(ConfigSection):
@@ -93,44 +59,6 @@ class RollSection(ConfigSection):
     """Who there is: tidy files with axis columns and `people`."""
 
     files: Files = Field(description="one file over all axes, or one per axis")
-
-
-class AxisSection(ConfigSection):
-    """How one axis is read; its key is its name."""
-
-    column: Name | None = Field(default=None, description="column of the data; default: the name of the axis")
-    categories: Names | None = Field(
-        default=None, description="allowed categories in order; default: those seen, sorted"
-    )
-    ordered: bool = Field(default=False, description="whether only neighbouring categories may be merged")
-    parents: Mapping[Name, Name] | None = Field(default=None, description="category = wider area it lies in")
-    levels: Names | None = Field(default=None, description="columns with wider areas, from fine to coarse")
-    hierarchy: File | None = Field(default=None, description="CSV file with columns child, parent, or an .hrc file")
-    hierarchies: Files | None = Field(default=None, description="further hierarchies of the same categories")
-    apart: Annotated[tuple[Pair, ...], Field(strict=False)] = Field(
-        default=(), description="pairs of categories that are never merged into one group"
-    )
-    weights: Mapping[Name, int] = Field(default={}, description="category = what it is worth per person; default 1")
-
-    @field_rule("categories", "levels")
-    @classmethod
-    def _values_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        return value if value is None else distinct(value)
-
-    @field_rule("weights")
-    @classmethod
-    def _weights_are_worth(cls, value: Mapping[str, int]) -> Mapping[str, int]:
-        for name, weight in value.items():
-            if not 0 <= weight <= 1_000_000:
-                raise PydanticCustomError("rule", "{name}: must be from 0 to 1000000", {"name": name})
-        return value
-
-    @model_rule(mode="after")
-    def _one_hierarchy(self) -> Self:
-        given = [key for key in ("parents", "levels", "hierarchy") if getattr(self, key) is not None]
-        if len(given) > 1:
-            raise PydanticCustomError("rule", "has {given}: give at most one of them", {"given": " and ".join(given)})
-        return self
 
 
 class TargetSection(ConfigSection):
@@ -190,6 +118,12 @@ class OutputsSection(ConfigSection):
     @classmethod
     def _formats_differ(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return distinct(value)
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The same outputs where axes have other names."""
+        margins = tuple(tuple(names.get(axis, axis) for axis in margin) for margin in self.margins)
+        weights = {SIGN.join(names.get(axis, axis) for axis in k.split(SIGN)): v for k, v in self.weights.items()}
+        return self.model_copy(update={"margins": margins, "weights": weights})
 
     @property
     def asked(self) -> Asked:
@@ -262,9 +196,30 @@ class Project(ConfigSection):
     def build(cls, content: Mapping[str, object], folder: Path = Path()) -> "Project":
         """The project that the sections in `content` describe; paths are relative to `folder`."""
         try:
-            return cls.model_validate(content, context={"folder": folder})
+            return cls.model_validate(content, context={"folder": folder})._labelled()
         except ValidationError as error:
             raise InputError(_explained(error)) from None
+
+    def _labelled(self) -> "Project":
+        """The project with every axis under its label, which is what tables and pages call it."""
+        names = {key: axis.label or key for key, axis in self.axes.items()}
+        if all(key == name for key, name in names.items()):
+            return self
+        for key, name in names.items():
+            if name in RESERVED or list(names.values()).count(name) > 1:
+                raise InputError(
+                    f"axes.{key}.label = {name!r}: is reserved or the name of another axis; choose another"
+                )
+        axes = {
+            names[key]: axis.model_copy(update={"column": self.column(key), "label": None})
+            for key, axis in self.axes.items()
+        }
+        outputs = self.outputs.renamed(names)
+        tallies = self.tallies
+        if tallies is not None:
+            files = {names[key]: file for key, file in tallies.files.items()}
+            tallies = tallies.model_copy(update={"files": files})
+        return self.model_copy(update={"axes": axes, "outputs": outputs, "tallies": tallies})
 
     @property
     def target(self) -> Target:
@@ -298,6 +253,10 @@ class Project(ConfigSection):
     def column(self, axis: str) -> str:
         """The column of the data that holds an axis."""
         return self.axes[axis].column or axis
+
+    def coding(self, axis: str) -> Coding:
+        """What the values of an axis mean."""
+        return self.axes[axis].coding(self.data)
 
     @model_rule(mode="after")
     def _sections_agree(self) -> Self:

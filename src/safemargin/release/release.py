@@ -159,6 +159,10 @@ def release(
     options: Sequence[str] | None = None,
     blank: str | None = None,
     count: str | None = None,
+    missing: Sequence[str] | None = None,
+    skip: Mapping[str, Sequence[str]] | None = None,
+    contest: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     target: Target | None = None,
     protect: str | None = None,
     onlookers: Sequence[Mapping[str, object]] | None = None,
@@ -181,6 +185,10 @@ def release(
         "options": options,
         "blank": blank,
         "count": count,
+        "missing": missing,
+        "skip": skip,
+        "contest": contest,
+        "labels": labels,
         "target": target,
         "protect": protect,
         "onlookers": onlookers,
@@ -268,7 +276,7 @@ def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
     project, table, onlookers = inputs.project, inputs.table, inputs.onlookers
     progress("deciding")
     single = decide(table, inputs.target, onlookers, protect=project.protect, progress=progress)
-    notes = [*single.notes, *inconsistency_notes(table)]
+    notes = [*inputs.notes, *single.notes, *inconsistency_notes(table)]
     if inputs.book is not None:
         notes += floor_notes(inputs.book.entries, table, single)
     single = replace(single, notes=tuple(notes))

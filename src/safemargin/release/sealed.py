@@ -37,6 +37,7 @@ def tabulate_elections(project: Project, tallies: TalliesSection) -> Table:
             name,
             section,
             [category for file in (files[name], *rolls) for category in file.seen(name)],
+            project.coding(name),
         )
         for name, section in project.axes.items()
     )

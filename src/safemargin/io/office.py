@@ -1,0 +1,153 @@
+"""Files that are read whole: Excel, SPSS and Stata through a library each, and CSV that is not UTF-8."""
+
+import codecs
+import pickle
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from datetime import datetime
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from safemargin.core import InputError, TooLargeError
+from safemargin.io.csv_text import csv_records
+from safemargin.io.duck import DuckSource, open_columns, plain_text
+from safemargin.io.files import FIRST_UNPACKED, MOST_UNPACKED, UTF8
+
+MOST_HELD = 50_000_000
+"""Values of a file that is held in memory as texts, some 4 GiB; Parquet and UTF-8 CSV are counted without that."""
+TOO_LARGE = 3
+READ_STATISTICS = f"""
+import pickle, sys, pyreadstat
+read, path = getattr(pyreadstat, sys.argv[1]), sys.argv[2]
+names, facts = read(path, output_format="dict", metadataonly=True)
+if (facts.number_rows or 0) * len(names) > int(sys.argv[3]):
+    sys.exit({TOO_LARGE})
+columns, facts = read(path, output_format="dict")
+pickle.dump((dict(columns), facts.variable_value_labels), sys.stdout.buffer)
+"""
+
+
+def open_encoded(path: Path, encoding: str) -> DuckSource:
+    """A CSV file in another encoding than UTF-8, such as `cp1252`."""
+    try:
+        plain = bytes(range(128)).decode(encoding) == bytes(range(128)).decode("ascii")
+        name = codecs.lookup(encoding).name
+    except (LookupError, ValueError, UnicodeError):
+        plain, name = False, encoding
+    if not plain:
+        raise InputError(
+            f"data.encoding = {encoding[:60]!r}: is no encoding of text files that contains ASCII; "
+            "name one such as 'cp1252', or save the file as UTF-8"
+        )
+    known: dict[str, str] = {}  # one text for all equal ones
+    records = csv_records(path, UTF8 if name == UTF8 else name)
+    _, names = next(records)
+    rows = [[known.setdefault(text, text) for text in record] for _, record in islice(records, _most(names))]
+    if next(records, None) is not None:
+        raise _too_large(path, len(names))
+    return open_columns(path, names, list(zip(*rows, strict=True)))
+
+
+def _most(names: Sequence[str]) -> int:
+    return MOST_HELD // max(len(names), 1)
+
+
+def _too_large(path: Path, columns: int) -> TooLargeError:
+    return TooLargeError(
+        f"{path}: has more than {MOST_HELD // columns:,} rows of {columns} columns; save it as UTF-8 CSV or Parquet"
+    )
+
+
+def _library(path: Path, name: str, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise _not_installed(path, name, extra) from None
+
+
+def _not_installed(path: Path, name: str, extra: str) -> InputError:
+    return InputError(f"{path}: needs {name}; install it with: pip install 'safemargin[{extra}]'")
+
+
+def open_excel(path: Path, table: str | None = None) -> DuckSource:
+    """A sheet of an `.xlsx` file; `table` may be omitted if there is only one. Its first row names the columns."""
+    calamine, names = _library(path, "python_calamine", "excel"), sheet_names(path)
+    if table is None and len(names) != 1:
+        raise InputError(f"{path}: data.table is missing; the sheets are {', '.join(names) or '(none)'}")
+    if table is not None and table not in names:
+        raise InputError(f"{path}: there is no sheet {table!r}; the sheets are {', '.join(names)}")
+    try:
+        with calamine.CalamineWorkbook.from_path(path) as book:
+            sheet = book.get_sheet_by_name(table or names[0])
+            if sheet.total_height * sheet.total_width > MOST_HELD:
+                raise _too_large(path, sheet.total_width)
+            rows = sheet.to_python()
+    except calamine.CalamineError as error:
+        raise _unreadable(path, "an Excel file", error) from None
+    rows = [texts for texts in ([_cell_text(value) for value in row] for row in rows) if any(texts)]
+    if len(rows) < 2:
+        raise InputError(f"{path}: the table is empty")
+    return open_columns(path, [text or "" for text in rows[0]], list(zip(*rows[1:], strict=True)))
+
+
+def sheet_names(path: Path) -> tuple[str, ...]:
+    """The sheets of an `.xlsx` file."""
+    calamine = _library(path, "python_calamine", "excel")
+    try:
+        with zipfile.ZipFile(path) as packed:
+            size, stated = path.stat().st_size, sum(part.file_size for part in packed.infolist())
+        if stated > max(FIRST_UNPACKED, MOST_UNPACKED * size):
+            raise InputError(f"{path}: unpacks to more than {MOST_UNPACKED} times its size; unpack and look at it")
+        with calamine.CalamineWorkbook.from_path(path) as book:
+            return tuple(book.sheet_names)
+    except (calamine.CalamineError, zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
+        raise _unreadable(path, "an Excel file", error) from None
+
+
+def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
+    return InputError(f"{path}: cannot be read as {kind}: {' '.join(str(error).split()) or type(error).__name__}")
+
+
+def _cell_text(value: object) -> str:
+    if isinstance(value, datetime) and (value.hour, value.minute, value.second) == (0, 0, 0):
+        value = value.date()  # Excel has no days without an hour
+    return plain_text(value) or ""
+
+
+def open_spss(path: Path, table: str | None = None) -> DuckSource:
+    """An SPSS file with its value labels; `table` is not used."""
+    return _statistics(path, "read_sav", "an SPSS")
+
+
+def open_stata(path: Path, table: str | None = None) -> DuckSource:
+    """A Stata file with its value labels; `table` is not used."""
+    return _statistics(path, "read_dta", "a Stata")
+
+
+def _statistics(path: Path, reader: str, kind: str) -> DuckSource:
+    """Labels stand for the values that have one; what the file declares as missing is absent.
+
+    The library crashes on some damaged files, so a process of its own reads them.
+    """
+    if find_spec("pyreadstat") is None:
+        raise _not_installed(path, "pyreadstat", "stats")
+    command = [sys.executable, "-c", READ_STATISTICS, reader, str(path.resolve()), str(MOST_HELD)]
+    ran = subprocess.run(command, capture_output=True, check=False)
+    if ran.returncode == TOO_LARGE:
+        raise TooLargeError(f"{path}: has more than {MOST_HELD:,} values; save it as UTF-8 CSV or Parquet")
+    if ran.returncode != 0:
+        said = ran.stderr.decode(errors="replace").strip().splitlines()
+        reason = said[-1].split(": ", 1)[-1] if said and ran.returncode > 0 else "it is damaged"
+        raise InputError(f"{path}: cannot be read as {kind} file: {reason}")
+    columns, labels = pickle.loads(ran.stdout)
+    texts = []
+    for name, values in columns.items():
+        said_for = labels.get(name, {})
+        known = {value: str(said_for.get(value, plain_text(value) or "")) for value in set(values)}
+        texts.append([known[value] for value in values])
+    return open_columns(path, list(columns), texts)

@@ -1,0 +1,175 @@
+"""How a project describes the columns of its data: the answer, and the axes."""
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
+from pydantic import field_validator as field_rule
+from pydantic import model_validator as model_rule
+from pydantic_core import PydanticCustomError
+
+from safemargin.io import ConfigSection, File, Files, Name, Names, Pair, distinct
+from safemargin.release.coding import Coding, Edge
+
+
+def _wrong(text: str, **said: object) -> PydanticCustomError:
+    return PydanticCustomError("rule", text, said)
+
+
+def _edge(value: object) -> Edge:
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15:
+        return Decimal(repr(value)).normalize()
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise _wrong("{value} is neither a number nor a date such as 1980-12-31", value=repr(value)[:60]) from None
+
+
+def _edges(value: object) -> tuple[Edge, ...]:
+    if not isinstance(value, list | tuple) or not value:
+        raise _wrong("must be a list of numbers or dates, as in [18, 30, 45, 65]")
+    edges = tuple(_edge(each) for each in value)
+    if len({isinstance(edge, date) for edge in edges}) > 1:
+        raise _wrong("mixes numbers and dates")
+    if any(low >= high for low, high in zip(edges, edges[1:], strict=False)):  # type: ignore[operator]  # of one kind
+        raise _wrong("must rise, each number once")
+    return edges
+
+
+def _day(value: object) -> date | None:
+    edge = None if value is None else _edge(value)
+    if isinstance(edge, Decimal):
+        raise _wrong("must be a date such as 2024-11-05")
+    return edge
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Values = Annotated[tuple[str, ...], Field(min_length=1, strict=False), BeforeValidator(_listed)]
+Bands = Annotated[tuple[Edge, ...], PlainValidator(_edges, json_schema_input_type=list[float | date])]
+Day = Annotated[date | None, PlainValidator(_day, json_schema_input_type=date)]
+
+
+class DataSection(ConfigSection):
+    """One file with a row per person, or per group of equal people."""
+
+    file: File = Field(description="CSV, TSV, Parquet, JSON lines, SQLite, Excel, SPSS or Stata file")
+    table: Name | None = Field(default=None, description="table of an SQLite file, or sheet of an Excel file")
+    answer: Name = Field(description="column with the answer")
+    options: Names | None = Field(default=None, description="allowed answers in order; default: those seen, sorted")
+    blank: Name | None = Field(
+        default=None, description="option that an empty answer counts as; without it, it is an error"
+    )
+    count: Name | None = Field(
+        default=None, description="column with the number of people a row stands for; default: one"
+    )
+    missing: Values = Field(default=("",), description='values that mean no answer or no category, as in ["?", "NA"]')
+    skip: Mapping[Name, Values] = Field(default={}, description='rows to skip, as in {vote = ["spoilt"]}')
+    contest: Mapping[Name, str] = Field(default={}, description='the rows to keep, as in {office = "Mayor"}')
+    labels: Mapping[Name, Name] = Field(default={}, description='answers as they are published, as in {1 = "yes"}')
+    encoding: Name | None = Field(default=None, description="of a CSV file that is not UTF-8, such as cp1252")
+    decimal: Literal[".", ","] = Field(default=".", description="decimal sign of numbers in the data")
+
+    @model_rule(mode="before")
+    @classmethod
+    def _old_name(cls, value: object) -> object:
+        if isinstance(value, dict) and "ballot" in value and "answer" not in value:  # its name until version 0.1
+            return {"answer" if key == "ballot" else key: entry for key, entry in value.items()}
+        return value
+
+    @property
+    def coding(self) -> Coding:
+        """What the values of the answer mean."""
+        return Coding(frozenset(self.missing), self.blank or "", self.labels)
+
+    @field_rule("options")
+    @classmethod
+    def _options_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return value if value is None else distinct(value)
+
+    @field_rule("blank")
+    @classmethod
+    def _blank_is_an_option(cls, value: str | None, info: ValidationInfo) -> str | None:
+        options = info.data.get("options")
+        if value is not None and options is not None and value not in options:
+            raise PydanticCustomError("rule", "must be one of data.options ({names})", {"names": ", ".join(options)})
+        return value
+
+
+class AxisSection(ConfigSection):
+    """How one axis is read; its key is its name."""
+
+    column: Name | None = Field(default=None, description="column of the data; default: the name of the axis")
+    categories: Names | None = Field(
+        default=None, description="allowed categories in order; default: those seen, sorted"
+    )
+    label: Name | None = Field(
+        default=None, description="what the axis is called in tables and pages; default: its key"
+    )
+    labels: Mapping[Name, Name] = Field(
+        default={}, description='categories as they are published, as in {M = "Men"}; equal labels become one category'
+    )
+    bands: Bands = Field(default=(), description="lowest number or date of each band but the first, as in [18, 30, 65]")
+    age_on: Day = Field(default=None, description="day of the age in years, where the column holds dates of birth")
+    missing: Name | None = Field(
+        default=None, description="category of rows without one (data.missing); without it, they are an error"
+    )
+    ordered: bool = Field(default=False, description="whether only neighbouring categories may be merged")
+    parents: Mapping[Name, Name] | None = Field(default=None, description="category = wider area it lies in")
+    levels: Names | None = Field(default=None, description="columns with wider areas, from fine to coarse")
+    hierarchy: File | None = Field(default=None, description="CSV file with columns child, parent, or an .hrc file")
+    hierarchies: Files | None = Field(default=None, description="further hierarchies of the same categories")
+    apart: Annotated[tuple[Pair, ...], Field(strict=False)] = Field(
+        default=(), description="pairs of categories that are never merged into one group"
+    )
+    weights: Mapping[Name, int] = Field(default={}, description="category = what it is worth per person; default 1")
+
+    @field_rule("categories", "levels")
+    @classmethod
+    def _values_differ(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return value if value is None else distinct(value)
+
+    @field_rule("weights")
+    @classmethod
+    def _weights_are_worth(cls, value: Mapping[str, int]) -> Mapping[str, int]:
+        for name, weight in value.items():
+            if not 0 <= weight <= 1_000_000:
+                raise PydanticCustomError("rule", "{name}: must be from 0 to 1000000", {"name": name})
+        return value
+
+    @model_rule(mode="after")
+    def _one_hierarchy(self) -> Self:
+        given = [key for key in ("parents", "levels", "hierarchy") if getattr(self, key) is not None]
+        if len(given) > 1:
+            raise PydanticCustomError("rule", "has {given}: give at most one of them", {"given": " and ".join(given)})
+        return self
+
+    @field_rule("labels")
+    @classmethod
+    def _labels_differ_from_values(cls, value: Mapping[str, str]) -> Mapping[str, str]:
+        for name, published in value.items():
+            if value.get(published, published) != published:
+                raise _wrong("{name}: {label} is also a value with a label of its own", name=name, label=published)
+        return value
+
+    @model_rule(mode="after")
+    def _bands_alone(self) -> Self:
+        if self.bands and self.categories is not None:
+            raise _wrong("has categories and bands: give at most one of them")
+        if self.age_on is not None and (not self.bands or isinstance(self.bands[0], date)):
+            raise _wrong("has age_on: give bands of ages with it, as in [18, 30, 45, 65]")
+        return self
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether only neighbouring categories may be merged."""
+        return self.ordered or bool(self.bands)
+
+    def coding(self, data: DataSection | None) -> Coding:
+        """What the values of the column mean."""
+        absent, decimal = ([""], ".") if data is None else (data.missing, data.decimal)
+        return Coding(frozenset(absent), self.missing or "", self.labels, self.bands, self.age_on, decimal)
