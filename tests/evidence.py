@@ -1,0 +1,8 @@
+"""How many random cases the slow tests run: a sample by default, all of them with `EVIDENCE=all`."""
+
+import os
+
+
+def seeds(first: int, sample: int, everything: int) -> range:
+    """Seeds from `first` on: `sample` of them, so that the suite ends in minutes, or `everything` on request."""
+    return range(first, first + (everything if os.environ.get("EVIDENCE") == "all" else sample))
