@@ -50,8 +50,7 @@ def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
 
 def proposed(path: Path) -> tuple[str, dict[str, Any], Table]:
     """The proposal as text, as TOML, and the table that it gives as it stands."""
-    text = init(path).text
-    (path.parent / "project.toml").write_text(text)
+    text = init(path).write(path.parent / "project.toml").read_text()
     return text, tomllib.loads(text), tabulate(Project.load(path.parent / "project.toml"))
 
 
@@ -67,7 +66,7 @@ def test_microdata(tmp_path: Path) -> None:
     assert "# Skipped: column 'country' has one value only." in text
     assert "# Skipped: column 'remark' holds free text." in text
     assert "# Skipped: column 'district_name' says the same as 'district'." in text
-    assert "# Column 'income_euro' has" in text and "# [axes.income_euro]" in text
+    assert "# Column 'income_euro' has" in text and "# bands = [30000, 50000, 70000]" in text
     assert "# [[onlookers]]" in text
     assert table.totals.sum() == 400
     assert max(map(len, text.splitlines())) < 200
@@ -133,3 +132,54 @@ def test_adult(data_sets: Path) -> None:
     assert project["data"]["answer"] == "income"
     assert {"workclass", "race", "sex"} <= set(project["axes"])
     assert not {"age", "fnlwgt", "education_num"} & set(project["axes"])
+
+
+def test_bands_missing_values_and_commas(tmp_path: Path) -> None:
+    draw = random.Random(2)
+    rows = [
+        {
+            "age": str(draw.randrange(18, 90)),
+            "born": f"{draw.randrange(1950, 1990)}-01-02",
+            "pay": f"{draw.randrange(10, 90)},{draw.randrange(10, 99)}",
+            "work": draw.choice(["farm", "shop", "?", ""]),
+            "vote": draw.choice(["A", "B", "NA"]),
+        }
+        for _ in range(300)
+    ]
+    lines = [";".join(rows[0]), *(";".join(row.values()) for row in rows)]
+    (tmp_path / "v.csv").write_text("\n".join(lines) + "\n")
+    text, project, table = proposed(tmp_path / "v.csv")
+    assert project["data"]["missing"] == ["?", "NA"] and project["data"]["decimal"] == ","
+    assert "# bands = [30, 45, 65]" in text and project["axes"]["work"]["missing"] == "unknown"
+    assert "# bands = [1955-01-01, 1960-01-01, 1965-01-01" in text and "# bands = [30, 50, 70]" in text
+    assert table.schema.axis("work").categories == ("farm", "shop", "unknown") and "no answer" in table.schema.options
+
+
+def test_a_column_of_ages_is_an_axis_where_there_is_no_other(tmp_path: Path) -> None:
+    rows = [{"age": str(18 + n % 60), "vote": "AB"[n % 3 > 0]} for n in range(300)]
+    _, project, table = proposed(write_csv(tmp_path / "v.csv", rows))
+    assert project["axes"]["age"]["bands"] == [30, 45, 65] and table.schema.axis("age").ordered
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ward,party,votes\nw1,A,4\nw1,B,*\nw2,A,7\nw2,B,1\n", "column 'votes' looks like counts of people, but '*'"),
+        ("ward,party,votes\nw1,A,4\nw1,B,3\nTotals,A,4\nTotals,B,3\n", "column 'ward': 'Totals' looks like the sum"),
+        ("ward,vote\nw1,A\nw1,All\nw2,A\nw2,B\n", "column 'vote': 'All' looks like the sum of other rows"),
+    ],
+)
+def test_counts_and_categories_that_stop_it(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "v.csv").write_text(text)
+    with pytest.raises(InputError, match=said.replace("*", r"\*")):
+        init(tmp_path / "v.csv")
+
+
+def test_the_project_is_written_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    made = init(write_csv(tmp_path / "data" / "voters.csv", town(60)))
+    assert made.write() == Path("project.toml") and 'file = "../data/voters.csv"' in Path("project.toml").read_text()
+    assert 'file = "data/voters.csv"' in made.write(tmp_path / "other.toml").read_text()
+    assert tabulate(Project.load("project.toml")).totals.sum() == 60

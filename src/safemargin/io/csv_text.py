@@ -11,7 +11,7 @@ from safemargin.io.files import UTF8, check_names, numbered_lines, suffix
 
 DELIMITERS = (",", ";", "\t")
 _STATED = re.compile(r"""["']?sep=([,;|\t])["']?[ \r\n]*""", re.I)
-"""A first line by which a spreadsheet is told what separates columns."""
+"""A first line that states to a spreadsheet what separates columns."""
 
 
 def csv_records(path: Path, encoding: str = UTF8) -> Iterator[tuple[int, list[str]]]:

@@ -161,8 +161,10 @@ def growth(
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="CSV, Parquet, JSON lines or SQLite file.")],
-    out_file: Annotated[Path | None, typer.Option("--out", help="Project file to write.")] = None,
+    data: Annotated[Path, typer.Argument(help="CSV, Parquet, JSON lines, SQLite, Excel, SPSS or Stata file.")],
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="Project file to write. Default: project.toml in the current folder.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Look at the columns of a data file and write a commented project file to edit.
