@@ -77,13 +77,13 @@ def clustering(mask: Mask, matrix: IntArray) -> FloatArray:
     if mask.decoys <= 30:  # 4,060 triples at most
         sums |= {a + b + c for a, b, c in combinations(weights, 3)}
     known = np.array(sorted(sums))
-    zero, one = blocks(matrix)
+    zeros, ones = blocks(matrix)
 
     def explained(raised: IntArray, rest: IntArray) -> IntArray:
         hits = np.isin(raised - mask.unit, known).sum(axis=1) + np.isin(rest, known).sum(axis=1)
         return np.asarray(hits, dtype=np.int64)
 
-    score = explained(one, zero) - explained(zero, one)
+    score = explained(ones, zeros) - explained(zeros, ones)
     return np.where(score == 0, feasibility(mask, matrix), 0.5 + 0.5 * np.sign(score))
 
 

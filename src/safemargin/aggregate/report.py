@@ -106,49 +106,49 @@ class PrivacyReport(Result):
 
     def to_json(self) -> Document:
         """The document of `aggregate privacy --json`."""
-        found = self.figures
-        full = paper_full_figures(found.setting.bits, found.setting.delta)
+        figures = self.figures
+        full = paper_full_figures(figures.setting.bits, figures.setting.delta)
         return {
             "schema": SCHEMA,
-            "bits": found.setting.bits,
-            "weights": found.setting.weights,
-            "delta": found.setting.delta,
-            "clients": found.clients,
-            "paper": {"sound": False, **found.paper, "full": full},
+            "bits": figures.setting.bits,
+            "weights": figures.setting.weights,
+            "delta": figures.setting.delta,
+            "clients": figures.clients,
+            "paper": {"sound": False, **figures.paper, "full": full},
             "valid": {
-                "epsilon": found.epsilon,
-                "reason": "" if found.epsilon is not None else found.reason,
-                "shuffled_epsilon": found.shuffled,
-                "delta_floor": found.atoms,
+                "epsilon": figures.epsilon,
+                "reason": "" if figures.epsilon is not None else figures.reason,
+                "shuffled_epsilon": figures.shuffled,
+                "delta_floor": figures.atoms,
             },
             "exact": {
-                "epsilon": found.epsilon,
-                "delta_floor": found.atoms,
-                "mass": found.mass + found.atoms,
-                "gaussian_epsilon": found.gaussian,
+                "epsilon": figures.epsilon,
+                "delta_floor": figures.atoms,
+                "mass": figures.mass + figures.atoms,
+                "gaussian_epsilon": figures.gaussian,
                 "shuffled_pair_delta": {
-                    "epsilon": found.paper["shuffled_epsilon_eq_96"],
-                    "delta": found.pair[0],
-                    "standard_error": found.pair[1],
+                    "epsilon": figures.paper["shuffled_epsilon_eq_96"],
+                    "delta": figures.pair[0],
+                    "standard_error": figures.pair[1],
                 },
             },
-            "cost_bits": cost_bits(found.setting.bits, found.clients),
+            "cost_bits": cost_bits(figures.setting.bits, figures.clients),
         }
 
     @property
     def rows(self) -> list[list[str]]:
         """Figure, value, and whether it holds."""
-        found = self.figures
-        paper = [[name.replace("_", " "), f"{value:.4g}", "paper, not proved"] for name, value in found.paper.items()]
-        exact = f"none: {found.reason}" if found.epsilon is None else f"{found.epsilon:.4f}"
-        shuffled = "nothing better is proved" if found.shuffled is None else f"{found.shuffled:.4f}"
+        figures = self.figures
+        paper = [[name.replace("_", " "), f"{value:.4g}", "paper, not proved"] for name, value in figures.paper.items()]
+        exact = f"none: {figures.reason}" if figures.epsilon is None else f"{figures.epsilon:.4f}"
+        shuffled = "nothing better is proved" if figures.shuffled is None else f"{figures.shuffled:.4f}"
         return [
             ["epsilon of one masked number", exact, "holds, from the exact law"],
-            ["delta is at least", f"{found.atoms:.3g}", "holds: the chance that the noise is a known number"],
+            ["delta is at least", f"{figures.atoms:.3g}", "holds: the chance that the noise is a known number"],
             ["epsilon after shuffling", shuffled, "holds (Feldman, McMillan and Talwar)"],
             [
-                f"delta after shuffling at epsilon {found.paper['shuffled_epsilon_eq_96']:.3f}",
-                f"at least {found.pair[0]:.2g} (+- {found.pair[1]:.1g})",
+                f"delta after shuffling at epsilon {figures.paper['shuffled_epsilon_eq_96']:.3f}",
+                f"at least {figures.pair[0]:.2g} (+- {figures.pair[1]:.1g})",
                 "one pair of inputs, drawn",
             ],
             *paper,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         sides_of_totals,
         totals_of,
     )
-    from safemargin.bounds.exposure import QUANTILES, SORTS, Exposed, Exposure, Possible, Proof, ranked
+    from safemargin.bounds.exposure import QUANTILES, SORTS, Exposed, Exposure, Possible, Proof
     from safemargin.bounds.fiber_equations import Equations, steps
     from safemargin.bounds.fiber_listing import TableSearch
     from safemargin.bounds.fiber_sample import LAWS
@@ -38,11 +38,8 @@ if TYPE_CHECKING:
     from safemargin.bounds.proof import prove_intervals
     from safemargin.bounds.propagate import propagate
     from safemargin.bounds.report import (
-        UNSETTLED,
-        CellEntry,
         cells_csv,
         closest_calls,
-        entries,
         exposure_document,
         fiber_document,
         fiber_words,

@@ -123,17 +123,17 @@ ATMOST = (Standing.EQUAL, Standing.WEAKER)
 
 def compare(first: Source, second: Source) -> Contrast:
     """Which of two guarantees is the stronger one, block by block and as a whole; budgets alone are never ranked."""
-    one, other = plain(as_guarantee(first)), plain(as_guarantee(second))
-    facts = facts_between(one.population, other.population)
+    left, right = plain(as_guarantee(first)), plain(as_guarantee(second))
+    facts = facts_between(left.population, right.population)
     blocks = [
-        _population(one, other),
-        _multiverse(one, other, facts),
-        _change(one, other, facts),
-        _measure(one, other),
+        _population(left, right),
+        _multiverse(left, right, facts),
+        _change(left, right, facts),
+        _measure(left, right),
     ]
-    blocks.append(_budget(one, other, blocks, facts))
-    down, up = implies(one, other), implies(other, one)
-    return Contrast(one, other, tuple(blocks), _overall(down, up), tuple(_warnings(one, other, blocks)), down, up)
+    blocks.append(_budget(left, right, blocks, facts))
+    down, up = implies(left, right), implies(right, left)
+    return Contrast(left, right, tuple(blocks), _overall(down, up), tuple(_warnings(left, right, blocks)), down, up)
 
 
 def _population(one: Guarantee, other: Guarantee) -> Block:
@@ -190,17 +190,17 @@ def _change(one: Guarantee, other: Guarantee, facts: Population) -> Block:
 
 
 def _reach(first: Guarantee, second: Guarantee, facts: Population) -> tuple[Standing, str]:
-    one, other = first.change, second.change
-    if one == other:
+    left, right = first.change, second.change
+    if left == right:
         return Standing.EQUAL, "the same change"
-    down = unit_factor(one, other, facts, second.invariants)
-    up = unit_factor(other, one, facts, first.invariants)
+    down = unit_factor(left, right, facts, second.invariants)
+    up = unit_factor(right, left, facts, first.invariants)
     if down == up == 1:
         return Standing.EQUAL, "each is at most one of the other"
     if down is not None and down <= 1:
-        return Standing.STRONGER, f"every change of the second kind is at most one of the first ({other.unit})"
+        return Standing.STRONGER, f"every change of the second kind is at most one of the first ({right.unit})"
     if up is not None and up <= 1:
-        return Standing.WEAKER, f"every change of the first kind is at most one of the second ({one.unit})"
+        return Standing.WEAKER, f"every change of the first kind is at most one of the second ({left.unit})"
     if down is not None and up is None:
         return Standing.STRONGER, f"a change of the second kind is at most {down} of the first"
     if up is not None and down is None:
@@ -210,34 +210,34 @@ def _reach(first: Guarantee, second: Guarantee, facts: Population) -> tuple[Stan
     return Standing.UNKNOWN, "nothing is declared about how these changes hang together"
 
 
-def _measure(one: Guarantee, other: Guarantee) -> Block:
-    ours, theirs = STRENGTH[one.measure], STRENGTH[other.measure]
+def _measure(first: Guarantee, second: Guarantee) -> Block:
+    ours, theirs = STRENGTH[first.measure], STRENGTH[second.measure]
     if ours == theirs:
         standing, why = Standing.EQUAL, "the same measure"
-        if one.delta != other.delta:
-            standing = Standing.STRONGER if one.delta < other.delta else Standing.WEAKER
+        if first.delta != second.delta:
+            standing = Standing.STRONGER if first.delta < second.delta else Standing.WEAKER
             why = "the smaller delta"
     else:
-        strong, weak = (one.measure, other.measure) if ours > theirs else (other.measure, one.measure)
+        strong, weak = (first.measure, second.measure) if ours > theirs else (second.measure, first.measure)
         standing = Standing.STRONGER if ours > theirs else Standing.WEAKER
         why = f"{strong} bounds {weak}, and not the other way round"
-    return Block("measure", str(one.measure), str(other.measure), standing, why)
+    return Block("measure", str(first.measure), str(second.measure), standing, why)
 
 
-def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Population) -> Block:
+def _budget(first: Guarantee, second: Guarantee, blocks: list[Block], facts: Population) -> Block:
     def block(standing: Standing, why: str) -> Block:
-        return Block("budget", one.amount, other.amount, standing, why)
+        return Block("budget", first.amount, second.amount, standing, why)
 
-    for guarantee in (one, other):
+    for guarantee in (first, second):
         if guarantee.measure is Measure.NONE:
             return block(Standing.UNKNOWN, "one of them guarantees no budget")
         if guarantee.budget is None:
             return block(Standing.UNKNOWN, f"the budget of {guarantee.mechanism} is not known")
     standings = [part.standing for part in blocks]
     if all(standing in ATLEAST for standing in standings):
-        strong, weak, turned = one, other, False
+        strong, weak, turned = first, second, False
     elif all(standing in ATMOST for standing in standings):
-        strong, weak, turned = other, one, True
+        strong, weak, turned = second, first, True
     elif Standing.UNKNOWN in standings and Standing.INCOMPARABLE not in standings:
         return block(Standing.UNKNOWN, "not known whether the budgets are on one scale")
     else:
@@ -247,7 +247,7 @@ def _budget(one: Guarantee, other: Guarantee, blocks: list[Block], facts: Popula
     if amount is None or weak.budget is None:
         return block(Standing.UNKNOWN, "no rule brings one into the flavour of the other")
     limit = weak.budget
-    where = f"in one flavour{', for the data at hand' if one.varies or other.varies else ''}"
+    where = f"in one flavour{', for the data at hand' if first.varies or second.varies else ''}"
     if within(amount, limit) and within(limit, amount):
         return block(Standing.EQUAL, f"the same amount {where}")
     # A converted budget is a bound only: if it is too large, nothing follows.

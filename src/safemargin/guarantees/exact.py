@@ -152,13 +152,13 @@ def universe_loss(laws: Mapping[Data, Law[Output]], distance: Metric[Data]) -> L
     gaps = _gaps(logs)
     best: Pair[Data, Output] | None = None
     threshold, neighbours = -math.inf, 0
-    for row, one in enumerate(data):
+    for row, start in enumerate(data):
         for column in range(row + 1, len(data)):
-            other = data[column]
-            ways = distance(one, other), distance(other, one)
+            end = data[column]
+            ways = distance(start, end), distance(end, start)
             neighbours += ways.count(1)
             apart = min(ways)  # a premetric need not be symmetric; D_MULT is, so the smaller distance binds
-            if math.inf in (apart, threshold) or laws[one] == laws[other]:
+            if math.inf in (apart, threshold) or laws[start] == laws[end]:
                 continue
             for first, second in ((row, column), (column, row)):
                 gap = float(gaps[first, second])
@@ -285,16 +285,16 @@ def _pair(
     return Pair(one, other, where[0], ratio, distance) if where else None
 
 
-def _exceeds(one: Pair[Data, Output], other: Pair[Data, Output]) -> bool:
+def _exceeds(left: Pair[Data, Output], right: Pair[Data, Output]) -> bool:
     """Whether the first pair loses more per unit of distance; by fractions where it is close."""
-    if one.loss == other.loss == math.inf or abs(one.loss - other.loss) > CLOSE:
-        return one.loss > other.loss
-    first, second = _exponent(one.distance), _exponent(other.distance)
-    if one.ratio is None or other.ratio is None or first is None or second is None:
-        return one.loss > other.loss
+    if left.loss == right.loss == math.inf or abs(left.loss - right.loss) > CLOSE:
+        return left.loss > right.loss
+    first, second = _exponent(left.distance), _exponent(right.distance)
+    if left.ratio is None or right.ratio is None or first is None or second is None:
+        return left.loss > right.loss
     # ln r / d > ln s / e exactly where r^e > s^d; a common denominator makes both exponents whole.
     common = first.denominator * second.denominator
-    return one.ratio ** int(second * common) > other.ratio ** int(first * common)
+    return left.ratio ** int(second * common) > right.ratio ** int(first * common)
 
 
 def _exponent(distance: float) -> Fraction | None:

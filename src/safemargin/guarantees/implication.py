@@ -22,34 +22,34 @@ FINITE = (Distance.HAMMING, Distance.ADD_REMOVE, Distance.FROZEN)
 """Distances that are finite between any two data sets of equally many records."""
 
 
-def implies(one: Guarantee, other: Guarantee) -> Determined:
+def implies(first: Guarantee, second: Guarantee) -> Determined:
     """Whether everything that satisfies the first guarantee satisfies the second; None if that is not known."""
-    one, other = plain(one), plain(other)
-    if is_empty(other):
+    first, second = plain(first), plain(second)
+    if is_empty(second):
         return Determined(True, "the other guarantees nothing")
-    if one.flavour == other.flavour and one.budget == other.budget and _vary_alike(one, other):
+    if first.flavour == second.flavour and first.budget == second.budget and _vary_alike(first, second):
         return Determined(True, "they are the same")
-    if is_empty(one):
+    if is_empty(first):
         return Determined(False, "it guarantees nothing itself")
-    if one.budget is None or other.budget is None:
+    if first.budget is None or second.budget is None:
         return Determined(None, "one of the budgets is not known")
-    if math.inf in (one.budget, other.budget):
+    if math.inf in (first.budget, second.budget):
         return Determined(None, "one of the budgets is infinite for the data at hand, and not known for others")
-    if not _covers(one.population, other.population):
+    if not _covers(first.population, second.population):
         return Determined(None, "not known whether it is about all data sets of the other")
-    facts = facts_on(other.population, one.population)
-    fixed = invariants_fixed(one.invariants, other.invariants, facts)
-    if fixed.answer is False and other.change.distance in FINITE and _compared(fixed.witness, other):
+    facts = facts_on(second.population, first.population)
+    fixed = invariants_fixed(first.invariants, second.invariants, facts)
+    if fixed.answer is False and second.change.distance in FINITE and _compared(fixed.witness, second):
         return Determined(False, fixed.why, fixed.witness)
-    linked = one.change.unit == other.change.unit or any(
-        {one.change.unit, other.change.unit} == {fact.fine, fact.coarse} for fact in facts.nested
+    linked = first.change.unit == second.change.unit or any(
+        {first.change.unit, second.change.unit} == {fact.fine, fact.coarse} for fact in facts.nested
     )
     # A Gaussian shift has a small rho and an infinite epsilon: a weaker measure bounds no stronger one (section 5.4).
-    if STRENGTH[one.measure] < STRENGTH[other.measure] and one.budget and linked:
-        return Determined(False, f"{one.measure} does not bound {other.measure}")
+    if STRENGTH[first.measure] < STRENGTH[second.measure] and first.budget and linked:
+        return Determined(False, f"{first.measure} does not bound {second.measure}")
     if fixed.answer is not True:
         return Determined(None, fixed.why)
-    return _budgets(one, other, unit_factor(one.change, other.change, facts, other.invariants), facts)
+    return _budgets(first, second, unit_factor(first.change, second.change, facts, second.invariants), facts)
 
 
 def plain(guarantee: Guarantee) -> Guarantee:
@@ -158,14 +158,14 @@ def facts_between(one: Population, other: Population) -> Population:
     return replace(facts, records=tuple(replace(kind_facts, free=False) for kind_facts in facts.records))
 
 
-def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
+def brought(first: Guarantee, second: Guarantee, factor: int) -> Amount | None:
     """A budget that the first guarantee implies in the measure of the second, for changes `factor` times as large."""
-    if one.budget is None or other.budget is None:
+    if first.budget is None or second.budget is None:
         return None
-    budget, kind = one.budget, (one.measure, other.measure)
+    budget, kind = first.budget, (first.measure, second.measure)
     if budget == math.inf:
         return math.inf
-    if budget == 0 and one.measure is not Measure.APPROXIMATE:
+    if budget == 0 and first.measure is not Measure.APPROXIMATE:
         return budget
     match kind:
         case (Measure.PURE, Measure.PURE):
@@ -175,11 +175,11 @@ def brought(one: Guarantee, other: Guarantee, factor: int) -> Amount | None:
         case (Measure.PURE, Measure.ZCDP):
             return (budget * factor) ** 2 / 2  # Bun and Steinke 2016, Proposition 1.4
         case (Measure.PURE, Measure.APPROXIMATE):
-            return least_epsilon(float(budget * factor), 0.0, other.delta)
+            return least_epsilon(float(budget * factor), 0.0, second.delta)
         case (Measure.ZCDP, Measure.APPROXIMATE):
-            return tight_epsilon(float(budget * factor**2), other.delta)
+            return tight_epsilon(float(budget * factor**2), second.delta)
         case (Measure.APPROXIMATE, Measure.APPROXIMATE) if factor == 1:
-            return least_epsilon(float(budget), one.delta, other.delta)
+            return least_epsilon(float(budget), first.delta, second.delta)
     return None
 
 
@@ -199,28 +199,28 @@ def least_epsilon(epsilon: float, delta: float, wanted: float) -> float | None:
     return max(0.0, epsilon + math.log(left)) if left > 0 else 0.0
 
 
-def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Population) -> Determined:
+def _budgets(first: Guarantee, second: Guarantee, factor: int | None, facts: Population) -> Determined:
     """Whether the first budget is small enough, where all else carries over."""
     if factor is None:
         return Determined(None, "not known how the changes hang together")
-    if one.varies and other.varies:
-        return _both_vary(one, other, facts)
+    if first.varies and second.varies:
+        return _both_vary(first, second, facts)
     # Conversions between measures are bounds: too large a result proves nothing, a small one does.
-    ours = brought(one, other, factor)
-    theirs = other.budget or 0.0
+    ours = brought(first, second, factor)
+    theirs = second.budget or 0.0
     shown = "" if ours is None else f"{float(ours):.6g} against {float(theirs):.6g}"
-    exact = one.change == other.change and one.measure is other.measure and one.delta == other.delta
-    if ours is None and _lost_by_response(one, other, theirs):
-        return Determined(False, f"what happens with probability {one.delta:g} exceeds {other.amount}")
+    exact = first.change == second.change and first.measure is second.measure and first.delta == second.delta
+    if ours is None and _lost_by_response(first, second, theirs):
+        return Determined(False, f"what happens with probability {first.delta:g} exceeds {second.amount}")
     if ours is None:
         return Determined(None, "no rule brings it into the measure of the other")
-    if one.varies:
-        lost = swapping_of(one) is not None and _compared(None, other)
+    if first.varies:
+        lost = swapping_of(first) is not None and _compared(None, second)
         if lost or (exact and not within(ours, theirs)):
-            return Determined(False, f"there are data for which it guarantees less than {other.amount}")
+            return Determined(False, f"there are data for which it guarantees less than {second.amount}")
         return Determined(None, "not known how much it guarantees for other data")
-    if other.varies:
-        swapping = swapping_of(other)
+    if second.varies:
+        swapping = swapping_of(second)
         # Two different records are the smallest stratum that varies: no universe has a smaller budget at this rate.
         least = 0.0 if swapping is None else swap_epsilon(swapping.rate, 2)
         if within(ours, least):
@@ -230,30 +230,30 @@ def _budgets(one: Guarantee, other: Guarantee, factor: int | None, facts: Popula
         return Determined(None, "not known how much the other guarantees for other data")
     if within(ours, theirs):
         return Determined(True, f"{shown} in one flavour")
-    if exact and one.measure is not Measure.APPROXIMATE or _lost_by_response(one, other, theirs):
-        return Determined(False, f"noise that uses its budget up exceeds {other.amount}")
+    if exact and first.measure is not Measure.APPROXIMATE or _lost_by_response(first, second, theirs):
+        return Determined(False, f"noise that uses its budget up exceeds {second.amount}")
     return Determined(None, f"{shown} in one flavour, of which the first may be too large a bound")
 
 
-def _both_vary(one: Guarantee, other: Guarantee, facts: Population) -> Determined:
-    ours, theirs = swapping_of(one), swapping_of(other)
-    if ours is None or theirs is None or one.change != other.change:
+def _both_vary(first: Guarantee, second: Guarantee, facts: Population) -> Determined:
+    ours, theirs = swapping_of(first), swapping_of(second)
+    if ours is None or theirs is None or first.change != second.change:
         return Determined(None, "both budgets depend on the data: those at hand do not show how they compare")
     return swap_implies(ours, theirs, facts)
 
 
-def _lost_by_response(one: Guarantee, other: Guarantee, most: Amount) -> bool:
+def _lost_by_response(first: Guarantee, second: Guarantee, most: Amount) -> bool:
     """Whether randomised response about one data set satisfies the first guarantee and breaks the second.
 
     It needs a pair at distance one, so it is only looked at where there are no invariants.
     """
-    if one.change != other.change or one.invariants or other.invariants or one.budget is None:
+    if first.change != second.change or first.invariants or second.invariants or first.budget is None:
         return False
-    if (one.measure, other.measure) == (Measure.PURE, Measure.ZCDP):
-        epsilon = float(one.budget)
+    if (first.measure, second.measure) == (Measure.PURE, Measure.ZCDP):
+        epsilon = float(first.budget)
         # KL divergence of randomised response, the least rho squared that it needs.
         return not within(epsilon * math.tanh(epsilon / 2), most)
-    return other.measure is Measure.APPROXIMATE and one.measure is not Measure.ZCDP
+    return second.measure is Measure.APPROXIMATE and first.measure is not Measure.ZCDP
 
 
 def within(amount: Amount, limit: Amount) -> bool:
@@ -299,21 +299,21 @@ def swapping_of(guarantee: Guarantee) -> Swapping | None:
     return Swapping(guarantee.rate, first & second, first | second)
 
 
-def swap_implies(one: Swapping, other: Swapping, facts: Population) -> Determined:
+def swap_implies(first: Swapping, second: Swapping, facts: Population) -> Determined:
     """Whether the first budget is at most the second for all data, of which the second fixes more, or as much.
 
     For a largest stratum of b records the factor is the larger of o and (b + 1) / o at odds o; b is at least 2.
     """
-    ours, theirs = facts.closure(tuple(one.match)), facts.closure(tuple(other.match))
+    ours, theirs = facts.closure(tuple(first.match)), facts.closure(tuple(second.match))
     if ours < theirs:
         return Determined(False, "its strata are wider, and can be as large as one likes")
-    if ours != theirs or facts.closure(tuple(one.variables)) != facts.closure(tuple(other.variables)):
+    if ours != theirs or facts.closure(tuple(first.variables)) != facts.closure(tuple(second.variables)):
         return Determined(None, "not known how the strata of the two hang together")
-    if one.rate == other.rate:
+    if first.rate == second.rate:
         return Determined(True, "the same rate in the same strata")
     # b is at least 2, so (b + 1) / o starts at 3 / o: larger odds win everywhere if o1 <= 3 / o2.
-    if one.odds > other.odds and one.odds * other.odds <= 3:
+    if first.odds > second.odds and first.odds * second.odds <= 3:
         return Determined(True, "for any largest stratum, the budget at its rate is the smaller one")
-    if one.odds < other.odds:
+    if first.odds < second.odds:
         return Determined(False, "where the largest stratum is large, the lower rate has the larger budget")
     return Determined(False, "where the largest stratum holds two records, the higher rate has the larger budget")

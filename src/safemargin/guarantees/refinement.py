@@ -103,7 +103,7 @@ def invariants_fixed(wanted: Iterable[Invariant], given: Sequence[Invariant], po
     return Determined(True, "; ".join(dict.fromkeys(item.why for item in answers)) or "nothing is to be fixed")
 
 
-def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[Invariant]) -> int | None:
+def unit_factor(first: Change, second: Change, facts: Population, fixed: Sequence[Invariant]) -> int | None:
     """How many changes of the first kind one of the second can be; None if that is not bounded or not known.
 
     Another unit is reached by changed records only: an exchange of persons is none of households. Somebody
@@ -111,17 +111,17 @@ def unit_factor(one: Change, other: Change, facts: Population, fixed: Sequence[I
     larger one, so changed person records bound nothing unless their number is among what is `fixed`.
     """
     # Changing a record is removing one and adding one: the factors follow from that.
-    distances = 1 if one.distance is other.distance else FACTORS.get((one.distance, other.distance))
-    if distances is None or one.unit == other.unit:
+    distances = 1 if first.distance is second.distance else FACTORS.get((first.distance, second.distance))
+    if distances is None or first.unit == second.unit:
         return distances
-    if one.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
+    if first.distance not in (Distance.HAMMING, Distance.ADD_REMOVE):
         return None
     for fact in facts.nested:
-        if (fact.coarse, fact.fine) == (one.unit, other.unit):
-            added = 2 if one.distance is other.distance is Distance.ADD_REMOVE else 1
+        if (fact.coarse, fact.fine) == (first.unit, second.unit):
+            added = 2 if first.distance is second.distance is Distance.ADD_REMOVE else 1
             return distances * fact.up * added
-        if (fact.fine, fact.coarse) == (one.unit, other.unit):
-            sized = one.distance is Distance.ADD_REMOVE or determined(counts(f"{one.unit}s"), fixed, facts).answer
+        if (fact.fine, fact.coarse) == (first.unit, second.unit):
+            sized = first.distance is Distance.ADD_REMOVE or determined(counts(f"{first.unit}s"), fixed, facts).answer
             return distances * fact.down if fact.down is not None and sized else None
     return None
 

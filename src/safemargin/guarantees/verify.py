@@ -366,18 +366,17 @@ def _matches(record: Record, cell: Record) -> bool:
 def _distance(mechanism: Mechanism) -> Metric[str]:
     kind, data = mechanism.guarantee.change.distance, mechanism.data
     if kind is Distance.HAMMING:
-        return lambda one, other: hamming(data[one], data[other])
+        return lambda first, second: hamming(data[first], data[second])
     if kind is Distance.ADD_REMOVE:
-        return lambda one, other: float(
-            (Counter(data[one]) - Counter(data[other])).total() + (Counter(data[other]) - Counter(data[one])).total()
-        )
+        kept = {name: Counter(records) for name, records in data.items()}
+        return lambda a, b: float((kept[a] - kept[b]).total() + (kept[b] - kept[a]).total())
     if kind is not Distance.FROZEN:
         raise InputError(f"guarantee: change.distance = {kind}: must be hamming, add_remove or frozen")
     if IMPUTED not in mechanism.variables:
         raise InputError(f"guarantee: change.distance = frozen: needs a variable {IMPUTED!r} that is 'yes' or 'no'")
     column = mechanism.variables.index(IMPUTED)
     frozen = frozen_hamming(lambda record: isinstance(record, tuple) and record[column] == "yes")
-    return lambda one, other: frozen(data[one], data[other])
+    return lambda first, second: frozen(data[first], data[second])
 
 
 def _shown(value: float) -> str:

@@ -119,7 +119,7 @@ def select(traits: Traits, risk: Risk) -> Selection:
     return Selection(selected, np.array([float(probability) for probability in chances])[which])
 
 
-def capped(found: Selection, area: IntArray, most: Fraction, order: Order) -> Selection:
+def capped(selection: Selection, area: IntArray, most: Fraction, order: Order) -> Selection:
     """At most this share of the households of every area: those most at risk stay selected.
 
     >>> every = Selection(np.ones(5, dtype=np.bool_), np.array([0.1, 0.3, 0.2, 1.0, 0.1]))
@@ -127,15 +127,15 @@ def capped(found: Selection, area: IntArray, most: Fraction, order: Order) -> Se
     [False, True, False, True, False]
     """
     if most >= 1:
-        return found
-    chosen = np.flatnonzero(found.selected)
+        return selection
+    chosen = np.flatnonzero(selection.selected)
     # Within each area those most at risk come first; the random order settles ties.
-    chosen = chosen[np.lexsort((order[chosen], -found.chance[chosen], area[chosen]))]
+    chosen = chosen[np.lexsort((order[chosen], -selection.chance[chosen], area[chosen]))]
     rank, _ = _ranks(area[chosen])
     room = np.bincount(area) * most.numerator // most.denominator
     selected = np.zeros(len(area), dtype=np.bool_)
     selected[chosen[rank < room[area[chosen]]]] = True
-    return Selection(selected, found.chance)
+    return Selection(selected, selection.chance)
 
 
 def draw_order(count: int) -> Order:
@@ -232,30 +232,30 @@ def _half_a_turn(group: IntArray, colour: IntArray, order: Order) -> tuple[IntAr
 
 
 def _broken_up(
-    group: IntArray, colour: IntArray, order: Order, one: IntArray, other: IntArray
+    group: IntArray, colour: IntArray, order: Order, members: IntArray, partners: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Where two members of one colour are left and a pair has others: each of its members gets one of the two."""
-    left = _without(len(group), one, other)
-    if len(left) < 2 or not len(one):
-        return one, other
+    left = _without(len(group), members, partners)
+    if len(left) < 2 or not len(members):
+        return members, partners
     left = left[np.lexsort((order[left], group[left]))]
     rank, size = _ranks(group[left])
     heads = left[rank == 0]
-    position = np.searchsorted(group[heads], group[one])
+    position = np.searchsorted(group[heads], group[members])
     inside = np.minimum(position, len(heads) - 1)
-    met = group[heads[inside]] == group[one]
+    met = group[heads[inside]] == group[members]
     tone = colour[heads[inside]]
-    open_ = np.flatnonzero(met & (colour[one] != tone) & (colour[other] != tone))
-    open_ = open_[np.lexsort((order[one[open_]], group[one[open_]]))]
-    turn, _ = _ranks(group[one[open_]])
+    open_ = np.flatnonzero(met & (colour[members] != tone) & (colour[partners] != tone))
+    open_ = open_[np.lexsort((order[members[open_]], group[members[open_]]))]
+    turn, _ = _ranks(group[members[open_]])
     starts = np.flatnonzero(rank == 0)
     first = starts[inside[open_]] + 2 * turn
     enough = 2 * turn + 1 < size[starts[inside[open_]]]
     broken, first = open_[enough], first[enough]
-    kept = np.ones(len(one), dtype=np.bool_)
+    kept = np.ones(len(members), dtype=np.bool_)
     kept[broken] = False
-    ours = np.concatenate([one[kept], one[broken], other[broken]])
-    theirs = np.concatenate([other[kept], left[first], left[first + 1]])
+    ours = np.concatenate([members[kept], members[broken], partners[broken]])
+    theirs = np.concatenate([partners[kept], left[first], left[first + 1]])
     return ours, theirs
 
 
@@ -264,24 +264,24 @@ def _offered(
     block: IntArray,
     at_risk: NDArray[np.float64],
     order: Order,
-    mine: IntArray,
+    seekers: IntArray,
     theirs: IntArray,
     turn: int,
 ) -> tuple[IntArray, IntArray]:
     """The first who seek with those most at risk of the same group, `turn` places on; not within a block."""
-    mine = mine[np.lexsort((order[mine], groups[mine]))]
+    seekers = seekers[np.lexsort((order[seekers], groups[seekers]))]
     theirs = theirs[np.lexsort((order[theirs], -at_risk[theirs], groups[theirs]))]
-    if not len(mine) or not len(theirs):
+    if not len(seekers) or not len(theirs):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     # The n-th who seeks is offered the n-th most at risk, moved on by the turn.
-    rank, _ = _ranks(groups[mine])
-    first = np.searchsorted(groups[theirs], groups[mine])
-    number = np.searchsorted(groups[theirs], groups[mine], side="right") - first
+    rank, _ = _ranks(groups[seekers])
+    first = np.searchsorted(groups[theirs], groups[seekers])
+    number = np.searchsorted(groups[theirs], groups[seekers], side="right") - first
     held = rank < number
-    mine, rank, first, number = mine[held], rank[held], first[held], number[held]
+    seekers, rank, first, number = seekers[held], rank[held], first[held], number[held]
     other = theirs[first + (rank + turn) % number]
-    apart = block[mine] != block[other]
-    return mine[apart], other[apart]
+    apart = block[seekers] != block[other]
+    return seekers[apart], other[apart]
 
 
 def _whoever(
@@ -289,17 +289,17 @@ def _whoever(
     block: IntArray,
     at_risk: NDArray[np.float64],
     order: Order,
-    mine: IntArray,
+    seekers: IntArray,
     theirs: IntArray,
 ) -> tuple[IntArray, IntArray]:
     """For the few who still seek, one by one: whoever is left of the stratum in another block."""
-    theirs = theirs[np.isin(strata[theirs], strata[mine])]
+    theirs = theirs[np.isin(strata[theirs], strata[seekers])]
     theirs = theirs[np.lexsort((order[theirs], -at_risk[theirs]))]
     left: dict[int, dict[int, deque[int]]] = {}
     for member, stratum, home in zip(theirs.tolist(), strata[theirs].tolist(), block[theirs].tolist(), strict=True):
         left.setdefault(stratum, {}).setdefault(home, deque()).append(member)
     first, second = [], []
-    for member in mine[np.argsort(order[mine], kind="stable")].tolist():
+    for member in seekers[np.argsort(order[seekers], kind="stable")].tolist():
         homes = left.get(int(strata[member]), {})
         home = next((home for home in homes if home != block[member]), None)
         if home is not None:

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from safemargin.ui.formatting import (
         cell_label,
         count_range,
-        cut,
         describe_onlooker,
         exact_percent,
         list_values,

@@ -123,15 +123,6 @@ def describe_onlooker(onlooker: Onlooker, axes: tuple[str, ...]) -> str:
     return "; ".join(knows)
 
 
-def cut(text: str, length: int = 60) -> str:
-    """A value of a user's file as a message shows it.
-
-    >>> cut("x" * 61)[-4:], cut("short")
-    ('xxx…', 'short')
-    """
-    return text if len(text) <= length else f"{text[: length - 1]}…"
-
-
 def _rounded(rate: float) -> str:
     if 0 < rate < 0.0005:
         return "<0.1"

@@ -172,14 +172,14 @@ def text_table(
     """A table with two blanks between its columns, one where there are many; cells are text, not markup."""
     space = 1 if len(columns) - len(hidden) > 4 else 2
     table = Table(box=None, pad_edge=False, padding=(0, space, 0, 0), header_style="bold")
-    shown = [place for place, name in enumerate(columns) if name not in hidden]
-    cells = [[as_text(row[place]) for place in shown] for row in rows]
-    for number, place in enumerate(shown):
-        if numeric and numeric[place]:  # numbers are not broken, their headings may be
+    shown = [column for column, name in enumerate(columns) if name not in hidden]
+    cells = [[as_text(row[column]) for column in shown] for row in rows]
+    for number, column in enumerate(shown):
+        if numeric and numeric[column]:  # numbers are not broken, their headings may be
             widest = max((len(row[number]) for row in cells), default=0)
-            table.add_column(Text(columns[place]), justify="right", min_width=widest)
+            table.add_column(Text(columns[column]), justify="right", min_width=widest)
         else:
-            table.add_column(Text(columns[place]), overflow="fold")
+            table.add_column(Text(columns[column]), overflow="fold")
     for number, row in enumerate(cells):
         table.add_row(*row, style="bold" if number == emphasis else "")
     return table

@@ -16,6 +16,7 @@ from safemargin.voting.rules import RULES, rule_named
 
 DRAWS = 20_000
 """Elections drawn for a rule that no exact engine can answer."""
+MIN_DRAWS = 1_000
 SIZES = 12
 """Electorates for which the picture has a point."""
 MAX_PICTURE_VOTERS = 60
@@ -115,12 +116,17 @@ def _cells(row: RuleRow) -> list[str]:
     return [row.rule, _delta(row.privacy), _delta(row.one_more), least, row.privacy.engine]
 
 
-def _points(measured: Callable[[int], OutcomePrivacy], voters: int) -> tuple[tuple[int, float], ...]:
+def _points(measured: Callable[[int, int], OutcomePrivacy], voters: int) -> tuple[tuple[int, float], ...]:
     """Delta for electorates up to this one, those that are exact; both parities, since delta may alternate."""
     most = min(voters, MAX_PICTURE_VOTERS)
     sizes = {n + odd for n in np.linspace(2, most, SIZES).astype(int).tolist() for odd in (0, 1) if n + odd <= most}
-    values = [(size, measured(size)) for size in sorted(sizes)]
-    return tuple((size, privacy.delta) for size, privacy in values if privacy.exact and privacy.delta > 0)
+    points = []
+    for size in sorted(sizes):
+        privacy = measured(size, MIN_DRAWS)  # what is not exact is not shown, so few draws will do
+        if not privacy.exact:
+            break  # nor are larger electorates
+        points += [(size, privacy.delta)] if privacy.delta > 0 else []
+    return tuple(points)
 
 
 def _fit(points: Sequence[tuple[int, float]]) -> tuple[float, float] | None:
@@ -193,7 +199,7 @@ def rules(
     for done, name in enumerate(names):
         progress(f"measuring {name}", done, len(names))
 
-        def measured(people: int, name: str = name) -> OutcomePrivacy:
+        def measured(people: int, draws: int = draws, name: str = name) -> OutcomePrivacy:
             return outcome(
                 name, start.names, people, belief, epsilon=epsilon, votes=votes, curve=[epsilon], draws=draws
             )

@@ -82,7 +82,7 @@ def strict_ranking(places: Sequence[Sequence[str]], numbers: Mapping[str, int], 
     Candidates on the last place together are not named, if they are all that are left: a vote that stops before them
     says the same. Other ties are refused, since rules differ in what they would count.
     """
-    named = [name for place in places for name in place]
+    named = [name for level in places for name in level]
     for name in named:
         if name not in numbers:
             raise InputError(f"{where}: unknown candidate {name!r}; known are {', '.join(numbers)}")
@@ -90,14 +90,14 @@ def strict_ranking(places: Sequence[Sequence[str]], numbers: Mapping[str, int], 
             raise InputError(f"{where}: names {name!r} twice")
     if len(places) > 1 and len(places[-1]) > 1 and len(named) == len(numbers):
         places = places[:-1]
-    tied = next((place for place in places if len(place) > 1), None)
+    tied = next((level for level in places if len(level) > 1), None)
     if tied is not None:
         raise InputError(
             f"{where}: puts {', '.join(tied)} on one place; only a tie of all others at the end can be counted"
         )
     if not places:
         raise InputError(f"{where}: names nobody")
-    return tuple(numbers[place[0]] for place in places)
+    return tuple(numbers[level[0]] for level in places)
 
 
 def ranking_text(ranking: Ranking, names: Sequence[str]) -> str:
