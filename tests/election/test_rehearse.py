@@ -40,14 +40,13 @@ def test_the_black_box(tmp_path: Path) -> None:
     assert ran.code == 1 and f"entry {int(total.stem)} (total of collector)" in json.loads(ran.out)["findings"][0]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_killing_every_role_loses_and_doubles_nothing(tmp_path: Path, seed: int) -> None:
-    found = election.rehearse(tmp_path / "out", voters=40, seed=seed, kill=True)
+def test_killing_every_role_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    found = election.rehearse(tmp_path / "out", voters=30, seed=1, kill=True)
     assert not found.facts.check.findings and found.facts.check.complete, found.to_json()
     assert found.facts.lost == 0 and found.facts.kills >= 11, "every role at least once"
-    assert all(noted["accepted"] <= noted["issued"] <= 40 for noted in found.facts.check.dimensions.values())
+    assert all(noted["accepted"] <= noted["issued"] <= 30 for noted in found.facts.check.dimensions.values())
 
 
 def test_killing_every_role_on_postgres(tmp_path: Path, postgres: str) -> None:
-    found = election.rehearse(tmp_path / "out", voters=40, seed=3, kill=True, database=postgres)
+    found = election.rehearse(tmp_path / "out", voters=30, seed=3, kill=True, database=postgres)
     assert not found.facts.check.findings and found.facts.lost == 0 and found.facts.kills, found.to_json()

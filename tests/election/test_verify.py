@@ -72,6 +72,28 @@ def test_the_board_as_it_is_verifies(done: World, copy: Path) -> None:
     assert rewritten(done, copy, lambda board: None) == []
 
 
+def test_records_are_read_one_by_one(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million records do not fit into memory: no file of records is read at once, and blocks join without seams."""
+    read_bytes = Path.read_bytes
+
+    def guarded(path: Path) -> bytes:
+        assert path.parent.name != "records"
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", guarded)
+    monkeypatch.setattr("safemargin.election.verify.BLOCK", 2)
+    assert findings(copy) == [] and check_board(Board(copy), processes=2).findings == []
+
+
+def test_many_wrong_records_are_counted_and_not_all_named(
+    done: World, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("safemargin.election.verify.NAMED", 2)
+    found = with_records(done, copy, "age", lambda records: sorted(r[:-1] + bytes([r[-1] ^ 1]) for r in records))
+    assert sum("record" in each and "did not sign" in each for each in found) == 2
+    assert "records/age: 4 more records are wrong" in found
+
+
 def test_every_changed_byte_of_a_file_is_found(copy: Path) -> None:
     for path in sorted(copy.rglob("*")):
         if path.is_file():

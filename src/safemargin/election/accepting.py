@@ -260,8 +260,6 @@ class Collector(Accepting):
         format_ = self.format(self.election.dimension(TOTAL))
         counts = Counter(dict.fromkeys(self.election.manifest.options, 0))
         for content in self._held(TOTAL):
-            record = format_.read(content)
-            answer = None if record is None else format_.answer(record.payload, record)
-            if answer is not None:
-                counts[self.election.manifest.options[answer[1]]] += 1
+            if (option := format_.option(content)) is not None:
+                counts[option] += 1
         return make_entry(self.election, self.secret, "total", {"counts": dict(counts)}).content

@@ -234,7 +234,7 @@ class Board:
                 for e in self.of("batch")
             )
         if kind == "mixes" and len(content) % 32 == 0:
-            root = root_of([content[i : i + 32] for i in range(0, len(content), 32)]).hex()
+            root = root_of(content[i : i + 32] for i in range(0, len(content), 32)).hex()
             return any(
                 f"{e.author}-{e.body['dimension']}" == name and e.body["out_root"] == root for e in self.of("mix")
             )

@@ -18,7 +18,7 @@ from safemargin.core import InputError, RefusedError
 from safemargin.election.board import Board, check_proof, make_entry
 from safemargin.election.keys import SealingKey, canonical, join_secret, parse, seal, sealing_public, unhex
 from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, KnownElection
-from safemargin.election.records import NOTHING, RecordFormat, split_batch
+from safemargin.election.records import NOTHING, RecordFormat, read_items
 from safemargin.election.role import Role, Step, single
 from safemargin.election.turnout import turnout
 from safemargin.election.verify import check_board
@@ -166,7 +166,7 @@ def open_dimensions(board: Board, names: list[str], key: SealingKey) -> dict[str
         dimension = board.election.dimension(name)
         format_ = RecordFormat(board.election, dimension, board.signers)
         counts: Counts = {category: Counter() for category in dimension.sizes}
-        for content in split_batch((board.folder / "records" / name).read_bytes(), format_.size):
+        for content in read_items(board.folder / "records" / name, format_.size):
             answer = format_.open_answer(content, key)
             if answer is not None:
                 counts[format_.categories[answer[0]]][format_.options[answer[1]]] += 1
@@ -245,8 +245,8 @@ def _with_silent(counts: Counter[str], size: int) -> Counter[str]:
 def _silent_on_board(board: Board, dimension: Dimension) -> list[list[object]]:
     """People of every attested category without a record, as anybody can count them."""
     format_ = RecordFormat(board.election, dimension, board.signers)
-    content = (board.folder / "records" / dimension.name).read_bytes()
-    seen = Counter(record.category for item in split_batch(content, format_.size) if (record := format_.read(item)))
+    items = read_items(board.folder / "records" / dimension.name, format_.size)
+    seen = Counter(record.category for item in items if (record := format_.read(item)))
     assert NOTHING not in seen
     return [[category, NO_ANSWER, size - seen[place]] for place, (category, size) in enumerate(dimension.sizes.items())]
 

@@ -1,7 +1,7 @@
 """Merkle trees of RFC 9162: roots, and proofs that a leaf is in a tree or that one tree continues another."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def leaf_hash(content: bytes) -> bytes:
@@ -13,15 +13,21 @@ def _node(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
-def root_of(leaves: Sequence[bytes]) -> bytes:
-    """The root over leaf hashes. An odd last node rises unchanged, which gives the tree of RFC 9162, 2.1.1."""
-    level = list(leaves)
-    if not level:
+def root_of(leaves: Iterable[bytes]) -> bytes:
+    """The root over leaf hashes (RFC 9162, 2.1.1), in one pass: only the roots of complete subtrees are held."""
+    complete: list[tuple[int, bytes]] = []
+    for leaf in leaves:
+        size, here = 1, leaf
+        while complete and complete[-1][0] == size:
+            here = _node(complete.pop()[1], here)
+            size *= 2
+        complete.append((size, here))
+    if not complete:
         return hashlib.sha256(b"").digest()
-    while len(level) > 1:
-        above = [_node(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
-        level = above + level[len(level) - len(level) % 2 :]
-    return level[0]
+    root = complete.pop()[1]
+    while complete:
+        root = _node(complete.pop()[1], root)
+    return root
 
 
 def inclusion_path(leaves: Sequence[bytes], index: int) -> list[bytes]:

@@ -1,9 +1,12 @@
 """Tokens, records and onions: the messages that carry an answer, each of one fixed size per dimension."""
 
 import hashlib
+import itertools
 import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -113,6 +116,12 @@ class RecordFormat:
             return "an option that does not exist"
         return None
 
+    def option(self, content: bytes) -> str | None:
+        """The option of a record of the total."""
+        record = self.read(content)
+        answer = None if record is None else self.answer(record.payload, record)
+        return None if answer is None else self.options[answer[1]]
+
     def nullifier(self, content: bytes) -> bytes:
         """The name of the token in a record of the right size."""
         start = 1 + 32 + 2
@@ -156,7 +165,20 @@ class RecordFormat:
         return b"GV-mix" + self.context + bytes([position])
 
 
-def leaves_of(items: list[bytes]) -> list[bytes]:
+def read_items(path: Path, size: int, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """Items of one size from a file, from number `start` to `stop`; a missing file has none."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        file.seek(start * size)
+        for _ in itertools.count(start) if stop is None else range(start, stop):
+            item = file.read(size)
+            if len(item) < size:
+                return
+            yield item
+
+
+def leaves_of(items: Iterable[bytes]) -> list[bytes]:
     """Leaf hashes of a batch."""
     return [leaf_hash(item) for item in items]
 

@@ -1,6 +1,7 @@
 """A whole election on this machine: every role a process of its own, made-up people, real sockets, one release."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from safemargin.core import Generator, InputError, OutputError, Progress, no_pro
 from safemargin.election.board import Board
 from safemargin.election.client import Ask, ask_over_http, enrol, fetch_board, fetch_tokens, send
 from safemargin.election.conduct import Conductor
-from safemargin.election.keys import Secret, write_whole
+from safemargin.election.keys import Secret, canonical, write_whole
 from safemargin.election.manifest import KnownElection
 from safemargin.election.service import KEYS, MANIFEST
 from safemargin.election.setup import ElectionPlan, make_manifest, new_keys, parse_plan, plan_text, public_keys
@@ -71,35 +72,59 @@ class Processes:
         self.election, self.folder, self.place = election, folder, place
         self.ports = dict(zip(election.parties, free_ports(len(election.parties)), strict=True))
         self.addresses = {name: f"http://127.0.0.1:{port}" for name, port in self.ports.items()}
-        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.running: dict[str, int] = {}
         self.lock = threading.Lock()
+        self.starter = subprocess.Popen(
+            [sys.executable, "-m", "safemargin.election.service"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
 
     def start(self, name: str) -> None:
         """Start the process of a party."""
-        command = [sys.executable, "-m", "safemargin.election.service", str(self.folder / name), str(self.ports[name])]
         role = self.election.parties[name].role
-        if self.place and role not in ("board", "trustee"):
-            command.append(self.place)
-        self.running[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        place = None if role in ("board", "trustee") else self.place
+        assert self.starter.stdin is not None and self.starter.stdout is not None
+        with self.lock:
+            self.starter.stdin.write(canonical([str(self.folder / name), self.ports[name], place]) + b"\n")
+            self.starter.stdin.flush()
+            answer = self.starter.stdout.readline()
+        if not answer:
+            raise OutputError(f"{name}: the process did not start")
+        self.running[name] = int(answer)
+
+    def is_running(self, name: str) -> bool:
+        """Whether the process of a party is there."""
+        try:
+            os.kill(self.running[name], 0)
+        except ProcessLookupError:
+            return False
+        return True
 
     def kill(self, name: str) -> None:
         """Stop a party at once, as a power failure would."""
-        self.running[name].send_signal(signal.SIGKILL)
-        self.running[name].wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.running[name], signal.SIGKILL)
+        while self.is_running(name):
+            time.sleep(0.005)
 
     def wait(self, ask: Ask) -> None:
         """Wait until every party answers."""
         for name in self.running:
-            if self.running[name].poll() is not None:
+            if not self.is_running(name):
                 raise OutputError(f"{name}: the process did not start")
             with contextlib.suppress(InputError):  # a refusal is an answer
                 ask(name, "nothing", b"")
 
     def stop(self) -> None:
         """Stop all of them."""
-        for name, process in self.running.items():
-            if process.poll() is None:
-                self.kill(name)
+        for name in self.running:
+            self.kill(name)
+        assert self.starter.stdin is not None and self.starter.stdout is not None
+        self.starter.stdin.close()
+        self.starter.wait()
+        self.starter.stdout.close()
 
 
 @contextlib.contextmanager

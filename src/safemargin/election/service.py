@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from importlib import import_module
@@ -214,5 +216,21 @@ def serve(folder: Path, port: int, place: str | None = None) -> None:
     uvicorn.run(make_app(open_role(folder, place)), host="127.0.0.1", port=port, log_level="error", access_log=False)
 
 
+def start_services() -> None:
+    """Start a service per line of standard input (folder, port, database), and answer with its process number.
+
+    What all roles share is loaded once, before the processes part.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for processes that were killed
+    for line in sys.stdin:
+        folder, port, place = json.loads(line)
+        number = os.fork()
+        if number == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            serve(Path(folder), port, place)
+            os._exit(0)
+        print(number, flush=True)
+
+
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
+    start_services()

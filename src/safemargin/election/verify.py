@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from safemargin.core import InputError, Progress, no_progress
 from safemargin.election.board import REPEATED, Board, BoardEntry
 from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension
-from safemargin.election.merkle import root_of
-from safemargin.election.records import RecordFormat, leaves_of, split_batch
+from safemargin.election.merkle import leaf_hash, root_of
+from safemargin.election.records import RecordFormat, read_items
 from safemargin.election.turnout import published_totals, turnout
 
 ORDER = ("manifest", "roll", "issued", "casting", "closed", "mix", "batch", "total", "ceremony", "release")
@@ -23,6 +25,8 @@ STAGES = {"manifest": 0, "roll": 1, "issued": 2, "casting": 3, "closed": 4, "mix
 STAGES |= {"ceremony": 6, "release": 7}
 BLOCK = 4_000
 """Records that one task checks."""
+NAMED = 100
+"""Wrong records of a dimension that are named one by one."""
 
 
 @dataclass
@@ -51,7 +55,7 @@ def check_board(board: Board, progress: Progress = no_progress, processes: int |
         check.findings += [*_count_faults(board, check), *_mix_faults(board)]
         for dimension in board.election.manifest.dimensions:
             check.findings += _record_faults(board, dimension, check, progress, processes)
-        check.findings += [*_total_faults(board), *_release_faults(board, check), *_escrow_faults(entries)]
+        check.findings += [*_total_faults(board, check), *_release_faults(board, check), *_escrow_faults(entries)]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, InputError, OSError) as error:
         check.findings.append(f"the board cannot be read to its end ({type(error).__name__}: {error})")
     return check
@@ -146,21 +150,56 @@ def _mix_faults(board: Board) -> Iterator[str]:
                 yield f"{dimension}: {mixer} passed on more than it took in"
 
 
-def check_block(folder: Path, name: str, start: int, stop: int) -> tuple[list[str], list[bytes], Counter[int]]:
-    """Faults, nullifiers and categories of some records of a dimension; runs in a process of its own."""
+@dataclass
+class BlockCheck:
+    """What was found in some records of a dimension; 32 bytes per record are kept of leaves and of spent tokens."""
+
+    faults: list[str] = field(default_factory=list)
+    leaves: bytearray = field(default_factory=bytearray)
+    names: bytearray = field(default_factory=bytearray)
+    categories: Counter[int] = field(default_factory=Counter)
+    options: Counter[str] = field(default_factory=Counter)
+    first: bytes = b""
+    last: bytes = b""
+    is_sorted: bool = True
+    more: int = 0
+    """Faults that are not named."""
+
+    def take(self, other: "BlockCheck") -> None:
+        """Add the next block."""
+        self.is_sorted &= other.is_sorted and (not self.last or self.last < other.first)
+        self.last = other.last or self.last
+        self.leaves += other.leaves
+        self.names += other.names
+        self.categories.update(other.categories)
+        self.options.update(other.options)
+        room = max(0, NAMED - len(self.faults))
+        self.faults += other.faults[:room]
+        self.more += len(other.faults[room:])
+
+    def leaf_hashes(self) -> Iterator[bytes]:
+        """The leaves one by one."""
+        return (bytes(self.leaves[place : place + 32]) for place in range(0, len(self.leaves), 32))
+
+
+def check_block(folder: Path, name: str, start: int, stop: int) -> BlockCheck:
+    """Some records of a dimension; runs in a process of its own."""
     board = Board(folder)
     format_ = RecordFormat(board.election, board.election.dimension(name), board.signers)
-    with (folder / "records" / name).open("rb") as file:
-        file.seek(start * format_.size)
-        records = split_batch(file.read((stop - start) * format_.size), format_.size)
-    faults, names, categories = [], [], Counter[int]()
-    for index, content in enumerate(records, start):
+    check = BlockCheck()
+    for index, content in enumerate(read_items(folder / "records" / name, format_.size, start, stop), start):
+        check.first = check.first or content
+        check.is_sorted &= check.last < content
+        check.last = content
+        check.leaves += leaf_hash(content)
         if fault := format_.fault(content):
-            faults.append(f"records/{name}: record {index}: {fault}")
+            check.faults.append(f"records/{name}: record {index}: {fault}")
             continue
-        names.append(format_.nullifier(content))
-        categories[int.from_bytes(content[33:35], "big")] += 1
-    return faults, names, categories
+        check.names += format_.nullifier(content)
+        check.categories[int.from_bytes(content[33:35], "big")] += 1
+        if format_.dimension.is_open and (option := format_.option(content)) is not None:
+            check.options[option] += 1
+    return check
 
 
 def _record_faults(
@@ -185,62 +224,56 @@ def _record_faults(
         if path.exists():
             yield f"records/{name}: is there although too few people answered"
         return
-    format_ = RecordFormat(board.election, dimension, board.signers)
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != batch["sha256"] or len(content) % format_.size:
+    size = RecordFormat(board.election, dimension, board.signers).size
+    length = path.stat().st_size
+    with path.open("rb") as file:
+        content_hash = hashlib.file_digest(file, "sha256").hexdigest()
+    if content_hash != batch["sha256"] or length % size:
         yield f"records/{name}: is not the file that the collector signed"
-        if len(content) % format_.size:
+        if length % size:
             return
-    records = split_batch(content, format_.size)
-    if len(records) != batch["accepted"] or root_of(leaves_of(records)).hex() != batch["root"]:
-        yield f"records/{name}: {len(records):,} records are not the {batch['accepted']:,} that the collector signed"
-    if any(a >= b for a, b in zip(records, records[1:], strict=False)):
+    count = length // size
+    check.records += count
+    found = _check_records(board, name, count, progress, processes)
+    noted["options"] = found.options
+    if count != batch["accepted"] or root_of(found.leaf_hashes()).hex() != batch["root"]:
+        yield f"records/{name}: {count:,} records are not the {batch['accepted']:,} that the collector signed"
+    if not found.is_sorted:
         yield f"records/{name}: the records are not sorted, or one is there twice"
-    passed = {digest for digest in _listed(board.folder / "mixes" / f"{last}-{name}")}
-    if any(leaf not in passed for leaf in leaves_of(records)):
+    passed = np.fromfile(board.folder / "mixes" / f"{last}-{name}", "S32")
+    if not np.isin(np.frombuffer(found.leaves, "S32"), passed).all():
         yield f"records/{name}: has a record that {last} did not pass on"
-    check.records += len(records)
-    del content
-    faults, names, categories = _check_records(board, name, len(records), progress, processes)
-    yield from faults
-    if len(names) != len(set(names)):
+    yield from found.faults
+    if found.more:
+        yield f"records/{name}: {found.more:,} more records are wrong"
+    names = np.frombuffer(found.names, "S32")
+    if len(np.unique(names)) != len(names):
         yield f"records/{name}: two records were made with one token"
     for index, label in enumerate(dimension.labels):
-        seen = categories.total() if dimension.self_reported else categories[index]
+        seen = found.categories.total() if dimension.self_reported else found.categories[index]
         if seen > noted["by_label"].get(label, 0):
             yield f"{name}: {label}: {seen:,} records, {noted['by_label'].get(label, 0):,} tokens issued"
 
 
-def _listed(path: Path) -> list[bytes]:
-    content = path.read_bytes() if path.exists() else b""
-    return [content[place : place + 32] for place in range(0, len(content), 32)]
-
-
-def _check_records(
-    board: Board, name: str, count: int, progress: Progress, processes: int | None
-) -> tuple[list[str], list[bytes], Counter[int]]:
+def _check_records(board: Board, name: str, count: int, progress: Progress, processes: int | None) -> BlockCheck:
     blocks = [(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
-    faults, names, categories = list[str](), list[bytes](), Counter[int]()
-    workers = processes or os.cpu_count() or 1
-
-    def add(part: tuple[list[str], list[bytes], Counter[int]], done: int) -> None:
-        faults.extend(part[0])
-        names.extend(part[1])
-        categories.update(part[2])
-        progress(f"verifying {name}", done, count)
-
+    found, workers = BlockCheck(), processes or os.cpu_count() or 1
     if workers == 1 or len(blocks) < 4:
         for start, stop in blocks:
-            add(check_block(board.folder, name, start, stop), stop)
-    else:
-        with ProcessPoolExecutor(workers) as pool:
-            tasks = [pool.submit(check_block, board.folder, name, *block) for block in blocks]
-            for task, (_, stop) in zip(tasks, blocks, strict=True):
-                add(task.result(), stop)
-    return faults, names, categories
+            found.take(check_block(board.folder, name, start, stop))
+            progress(f"verifying {name}", stop, count)
+        return found
+    with ProcessPoolExecutor(workers) as pool:
+        # Results are taken in order; those that wait hold 64 bytes per record.
+        tasks = [pool.submit(check_block, board.folder, name, *block) for block in blocks]
+        for number, (_, stop) in enumerate(blocks):
+            found.take(tasks[number].result())
+            tasks[number] = None  # type: ignore[call-overload]
+            progress(f"verifying {name}", stop, count)
+    return found
 
 
-def _total_faults(board: Board) -> Iterator[str]:
+def _total_faults(board: Board, check: BoardCheck) -> Iterator[str]:
     """The total is recounted: it is what the open records say."""
     stated = board.of("total")
     batch = [entry.body for entry in board.of("batch") if entry.body["dimension"] == TOTAL]
@@ -248,17 +281,11 @@ def _total_faults(board: Board) -> Iterator[str]:
         if stated:
             yield "total: is stated although too few people answered"
         return
-    format_ = RecordFormat(board.election, board.election.dimension(TOTAL), board.signers)
-    counts = Counter(dict.fromkeys(format_.options, 0))
-    for content in split_batch((board.folder / "records" / TOTAL).read_bytes(), format_.size):
-        record = format_.read(content)
-        answer = format_.answer(record.payload, record) if record else None
-        if answer is not None:
-            counts[format_.options[answer[1]]] += 1
+    counts = check.dimensions[TOTAL].get("options", Counter())
     index = next(i for i, entry in enumerate(board.entries) if entry.type == "total")
     for option, count in stated[0].body["counts"].items():
-        if counts.get(option) != count:
-            yield f"{_named(index, stated[0])}: {option}: {count:,} stated, {counts.get(option, 0):,} records"
+        if counts[option] != count:
+            yield f"{_named(index, stated[0])}: {option}: {count:,} stated, {counts[option]:,} records"
 
 
 def _release_faults(board: Board, check: BoardCheck) -> Iterator[str]:

@@ -21,7 +21,7 @@ from safemargin.election.records import (
     RecordFormat,
     category_number,
     leaves_of,
-    split_batch,
+    read_items,
     token_message,
 )
 
@@ -215,8 +215,7 @@ class Wallet:
         if not batch.body["opened"]:
             return Receipt(name, False, "too few people answered: nothing was opened")
         format_ = RecordFormat(self.election, self.election.dimension(name), board.signers)
-        records = split_batch((board.folder / "records" / name).read_bytes(), format_.size)
-        leaves = leaves_of(records)
+        leaves = leaves_of(read_items(board.folder / "records" / name, format_.size))
         leaf = bytes.fromhex(layers[-1])
         if leaf in leaves and root_of(leaves).hex() == batch.body["root"]:
             index = leaves.index(leaf)
@@ -229,9 +228,7 @@ class Wallet:
         """Name the mixer that dropped the record: its own list, or the lack of it, is the evidence."""
         for position, mixer in enumerate(self.election.manifest.of("mixer")):
             path = board.folder / "mixes" / f"{mixer.name}-{name}"
-            listed = path.read_bytes() if path.exists() else b""
-            hashes = {listed[place : place + 32] for place in range(0, len(listed), 32)}
-            if bytes.fromhex(layers[position + 1]) not in hashes:
+            if bytes.fromhex(layers[position + 1]) not in read_items(path, 32):
                 return f"{mixer.name} did not pass the record on; the signed receipt of the first mixer is the evidence"
         return "the mixers passed the record on, and the collector did not publish it"
 
