@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,14 +82,14 @@ def test_records_are_read_one_by_one(copy: Path, monkeypatch: pytest.MonkeyPatch
         return read_bytes(path)
 
     monkeypatch.setattr(Path, "read_bytes", guarded)
-    monkeypatch.setattr("safemargin.election.verify.BLOCK", 2)
+    monkeypatch.setattr(sys.modules[check_board.__module__], "BLOCK", 2)
     assert findings(copy) == [] and check_board(Board(copy), processes=2).findings == []
 
 
 def test_many_wrong_records_are_counted_and_not_all_named(
     done: World, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("safemargin.election.verify.NAMED", 2)
+    monkeypatch.setattr(sys.modules[check_board.__module__], "NAMED", 2)
     found = with_records(done, copy, "age", lambda records: sorted(r[:-1] + bytes([r[-1] ^ 1]) for r in records))
     assert sum("record" in each and "did not sign" in each for each in found) == 2
     assert "records/age: 4 more records are wrong" in found
