@@ -12,15 +12,17 @@ from typing import Any
 
 from safemargin.core import InputError
 from safemargin.election.board import BoardEntry, check_proof, make_entry, read_entry
-from safemargin.election.keys import Secret, canonical, parse
+from safemargin.election.escrow import blob_hash
+from safemargin.election.keys import Secret, canonical, parse, unhex
 from safemargin.election.manifest import TOTAL, Dimension, KnownElection
 from safemargin.election.merkle import root_of
-from safemargin.election.records import RecordFormat, leaves_of, split_batch
+from safemargin.election.records import ESCROW_AT, RecordFormat, batch_leaves, leaves_of, split_batch
 from safemargin.election.role import Answer, Role, Step, single
 
 RECEIPT = 512
 """Bytes of every answer to an anonymous message, also of a refusal."""
 DOUBLE = "a token that was used twice"
+SEALED = "sealed identities"
 BLOCK = 5_000
 """Records that are stored in one transaction."""
 
@@ -131,7 +133,7 @@ class Mixer(Accepting):
             "dimension": dimension.name,
             "in_root": root_of(sorted(leaves_of(items))).hex(),
             "in_count": len(items),
-            "out_root": root_of(sorted(leaves_of(ordered))).hex(),
+            "out_root": root_of(batch_leaves(self.election, ordered, self.layers - 1)).hex(),
             "out_count": len(ordered),
         }
         entry = make_entry(self.election, self.secret, "mix", statement)
@@ -177,7 +179,9 @@ def check_batch(
     entry = read_entry(canonical(header.get("entry")))
     if entry.fault(election) or (entry.author, entry.type, entry.body.get("dimension")) != (mixer, "mix", dimension):
         raise InputError(f"{dimension}: the batch does not carry the statement of {mixer}")
-    if entry.body["out_root"] != root_of(sorted(leaves_of(items))).hex() or entry.body["out_count"] != len(items):
+    behind = [party.name for party in election.manifest.of("mixer")][::-1].index(mixer)
+    root = root_of(batch_leaves(election, items, behind)).hex()
+    if entry.body["out_root"] != root or entry.body["out_count"] != len(items):
         raise InputError(f"{dimension}: the batch is not the one that {mixer} signed")
     return entry
 
@@ -194,7 +198,44 @@ class Collector(Accepting):
             Step("accept", single(self.accept), "operator", "Check the batch of the last mixer and publish it"),
             Step("records", single(self.records), "operator", "The accepted records of a dimension, sorted"),
             Step("total", single(self.total), "operator", "Count the total, which anybody can count again"),
+            *self._escrow_steps(),
         ]
+
+    def _escrow_steps(self) -> list[Step]:
+        if self.election.manifest.escrow is None:
+            return []
+        return [
+            Step("request", single(self.request), "operator", "Ask the escrow trustees to open one record"),
+            Step("sealed", single(self.sealed), "operator", "The sealed identity of a record, after a public request"),
+        ]
+
+    def request(self, body: bytes) -> bytes:
+        """The entry that asks for one record: nothing of it is handed out before it is on the board."""
+        match parse(body):
+            case {
+                "nullifier": str(name),
+                "basis": str(basis),
+                "requester": str(requester),
+                "expiry": str(expiry),
+                "recipient": str(recipient),
+            }:
+                party = self.election.parties.get(recipient)
+            case _:
+                raise InputError("a request has the fields nullifier, basis, requester, expiry and recipient")
+        if party is None or party.role != "escrow":
+            raise InputError("recipient: must be an escrow trustee")
+        if self.store(SEALED).get(unhex(name, 32)) is None:
+            raise InputError("nullifier: no record of this name was accepted")
+        stated = {"nullifier": name, "basis": unhex(basis, 32).hex(), "requester": requester, "expiry": expiry}
+        return make_entry(self.election, self.secret, "escrow request", {**stated, "recipient": recipient}).content
+
+    def sealed(self, body: bytes) -> bytes:
+        """The sealed identity, for a request whose place on the board is proved."""
+        entry = check_proof(self.election, parse(body), "escrow request")
+        found = self.store(SEALED).get(unhex(entry.body.get("nullifier"), 32))
+        if found is None:
+            raise InputError("nullifier: no record of this name was accepted")
+        return found
 
     def announce(self, body: bytes) -> bytes:
         """An entry that opens casting with the active set of issuers, or closes it."""
@@ -220,14 +261,19 @@ class Collector(Accepting):
         rejected: Counter[str] = Counter()
         doubles: set[str] = set()
         accepted: dict[bytes, bytes] = {}
-        for item in sorted(items):
+        identities: dict[bytes, bytes] = {}
+        for whole in sorted(items):
+            item, blob = format_.split(whole)
             fault = format_.fault(item)
+            if fault is None and blob and not item.startswith(blob_hash(blob), ESCROW_AT):
+                fault = "a sealed identity that is not the one of its token"
             name = format_.nullifier(item)
             if fault is None and name in accepted:
                 fault = DOUBLE
                 doubles.add(name.hex())
             if fault is None:
                 accepted[name] = item
+                identities[name] = blob
             else:
                 rejected[fault] += 1
         if self.remember(f"batch {dimension.name}", canonical(header)) != canonical(header):
@@ -236,6 +282,8 @@ class Collector(Accepting):
         below = len(accepted) < self.election.manifest.least
         for start in range(0, 0 if below else len(names), BLOCK):
             table.add({name: accepted[name] for name in names[start : start + BLOCK]})
+            if format_.blob:
+                self.store(SEALED).add({name: identities[name] for name in names[start : start + BLOCK]})
         statement = self._statement(dimension, [] if below else sorted(accepted.values()), len(accepted))
         statement |= {"rejected": dict(rejected), "doubles": sorted(doubles), "opened": not below}
         return make_entry(self.election, self.secret, "batch", statement).content

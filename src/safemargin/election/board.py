@@ -35,8 +35,6 @@ AUTHORS: Mapping[str, Role] = {
     "keys destroyed": "escrow",
 }
 """Types of entries, and the role that may write them."""
-REPEATED = {"escrow request", "escrow decision"}
-"""Types of which an author may write several."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class BoardEntry:
     @property
     def subject(self) -> tuple[str, str, object]:
         """What an author may write about once."""
-        return self.type, self.author, self.body.get("dimension")
+        return self.type, self.author, self.body.get("dimension") or self.body.get("nullifier")
 
     def fault(self, election: KnownElection) -> str | None:
         """Why this is no statement of the party that it names."""
@@ -168,7 +166,7 @@ class Board:
             raise InputError(fault)
         if entry.content in self.contents:
             return self.contents.index(entry.content)
-        if entry.type not in REPEATED and entry.subject in {known.subject for known in self.entries}:
+        if entry.subject in {known.subject for known in self.entries}:
             raise InputError(f"{entry.author} has an entry of type {entry.type!r} already; entries never change")
         write_whole(self.folder / "entries" / f"{len(self.contents):06d}.json", entry.content)
         self.contents.append(entry.content)

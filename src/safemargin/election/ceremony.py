@@ -21,7 +21,7 @@ from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, KnownElect
 from safemargin.election.records import NOTHING, RecordFormat, read_items
 from safemargin.election.role import Role, Step, single
 from safemargin.election.turnout import turnout
-from safemargin.election.verify import check_board
+from safemargin.election.verify import named_board
 from safemargin.release.ledger.file import PUBLISHED
 from safemargin.release.project import Project
 from safemargin.release.release import Release, release
@@ -47,19 +47,8 @@ class Trustee(Role):
 
     def convene(self, body: bytes) -> bytes:
         """The entry that begins the ceremony, from a board that verifies."""
-        board = self._board(body)
+        board = named_board(self.election, body)
         return make_entry(self.election, self.secret, "ceremony", {"open": sorted(openable(board))}).content
-
-    def _board(self, body: bytes) -> Board:
-        place = parse(body).get("board")
-        if not isinstance(place, str):
-            raise InputError("the message does not name the folder with the copy of the board")
-        board = Board(Path(place))
-        if board.election.mid != self.election.mid:
-            raise InputError(f"{place}: is the board of another election")
-        if findings := check_board(board).findings:
-            raise InputError(f"{place}: does not verify: {findings[0]}")
-        return board
 
     def share(self, body: bytes) -> bytes:
         """This trustee's share, sealed to one other trustee, once the board has convened the ceremony.
@@ -67,7 +56,7 @@ class Trustee(Role):
         A trustee who convenes too early must not get it: the board has to verify, with every dimension counted.
         """
         stated = parse(body)
-        board = self._board(body)
+        board = named_board(self.election, body)
         counted = {entry.body["dimension"] for entry in board.of("batch")}
         if counted != set(self.election.dimensions) or not is_convened(board):
             raise InputError("the ceremony has not begun: not every dimension is counted, or it names others")
@@ -110,7 +99,7 @@ class Trustee(Role):
     def open(self, body: bytes) -> bytes:
         """Open, release, and sign: every trustee who signs has computed the release from the records."""
         stated = parse(body)
-        board = self._board(body)
+        board = named_board(self.election, body)
         if not is_convened(board):
             raise InputError("the board has not convened the ceremony for these dimensions")
         ceremony = board.of("ceremony")

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Mapping
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from safemargin.core import InputError
 from safemargin.election.board import Board
 from safemargin.election.keys import Secret, canonical, parse, write_whole
-from safemargin.election.manifest import KnownElection
+from safemargin.election.manifest import Dimension, KnownElection
 from safemargin.election.role import Role
 from safemargin.election.voter import Wallet
 
@@ -86,8 +87,14 @@ def fetch_tokens(wallet: Wallet, ask: Ask) -> dict[str, str]:
     """Ask every issuer for every dimension; issuers that are away or answer wrongly are named, and not needed if
     enough others sign.
     """
-    faults = {}
+    faults: dict[str, str] = {}
     for dimension in wallet.election.manifest.dimensions:
+        if wallet.election.manifest.escrow is not None:
+            try:
+                choose_candidate(wallet, dimension, ask)
+            except InputError as error:
+                faults[dimension.name] = str(error)
+                continue
         request = wallet.request(dimension.name)
         for issuer in dimension.keys:
             try:
@@ -95,6 +102,27 @@ def fetch_tokens(wallet: Wallet, ask: Ask) -> dict[str, str]:
             except InputError as error:
                 faults[issuer] = str(error)
     return faults
+
+
+def choose_candidate(wallet: Wallet, dimension: Dimension, ask: Ask) -> None:
+    """Have the issuers draw one of the candidates for a token: pledges first, then commitments, then nonces."""
+    subject = canonical({"row": wallet.state["row"], "dimension": dimension.name})
+    pledges: dict[str, dict[str, Any]] = {}
+    silent: dict[str, str] = {}
+    for issuer in dimension.keys:
+        try:
+            pledges[issuer] = parse(ask(issuer, "pledge", subject))
+        except InputError as error:
+            silent[issuer] = str(error)
+    left = {issuer for given in pledges.values() for issuer in given["left"]}
+    if waiting := sorted(set(silent) - left):
+        raise InputError(f"{waiting[0]}: does not answer; wait until the other issuers go on without it")
+    pledges = {issuer: given for issuer, given in pledges.items() if issuer not in left}
+    if len({given["attempt"] for given in pledges.values()}) != 1:
+        raise InputError("the issuers do not agree which of them left; ask again later")
+    message = wallet.candidates(dimension.name, pledges)
+    nonces = {issuer: parse(ask(issuer, "candidates", message))["nonce"] for issuer in pledges}
+    wallet.take_nonces(dimension.name, nonces)
 
 
 def send(wallet: Wallet, dimension: str, onion: bytes, ask: Ask) -> None:

@@ -12,7 +12,7 @@ from safemargin.election.accepting import unpack_batch
 from safemargin.election.client import Ask, fetch_board
 from safemargin.election.keys import canonical, parse
 from safemargin.election.manifest import TOTAL, KnownElection
-from safemargin.election.records import leaves_of
+from safemargin.election.records import batch_leaves
 
 
 class Conductor:
@@ -84,7 +84,8 @@ class Conductor:
             self.post(entry)
             statements[issuer] = parse(entry)["body"]
         for body in statements.values():
-            agreeing = [issuer for issuer, other in statements.items() if other == body]
+            left = body.get("left", [])
+            agreeing = [issuer for issuer, other in statements.items() if other == body and issuer not in left]
             if len(agreeing) >= self.election.manifest.signers:
                 return tuple(agreeing[: self.election.manifest.signers])
         raise InputError("the issuers disagree about what was issued: the election stops before anybody casts")
@@ -116,11 +117,11 @@ class Conductor:
     def mix(self, dimension: str) -> bytes:
         """The batch of the last mixer; every mixer's statement and list go to the board."""
         batch = canonical({"dimension": dimension, "size": 0})
-        for mixer in self.mixers:
+        for behind, mixer in zip(reversed(range(len(self.mixers))), self.mixers, strict=True):
             batch = self.ask(mixer, "mix", batch)
             header, items = unpack_batch(batch)
             self.post(canonical(header["entry"]))
-            self._put("mixes", f"{mixer}-{dimension}", b"".join(sorted(leaves_of(items))))
+            self._put("mixes", f"{mixer}-{dimension}", b"".join(batch_leaves(self.election, items, behind)))
         return batch
 
     def _put(self, kind: str, name: str, content: bytes) -> None:

@@ -3,7 +3,6 @@
 Nothing here imports the side that knows answers.
 """
 
-import hashlib
 import hmac
 import json
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import Any
 
 from safemargin.core import InputError
 from safemargin.election.board import BoardWitness, Head, make_entry, read_head
+from safemargin.election.escrow import challenge, commitment, openings_fault, pledge
 from safemargin.election.keys import Secret, canonical, derive, parse, unhex, verify_raw
 from safemargin.election.manifest import EVERYBODY, KnownElection
 from safemargin.election.merkle import inclusion_path, leaf_hash, root_of
@@ -32,6 +32,7 @@ class Registrar(Role):
             Step("close", single(self.end), "operator", "Close enrolment and state the number of enrolled people"),
             Step("roster", single(self.roster), "operator", "Keys and categories of enrolled people, for the issuers"),
             Step("path", single(self.path), "anybody", "Show a person that the register holds their key"),
+            Step("identify", single(self.identify), "operator", "Check that an opened record is of the row it names"),
         ]
 
     def load(self, body: bytes) -> bytes:
@@ -130,15 +131,21 @@ class Registrar(Role):
         path = [node.hex() for node in inclusion_path(leaves, index)]
         return canonical({"index": index, "size": len(leaves), "path": path})
 
+    def identify(self, body: bytes) -> bytes:
+        """Whether the person of a row signed an opened record: nobody can be framed by a row that others planted."""
+        match parse(body):
+            case {"row": str(row), "message": str(message), "proof": str(proof)}:
+                key = self.store("enrolled").get(row.encode())
+            case _:
+                raise InputError("an opened record has the fields row, message and proof")
+        if key is None or not verify_raw(bytes.fromhex(key.decode()), unhex(proof), unhex(message)):
+            raise InputError("the person of this row did not sign this record: the row was planted")
+        return canonical({"row": row, "signed": True})
+
 
 def request_body(request: Mapping[str, Any]) -> bytes:
     """What a person signs when they ask for a token."""
     return canonical({name: value for name, value in request.items() if name != "signature"})
-
-
-def commitment(request: Mapping[str, Any]) -> str:
-    """One name for all blinded messages of a request: what an issuer accepts once."""
-    return hashlib.sha256(canonical(request["blinded"])).hexdigest()
 
 
 class Issuer(Role):
@@ -160,6 +167,16 @@ class Issuer(Role):
             Step("lodge", single(self.lodge), "operator", "Sign requests that other issuers hold"),
             Step("close", single(self.end), "operator", "Close issuing and state what was issued"),
             Step("witness", single(self.witness), "anybody", "Sign a head of the board if it continues the last one"),
+            *self._escrow_steps(),
+        ]
+
+    def _escrow_steps(self) -> list[Step]:
+        if self.election.manifest.escrow is None:
+            return []
+        return [
+            Step("pledge", single(self.pledge), "anybody", "Commit to a nonce for a person's candidates"),
+            Step("candidates", single(self.candidates), "anybody", "Keep a person's candidates and show the nonce"),
+            Step("leave", single(self.leave), "operator", "Go on without an issuer that withheld its nonces"),
         ]
 
     def load(self, body: bytes) -> bytes:
@@ -196,8 +213,10 @@ class Issuer(Role):
                 if held is None and closed:
                     raise InputError("issuing is closed")
                 if held is None:
+                    if "escrow" in request:
+                        self._check_candidates(request, body)
                     held = fresh[key] = self._issue(request)
-                elif json.loads(held)["commit"] != commitment(request):
+                elif json.loads(held)["commit"] != commitment(request["blinded"]):
                     self.store("refused").add({key: body})  # signed by the person: evidence of a second request
                     raise ConflictError("another request of this person was answered for this dimension")
                 answers.append(canonical({"issuer": self.name, "answer": json.loads(held)["answer"]}))
@@ -230,12 +249,115 @@ class Issuer(Role):
             raise InputError("the registrar does not attest this category for this person")
         if set(blinded) != set(self._issuers):
             raise InputError("a request has one blinded message for every issuer")
+        if (self.election.manifest.escrow is None) != ("escrow" not in request):
+            raise InputError("a request has candidates if and only if the manifest has escrow")
         return request
+
+    # --- cut and choose
+
+    @property
+    def left(self) -> list[str]:
+        """Issuers that withheld a nonce, as the people who run this issuer found; they are never active."""
+        return [issuer for issuer in self._issuers if self.has(f"left {issuer}")]
+
+    def leave(self, body: bytes) -> bytes:
+        """Go on without another issuer. People make new candidates: there is no second challenge on old ones."""
+        gone = parse(body).get("issuer")
+        if gone not in self._issuers or gone == self.name:
+            raise InputError("issuer: must be another issuer")
+        if len(self._issuers) - len({*self.left, gone}) < self.election.manifest.signers:
+            raise InputError(f"without {gone} there are too few issuers to sign")
+        self.remember(f"left {gone}")
+        return canonical({"left": self.left})
+
+    def _nonce(self, row: str, dimension: str, attempt: int) -> bytes:
+        return derive(self.secret.seed, f"nonce {canonical([row, dimension, attempt]).decode()}", 32)
+
+    def pledge(self, body: bytes) -> bytes:
+        """A commitment to this issuer's nonce for one person, dimension and attempt."""
+        match parse(body):
+            case {"row": str(row), "dimension": str(name)} if row in self.rows:
+                dimension = self.election.dimension(name).name
+            case _:
+                raise InputError("a message for a pledge names an enrolled person and a dimension")
+        attempt = len(self.left)
+        stated = {"row": row, "dimension": dimension, "attempt": attempt}
+        stated["pledge"] = pledge(self._nonce(row, dimension, attempt))
+        signature = self.election.sign(self.secret.signing, self.name, "issuers", "pledge", canonical(stated))
+        return canonical({**stated, "issuer": self.name, "left": self.left, "signature": signature})
+
+    def candidates(self, body: bytes) -> bytes:
+        """Keep the commitments of a person, and only then show the nonce."""
+        message = parse(body)
+        match message:
+            case {
+                "row": str(row),
+                "dimension": str(name),
+                "attempt": int(attempt),
+                "commits": list(commits),
+                "pledges": dict(pledges),
+                "signature": str(signature),
+            } if set(message) == {"row", "dimension", "attempt", "commits", "pledges", "signature"}:
+                person = self.rows.get(row)
+            case _:
+                raise InputError("candidates have the fields row, dimension, attempt, commits, pledges and signature")
+        signed = b"GV1 candidates" + self.election.mid + request_body(message)
+        if person is None or not verify_raw(bytes.fromhex(person["key"]), unhex(signature), signed):
+            raise InputError("the candidates are not signed by an enrolled person")
+        self._check_pledges(message, commits, pledges)
+        key = canonical([row, name, attempt])
+        if self.store("candidates").add({key: canonical(message)})[key] != canonical(message):
+            self.store("refused").add({key: body})
+            raise ConflictError("other candidates of this person are held already")
+        return canonical({"issuer": self.name, "nonce": self._nonce(row, name, attempt).hex()})
+
+    def _check_pledges(self, message: Mapping[str, Any], commits: list[Any], pledges: dict[str, Any]) -> None:
+        escrow, left = self.election.manifest.escrow, self.left
+        assert escrow is not None
+        row, name, attempt = (message[part] for part in ("row", "dimension", "attempt"))
+        if attempt != len(left) or set(pledges) != set(self._issuers) - set(left):
+            raise InputError("the candidates are not for the issuers that are there now; ask for pledges again")
+        if len({str(commit) for commit in commits}) != escrow.candidates or len(commits) != escrow.candidates:
+            raise InputError(f"there must be {escrow.candidates} candidates, all different")
+        for earlier in range(attempt):
+            old = self.store("candidates").get(canonical([row, name, earlier]))
+            if old is not None and set(json.loads(old)["commits"]) & set(commits):
+                raise InputError("a candidate was challenged before; make new ones")
+        for issuer, given in pledges.items():
+            stated = {"row": row, "dimension": name, "attempt": attempt, "pledge": dict(given).get("pledge")}
+            if not self.election.is_signed(
+                dict(given).get("signature"), issuer, "issuers", "pledge", canonical(stated)
+            ):
+                raise InputError(f"the pledge of {issuer} is not signed by it")
+
+    def _check_candidates(self, request: Mapping[str, Any], body: bytes) -> None:
+        """Check the opened candidates; a person who opens wrongly gets no token, and their signed request is kept."""
+        given, row, name = request["escrow"], request["row"], request["dimension"]
+        if not isinstance(given, dict):
+            raise InputError("escrow: must hold the candidates")
+        frozen = canonical([row, name])
+        if self.store("frozen").get(frozen) is not None:
+            raise ConflictError("this person opened candidates wrongly: the row is frozen in this dimension")
+        attempt, nonces = given.get("attempt"), given.get("nonces")
+        held = self.store("candidates").get(canonical([row, name, attempt]))
+        if held is None or json.loads(held)["commits"] != given.get("commits"):
+            raise InputError("these candidates were not handed in before the nonce was shown")
+        pledges = json.loads(held)["pledges"]
+        if not isinstance(nonces, dict) or set(nonces) != set(pledges):
+            raise InputError("the nonces are not those of all issuers that pledged one")
+        for issuer, nonce in nonces.items():
+            if pledge(unhex(nonce, 32)) != pledges[issuer]["pledge"]:
+                raise InputError(f"the nonce of {issuer} is not the one that it pledged")
+        chosen = challenge(self.election, given["commits"], canonical([row, name, attempt]), nonces)
+        person = bytes.fromhex(self.rows[row]["key"])
+        if fault := openings_fault(self.election, self.election.dimension(name), request, chosen, person):
+            self.store("frozen").add({frozen: body})
+            raise ConflictError(f"{fault}: the row is frozen in this dimension")
 
     def _issue(self, request: Mapping[str, Any]) -> bytes:
         signer = self.secret.signers[f"{request['dimension']}/{request['category']}"]
         answer = signer.sign(unhex(request["blinded"][self.name]))
-        return canonical({"request": request, "commit": commitment(request), "answer": answer.hex()})
+        return canonical({"request": request, "commit": commitment(request["blinded"]), "answer": answer.hex()})
 
     def lodged(self, _: bytes) -> bytes:
         """All requests that were answered."""
@@ -262,7 +384,12 @@ class Issuer(Role):
             held = json.loads(value)
             counts[held["request"]["dimension"]][held["request"]["category"]] += 1
             leaves.append(leaf_hash(key + b"\0" + held["commit"].encode()))
-        body = {"counts": {name: dict(by) for name, by in counts.items()}, "root": root_of(leaves).hex()}
+        body: dict[str, Any] = {
+            "counts": {name: dict(by) for name, by in counts.items()},
+            "root": root_of(leaves).hex(),
+        }
+        if self.election.manifest.escrow is not None:
+            body["left"] = self.left
         return make_entry(self.election, self.secret, "issued", body).content
 
     def witness(self, body: bytes) -> bytes:

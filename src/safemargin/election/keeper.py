@@ -67,10 +67,11 @@ class BoardKeeper(Role):
         raise InputError("the message holds no signature of a witness")
 
     def proof(self, body: bytes) -> bytes:
-        """See `Board.proof`; the first entry of the type."""
-        type_ = parse(body).get("type")
+        """See `Board.proof`; the first entry of the type, or the one about a record."""
+        stated = parse(body)
+        type_, name = stated.get("type"), stated.get("nullifier")
         for index, entry in enumerate(self.board.entries):
-            if entry.type == type_:
+            if entry.type == type_ and name in (None, entry.body.get("nullifier")):
                 return canonical(self.board.proof(index))
         raise InputError("the log has no entry of this type")
 

@@ -123,9 +123,9 @@ def verify_raw(key: bytes, signature: bytes, message: bytes) -> bool:
     return True
 
 
-def split_secret(secret: bytes, needed: int, count: int) -> list[bytes]:
-    """Shamir's shares: any `needed` of them give the secret, fewer give nothing."""
-    seed = new_seed()
+def split_secret(secret: bytes, needed: int, count: int, seed: bytes | None = None) -> list[bytes]:
+    """Shamir's shares: any `needed` of them give the secret, fewer give nothing. One seed gives one set of shares."""
+    seed = seed or new_seed()
     factors = [int.from_bytes(secret, "big")]
     factors += [int.from_bytes(derive(seed, f"factor {power}", 82)) % PRIME for power in range(1, needed)]
     return [

@@ -83,8 +83,11 @@ class Dimension(ManifestPart):
 class Escrow(ManifestPart):
     """The governed exception: so many candidates per token, so many trustees to open one record."""
 
-    candidates: int = Field(ge=2, le=256)
+    candidates: int = Field(ge=2, le=128)
+    """One in so many people can hide their identity without being caught."""
     quorum: int = Field(ge=2)
+    keys: dict[Name, str] = {}
+    """X25519 keys of the escrow trustees."""
 
 
 class ElectionManifest(ManifestPart):
@@ -159,7 +162,12 @@ class ElectionManifest(ManifestPart):
         if set(self.shares) != trustees or set(self.share_hashes) != trustees:
             wrong.append("shares: every trustee has one")
         if self.escrow is not None:
-            wrong.append("escrow: this version does not open single records; remove the section")
+            if list(self.escrow.keys) != [party.name for party in self.of("escrow")]:
+                wrong.append("escrow: every escrow trustee has a key")
+            if len({party.organisation for party in self.of("escrow")}) < self.escrow.quorum:
+                wrong.append(f"escrow: trustees must come from at least {self.escrow.quorum} organisations")
+        elif self.of("escrow"):
+            wrong.append("escrow: there are trustees, and no section that says how many open a record")
         return wrong + self._concentrations()
 
     @property

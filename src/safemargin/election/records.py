@@ -13,21 +13,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from safemargin.core import InputError
 from safemargin.election.blind import PREFIX, BlindKey
+from safemargin.election.escrow import NO_ESCROW, blob_size, token_message
 from safemargin.election.keys import SEALING, SealingKey, seal
 from safemargin.election.manifest import EVERYBODY, Dimension, KnownElection
 from safemargin.election.merkle import leaf_hash
 
 NOTHING = 0xFFFF
 """Category of a record whose category is inside the sealed answer."""
-NO_ESCROW = bytes(32)
 ANSWER = struct.Struct(">HH")
 _HEAD = struct.Struct(">B32sH32s32s")
 _SIGNATURE = 64
-
-
-def token_message(context: bytes, key: bytes, escrow: bytes = NO_ESCROW) -> bytes:
-    """What issuers sign blindly: a one-time key for one dimension of one election."""
-    return b"GV1" + context + key + escrow
+ESCROW_AT = 1 + 32 + 2 + 32
+"""Place of the hash of the sealed identity in a record."""
 
 
 def nullifier(context: bytes, key: bytes) -> bytes:
@@ -57,6 +54,8 @@ class RecordFormat:
         self.keys = [election.token_keys(dimension, label, signers) for label in dimension.labels]
         self.widths = [key.size for key in self.keys[0]]
         self.payload = ANSWER.size if dimension.is_open else ANSWER.size + SEALING
+        self.blob = blob_size(election.manifest.escrow)
+        """Bytes of the sealed identity that travels behind a record and is not published."""
 
     @cached_property
     def size(self) -> int:
@@ -66,7 +65,7 @@ class RecordFormat:
 
     def onion_size(self, layers: int) -> int:
         """Bytes of a record under so many layers."""
-        return self.size + layers * SEALING
+        return self.size + self.blob + layers * SEALING
 
     def label_index(self, category: int) -> int | None:
         """The number of the issuing key that a record's category asks for."""
@@ -104,6 +103,8 @@ class RecordFormat:
         record = self.read(content)
         if record is None:
             return "another size, version, election or dimension"
+        if (record.escrow == NO_ESCROW) != (self.blob == 0):
+            return "a token with a sealed identity in an election without, or the other way round"
         message = token_message(self.context, record.key, record.escrow)
         for key, (prefix, signature) in zip(self.token_keys(record.category), record.signatures, strict=True):
             if not key.is_signed(prefix + message, signature):
@@ -153,9 +154,13 @@ class RecordFormat:
         except InputError:
             return None
 
-    def wrap(self, content: bytes) -> list[bytes]:
+    def split(self, item: bytes) -> tuple[bytes, bytes]:
+        """The record, and the sealed identity behind it."""
+        return item[: self.size], item[self.size :]
+
+    def wrap(self, content: bytes, blob: bytes = b"") -> list[bytes]:
         """The onion: what each mixer receives, the first one first, and at last the record itself."""
-        layers = [content]
+        layers = [content + blob]
         for position in reversed(range(len(self.election.mixer_keys))):
             layers.append(seal(layers[-1], self.election.mixer_keys[position], self.layer_info(position)))
         return layers[::-1]
@@ -181,6 +186,14 @@ def read_items(path: Path, size: int, start: int = 0, stop: int | None = None) -
 def leaves_of(items: Iterable[bytes]) -> list[bytes]:
     """Leaf hashes of a batch."""
     return [leaf_hash(item) for item in items]
+
+
+def batch_leaves(election: KnownElection, items: Iterable[bytes], layers: int) -> list[bytes]:
+    """Leaf hashes of what a mixer passes on, sorted. Behind a record without layers is a sealed identity: the record
+    holds its hash, so that the leaf is that of the record, as everybody can compute it from the board.
+    """
+    hidden = 0 if layers else blob_size(election.manifest.escrow)
+    return sorted(leaf_hash(item[: len(item) - hidden]) for item in items)
 
 
 def split_batch(content: bytes, size: int) -> list[bytes]:

@@ -39,6 +39,7 @@ CLASSES = {
     "collector": "accepting:Collector",
     "board": "keeper:BoardKeeper",
     "trustee": "ceremony:Trustee",
+    "escrow": "opening:EscrowTrustee",
 }
 """Where each role is. A process loads its own role only: issuing never meets accepting."""
 MANIFEST, KEYS = "manifest.json", "keys.json"

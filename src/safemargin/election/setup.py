@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 
 from safemargin.core import InputError, cannot_read
 from safemargin.election.blind import BlindSigner
+from safemargin.election.escrow import escrow_key
 from safemargin.election.keys import SealingKey, Secret, canonical, new_seed, seal, sealing_public, split_secret
 from safemargin.election.manifest import (
     EVERYBODY,
@@ -164,10 +165,12 @@ class PublicKeys:
     key: str
     seal: str
     moduli: dict[str, str]
+    escrow: str = ""
+    """X25519, for shares of sealed identities."""
 
     def document(self) -> bytes:
         """The file."""
-        return canonical({"name": self.name, "key": self.key, "seal": self.seal, "moduli": self.moduli})
+        return canonical(asdict(self))
 
 
 def new_keys(plan: ElectionPlan, name: str) -> Secret:
@@ -182,7 +185,9 @@ def new_keys(plan: ElectionPlan, name: str) -> Secret:
 def public_keys(secret: Secret) -> PublicKeys:
     """The public half of a party's keys."""
     moduli = {label: f"{p * q:x}" for label, (p, q) in secret.primes.items()}
-    return PublicKeys(secret.name, secret.signing.public_key().public_bytes_raw().hex(), secret.sealing.public, moduli)
+    signing = secret.signing.public_key().public_bytes_raw().hex()
+    escrow = bytes(escrow_key(secret.seed).public_key).hex()
+    return PublicKeys(secret.name, signing, secret.sealing.public, moduli, escrow)
 
 
 def read_public_keys(path: Path) -> PublicKeys:
@@ -233,7 +238,13 @@ def make_manifest(plan: ElectionPlan, roll: Roll, keys: Sequence[PublicKeys]) ->
         },
         share_hashes={name: sha256(b"GV-share" + share).hexdigest() for name, share in shares.items()},
         release=json.dumps(plan.release, sort_keys=True),
-        escrow=plan.escrow,
+        escrow=None
+        if plan.escrow is None
+        else Escrow(
+            candidates=plan.escrow.candidates,
+            quorum=plan.escrow.quorum,
+            keys={name: given[name].escrow for name, party in plan.parties.items() if party.role == "escrow"},
+        ),
         **plan.model_dump(
             include={
                 *("signers", "openers", "least", "kappa", "share", "tolerance", "spread", "opens", "closes"),

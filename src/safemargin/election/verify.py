@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from safemargin.core import InputError, Progress, no_progress
-from safemargin.election.board import REPEATED, Board, BoardEntry
-from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension
+from safemargin.election.board import Board, BoardEntry
+from safemargin.election.keys import parse
+from safemargin.election.manifest import NO_ANSWER, TOTAL, Dimension, KnownElection
 from safemargin.election.merkle import leaf_hash, root_of
 from safemargin.election.records import RecordFormat, read_items
 from safemargin.election.turnout import published_totals, turnout
@@ -61,6 +62,19 @@ def check_board(board: Board, progress: Progress = no_progress, processes: int |
     return check
 
 
+def named_board(election: KnownElection, body: bytes) -> Board:
+    """The copy of the board that a message names; refused unless it is of this election and verifies."""
+    place = parse(body).get("board")
+    if not isinstance(place, str):
+        raise InputError("the message does not name the folder with the copy of the board")
+    board = Board(Path(place))
+    if board.election.mid != election.mid:
+        raise InputError(f"{place}: is the board of another election")
+    if findings := check_board(board).findings:
+        raise InputError(f"{place}: does not verify: {findings[0]}")
+    return board
+
+
 def _named(index: int, entry: BoardEntry) -> str:
     dimension = entry.body.get("dimension")
     return f"entry {index} ({entry.type} of {entry.author}{f', {dimension}' if dimension else ''})"
@@ -78,7 +92,7 @@ def _entry_faults(board: Board, entries: list[BoardEntry]) -> Iterator[str]:
             yield f"{_named(index, entry)}: {fault}"
         if board.contents[index] != entry.content:
             yield f"{_named(index, entry)}: is not written in its canonical form"
-        if entry.type not in REPEATED and entry.subject in subjects:
+        if entry.subject in subjects:
             yield f"{_named(index, entry)}: is there twice; entries never change"
         subjects.add(entry.subject)
         if (own := STAGES.get(entry.type, stage)) < stage:
@@ -121,6 +135,8 @@ def _count_faults(board: Board, check: BoardCheck) -> Iterator[str]:
     if len(stated) != manifest.signers or any(body != stated[0] for body in stated):
         yield "casting: the active issuers did not all state the same numbers of tokens"
         return
+    if gone := sorted(signers & set(stated[0].get("left", []))):
+        yield f"casting: {gone[0]} left during issuing and cannot be active"
     for dimension in manifest.dimensions:
         counts = stated[0]["counts"][dimension.name]
         check.dimensions[dimension.name] = {"issued": sum(counts.values()), "by_label": counts}
@@ -329,7 +345,7 @@ def _release_faults(board: Board, check: BoardCheck) -> Iterator[str]:
 
 
 def _escrow_faults(entries: list[BoardEntry]) -> Iterator[str]:
-    """Nobody decides about a record before the request for it is public."""
+    """Nobody decides about a record before the request for it is public, and nobody twice."""
     requested: set[str] = set()
     for index, entry in enumerate(entries):
         if entry.type == "escrow request":

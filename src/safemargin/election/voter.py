@@ -10,19 +10,26 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from safemargin.core import InputError, cannot_read, system_below
-from safemargin.election.blind import PREFIX, SALT
+from safemargin.election.blind import PREFIX
 from safemargin.election.board import Board
+from safemargin.election.escrow import (
+    Candidate,
+    blob_hash,
+    challenge,
+    commitment,
+    identity_message,
+    one_time_key,
+    pledge,
+)
 from safemargin.election.keys import canonical, derive, new_seed, parse, unhex, write_private
 from safemargin.election.manifest import EVERYBODY, Dimension, KnownElection
 from safemargin.election.merkle import inclusion_path, is_included, leaf_hash, root_of
 from safemargin.election.records import (
-    NO_ESCROW,
     Record,
     RecordFormat,
     category_number,
     leaves_of,
     read_items,
-    token_message,
 )
 
 
@@ -113,35 +120,70 @@ class Wallet:
         return tokens[name]
 
     def _one_time(self, name: str) -> Ed25519PrivateKey:
-        return Ed25519PrivateKey.from_private_bytes(derive(bytes.fromhex(self._token(name)["seed"]), "token", 32))
+        return one_time_key(bytes.fromhex(self._token(name)["seed"]))
+
+    def _candidate(self, dimension: Dimension, seed: bytes | None = None) -> Candidate:
+        """The token of a dimension before it is signed, or another candidate for it."""
+        seed = bytes.fromhex(self._token(dimension.name)["seed"]) if seed is None else seed
+        proof = b""
+        if self.election.manifest.escrow is not None:
+            public = one_time_key(seed).public_key().public_bytes_raw()
+            proof = self.key.sign(identity_message(self.election.context(dimension.name), public))
+        label = dimension.label(self.category(dimension) or next(iter(dimension.sizes)))
+        return Candidate(self.election, dimension, label, self.state["row"], seed, proof)
 
     def _message(self, dimension: Dimension, issuer: str) -> bytes:
         """Prefix and token message for one issuer; everything follows from the token's seed."""
-        seed = bytes.fromhex(self._token(dimension.name)["seed"])
-        key = self._one_time(dimension.name).public_key().public_bytes_raw()
-        escrow = bytes.fromhex(self._token(dimension.name).get("escrow", NO_ESCROW.hex()))
-        context = self.election.context(dimension.name)
-        return derive(seed, f"prefix {issuer}", PREFIX) + token_message(context, key, escrow)
+        return self._candidate(dimension).message(issuer)
 
-    def _blinded(self, dimension: Dimension, issuer: str) -> tuple[bytes, int]:
-        seed = bytes.fromhex(self._token(dimension.name)["seed"])
-        label = dimension.label(self.category(dimension) or next(iter(dimension.sizes)))
-        key = self.election.blind_keys[dimension.name, issuer, label]
-        # 128 bits more than the modulus: the remainder is uniform up to 2^-128.
-        factor = 2 + int.from_bytes(derive(seed, f"factor {issuer}", key.size + 16)) % (key.n - 3)
-        return key.blind(self._message(dimension, issuer), derive(seed, f"salt {issuer}", SALT), factor)
+    def _signed(self, purpose: bytes, message: dict[str, Any]) -> bytes:
+        signature = self.key.sign(purpose + self.election.mid + canonical(message))
+        return canonical({**message, "signature": signature.hex()})
 
     def request(self, name: str) -> bytes:
         """The request for a token: one blinded message for every issuer, so that a silent one can be replaced."""
-        dimension = self.election.dimension(name)
-        request: dict[str, Any] = {
-            "row": self.state["row"],
-            "dimension": name,
-            "category": dimension.label(self.category(dimension) or next(iter(dimension.sizes))),
-            "blinded": {issuer: self._blinded(dimension, issuer)[0].hex() for issuer in dimension.keys},
-        }
-        signature = self.key.sign(b"GV1 issue" + self.election.mid + canonical(request))
-        return canonical({**request, "signature": signature.hex()})
+        dimension, token = self.election.dimension(name), self._token(name)
+        candidate = self._candidate(dimension)
+        request: dict[str, Any] = {"row": self.state["row"], "dimension": name, "category": candidate.label}
+        request["blinded"] = candidate.request()
+        if self.election.manifest.escrow is not None:
+            if "openings" not in token:
+                raise InputError(f"{name}: the issuers have not drawn a candidate yet")
+            parts = ("attempt", "commits", "nonces", "openings")
+            request["escrow"] = {part: token[part] for part in parts}
+        return self._signed(b"GV1 issue", request)
+
+    def candidates(self, name: str, pledges: Mapping[str, Mapping[str, Any]]) -> bytes:
+        """Commitments to candidates for a token, one of which the issuers will draw; new ones for every attempt."""
+        escrow, dimension, token = self.election.manifest.escrow, self.election.dimension(name), self._token(name)
+        assert escrow is not None
+        (attempt,) = {given["attempt"] for given in pledges.values()}
+        if token.get("attempt") != attempt:
+            seeds = [new_seed() for _ in range(escrow.candidates)]
+            commits = [commitment(self._candidate(dimension, seed).request()) for seed in seeds]
+            kept = {issuer: {k: given[k] for k in ("pledge", "signature")} for issuer, given in pledges.items()}
+            token.clear()
+            token |= {"seed": seeds[0].hex(), "attempt": attempt, "commits": commits, "pledges": kept}
+            token["seeds"] = [seed.hex() for seed in seeds]
+            self.save()
+        message = {part: token[part] for part in ("attempt", "commits", "pledges")}
+        return self._signed(b"GV1 candidates", {"row": self.state["row"], "dimension": name, **message})
+
+    def take_nonces(self, name: str, nonces: Mapping[str, str]) -> None:
+        """Open all candidates but the one that the nonces draw; its seed is the token's."""
+        dimension, token = self.election.dimension(name), self._token(name)
+        for issuer, given in token["pledges"].items():
+            if pledge(unhex(nonces.get(issuer), 32)) != given["pledge"]:
+                raise InputError(f"{name}: the nonce of {issuer} is not the one that it pledged; keep it as evidence")
+        subject = canonical([self.state["row"], name, token["attempt"]])
+        chosen = challenge(self.election, token["commits"], subject, nonces)
+        openings = {}
+        for index, seed in enumerate(token["seeds"]):
+            if index != chosen:
+                proof = self._candidate(dimension, bytes.fromhex(seed)).proof
+                openings[str(index)] = {"seed": seed, "proof": proof.hex()}
+        token |= {"seed": token["seeds"][chosen], "nonces": dict(nonces), "openings": openings}
+        self.save()
 
     def take_answer(self, name: str, answer: bytes) -> None:
         """Keep one issuer's signature; a wrong one is refused and is evidence, since the request was signed."""
@@ -149,10 +191,10 @@ class Wallet:
         issuer = stated.get("issuer")
         if not isinstance(issuer, str) or issuer not in dimension.keys:
             raise InputError(f"{name}: the answer is from no issuer of this election")
-        _, inverse = self._blinded(dimension, issuer)
-        label = dimension.label(self.category(dimension) or next(iter(dimension.sizes)))
-        key = self.election.blind_keys[name, issuer, label]
-        signature = key.finish(self._message(dimension, issuer), unhex(stated.get("answer")), inverse)
+        candidate = self._candidate(dimension)
+        _, inverse = candidate.blinded(issuer)
+        key = self.election.blind_keys[name, issuer, candidate.label]
+        signature = key.finish(candidate.message(issuer), unhex(stated.get("answer")), inverse)
         self._token(name).setdefault("signatures", {})[issuer] = signature.hex()
         self.save()
 
@@ -173,15 +215,16 @@ class Wallet:
             chosen = self.category(dimension) or category
             if chosen is None:
                 raise InputError(f"{name}: state your category, one of {', '.join(dimension.sizes)}")
+            candidate = self._candidate(dimension)
             signatures = tuple(
-                (self._message(dimension, issuer)[:PREFIX], bytes.fromhex(token["signatures"][issuer]))
-                for issuer in signers
+                (candidate.message(issuer)[:PREFIX], bytes.fromhex(token["signatures"][issuer])) for issuer in signers
             )
-            escrow = bytes.fromhex(token.get("escrow", NO_ESCROW.hex()))
+            blob = candidate.sealed
             number = category_number(dimension, chosen)
             payload = format_.payload_for(chosen, option, public)
-            layers = format_.wrap(format_.write(Record(number, public, escrow, signatures, payload), key))
-            token["layers"] = [leaf_hash(layer).hex() for layer in layers]
+            record = format_.write(Record(number, public, blob_hash(blob), signatures, payload), key)
+            layers = format_.wrap(record, blob)
+            token["layers"] = [leaf_hash(layer).hex() for layer in [*layers[:-1], record]]
             token["onion"] = layers[0].hex()
             self.save()
         return bytes.fromhex(token["onion"])
@@ -243,6 +286,6 @@ class Wallet:
     def forget(self) -> None:
         """Delete what could show how the person answered; the hashes that prove inclusion stay."""
         for token in self.state["tokens"].values():
-            for name in ("seed", "signatures", "onion"):
+            for name in ("seed", "seeds", "openings", "signatures", "onion"):
                 token.pop(name, None)
         self.save()
