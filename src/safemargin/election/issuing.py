@@ -12,7 +12,8 @@ from typing import Any
 
 from safemargin.core import InputError
 from safemargin.election.board import BoardWitness, Head, make_entry, read_head
-from safemargin.election.escrow import challenge, commitment, openings_fault, pledge
+from safemargin.election.candidates import CandidateDraw, request_body
+from safemargin.election.escrow import commitment
 from safemargin.election.keys import Secret, canonical, derive, parse, unhex, verify_raw
 from safemargin.election.manifest import EVERYBODY, KnownElection
 from safemargin.election.merkle import inclusion_path, leaf_hash, root_of
@@ -143,18 +144,11 @@ class Registrar(Role):
         return canonical({"row": row, "signed": True})
 
 
-def request_body(request: Mapping[str, Any]) -> bytes:
-    """What a person signs when they ask for a token."""
-    return canonical({name: value for name, value in request.items() if name != "signature"})
-
-
-class Issuer(Role):
+class Issuer(CandidateDraw):
     """Signs one blinded token per person and dimension, with the key of the category that the registrar attests."""
 
     def __init__(self, election: KnownElection, secret: Secret, place: Path | str) -> None:
         super().__init__(election, secret, place)
-        self._issuers = [party.name for party in election.manifest.of("issuer")]
-        self._roster: dict[str, Any] | None = None
         self._witness = BoardWitness(election, secret)
 
     @property
@@ -167,16 +161,7 @@ class Issuer(Role):
             Step("lodge", single(self.lodge), "operator", "Sign requests that other issuers hold"),
             Step("close", single(self.end), "operator", "Close issuing and state what was issued"),
             Step("witness", single(self.witness), "anybody", "Sign a head of the board if it continues the last one"),
-            *self._escrow_steps(),
-        ]
-
-    def _escrow_steps(self) -> list[Step]:
-        if self.election.manifest.escrow is None:
-            return []
-        return [
-            Step("pledge", single(self.pledge), "anybody", "Commit to a nonce for a person's candidates"),
-            Step("candidates", single(self.candidates), "anybody", "Keep a person's candidates and show the nonce"),
-            Step("leave", single(self.leave), "operator", "Go on without an issuer that withheld its nonces"),
+            *self.escrow_steps(),
         ]
 
     def load(self, body: bytes) -> bytes:
@@ -189,16 +174,6 @@ class Issuer(Role):
         if self.remember("roster", canonical(rows)) != canonical(rows):
             raise ConflictError("another list of enrolled people is held already")
         return b"{}"
-
-    @property
-    def rows(self) -> dict[str, Any]:
-        """Enrolled people with their keys and categories."""
-        if self._roster is None:
-            stored = self.store("state").get(b"roster")
-            if stored is None:
-                raise InputError("issuing has not begun: there is no list of enrolled people yet")
-            self._roster = json.loads(stored)
-        return self._roster
 
     def sign(self, bodies: Sequence[bytes]) -> list[Answer]:
         """Answers to requests, stored before they are given. The same request again gets the same answer."""
@@ -214,7 +189,7 @@ class Issuer(Role):
                     raise InputError("issuing is closed")
                 if held is None:
                     if "escrow" in request:
-                        self._check_candidates(request, body)
+                        self.check_candidates(request, body)
                     held = fresh[key] = self._issue(request)
                 elif json.loads(held)["commit"] != commitment(request["blinded"]):
                     self.store("refused").add({key: body})  # signed by the person: evidence of a second request
@@ -247,112 +222,11 @@ class Issuer(Role):
         attested = EVERYBODY if dimension.is_open else person["categories"].get(name)
         if label not in dimension.labels or not (dimension.self_reported or label == attested):
             raise InputError("the registrar does not attest this category for this person")
-        if set(blinded) != set(self._issuers):
+        if set(blinded) != set(self.issuers):
             raise InputError("a request has one blinded message for every issuer")
         if (self.election.manifest.escrow is None) != ("escrow" not in request):
             raise InputError("a request has candidates if and only if the manifest has escrow")
         return request
-
-    # --- cut and choose
-
-    @property
-    def left(self) -> list[str]:
-        """Issuers that withheld a nonce, as the people who run this issuer found; they are never active."""
-        return [issuer for issuer in self._issuers if self.has(f"left {issuer}")]
-
-    def leave(self, body: bytes) -> bytes:
-        """Go on without another issuer. People make new candidates: there is no second challenge on old ones."""
-        gone = parse(body).get("issuer")
-        if gone not in self._issuers or gone == self.name:
-            raise InputError("issuer: must be another issuer")
-        if len(self._issuers) - len({*self.left, gone}) < self.election.manifest.signers:
-            raise InputError(f"without {gone} there are too few issuers to sign")
-        self.remember(f"left {gone}")
-        return canonical({"left": self.left})
-
-    def _nonce(self, row: str, dimension: str, attempt: int) -> bytes:
-        return derive(self.secret.seed, f"nonce {canonical([row, dimension, attempt]).decode()}", 32)
-
-    def pledge(self, body: bytes) -> bytes:
-        """A commitment to this issuer's nonce for one person, dimension and attempt."""
-        match parse(body):
-            case {"row": str(row), "dimension": str(name)} if row in self.rows:
-                dimension = self.election.dimension(name).name
-            case _:
-                raise InputError("a message for a pledge names an enrolled person and a dimension")
-        attempt = len(self.left)
-        stated = {"row": row, "dimension": dimension, "attempt": attempt}
-        stated["pledge"] = pledge(self._nonce(row, dimension, attempt))
-        signature = self.election.sign(self.secret.signing, self.name, "issuers", "pledge", canonical(stated))
-        return canonical({**stated, "issuer": self.name, "left": self.left, "signature": signature})
-
-    def candidates(self, body: bytes) -> bytes:
-        """Keep the commitments of a person, and only then show the nonce."""
-        message = parse(body)
-        match message:
-            case {
-                "row": str(row),
-                "dimension": str(name),
-                "attempt": int(attempt),
-                "commits": list(commits),
-                "pledges": dict(pledges),
-                "signature": str(signature),
-            } if set(message) == {"row", "dimension", "attempt", "commits", "pledges", "signature"}:
-                person = self.rows.get(row)
-            case _:
-                raise InputError("candidates have the fields row, dimension, attempt, commits, pledges and signature")
-        signed = b"GV1 candidates" + self.election.mid + request_body(message)
-        if person is None or not verify_raw(bytes.fromhex(person["key"]), unhex(signature), signed):
-            raise InputError("the candidates are not signed by an enrolled person")
-        self._check_pledges(message, commits, pledges)
-        key = canonical([row, name, attempt])
-        if self.store("candidates").add({key: canonical(message)})[key] != canonical(message):
-            self.store("refused").add({key: body})
-            raise ConflictError("other candidates of this person are held already")
-        return canonical({"issuer": self.name, "nonce": self._nonce(row, name, attempt).hex()})
-
-    def _check_pledges(self, message: Mapping[str, Any], commits: list[Any], pledges: dict[str, Any]) -> None:
-        escrow, left = self.election.manifest.escrow, self.left
-        assert escrow is not None
-        row, name, attempt = (message[part] for part in ("row", "dimension", "attempt"))
-        if attempt != len(left) or set(pledges) != set(self._issuers) - set(left):
-            raise InputError("the candidates are not for the issuers that are there now; ask for pledges again")
-        if len({str(commit) for commit in commits}) != escrow.candidates or len(commits) != escrow.candidates:
-            raise InputError(f"there must be {escrow.candidates} candidates, all different")
-        for earlier in range(attempt):
-            old = self.store("candidates").get(canonical([row, name, earlier]))
-            if old is not None and set(json.loads(old)["commits"]) & set(commits):
-                raise InputError("a candidate was challenged before; make new ones")
-        for issuer, given in pledges.items():
-            stated = {"row": row, "dimension": name, "attempt": attempt, "pledge": dict(given).get("pledge")}
-            if not self.election.is_signed(
-                dict(given).get("signature"), issuer, "issuers", "pledge", canonical(stated)
-            ):
-                raise InputError(f"the pledge of {issuer} is not signed by it")
-
-    def _check_candidates(self, request: Mapping[str, Any], body: bytes) -> None:
-        """Check the opened candidates; a person who opens wrongly gets no token, and their signed request is kept."""
-        given, row, name = request["escrow"], request["row"], request["dimension"]
-        if not isinstance(given, dict):
-            raise InputError("escrow: must hold the candidates")
-        frozen = canonical([row, name])
-        if self.store("frozen").get(frozen) is not None:
-            raise ConflictError("this person opened candidates wrongly: the row is frozen in this dimension")
-        attempt, nonces = given.get("attempt"), given.get("nonces")
-        held = self.store("candidates").get(canonical([row, name, attempt]))
-        if held is None or json.loads(held)["commits"] != given.get("commits"):
-            raise InputError("these candidates were not handed in before the nonce was shown")
-        pledges = json.loads(held)["pledges"]
-        if not isinstance(nonces, dict) or set(nonces) != set(pledges):
-            raise InputError("the nonces are not those of all issuers that pledged one")
-        for issuer, nonce in nonces.items():
-            if pledge(unhex(nonce, 32)) != pledges[issuer]["pledge"]:
-                raise InputError(f"the nonce of {issuer} is not the one that it pledged")
-        chosen = challenge(self.election, given["commits"], canonical([row, name, attempt]), nonces)
-        person = bytes.fromhex(self.rows[row]["key"])
-        if fault := openings_fault(self.election, self.election.dimension(name), request, chosen, person):
-            self.store("frozen").add({frozen: body})
-            raise ConflictError(f"{fault}: the row is frozen in this dimension")
 
     def _issue(self, request: Mapping[str, Any]) -> bytes:
         signer = self.secret.signers[f"{request['dimension']}/{request['category']}"]
