@@ -167,6 +167,9 @@ def _exposed(context: ReportContext) -> tuple[str, str, str]:
     question = "Who would be exposed if you published everything?"
     seen = context.exposed
     if not seen.cells:
+        if not context.plan.irregular and not context.is_sound:
+            together = "Together with what an onlooker already holds (earlier releases, facts), it discloses too much."
+            return question, "Somebody", f"{together} By itself, every group asked for is within the limits."
         if not context.plan.irregular:
             return question, "Nobody", "Every group asked for is large enough and within the limits."
         return question, plural(context.plan.exposed_people, "person"), irregular_words(context.plan)
