@@ -1,6 +1,7 @@
 """Blind RSA against the vectors of RFC 9474, its refusals, and another implementation where there is one."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -96,10 +97,10 @@ console.log(JSON.stringify({
 
 
 def blindrsa_modules() -> Path | None:
-    """Where the TypeScript implementation of Cloudflare is installed (npm install -g @cloudflare/blindrsa-ts)."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
+    """Where Cloudflare's implementation in TypeScript is installed (npm install --no-save @cloudflare/blindrsa-ts)."""
+    if shutil.which("node") is None:
         return None
-    root = Path(subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, check=True).stdout.strip())
+    root = Path(os.environ.get("NODE_MODULES", "node_modules")).resolve()
     return root if (root / "@cloudflare" / "blindrsa-ts").exists() else None
 
 
