@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import signal
 import sqlite3
 from collections.abc import Callable
@@ -97,3 +98,66 @@ def interrupt_at_once(_: str) -> None:
 
 def kill(_: str) -> None:
     os._exit(137)
+
+
+class Disk:
+    """A disk that loses what was not synced: of a file its content at the last sync, of a folder the names at its own.
+
+    SQLite syncs by itself at every commit (`synchronous = extra`, which is checked), and so its name. `images` are
+    the states that a power loss may leave, as content by path (none for a folder), each once.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+        self.root, self.images = root, []
+        self.content: dict[int, bytes] = {}
+        self.names: dict[int, dict[str, int]] = {}
+        for path in (root, *root.rglob("*")):
+            self.keep(path)
+        fsync, connect, disk = os.fsync, sqlite3.connect, self
+
+        def synced(handle: int) -> None:
+            fsync(handle)
+            disk.keep(Path(os.readlink(f"/proc/self/fd/{handle}")))
+            disk.picture()
+
+        class Synced(sqlite3.Connection):
+            def execute(self, *arguments: Any) -> Any:
+                done = super().execute(*arguments)
+                if arguments[0] == "commit":
+                    _, _, name = super().execute("pragma database_list").fetchone()
+                    assert super().execute("pragma synchronous").fetchone() == (3,)
+                    disk.keep(Path(name))
+                    # Its folder may hold other names too, which nobody may rely on: the ledger may be elsewhere.
+                    disk.names[Path(name).parent.stat().st_ino][Path(name).name] = Path(name).stat().st_ino
+                    disk.picture()
+                return done
+
+        monkeypatch.setattr(os, "fsync", synced)
+        monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, **named, factory=Synced))
+
+    def keep(self, path: Path) -> None:
+        """Take the present state of a file, or of the names in a folder, for synced."""
+        if path.is_dir():
+            self.names[path.stat().st_ino] = {inner.name: inner.stat().st_ino for inner in path.iterdir()}
+        else:
+            self.content[path.stat().st_ino] = path.read_bytes()
+
+    def picture(self) -> None:
+        """What a power loss may leave now: the names that were synced, or all; of files only what was synced."""
+        found = [(path, path.stat().st_ino) for path in (self.root, *self.root.rglob("*"))]
+        early = {str(path): None if path.is_dir() else self.content.get(number, b"") for path, number in found}
+        image: dict[str, bytes | None] = {}
+        below = [(str(self.root), self.root.stat().st_ino)]
+        while below:
+            path, number = below.pop()
+            image[path] = None if number in self.names else self.content.get(number, b"")
+            below += [(f"{path}/{name}", inner) for name, inner in self.names.get(number, {}).items()]
+        self.images += [each for each in (early, image) if each not in self.images]
+
+    def restore(self, image: dict[str, bytes | None]) -> None:
+        """Put an image back where it was."""
+        for path in list(self.root.iterdir()):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for name in sorted(image):
+            content = image[name]
+            Path(name).mkdir(exist_ok=True) if content is None else Path(name).write_bytes(content)

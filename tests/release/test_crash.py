@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from faults import Faults, failing, full, interrupt, interrupt_at_once, kill, terminate
+from faults import Disk, Faults, failing, full, interrupt, interrupt_at_once, kill, terminate
 from recorded import fast_folder, make
 from safemargin import Release, SafemarginError
 from safemargin.io import hash_file, read_manifest
@@ -140,3 +140,26 @@ def test_killed_at_a_random_time(fast_folder: Path, is_first: bool) -> None:
         restore(fast_folder, before)
         write_in_child(made, fast_folder / "out", generator.uniform(0, 1.2 * duration))
         check_next_command(made, fast_folder, 0 if is_first else 1, number)
+
+
+@pytest.mark.parametrize("is_first", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["first", "second"])
+def test_power_is_lost_at_any_time(fast_folder: Path, is_first: bool) -> None:
+    """A disk that drops all writes that were not synced: published and recorded, or neither; all after the end."""
+    if not is_first:
+        make(fast_folder, "2025").write(fast_folder / "earlier")
+    made = make(fast_folder, "2026")
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(patch, fast_folder)
+        made.write(fast_folder / "out")
+    whole = {str(path): path.read_bytes() for path in fast_folder.rglob("*") if path.is_file()}
+    assert [name for name in whole if disk.images[-1].get(name) != whole[name]] == [] and len(disk.images) >= 10
+
+    def is_outside(name: str) -> bool:  # what is in a draft makes no difference to the next command
+        return "-draft-" not in name or Path(name).parent == fast_folder
+
+    states = {tuple(sorted((name, image[name]) for name in image if is_outside(name))): image for image in disk.images}
+    outcomes = []
+    for number, image in enumerate(states.values()):
+        disk.restore(image)
+        outcomes.append(check_next_command(made, fast_folder, 0 if is_first else 1, number))
+    assert set(outcomes) == {True, False} and outcomes[-1]

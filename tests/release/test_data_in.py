@@ -2,6 +2,9 @@
 
 import datetime as dt
 import re
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 import safemargin
 from excel import write_xlsx
 from safemargin.core import InputError, Table
+from safemargin.io import read_published, read_tidy
 from safemargin.release.coding import band_names
 from safemargin.release.inputs import read_inputs, tabulate
 from safemargin.release.project import Project
@@ -274,3 +278,66 @@ def test_frames_take_the_same_keys() -> None:
     made = safemargin.release(rows, answer="vote", by=by, contest={"office": "m"})
     assert made.tables["Age group"]["Age group"].unique().tolist() == ["young", "30-49", "50 and over"]
     assert made.tables["total"]["count"].sum() == 400
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "with recursive c(x) as (select 1 union all select x + 1 from c) select x as age, x % 2 as vote from c",
+        "with c(x) as (select 1 union all select x + 1 from c) select x as age, 'A' as vote from c where x < 0",
+    ],
+)
+def test_a_view_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str) -> None:
+    monkeypatch.setattr("safemargin.io.sqlite.MOST_SECONDS", 0.3)
+    with closing(sqlite3.connect(tmp_path / "v.db")) as database:
+        database.execute(f"create view people as {view}")
+        database.execute("create table person (age, vote)")
+        database.execute("create view few as select 20 as age, 'A' as vote union all select 40, 'B'")
+        database.commit()
+    start = time.process_time()
+    assert "view 'people' does not end within" in refusal(tmp_path, AGE, 'table = "people"', "v.db")
+    assert time.process_time() - start < 5
+    assert cells(tabulate(project(tmp_path, AGE, 'table = "few"', "v.db"))) == {"18-29 A": 1, "30-64 B": 1}
+
+
+def test_forty_axes_are_read_and_sixty_one_are_refused(tmp_path: Path) -> None:
+    names = [f"x{n}" for n in range(61)]
+    lines = [",".join([str((row >> (n % 11)) & 1) for n in range(61)] + ["AB"[row % 2]]) for row in range(2000)]
+    (tmp_path / "v.csv").write_text("\n".join([",".join([*names, "vote"]), *lines]) + "\n")
+    table = tabulate(project(tmp_path, "".join(f"[axes.{name}]\n" for name in names[:40])))
+    assert len(table.schema.axes) == 40 and table.totals.sum() == 2000
+    said = refusal(tmp_path, "".join(f"[axes.{name}]\n" for name in names))
+    assert said == "project: axes: there are 61, more than 60; omit some, or release them in parts"
+
+
+def test_ten_thousand_categories_are_read(tmp_path: Path) -> None:
+    lines = [f"c{n % 10_000},{'AB'[n // 10_000 % 2]}" for n in range(40_000)]
+    (tmp_path / "v.csv").write_text("\n".join(["area,vote", *lines]) + "\n")
+    start = time.process_time()
+    table = tabulate(project(tmp_path, "[axes.area]\n"))
+    assert len(table.schema.axes[0].categories) == 10_000 and time.process_time() - start < 5
+
+
+def test_labels_that_a_spreadsheet_would_run_are_quoted_and_read_again(tmp_path: Path) -> None:
+    site = ["=1+1", "'=x", "@a", "-5", "b"]
+    rows = [{"site": site[n % 5], "vote": ["+yes", "no"][n // 5 % 2]} for n in range(1000)]
+    made = safemargin.release(rows, answer="vote", by=["site"], outputs={"quote_formulas": True})
+    published = made.write(tmp_path / "out") / "published"
+    lines = (published / "site.csv").read_text().splitlines()
+    assert {line.split(",")[0] for line in lines[1:]} == {"'=1+1", "''=x", "'@a", "-5", "b"}
+    table = read_tidy(published / "site.csv")
+    assert {name for group in table.groups[0] for name in group} == set(site) and set(table.options) == {"+yes", "no"}
+    assert not safemargin.audit([published / "site.csv"]).attempts[0].findings
+
+
+def test_sdmx_csv(tmp_path: Path) -> None:
+    head = "DATAFLOW,FREQ,SEX,AGE,OBS_VALUE,OBS_STATUS\n"
+    cells_of = {("M", "Y1"): 4, ("M", "Y2"): 6, ("F", "Y1"): "", ("F", "Y2"): 9, ("_T", "Y2"): 15, ("M", "_T"): 10}
+    rows = [
+        f"ESTAT:D(1.0),A,{sex},{age},{value},{'c' if value == '' else ''}" for (sex, age), value in cells_of.items()
+    ]
+    (tmp_path / "t.csv").write_text(head + "\n".join(rows) + "\n")
+    tables = {table.axes: table for table in read_published([tmp_path / "t.csv"])}
+    assert set(tables) == {("SEX", "AGE"), ("SEX",), ("AGE",)}
+    joint = tables["SEX", "AGE"]
+    assert sorted(joint.lower.tolist()) == [1, 4, 6, 9] and joint.status.count("suppressed") == 1

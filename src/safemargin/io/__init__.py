@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         manifest_bytes,
         move_draft,
         new_folder,
+        quoted_formulas,
         read_manifest,
         stale_drafts,
         sync,

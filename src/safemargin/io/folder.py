@@ -243,10 +243,36 @@ class FormulaWarning(UserWarning):
     """A label in a CSV file that a spreadsheet would run as a formula."""
 
 
+def quoted_formulas(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Rows with an apostrophe before labels that a spreadsheet would run; `unquoted` takes it away."""
+    return [
+        {
+            name: f"'{text}" if isinstance(text, str) and _is_formula(text.lstrip("'")) else text
+            for name, text in row.items()
+        }
+        for row in rows
+    ]
+
+
+def unquoted(label: str) -> str:
+    """A label without the apostrophe that `quoted_formulas` puts before it.
+
+    >>> unquoted("'=1+1"), unquoted("'s-Hertogenbosch"), unquoted("-5")
+    ('=1+1', "'s-Hertogenbosch", '-5')
+    """
+    return label[1:] if label.startswith("'") and _is_formula(label.lstrip("'")) else label
+
+
+def _is_formula(label: str) -> bool:
+    return label[:1] in FORMULA and not is_number(label)
+
+
 def csv_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
     labels = (value for row in rows for value in row.values() if isinstance(value, str))
-    if formula := next((label for label in labels if label[:1] in FORMULA and not is_number(label)), None):
-        message = f"{formula[:60]!r}: a spreadsheet takes this label for a formula; rename it, or import it as text"
+    if formula := next(filter(_is_formula, labels), None):
+        message = (
+            f"{formula[:60]!r}: a spreadsheet takes this label for a formula; rename it, or set outputs.quote_formulas"
+        )
         warnings.warn(message, FormulaWarning, stacklevel=2)
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")

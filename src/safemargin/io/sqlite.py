@@ -1,6 +1,7 @@
 """The engine for SQLite, through the standard library."""
 
 import sqlite3
+import time
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -9,8 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from safemargin.core import InputError
+from safemargin.core import InputError, TooLargeError
 from safemargin.io.files import EXAMPLES, Profiles, Survey, check_columns, check_labels, require_file
+
+MOST_SECONDS, MOST_VIEWED = 3, 20_000_000
+"""How long a view may take to list its rows, and how many; a table is read however large it is."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +66,35 @@ class SqliteSource:
         )
 
 
+def _check_end(path: Path, view: str) -> None:
+    """Refuse a view that has no end, or none that comes soon: its definition may run for ever."""
+    deadline = time.process_time() + MOST_SECONDS
+    with connected(path) as database:
+        kind = database.execute("select type from sqlite_master where name = ?", (view,)).fetchone()
+        if kind != ("view",):
+            return
+        database.set_progress_handler(lambda: time.process_time() > deadline, 100_000)
+        try:
+            some = f"select count(*) from (select 1 from {quoted(view)} limit {MOST_VIEWED + 1})"
+            (rows,) = database.execute(some).fetchone()
+        except sqlite3.OperationalError as error:
+            if "interrupt" not in str(error):
+                raise
+            rows = MOST_VIEWED + 1
+    if rows > MOST_VIEWED:
+        raise TooLargeError(
+            f"{path}: view {view!r} does not end within {MOST_SECONDS} s or {MOST_VIEWED:,} rows; store it as a table"
+        )
+
+
 def open_sqlite(path: Path, table: str | None = None) -> SqliteSource:
     """A table of an SQLite file; `table` may be omitted if there is only one."""
     names = table_names(path)
-    if table is None and len(names) == 1:
-        return SqliteSource(path, names[0])
+    table = names[0] if table is None and len(names) == 1 else table
     if table not in names:
         said = "data.table is missing" if table is None else f"there is no table {table!r}"
         raise InputError(f"{path}: {said}; the tables are {', '.join(names) or '(none)'}")
+    _check_end(path, table)
     return SqliteSource(path, table)
 
 

@@ -15,6 +15,11 @@ from safemargin.io.office import open_excel, open_spss, open_stata
 from safemargin.io.tidy import tidy_table
 
 READ_WHOLE = {".parquet": open_parquet, ".xlsx": open_excel, ".sav": open_spss, ".dta": open_stata}
+SDMX_FRAME = frozenset(
+    ["DATAFLOW", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "LAST UPDATE", "OBS_VALUE", "OBS_STATUS"]
+    + ["OBS_FLAG", "OBS_CONF", "CONF_STATUS", "DECIMALS", "UNIT_MULT", "UNIT_MEASURE", "TIME_FORMAT", "COMMENT_OBS"]
+)
+"""Columns of SDMX-CSV that are no dimensions: the frame, the value, and attributes that most agencies use."""
 TAB = ("value", "freq", "cost", "status", "lower", "upper")
 
 
@@ -86,6 +91,21 @@ def read_any_sheet(data: object, name: str = "table") -> Sheet:
     return Sheet(path, columns, range(1 + has_head, len(records) + 1))
 
 
+def of_sdmx(sheet: Sheet, count: str) -> Sheet:
+    """The counts of an SDMX-CSV file by its dimensions; one that has a single value is none. Other sheets stay.
+
+    A value that is absent is suppressed. `_T` is the total of a dimension, as in every table with its margins.
+    """
+    if "OBS_VALUE" not in sheet.columns or count in sheet.columns:
+        return sheet
+    values = sheet.columns["OBS_VALUE"]
+    dimensions = {
+        name: texts for name, texts in sheet.columns.items() if name not in SDMX_FRAME and len(set(texts)) > 1
+    }
+    status = ["" if value.strip() else "suppressed" for value in values]
+    return replace(sheet, columns={**dimensions, count: values, "status": status})
+
+
 def read_published(
     files: Sequence[object],
     *,
@@ -100,7 +120,8 @@ def read_published(
     A file read by columns that the caller names is a tidy table.
     """
     sheets = [
-        read_any_sheet(file, f"table {number}" if len(files) > 1 else "table") for number, file in enumerate(files, 1)
+        of_sdmx(read_any_sheet(file, f"table {number}" if len(files) > 1 else "table"), count)
+        for number, file in enumerate(files, 1)
     ]
     by_header = [axes is None and not skip and suffix(sheet.path) not in READ_WHOLE for sheet in sheets]
     combined = [plain and is_combined(sheet) for plain, sheet in zip(by_header, sheets, strict=True)]

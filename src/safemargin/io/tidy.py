@@ -20,6 +20,7 @@ from safemargin.core import (
     row_keys,
 )
 from safemargin.io.files import BadText, Sheet, check_columns, check_labels, is_finite, whole_number
+from safemargin.io.folder import unquoted
 
 T = TypeVar("T")
 
@@ -114,7 +115,7 @@ def _coded(sheet: Sheet, column: str, parse: Callable[[str], T]) -> tuple[tuple[
 
 
 def _group(text: str) -> Group:
-    members = text.split(JOINER)
+    members = unquoted(text).split(JOINER)
     if "" in members:
         raise BadText("a category is empty")
     if len(set(members)) < len(members):
@@ -137,7 +138,7 @@ def _inside(wider: Mapping[str, Group]) -> Callable[[str], Group]:
 def _answer(text: str) -> str:
     if not text:
         raise BadText("the option is empty")
-    return text
+    return unquoted(text)
 
 
 def _check_repeated(sheet: Sheet, codes: IntArray) -> None:

@@ -35,7 +35,7 @@ from safemargin.io import (
 )
 from safemargin.release.coding import Coding, coded
 
-MEASURES = ("count", "people", "lower", "upper", "option")
+MEASURES = ("count", "people", "lower", "upper", "option", "OBS_VALUE")
 """Columns of which a tidy table has one; a file without any of them holds records."""
 
 

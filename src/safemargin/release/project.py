@@ -12,7 +12,7 @@ from pydantic import field_validator as field_rule
 from pydantic import model_validator as model_rule
 from pydantic_core import PydanticCustomError
 
-from safemargin.core import RESERVED, SIGN, InputError, Target
+from safemargin.core import RESERVED, SIGN, InputError, Target, TooLargeError
 from safemargin.io import (
     PHRASES,
     ConfigSection,
@@ -34,6 +34,7 @@ from safemargin.release.plan import Asked, Wanted
 Composition = Literal["none", "sizes", "joint"]
 Protection = Literal["merge", "noise", "suppress"]
 Format = Literal["csv", "parquet", "json"]
+MOST_AXES = 60
 
 
 class TalliesSection(ConfigSection):
@@ -105,6 +106,9 @@ class OutputsSection(ConfigSection):
     """What a release is written as."""
 
     formats: Annotated[tuple[Format, ...], Field(min_length=1, strict=False)] = ("csv", "json")
+    quote_formulas: bool = Field(
+        default=False, description="put an apostrophe before labels in CSV files that a spreadsheet would run"
+    )
     margins: Annotated[tuple[Names, ...], Field(strict=False)] = Field(
         default=(), description='tables of several axes to publish if that is safe, as in [["site", "age"]]'
     )
@@ -262,6 +266,10 @@ class Project(ConfigSection):
     def _sections_agree(self) -> Self:
         if (self.data is None) == (self.tallies is None):
             raise InputError("data and tallies: give exactly one of the sections [data] and [tallies]")
+        if len(self.axes) > MOST_AXES:
+            raise TooLargeError(
+                f"axes: there are {len(self.axes)}, more than {MOST_AXES}; omit some, or release them in parts"
+            )
         for name in self.axes:
             if name in RESERVED:
                 raise InputError(f"axes.{name}: the name is reserved; call the axis otherwise and set its column")

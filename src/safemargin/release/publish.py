@@ -19,7 +19,7 @@ from safemargin.core import (
     protected_margin,
 )
 from safemargin.guarantees import document, one_count_suffices
-from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, rows_of
+from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, quoted_formulas, rows_of
 from safemargin.release.plan import Action, Certificate, Plan
 from safemargin.release.report.report import public_page
 from safemargin.samplers import Geometric
@@ -105,6 +105,7 @@ def release_files(
     certificate: Certificate,
     *,
     formats: Sequence[str],
+    quote_formulas: bool = False,
     orders: Mapping[str, tuple[str, ...]],
     onlookers: Sequence[str] = (),
     title: str = "",
@@ -125,7 +126,7 @@ def release_files(
             name = f"by_{name}"
         taken.add(name.lower())
         for form in formats:
-            files[f"{name}.{form}"] = WRITERS[form](rows)
+            files[f"{name}.{form}"] = WRITERS[form](quoted_formulas(rows) if form == "csv" and quote_formulas else rows)
     hashes = {name: hash_bytes(content) for name, content in files.items()}
     public: dict[str, object] = {
         "schema": 1,

@@ -228,6 +228,7 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "
         draft.publication,
         draft.plan.certificate,
         formats=project.outputs.formats,
+        quote_formulas=project.outputs.quote_formulas,
         orders=draft.orders,
         onlookers=draft.onlookers,
         title=project.title,
