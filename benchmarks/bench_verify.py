@@ -25,7 +25,7 @@ import gmpy2
 from bench_election import make_plan
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from safemargin.election.blind import EXPONENT, SALT, encode_pss
+from safemargin.election.blind import EXPONENT, ROOTS, SALT, BlindKey, encode_pss
 from safemargin.election.board import Board, make_entry, sign_head
 from safemargin.election.keys import Secret, new_seed, write_whole
 from safemargin.election.manifest import TOTAL, KnownElection
@@ -51,9 +51,17 @@ class QuickSigner:
 
     def sign(self, message: bytes) -> bytes:
         """A PSS signature."""
-        value = gmpy2.mpz(int.from_bytes(encode_pss(message, BITS - 1, secrets.token_bytes(SALT)), "big"))
+        return self.root(int.from_bytes(encode_pss(message, BITS - 1, secrets.token_bytes(SALT)), "big"))
+
+    def root(self, value: int) -> bytes:
+        """The raw RSA step."""
         signed = sum(gmpy2.powmod(value, d, prime) * weight for prime, d, weight in self.parts) % self.n
         return int(signed).to_bytes(BITS // 8, "big")
+
+    def certificate(self) -> str:
+        """The certificate of the key."""
+        key = BlindKey(int(self.n))
+        return b"".join(self.root(key._challenge(number)) for number in range(ROOTS)).hex()
 
 
 def small_primes() -> list[int]:
@@ -104,7 +112,11 @@ def make_board(count: int, folder: Path) -> None:
     people = count // 2
     categories = plan.dimensions["d1"].categories
     rows = {str(number): {"d1": categories[number % len(categories)]} for number in range(people)}
-    election = make_manifest(plan, rows, [public_keys(secret) for secret in parties.values()])
+    handed_in = []
+    for name, secret in parties.items():
+        certificates = {label: QuickSigner(primes[label][int(name[-1]) - 1]).certificate() for label in secret.primes}
+        handed_in.append(public_keys(secret, certificates or None))
+    election = make_manifest(plan, rows, handed_in)
     board = Board(folder, election, parties["board"])
 
     def post(author: str, type_: str, body: dict[str, object]) -> None:

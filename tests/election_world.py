@@ -1,10 +1,12 @@
 """A whole small election in this process: keys from a file, roles in folders, people with answers."""
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from safemargin.election.blind import BlindSigner
 from safemargin.election.board import Board
 from safemargin.election.client import ask_directly, enrol, fetch_tokens, send
 from safemargin.election.conduct import Conductor
@@ -14,7 +16,7 @@ from safemargin.election.manifest import KnownElection
 from safemargin.election.rehearse import roll_csv
 from safemargin.election.role import Role
 from safemargin.election.service import role_class
-from safemargin.election.setup import ElectionPlan, make_manifest, parse_plan, plan_text, public_keys
+from safemargin.election.setup import ElectionPlan, PublicKeys, make_manifest, parse_plan, plan_text, public_keys
 from safemargin.election.voter import Wallet
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -50,6 +52,20 @@ def secrets_of(plan: ElectionPlan) -> dict[str, Secret]:
     return secrets
 
 
+def keys_of(secrets: Mapping[str, Secret]) -> list[PublicKeys]:
+    """What the parties hand in."""
+    certificates = {
+        name: {label: certificate(*pair) for label, pair in s.primes.items()} for name, s in secrets.items()
+    }
+    return [public_keys(secret, certificates[name]) for name, secret in secrets.items()]
+
+
+@functools.cache
+def certificate(p: int, q: int) -> str:
+    """Made once for all tests."""
+    return BlindSigner(p, q).certificate().hex()
+
+
 def roll_of(people: int) -> dict[str, dict[str, str]]:
     """Rows with categories: half of them young."""
     return {f"row {number:03d}": {"age": "young" if number % 2 else "old"} for number in range(people)}
@@ -69,8 +85,7 @@ class World:
         self.folder, self.plan = folder, parse_plan(plan)
         self.secrets = secrets_of(self.plan)
         self.roll = roll_of(people)
-        keys = [public_keys(secret) for secret in self.secrets.values()]
-        self.election: KnownElection = make_manifest(self.plan, self.roll, keys)
+        self.election: KnownElection = make_manifest(self.plan, self.roll, keys_of(self.secrets))
         made = classes or {}
         self.roles: dict[str, Role] = {
             name: made.get(name, role_class(party.role))(

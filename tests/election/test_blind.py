@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import gmpy2
 import pytest
 
 from election_world import PRIMES
@@ -49,6 +50,20 @@ def test_numbers_that_are_no_blinded_message_are_refused(signer: BlindSigner) ->
     for body in (b"", bytes(size - 1), b"\x02" * (size + 1)):
         with pytest.raises(InputError):
             signer.sign(body)
+
+
+def test_a_key_certifies_that_signing_is_a_permutation(signer: BlindSigner) -> None:
+    key, certificate = signer.public, signer.certificate()
+    assert key.is_permutation(certificate)
+    changed = bytearray(certificate)
+    changed[700] ^= 1
+    assert not key.is_permutation(bytes(changed)) and not key.is_permutation(certificate[:-1])
+    assert not BlindSigner(*PRIMES[1]).public.is_permutation(certificate)
+    # A modulus with a prime that is 1 modulo e: most numbers have no root, so that no certificate exists.
+    p, _ = PRIMES[0]
+    bad = next(n for n in range(65537 * 2**1008, 65537 * 2**1009, 65537) if gmpy2.is_prime(n + 1)) + 1
+    without_root = [pow(BlindKey(p * bad)._challenge(i), (bad - 1) // 65537, bad) != 1 for i in range(8)]
+    assert any(without_root), "by Euler's criterion"
 
 
 def test_a_wrong_answer_is_noticed(signer: BlindSigner) -> None:

@@ -146,7 +146,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path, plan=PLAN).until_enrolled()
 
 
-def test_a_withheld_nonce_costs_the_issuer_its_place_and_never_gives_a_second_challenge(world: World) -> None:
+def test_a_nonce_that_is_not_shown_costs_the_issuer_its_place_and_never_gives_a_second_challenge(world: World) -> None:
     asked = world.ask
 
     def ask(party: str, step: str, body: bytes = b"") -> bytes:

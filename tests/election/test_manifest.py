@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from commands import Run, in_process
-from election_world import PLAN, World, plan_for, roll_of, secrets_of
+from election_world import PLAN, World, keys_of, plan_for, roll_of, secrets_of
 from safemargin.core import InputError
 from safemargin.election.manifest import KnownElection
-from safemargin.election.setup import make_manifest, parse_plan, public_keys, read_roll
+from safemargin.election.setup import make_manifest, parse_plan, read_roll
 
 
 def made(plan: str = PLAN, people: int = 12) -> KnownElection:
     """The manifest of a plan."""
     stated = parse_plan(plan)
-    return make_manifest(stated, roll_of(people), [public_keys(secret) for secret in secrets_of(stated).values()])
+    return make_manifest(stated, roll_of(people), keys_of(secrets_of(stated)))
 
 
 ELECTION = made()
@@ -91,6 +91,14 @@ def test_equal_or_small_issuing_keys_are_refused() -> None:
         KnownElection.parse(json.dumps(document).encode())
     document["dimensions"][1]["keys"]["issuer-1"]["old"] = hex(2**2000 + 1)[2:]
     with pytest.raises(InputError, match="at least 2048 bits"):
+        KnownElection.parse(json.dumps(document).encode())
+
+
+def test_keys_without_a_certificate_are_refused() -> None:
+    document = changed()
+    certificates = document["dimensions"][1]["certificates"]["issuer-2"]
+    certificates["old"] = certificates["young"]
+    with pytest.raises(InputError, match="keys: issuer-2: age/old: the key has no valid certificate"):
         KnownElection.parse(json.dumps(document).encode())
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from commands import Run, in_process
 from election_world import World
+from safemargin.core import InputError
 from safemargin.election.board import Board, Head, make_entry, sign_head
 from safemargin.election.keys import canonical
 from safemargin.election.merkle import root_of
@@ -71,6 +72,17 @@ def test_the_board_as_it_is_verifies(done: World, copy: Path) -> None:
     assert check.findings == [] and check.complete and check.certified
     assert check.records == 18 and check.enrolled == 6
     assert rewritten(done, copy, lambda board: None) == []
+
+
+def test_mixers_delete_what_people_sent_once_the_release_is_on_the_board(done: World) -> None:
+    onion = bytes.fromhex(done.wallets["row 000"].state["tokens"]["age"]["onion"])
+    assert [done.role("mixer-1").store(name).count() for name in done.election.dimensions] == [0, 0, 0]
+    assert not any(onion in path.read_bytes() for path in (done.folder / "mixer-1").iterdir())
+    with pytest.raises(InputError, match="deleted after the release"):
+        done.ask("mixer-1", "mix", canonical({"dimension": "age", "size": 0}))
+    closed = done.ask("board", "proof", canonical({"type": "closed"}))
+    with pytest.raises(InputError, match="not about an entry of type 'release'"):
+        done.ask("mixer-2", "delete", closed)
 
 
 def test_records_are_read_one_by_one(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,16 @@ class Mixer(Accepting):
             *posts,
             self.windows(),
             Step("mix", single(self.mix), "operator", "Mix a dimension after casting was closed"),
+            Step("delete", single(self.delete), "operator", "Delete all messages, once the release is on the board"),
         ]
+
+    def delete(self, body: bytes) -> bytes:
+        """Delete what people sent. Until the release it is the evidence for complaints; after it, only a risk."""
+        check_proof(self.election, parse(body), "release")
+        self.remember("deleted")
+        for dimension in self.election.dimensions:
+            self.store(dimension).clear()
+        return b"{}"
 
     def receipt(self, dimension: str, onion: bytes) -> bytes:
         """A signed statement that an onion was taken in; it is the sender's evidence if it is dropped."""
@@ -114,6 +123,8 @@ class Mixer(Accepting):
         dimension = self.election.dimension(header.get("dimension"))
         if not self.has("closed"):
             raise InputError("the board has not closed casting; nothing is mixed before")
+        if self.has("deleted"):
+            raise InputError("the messages were deleted after the release")
         if self.position:
             self._check_source(header, dimension, items)
         else:

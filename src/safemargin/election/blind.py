@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from safemargin.core import InputError, new_secret
 
 EXPONENT = 65537
+ROOTS = 8
+"""Roots in the certificate of a key."""
 SALT, PREFIX = 48, 32
 """Bytes of salt and of the message's random prefix in RSABSSA-SHA384-PSS-Randomized, the variant that tokens use."""
 _HASH = hashes.SHA384()
@@ -37,6 +39,26 @@ class BlindKey:
     def size(self) -> int:
         """Bytes of a signature."""
         return (self.n.bit_length() + 7) // 8
+
+    def _challenge(self, number: int) -> int:
+        """A number below the modulus that nobody chose; 128 bits more, so that the remainder is uniform."""
+        seed = b"GV-key" + self.n.to_bytes(self.size, "big") + bytes([number])
+        return int.from_bytes(hashlib.shake_256(seed).digest(self.size + 16), "big") % self.n
+
+    def is_permutation(self, certificate: bytes) -> bool:
+        """Whether eight roots show that signing has one result for every message.
+
+        Under another key at most one number in 65,537 has a root, so that eight roots are a proof up to 2^-128
+        (Goldberg, Reyzin, Sagga and Baldimtsi 2019, cited by RFC 9474). With such a key a signer could recognise people
+        by the requests that fail.
+        """
+        if len(certificate) != ROOTS * self.size:
+            return False
+        for number in range(ROOTS):
+            root = int.from_bytes(certificate[number * self.size : (number + 1) * self.size], "big")
+            if not 0 < root < self.n or gmpy2.powmod(root, EXPONENT, self.n) != self._challenge(number):
+                return False
+        return True
 
     def is_signed(self, message: bytes, signature: bytes, salt: int = SALT) -> bool:
         """Whether a finished signature is valid."""
@@ -85,6 +107,11 @@ class BlindSigner:
         """A new key from system entropy."""
         numbers = rsa.generate_private_key(EXPONENT, bits).private_numbers()
         return cls(numbers.p, numbers.q)
+
+    def certificate(self) -> bytes:
+        """Eight roots that show that the key is one; see `BlindKey.is_permutation`."""
+        size = self.public.size
+        return b"".join(self.sign(self.public._challenge(number).to_bytes(size, "big")) for number in range(ROOTS))
 
     def sign(self, blinded: bytes) -> bytes:
         """The raw RSA step on a blinded message (RFC 9474, section 4.3)."""

@@ -42,12 +42,12 @@ class CandidateDraw(Role):
         return [
             Step("pledge", single(self.pledge), "anybody", "Commit to a nonce for a person's candidates"),
             Step("candidates", single(self.candidates), "anybody", "Keep a person's candidates and show the nonce"),
-            Step("leave", single(self.leave), "operator", "Go on without an issuer that withheld its nonces"),
+            Step("leave", single(self.leave), "operator", "Go on without an issuer that does not show its nonces"),
         ]
 
     @property
     def left(self) -> list[str]:
-        """Issuers that withheld a nonce, as the people who run this issuer found; they are never active."""
+        """Issuers that did not show a nonce, as the people who run this issuer found; they are never active."""
         return [issuer for issuer in self.issuers if self.has(f"left {issuer}")]
 
     def leave(self, body: bytes) -> bytes:

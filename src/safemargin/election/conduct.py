@@ -146,7 +146,7 @@ class Conductor:
     def ceremony(self, copy: Path, out: Path) -> dict[str, Any]:
         """Trustees exchange shares, each opens and signs; the first one writes the release.
 
-        `copy` is the folder with the trustees' copy of the board.
+        Mixers then delete what they hold. `copy` is the folder with the trustees' copy of the board.
         """
         where, out = {"board": str(copy.resolve())}, out.resolve()
         fetch_board(self.election, copy, self.ask)
@@ -172,4 +172,7 @@ class Conductor:
             assert hashlib.sha256(content).hexdigest() == digest
             self._put("release", name, content)
         self.witness()
+        released = self.ask(self.board, "proof", canonical({"type": "release"}))
+        for mixer in self.mixers:
+            self.ask(mixer, "delete", released)
         return body

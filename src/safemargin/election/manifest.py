@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from safemargin.aggregate.signature import is_signed, sign
 from safemargin.core import InputError, cannot_read
 from safemargin.election.blind import BlindKey
-from safemargin.election.keys import canonical, sealing_public
+from safemargin.election.keys import canonical, sealing_public, unhex
 
 VERSION = 1
 TOTAL = "total"
@@ -57,6 +57,8 @@ class Dimension(ManifestPart):
     self_reported: bool = False
     keys: dict[Name, dict[str, str]]
     """Moduli in hexadecimal digits: issuer, then category."""
+    certificates: dict[Name, dict[str, str]]
+    """Roots that show that every modulus is a key: issuer, then category."""
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -158,6 +160,7 @@ class ElectionManifest(ManifestPart):
         bits = {int(modulus, 16).bit_length() for modulus in moduli}
         if len(set(moduli)) < len(moduli) or len(bits) != 1 or min(bits) < LEAST_BITS:
             wrong.append(f"keys: issuing keys must differ, and all have the same size of at least {LEAST_BITS} bits")
+        wrong += self._uncertified()
         trustees = {party.name for party in self.of("trustee")}
         if set(self.shares) != trustees or set(self.share_hashes) != trustees:
             wrong.append("shares: every trustee has one")
@@ -169,6 +172,14 @@ class ElectionManifest(ManifestPart):
         elif self.of("escrow"):
             wrong.append("escrow: there are trustees, and no section that says how many open a record")
         return wrong + self._concentrations()
+
+    def _uncertified(self) -> Iterator[str]:
+        for dimension in self.dimensions:
+            for issuer, moduli in dimension.keys.items():
+                for label, modulus in moduli.items():
+                    roots = unhex(dimension.certificates.get(issuer, {}).get(label))
+                    if not BlindKey(int(modulus, 16)).is_permutation(roots):
+                        yield f"keys: {issuer}: {dimension.name}/{label}: the key has no valid certificate"
 
     @property
     def _fewest(self) -> dict[Role, int]:

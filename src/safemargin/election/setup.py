@@ -165,6 +165,8 @@ class PublicKeys:
     key: str
     seal: str
     moduli: dict[str, str]
+    certificates: dict[str, str]
+    """That every issuing key is one, by the key's name."""
     escrow: str = ""
     """X25519, for shares of sealed identities."""
 
@@ -182,12 +184,13 @@ def new_keys(plan: ElectionPlan, name: str) -> Secret:
     return Secret(name, new_seed(), {label: (int(s.p), int(s.q)) for label, s in signers.items()})
 
 
-def public_keys(secret: Secret) -> PublicKeys:
-    """The public half of a party's keys."""
+def public_keys(secret: Secret, certificates: Mapping[str, str] | None = None) -> PublicKeys:
+    """The public half of a party's keys; certificates of issuing keys are made unless they are given."""
     moduli = {label: f"{p * q:x}" for label, (p, q) in secret.primes.items()}
     signing = secret.signing.public_key().public_bytes_raw().hex()
     escrow = bytes(escrow_key(secret.seed).public_key).hex()
-    return PublicKeys(secret.name, signing, secret.sealing.public, moduli, escrow)
+    made = certificates or {label: signer.certificate().hex() for label, signer in secret.signers.items()}
+    return PublicKeys(secret.name, signing, secret.sealing.public, moduli, dict(made), escrow)
 
 
 def read_public_keys(path: Path) -> PublicKeys:
@@ -222,7 +225,7 @@ def make_manifest(plan: ElectionPlan, roll: Roll, keys: Sequence[PublicKeys]) ->
         electorate=len(roll),
         options=plan.options,
         dimensions=[
-            Dimension(name=TOTAL, categories=[EVERYBODY], people=[len(roll)], keys=_moduli(given, issuers, TOTAL)),
+            Dimension(name=TOTAL, categories=[EVERYBODY], people=[len(roll)], **_issuing_keys(given, issuers, TOTAL)),
             *(_dimension(plan, name, roll, given, issuers) for name in plan.dimensions),
         ],
         joint=[[*cell, count] for cell, count in sorted(joint.items())]
@@ -273,19 +276,20 @@ def _dimension(
         categories=list(sizes),
         people=list(sizes.values()),
         self_reported=planned.self_reported,
-        keys=_moduli(given, issuers, name),
+        **_issuing_keys(given, issuers, name),
     )
 
 
-def _moduli(given: Mapping[str, PublicKeys], issuers: Sequence[str], dimension: str) -> dict[str, dict[str, str]]:
+def _issuing_keys(given: Mapping[str, PublicKeys], issuers: Sequence[str], dimension: str) -> dict[str, Any]:
+    """The moduli of a dimension and their certificates, by issuer and category."""
     start = f"{dimension}/"
+
+    def own(by_label: Mapping[str, str]) -> dict[str, str]:
+        return {label.removeprefix(start): text for label, text in by_label.items() if label.startswith(start)}
+
     return {
-        issuer: {
-            label.removeprefix(start): modulus
-            for label, modulus in given[issuer].moduli.items()
-            if label.startswith(start)
-        }
-        for issuer in issuers
+        "keys": {issuer: own(given[issuer].moduli) for issuer in issuers},
+        "certificates": {issuer: own(given[issuer].certificates) for issuer in issuers},
     }
 
 
