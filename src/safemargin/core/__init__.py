@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING
 from safemargin.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from safemargin.core.arrays import BoolArray, FloatArray, IntArray, distinct, frozen, group_sums, grouped, row_keys
+    from safemargin.core.arrays import (
+        UNBOUNDED,
+        BoolArray,
+        FloatArray,
+        IntArray,
+        distinct,
+        frozen,
+        group_sums,
+        grouped,
+        row_keys,
+    )
     from safemargin.core.axis import RESERVED, Axis, Hierarchy, Schema
     from safemargin.core.errors import (
         ContradictionError,
@@ -49,7 +59,6 @@ if TYPE_CHECKING:
         JOINER,
         SIGN,
         STATUSES,
-        UNBOUNDED,
         Earlier,
         Group,
         Histories,

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+UNBOUNDED = 2**53
+"""Upper end of a range that nothing published limits: more than any count, and exact as a float."""
 
 
 def frozen(values: object, width: int | None = None) -> IntArray:

@@ -11,8 +11,6 @@ from safemargin.core.errors import InputError
 
 Group = frozenset[str]
 """One category, or several that were merged."""
-UNBOUNDED = 2**53
-"""Upper end of a range that nothing published limits: more than any count, and exact as a float."""
 STATUSES = ("exact", "merged", "noised", "suppressed", "range")
 """How a cell was published. A noised count is no fact about the true one and bounds nothing."""
 JOINER = " | "

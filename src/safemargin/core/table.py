@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from safemargin.core.arrays import IntArray, frozen, group_sums, row_keys
+from safemargin.core.arrays import UNBOUNDED, IntArray, frozen, group_sums, row_keys
 from safemargin.core.axis import Schema
 from safemargin.core.errors import InputError
-from safemargin.core.published import SIGN, UNBOUNDED, Group, Onlooker, PublishedTable
+from safemargin.core.published import SIGN, Group, Onlooker, PublishedTable
 
 Partition = Sequence[Group]
 """Groups of categories that part an axis."""

@@ -74,8 +74,10 @@ if TYPE_CHECKING:
         Name,
         Names,
         Pair,
+        Share,
         distinct,
         dotted_key,
+        explain,
         shown_value,
         twice_in,
     )

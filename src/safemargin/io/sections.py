@@ -1,12 +1,23 @@
 """Parts of TOML files, checked with messages that name the key."""
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic_core import PydanticCustomError
 
+from safemargin.core import exact_number
 from safemargin.io.files import LONGEST_VALUE
 
 PHRASES: Mapping[str, str] = {
@@ -45,6 +56,18 @@ def shown_value(value: object) -> str:
     return f" = {text}"
 
 
+def explain(error: ValidationError) -> str:
+    """The first problem: key, value and rule."""
+    problem = error.errors(include_url=False)[0]
+    key, kind = ".".join(str(step) for step in problem["loc"]), problem["type"]
+    if kind == "missing":
+        return f"{key} is missing"
+    if kind == "extra_forbidden":
+        return f"{key}: unknown key"
+    phrase = PHRASES[kind].format(**problem.get("ctx", {})) if kind in PHRASES else problem["msg"]
+    return f"{key}{shown_value(problem['input'])}: {phrase}"
+
+
 def placed(value: object, info: ValidationInfo) -> object:
     """Paths are relative to the folder of the project file."""
     if not isinstance(value, str) or not value:
@@ -70,10 +93,21 @@ def distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+def _share(value: object) -> Fraction:
+    """The exact value of 1, 0.25 or "104/4099"."""
+    if isinstance(value, int | str | Fraction) and not isinstance(value, bool):
+        try:
+            return exact_number(value) if isinstance(value, str) else Fraction(value)
+        except ValueError:
+            pass
+    raise PydanticCustomError("rule", 'must be a number or a fraction in quotes, as in 0.25 or "104/4099"')
+
+
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
 Pair = Annotated[tuple[Name, Name], Field(strict=False)]
 File = Annotated[Path, BeforeValidator(placed, json_schema_input_type=str)]
+Share = Annotated[Fraction, PlainValidator(_share), PlainSerializer(str)]
 Files = Annotated[tuple[File, ...], Field(min_length=1, strict=False)]
 
 

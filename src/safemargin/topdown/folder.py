@@ -21,10 +21,9 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, InputError, IntArray, OutputError, frozen
-from safemargin.io import CONFIDENTIAL, file_name, literal, quoted, sync
+from safemargin.io import CONFIDENTIAL, Share, explain, file_name, literal, quoted, sync
 from safemargin.topdown.attributes import Attributes, Grouping, MarginQuery, build_grouping
 from safemargin.topdown.design import Design, MarginLimit, Measurements, Spine, build_spine
-from safemargin.topdown.project import Share, explain
 
 Columns = Mapping[str, IntArray | FloatArray]
 

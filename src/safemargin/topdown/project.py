@@ -8,35 +8,24 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Self, TypeVar
 
-from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
+from pydantic import Field, ValidationError
 from pydantic import model_validator as model_rule
-from pydantic_core import PydanticCustomError
 
 from safemargin.core import InputError, exact_number, rounded
 from safemargin.io import (
-    PHRASES,
     ConfigSection,
     File,
     Name,
     Names,
+    Share,
     check_columns,
+    explain,
     parse_toml,
     read_sheet,
     read_text,
-    shown_value,
     twice_in,
 )
 from safemargin.topdown.attributes import DETAILED, TOTAL, Attributes, Grouping, MarginQuery, build_grouping
-
-
-def _share(value: object) -> Fraction:
-    """The exact value of 1, 0.25 or "104/4099"."""
-    if isinstance(value, int | str | Fraction) and not isinstance(value, bool):
-        try:
-            return exact_number(value) if isinstance(value, str) else Fraction(value)
-        except ValueError:
-            pass
-    raise PydanticCustomError("rule", 'must be a number or a fraction in quotes, as in 0.25 or "104/4099"')
 
 
 @dataclass(frozen=True)
@@ -60,7 +49,6 @@ def _parse_float(text: str) -> Fraction | _Unusable:
 # Columns of the files that are written.
 RESERVED = {"count", "status", "noisy_count", "variance", "estimate", "standard_error", "at_least", "at_most"}
 
-Share = Annotated[Fraction, PlainValidator(_share), PlainSerializer(str)]
 Shares = Mapping[Name, Share]
 Model = TypeVar("Model", bound=ConfigSection)
 
@@ -302,15 +290,3 @@ def _read_groups(path: Path, of: str, name: str) -> dict[str, list[str]]:
             raise InputError(f"{path}: {sheet.place(row)}: a category or its group is missing")
         groups.setdefault(group, []).append(category)
     return groups
-
-
-def explain(error: ValidationError) -> str:
-    """The first problem: key, value and rule."""
-    problem = error.errors(include_url=False)[0]
-    key, kind = ".".join(str(step) for step in problem["loc"]), problem["type"]
-    if kind == "missing":
-        return f"{key} is missing"
-    if kind == "extra_forbidden":
-        return f"{key}: unknown key"
-    phrase = PHRASES[kind].format(**problem.get("ctx", {})) if kind in PHRASES else problem["msg"]
-    return f"{key}{shown_value(problem['input'])}: {phrase}"

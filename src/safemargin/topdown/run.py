@@ -14,12 +14,12 @@ from pydantic import BaseModel, Field, ValidationError
 
 from safemargin.core import FloatArray, Guarantee, InputError, IntArray, OutputError, Progress, no_progress
 from safemargin.guarantees import GUARANTEE_FILE, guarantee_text, read_guarantee
-from safemargin.io import MANIFEST, Manifest, finish_draft, hash_file, move_draft, read_text
+from safemargin.io import MANIFEST, Manifest, explain, finish_draft, hash_file, move_draft, read_text
 from safemargin.topdown.accuracy import FLAT, GAUSSIAN, INTEGER, UNBIASED, measure_accuracy, plan_errors
 from safemargin.topdown.design import Design
 from safemargin.topdown.folder import Folder, write_text
 from safemargin.topdown.guarantee import compose_earlier, derive_guarantee, summarise
-from safemargin.topdown.project import TopDownProject, explain
+from safemargin.topdown.project import TopDownProject
 from safemargin.topdown.report import Recomputation, TopDownPlan, TopDownRelease
 from safemargin.topdown.risk import measure_risk
 from safemargin.topdown.steps import check, estimate, publish_measurements
