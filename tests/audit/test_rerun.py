@@ -14,7 +14,7 @@ from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise
 from safemargin.release.plan import Wanted
 from safemargin.release.publish import publish
-from safemargin.release.release import rule_of
+from safemargin.release.again import rule_of
 
 
 def attacked(place: Town, target: Target, protect: str = "merge", wanted: tuple[Wanted, ...] = ()) -> Attempt | None:

@@ -34,10 +34,10 @@ def rerun(situation: Situation, rule: Rerun) -> Attempt:
     possible = possible_tables(known)
     if possible is None:
         return Attempt("rerun", f"more than {MAX_TABLES} tables are possible: the rule was not run again", 0)
-    published = _as_seen(situation.release.tables)
+    published = as_seen(situation.release.tables)
     order = _roll_order(situation, known)
     every = [known.listed(counts) for counts in possible]
-    left = [counts for counts in every if _as_seen(rule(counts[order])) == published]
+    left = [counts for counts in every if as_seen(rule(counts[order])) == published]
     findings, looked = _disclosed(situation, known, every, left)
     people = max((finding.people or 0 for finding in findings), default=0)
     text = f"{len(findings)} counts follow" if findings else f"nothing follows about {looked} cells"
@@ -84,7 +84,7 @@ def _listed(known: System) -> Iterator[IntArray | None]:
         stack.extend((*start, value) for value in range(int(high[size]), int(low[size]) - 1, -1))
 
 
-def _as_seen(tables: Sequence[PublishedTable]) -> set[tuple[object, ...]]:
+def as_seen(tables: Sequence[PublishedTable]) -> set[tuple[object, ...]]:
     """What everybody sees of a release."""
     return {
         (table.axes, label, table.options[option] if option >= 0 else "", status, low, high)

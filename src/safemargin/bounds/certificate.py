@@ -298,6 +298,8 @@ class Verification:
     unlimited: int = 0
     tables: int = 0
     slack: int = 0
+    reruns: int = 0
+    """Witness tables of a release on which its rule was run."""
     failures: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
 
@@ -330,6 +332,11 @@ class Verification:
             tables = _many(self.tables, "integer table")
             yield f"{_many(self.cells, 'suppressed count')}, {tables}, all checked:"
             yield f"  {_many(self.proved, 'count')} with values far enough apart in tables that print the same."
+        elif self.tables:
+            yield f"{_many(self.tables, 'witness table')}: each agrees with the roll and with every published count."
+            yield f"{_many(self.cells, 'group')} checked: within the target in some of them, or known before."
+            if self.reruns:
+                yield "The rule, run on each of them, publishes the same."
         if self.slack:
             yield f"Every count may be off by {self.slack:,}, since the files disagree on totals."
         yield from (f"Not checked: {note}" for note in self.unchecked)

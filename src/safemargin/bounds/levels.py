@@ -1,14 +1,17 @@
 """The cells that a certificate looks at: joint ones, and those of every smaller set of axes."""
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.search import Level, needs, open_cells, show
-from safemargin.bounds.solver import Program
 from safemargin.bounds.system import SliceRanges, System, integer_table
 from safemargin.core import FloatArray, IntArray, Limits, distinct, label
+
+if TYPE_CHECKING:  # the verifier reads the cells from here, and no solver is within its reach
+    from safemargin.bounds.solver import Program
 
 
 def levels(known: System, ranges: SliceRanges, limits: Limits) -> list[Level]:
@@ -177,7 +180,7 @@ def program_budget(known: System) -> int:
     return 400 if work <= EFFORT.work_for_400_programs else 60 if work <= EFFORT.work_for_60_programs else 0
 
 
-def solve_open_ends(known: System, checked: list[Level], program: Program, tables: list[IntArray]) -> None:
+def solve_open_ends(known: System, checked: list[Level], program: "Program", tables: list[IntArray]) -> None:
     """Linear programs for what is open, and integer ones if the system is small; tables that clear a cell are added."""
     _programs(known, checked, program, tables, program_budget(known))
     if open_cells(checked) and known.size <= EFFORT.integer_program_counts:
@@ -185,7 +188,7 @@ def solve_open_ends(known: System, checked: list[Level], program: Program, table
 
 
 def _programs(
-    known: System, checked: list[Level], program: Program, tables: list[IntArray], budget: int | None
+    known: System, checked: list[Level], program: "Program", tables: list[IntArray], budget: int | None
 ) -> None:
     """One program per open end: linear ones up to a `budget`, cells with most people first; integer ones without."""
     for level in sorted(checked, key=lambda level: len(level.names)):
@@ -206,7 +209,7 @@ def _programs(
                         tables += [counts] if needs(checked) < before else []
 
 
-def _solve_end(known: System, level: Level, program: Program, end: tuple[int, int, int], integer: bool) -> FloatArray:
+def _solve_end(known: System, level: Level, program: "Program", end: tuple[int, int, int], integer: bool) -> FloatArray:
     """One end (1: upper, -1: lower) of one cell and option by a program; returns the table at its optimum."""
     cell, option, way = end
     profiles = level.members(cell)

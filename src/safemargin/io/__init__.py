@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         WRITERS,
         Manifest,
         check_folder,
+        csv_bytes,
         file_name,
         fill_draft,
         finish_draft,

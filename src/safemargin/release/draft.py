@@ -32,6 +32,8 @@ class Draft(ReportContext, Result):
     evidence: Evidence = field(default_factory=Evidence)
     ledger: Mapping[str, object] | None = None
     command: str = ""
+    roll: bytes = b""
+    """The joint roll as a file, with which others verify what is published."""
 
     def to_json(self, folder: Path | str = "") -> Document:
         """The document of `release --json` for a release that is refused: nothing is published."""
@@ -95,4 +97,5 @@ def confidential_files(
         "confidential/plan.json": json_bytes(document),
         "confidential/report.html": render_report(report).encode(),
         "confidential/record.html": render_report(record).encode(),
+        **({"confidential/roll.csv": draft.roll} if published and draft.roll else {}),
     }

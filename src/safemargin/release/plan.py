@@ -213,6 +213,8 @@ class Plan:
     witness: tuple[IntArray, ...] = field(default=(), hash=False, compare=False)
     tables: tuple[Tally, ...] = field(default=(), hash=False, compare=False)
     """The same, as counts by profile: the program publishes the same for each of them, if the certificate says so."""
+    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    """Per axis the groups whose sums are the same in all these tables: every table with these sums leads here."""
     is_plain: bool = False
     """Whether nothing is merged or omitted for its answers."""
     notes: tuple[str, ...] = ()

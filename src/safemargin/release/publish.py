@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from safemargin.bounds import manifest_digest
+from safemargin.bounds import digest, manifest_digest
 from safemargin.core import (
     Guarantee,
     Publication,
@@ -22,6 +22,7 @@ from safemargin.guarantees import document, one_count_suffices
 from safemargin.io import MANIFEST, WRITERS, file_name, hash_bytes, json_bytes, manifest_bytes, quoted_formulas, rows_of
 from safemargin.release.plan import Action, Certificate, Plan
 from safemargin.release.report.report import public_page
+from safemargin.release.witnesses import WITNESSES, Carried
 from safemargin.samplers import Geometric
 
 PAGE = "index.html"
@@ -111,14 +112,15 @@ def release_files(
     title: str = "",
     ledger: Mapping[str, str] | None = None,
     inconsistency: Mapping[str, object] | None = None,
+    carried: Carried | str = "",
 ) -> dict[str, bytes]:
     """Every file of a release by name: tables in each format, certificate, page, and the manifest with their hashes.
 
     `ledger` is what the manifest says about the ledger that the release is recorded in, `inconsistency` how far sealed
-    totals are apart.
+    totals are apart. `carried` are the witnesses of the certificate, or why they are not carried.
     """
     files: dict[str, bytes] = {}
-    taken = {"certificate", "manifest", "index"}
+    taken = {"certificate", "manifest", "index", "witnesses"}
     for table in publication.tables:
         rows = rows_of(table, orders)
         name = file_name(table.name)
@@ -128,6 +130,11 @@ def release_files(
         for form in formats:
             files[f"{name}.{form}"] = WRITERS[form](quoted_formulas(rows) if form == "csv" and quote_formulas else rows)
     hashes = {name: hash_bytes(content) for name, content in files.items()}
+    held: dict[str, object] = {"reason": carried}
+    if isinstance(carried, Carried):
+        files[WITNESSES] = carried.masked(digest(hashes))
+        hashes[WITNESSES] = hash_bytes(files[WITNESSES])
+        held = {"file": WITNESSES, "tables": len(carried.tables)}
     public: dict[str, object] = {
         "schema": 1,
         "title": title,
@@ -142,7 +149,7 @@ def release_files(
     if ledger is not None:
         stated["ledger"] = dict(ledger)
     # Each names the other: the certificate what the manifest states, the manifest the bytes of the certificate.
-    bound = {"manifest": manifest_digest(stated), "files": hashes}
+    bound = {"carried": held, "manifest": manifest_digest(stated), "files": hashes}
     files["certificate.json"] = json_bytes({**public, **asdict(certificate), **bound})
     hashes["certificate.json"] = hash_bytes(files["certificate.json"])
     page = public_page(

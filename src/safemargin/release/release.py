@@ -21,20 +21,16 @@ from safemargin.audit.rerun import Rerun
 from safemargin.audit.situation import Finding, people_in
 from safemargin.core import (
     InputError,
-    IntArray,
-    Onlooker,
     Progress,
     Publication,
-    PublishedTable,
     RefusedError,
     Table,
-    Tally,
     Target,
-    frozen,
+    as_published,
     no_progress,
-    onlooker_with_roll,
 )
-from safemargin.io import MANIFEST, check_folder, hash_bytes, rows_of, write_folder
+from safemargin.io import MANIFEST, check_folder, csv_bytes, hash_bytes, rows_of, write_folder
+from safemargin.release.again import carried_by, rule_of
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.maximise import maximise, withdraw_margins
 from safemargin.release.demo import write_city
@@ -43,7 +39,7 @@ from safemargin.release.explain import explain
 from safemargin.release.inputs import Book, Inputs, project_of, read_inputs
 from safemargin.release.ledger.entries import Entry
 from safemargin.release.ledger.file import PUBLISHED, record
-from safemargin.release.plan import Certificate, Evidence, Plan, Wanted
+from safemargin.release.plan import Certificate, Evidence, Plan
 from safemargin.release.publish import publish, release_files
 from safemargin.release.recording import (
     entry_of_release,
@@ -234,6 +230,7 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "
         title=project.title,
         ledger=None if inputs.book is None else inputs.book.chain.document(),
         inconsistency=inputs.table.inconsistency.document() if inputs.table.inconsistency.totals else None,
+        carried=carried_by(inputs, draft),
     )
     recorded = None
     if inputs.book is not None:
@@ -308,8 +305,17 @@ def _draft(inputs: Inputs, progress: Progress, backwards: bool = True) -> Draft:
         orders={axis.name: axis.categories for axis in table.schema.axes},
         privacy=result_privacy(table.schema.options, table.totals.tolist(), project.outcome.belief),
         exposed=exposed(table, inputs.target, [wanted.axes for wanted in project.wanted]),
+        roll=_roll_file(table),
         evidence=explain(plan, publication, table, facts) if plan.rejected and backwards else Evidence(),
     )
+
+
+def _roll_file(table: Table) -> bytes:
+    """The joint roll, which `verify` needs to read the witnesses; nothing where nobody knows it."""
+    if not table.knows_composition:
+        return b""
+    roll = as_published(table.people(table.schema.names), table.schema, "roll", roll=True)
+    return csv_bytes([{name: value for name, value in row.items() if name != "status"} for row in rows_of(roll, {})])
 
 
 def _attack(publication: Publication, inputs: Inputs, rerun: Rerun | None) -> tuple[Findings, ...]:
@@ -355,23 +361,6 @@ def _less(found: Findings, known: set[object], settled: set[str | None]) -> Find
 
 def _key(finding: Finding) -> tuple[object, ...]:
     return tuple(sorted(finding.cell.items())), finding.option, finding.lower, finding.upper
-
-
-def rule_of(
-    table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str, wanted: Sequence[Wanted] = ()
-) -> Rerun | None:
-    """The whole rule as a function of votes, for an onlooker who runs it backwards; none without a joint roll."""
-    if not table.knows_composition:
-        return None
-    roll = onlooker_with_roll(table, "joint").roll[0]
-    codes = frozen(roll.codes[roll.lower > 0], len(roll.axes))
-
-    def rerun(votes: IntArray) -> tuple[PublishedTable, ...]:
-        other = replace(table, votes=(Tally(roll.axes, codes, frozen(votes, votes.shape[1])),))
-        plan = decide(other, target, onlookers, protect=protect)
-        return publish(maximise(plan, other, wanted, onlookers) if wanted else plan, other).tables
-
-    return rerun
 
 
 def _frame(rows: Sequence[Mapping[str, object]]) -> Any:

@@ -22,14 +22,26 @@ def verify(
     key: Annotated[
         Path | None, typer.Option(help="Public key (minisign) with which the manifest of a release must be signed.")
     ] = None,
+    rerun: Annotated[
+        bool, typer.Option("--rerun", help="Run the rule on every witness table of a release; needs the joint roll.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Verify a certificate with integer addition alone: no solver, no search.
+    """Verify a certificate with integer addition alone: no solver, no search. Only --rerun runs the whole rule.
 
-    Example: safemargin verify certificate.json published --roll roll.csv
+    Example: safemargin verify certificate.json published --roll roll.csv --rerun
     """
     checked = run_verify(
-        certificate, files, roll or (), fact or (), count=count, option=option, by=by, skip=skip or (), key=key
+        certificate,
+        files,
+        roll or (),
+        fact or (),
+        count=count,
+        option=option,
+        by=by,
+        skip=skip or (),
+        key=key,
+        rerun=rerun,
     )
     if as_json:
         print_json(checked.to_json())

@@ -12,8 +12,10 @@ import duckdb
 from safemargin.bounds import Verification, binding_failures, target_failures
 from safemargin.core import InputError
 from safemargin.io import MANIFEST, hash_file
+from safemargin.release.witnesses import WITNESSES
 from safemargin.verify.given import Given, load
 from safemargin.verify.signature import SUFFIX, signature_failures
+from safemargin.verify.witnesses import WitnessCheck, check_witnesses
 
 SIGNATURE = f"{MANIFEST}{SUFFIX}"
 PAGE = "index.html"
@@ -23,15 +25,19 @@ COUNTED = ("exact", "merged", "noised")
 STATUSES = (*COUNTED, "suppressed")
 
 
-def verify_release(path: Path, document: dict[str, Any], given: Given, key: Path | None = None) -> Verification:
-    """The certificate that stands beside a release: hashes, the manifest, and what every table prints.
+def verify_release(
+    path: Path, document: dict[str, Any], given: Given, key: Path | None = None, rerun: bool = False
+) -> Verification:
+    """The certificate that stands beside a release: hashes, the manifest, what every table prints, and the witnesses.
 
-    With a public `key`, the manifest must be signed with it.
+    With a public `key`, the manifest must be signed with it. With `rerun`, the rule is run on every witness.
     """
     hashes = {str(name): str(value) for name, value in document["files"].items()}
     listed = {name: given.find(name, "table") for name in hashes}
     failures = [changed(name) for name, file in listed.items() if hash_file(file) != hashes[name]]
-    failures += given.unspoken({("table", name) for name in (*hashes, MANIFEST, SIGNATURE, PAGE)})
+    rolls = given.named.get("roll", {})
+    spoken = {("table", name) for name in (*hashes, MANIFEST, SIGNATURE, PAGE)}
+    failures += given.unspoken(spoken | {("roll", name) for name in rolls})
     failures += _statement_failures(document)
     notes: list[str] = []
     manifest = given.named["table"].get(MANIFEST) or given.lying.get(MANIFEST) or path.parent / MANIFEST
@@ -48,18 +54,24 @@ def verify_release(path: Path, document: dict[str, Any], given: Given, key: Path
             notes.append(f"{SIGNATURE}: who signed the manifest; give the `key` of the office.")
     else:
         failures.append(f"{MANIFEST}: is missing; a certificate of a release holds only together with it")
+    found = WitnessCheck()
     if not failures:
-        tables = {name: _rows(name, file) for name, file in listed.items()}
+        tables = {name: _rows(name, file) for name, file in listed.items() if name != WITNESSES}
         failures = [failure for name, rows in tables.items() for failure in _table_failures(name, rows)]
+        failures = failures or _format_failures(tables)
         if not failures:
-            failures = _format_failures(tables)
-            notes += [] if failures else _other_totals(tables)
-    unchecked = (
-        f"the statement {document['statement']!r}. It rests on integer tables made from the joint roll, which "
-        "are not in this file. An audit with the roll and a certificate writes proofs that can be verified.",
-        *notes,
+            notes += _other_totals(tables)
+            found = check_witnesses(document, listed, tables, list(rolls.values()), rerun)
+    statement = [] if found.reruns else [f"the statement {document['statement']!r}."]
+    return Verification(
+        "release",
+        len(hashes),
+        cells=found.cells,
+        tables=found.tables,
+        reruns=found.reruns,
+        failures=(*failures, *found.failures),
+        unchecked=(*statement, *found.unchecked, *notes),
     )
-    return Verification("release", len(hashes), failures=tuple(failures), unchecked=unchecked)
 
 
 def changed(name: str) -> str:

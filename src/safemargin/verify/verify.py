@@ -12,6 +12,7 @@ from typing import Any
 from safemargin.bounds import KIND, SUPPRESSION, SourceFile, Verification, check, digest, parse
 from safemargin.core import InputError
 from safemargin.io import MANIFEST, axes, hash_file, read_manifest, read_tidy, skip_rules
+from safemargin.release.witnesses import WITNESSES
 from safemargin.suppress.check import check_pattern
 from safemargin.ui import (
     Document,
@@ -58,18 +59,21 @@ def verify(
     by: str | Sequence[str] | None = None,
     skip: Sequence[str] = (),
     key: str | Path | None = None,
+    rerun: bool = False,
 ) -> CertificateCheck:
     """Verify a certificate of intervals, of suppression or of a release with integer addition alone.
 
     `files` are the tables that it speaks about, or folders with them; `roll` and `facts` those of the onlooker.
     `count`, `option`, `by` and `skip` say how tables are read: a certificate that reads them in another way is refused.
-    With a public `key` of minisign, the manifest of a release must be signed with it.
+    With a public `key` of minisign, the manifest of a release must be signed with it. With the joint `roll`, the
+    witness tables of a release are checked against what it publishes; with `rerun`, the rule is run on each of them.
     """
     path = Path(certificate)
     document = load(path)
     given = given_files(path, {"table": _paths(files), "roll": _paths(roll), "fact": _paths(facts)})
-    if key is not None and "kind" in document:
-        raise InputError("key: signatures are checked of releases; this certificate is of another kind")
+    for name, said in (("key", key is not None), ("rerun", rerun)):
+        if said and "kind" in document:
+            raise InputError(f"{name}: is for certificates of releases; this one is of another kind")
     if document.get("kind") == KIND:
         names = axes(by if by is None or isinstance(by, str) else ",".join(by))
         reading = TableReading(count, option, names, skip_rules(list(skip)))
@@ -77,7 +81,7 @@ def verify(
     elif document.get("kind") == SUPPRESSION:
         checked = _verify_pattern(path, document, given)
     elif isinstance(document.get("files"), dict) and "statement" in document:
-        checked = verify_release(path, document, given, None if key is None else Path(key))
+        checked = verify_release(path, document, given, None if key is None else Path(key), rerun)
     else:
         raise InputError(f"{path}: is not a certificate of safemargin")
     return CertificateCheck(**vars(checked))
@@ -168,7 +172,7 @@ def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
     release = verify_release(path, document, Given({"table": {}}, inside, given.folders))
     stems = {name.rpartition(".")[0] for name in names}
     others = {str(name) for name in document["files"] if str(name).rpartition(".")[0] in stems}
-    return {*others, MANIFEST, SIGNATURE, PAGE, path.name}, [f"{path.name}: {failure}" for failure in release.failures]
+    return {*others, MANIFEST, SIGNATURE, PAGE, WITNESSES, path.name}, [f"{path.name}: {failure}" for failure in release.failures]
 
 
 def _skipped(sources: Sequence[SourceFile]) -> list[str]:

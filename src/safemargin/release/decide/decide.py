@@ -26,12 +26,9 @@ def decide(
     progress: Progress = no_progress,
 ) -> Plan:
     """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does."""
-    if protect not in PROTECTIONS:
-        raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
-    watching = tuple(onlookers) or (onlooker_with_roll(table, "joint"),)
-    limits = target.limits(table.totals.tolist(), population(table))
+    rule = _rule(table, target, onlookers, protect)
+    watching, limits = rule.onlookers, rule.limits
     plain = tuple(unmerged_split(table, name) for name in table.schema.names)
-    rule = rule_for(table, limits, watching, protect, target)
     candidate, shown, refused = _search(rule, progress)
     proof, sized, lot, pasts = shown.proof, [cover.split for cover in rule.covers], rule.lot, rule.pasts
     budget = budget_of(table, candidate.splits, target, lot.epsilon) if protect == "noise" else None
@@ -49,9 +46,25 @@ def decide(
         exposed_people=people,
         witness=proof.tables,
         tables=shown.tables,
+        parts=shown.parts,
         is_plain=shown.is_plain,
         notes=(*only_total, *remembered(candidate.tables(table), pasts, limits, slack_of(table))),
     )
+
+
+def decided(
+    table: Table, target: Target, onlookers: Sequence[Onlooker], *, protect: str
+) -> tuple[ReleaseRule, Candidate]:
+    """The rule for a table, and the release that it comes to."""
+    rule = _rule(table, target, onlookers, protect)
+    return rule, _search(rule, no_progress)[0]
+
+
+def _rule(table: Table, target: Target, onlookers: Sequence[Onlooker], protect: str) -> ReleaseRule:
+    if protect not in PROTECTIONS:
+        raise InputError(f"target.protect = {protect!r}: must be one of {', '.join(PROTECTIONS)}")
+    limits = target.limits(table.totals.tolist(), population(table))
+    return rule_for(table, limits, tuple(onlookers) or (onlooker_with_roll(table, "joint"),), protect, target)
 
 
 def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, list[Refusal]]:

@@ -119,7 +119,7 @@ def _changed(
     if proof is not None:
         # If all that was asked for is published as finely as its axes, every table that agrees leads to the release.
         whole = plan.is_plain and not lost and all(margin.cells == margin.all_cells for margin in margins)
-        rule = len(proof.tables) if whole and plan.certificate.rule == "rerun" else 0
+        rule = max(len(proof.tables), 1) if whole and plan.certificate.rule == "rerun" else 0
         certificate, witness = certificate_of(table, proof, plan.target, onlookers, rule), proof.tables
     else:  # why the tables are missing is not among what the reruns of single axes look at
         certificate = without_rule(certificate)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from safemargin.bounds import TOGETHER, Exposed, Proof, System, build_system, certify, certify_with_earlier
+from safemargin.bounds import TOGETHER, Exposed, Proof, System, build_system, certify, certify_with_earlier, propagate
 from safemargin.core import (
     ContradictionError,
+    Group,
     IntArray,
     Onlooker,
     Progress,
@@ -35,6 +36,8 @@ class Shown:
     is_plain: bool = False
     tables: tuple[Tally, ...] = field(default=(), compare=False)
     """The witnesses of the proof, as counts by profile."""
+    parts: tuple[tuple[str, tuple[Group, ...]], ...] = ()
+    """Per axis the groups whose sums the witnesses share: every table with these sums leads to the release."""
 
     @property
     def witnesses(self) -> int:
@@ -64,10 +67,10 @@ def prove(rule: ReleaseRule, candidate: Candidate, progress: Progress = no_progr
             return failed[0]
     proof = prove_counts(rule.table, candidate, watching, rule.limits, progress=progress)
     tables: tuple[Tally, ...] = ()
-    if proof.holds and is_public and is_joint and proof.tables:
+    if proof.holds and is_public and is_joint:
         known = build_system(candidate.tables(rule.table), watching[0])
         same = [counts for counts in proof.tables if counts.shape == known.low.shape and known.admits(counts)]
-        tables = listed_tables(same, known, rule.table.schema)
+        tables = listed_tables(same or only_table(known), known, rule.table.schema)
     # If nothing is merged for its answers, every table that agrees with the release leads to it.
     return Shown(proof, is_public and proof.holds and not reasons.blocks, not reasons.blocks, tables)
 
@@ -90,14 +93,21 @@ def _prove_with_reasons(rule: ReleaseRule, reasons: Reasons, onlooker: Onlooker,
             continue
         listed = listed_tables(proof.tables, known, rule.table.schema)
         # Theory says that they all lead here (docs/decide.md); they are run all the same.
-        if proof.holds and all(reasons.leads_here(_by_axis(rule.table, tally)) for tally in listed):
-            return Shown(proof, True, tables=listed)
+        if proof.holds and all(reasons.leads_here(votes_by_axis(rule.table, tally)) for tally in listed):
+            parts = tuple((table.axes[0], table.groups[0]) for table in answers.tables)
+            return Shown(proof, True, tables=listed, parts=parts)
         failed = proof
         reasons.failed = tuple(cell for exposed in (proof.exposed or proof.doubtful)[:1] for cell in exposed.cell)
     return Shown(failed)
 
 
-def _by_axis(table: Table, votes: Tally) -> list[IntArray]:
+def only_table(known: System) -> list[IntArray]:
+    """The table that alone agrees with what is public, as where all answered alike; it needs no search."""
+    least, most = propagate(known)
+    return [least] if (least == most).all() else []
+
+
+def votes_by_axis(table: Table, votes: Tally) -> list[IntArray]:
     """Votes per axis, category and option."""
     other = replace(table, votes=(votes,))
     return [unmerged_split(other, name).votes for name in table.schema.names]
