@@ -9,18 +9,19 @@ which are put through the program too. If none has a count within the target, or
 `tau`, that is a break.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import ceil, floor
+from unittest.mock import patch
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from cases import Town
-from safemargin.core import Target
+from safemargin.core import Limits, Target, onlooker_with_roll
 from safemargin.release.decide.decide import decide
 from safemargin.release.decide.protect import by_size
 from safemargin.release.decide.split import unmerged_split
@@ -61,9 +62,19 @@ def random_city(seed: int, most: int = 5_000, axes: Sequence[int] = (2, 3, 4)) -
     return Town(tuple(names), tuple(categories), tuple("ABC"[:options]), there, votes), target
 
 
-def run(place: Town, target: Target) -> tuple[Plan, tuple[object, ...]]:
+Ran = tuple[Plan, tuple[object, ...]]
+
+
+def unguarded(place: Town, target: Target) -> Ran:
+    """The program as it would be without its guard: decisions at the limits of the target, and no witness asked for."""
+    with patch.object(Limits, "strict", property(lambda limits: limits)):
+        return run(place, target, knows_rule=False)
+
+
+def run(place: Town, target: Target, knows_rule: bool = True) -> Ran:
     """The whole program, and everything that it shows: tables in the order of their rows, and the certificate."""
-    plan = decide(place.table(), target)
+    table = place.table()
+    plan = decide(table, target, [onlooker_with_roll(table, "joint", knows_rule=knows_rule)])
     shown: list[object] = [plan.certificate]
     for table in publish(plan, place.table()).tables:
         labels = [tuple(table.cell(row).items()) for row in range(len(table.lower))]
@@ -205,7 +216,13 @@ def nearest_table(
 
 
 def breaks(
-    place: Town, target: Target, plan: Plan, shown: object, starts: Sequence[np.ndarray], moves: int = 300
+    place: Town,
+    target: Target,
+    plan: Plan,
+    shown: object,
+    starts: Sequence[np.ndarray],
+    moves: int = 300,
+    program: Callable[[Town, Target], Ran] = run,
 ) -> list[object]:
     """Cells that somebody who knows the rule confines, given `starts` for which the program publishes the same."""
     cells, groups = cells_of(place), roll_groups(place, target)
@@ -217,9 +234,16 @@ def breaks(
     tolerance = np.minimum(target.tau, people // 4)[:, None]
     seen = Ranges(np.full(least.shape, 2**40), np.full(least.shape, -1), np.zeros(least.shape, dtype=bool))
 
-    def look(counts: np.ndarray) -> None:
-        seen.lower, seen.upper = np.minimum(seen.lower, counts), np.maximum(seen.upper, counts)
-        seen.within |= (counts >= least) & (counts <= most)
+    weights = members.astype(np.float64)  # counts stay far below 2**53, so products of floats are exact
+
+    def look(tables: Iterable[np.ndarray]) -> None:
+        """Take the counts of all cells of some tables."""
+        listed = [table.copy() for table in tables]
+        if listed:
+            counts = np.tensordot(np.array(listed, dtype=np.float64), weights, (1, 1)).transpose(0, 2, 1)
+            seen.lower = np.minimum(seen.lower, counts.min(axis=0).astype(np.int64))
+            seen.upper = np.maximum(seen.upper, counts.max(axis=0).astype(np.int64))
+            seen.within |= ((counts >= least) & (counts <= most)).any(axis=0)
 
     def disclosed() -> np.ndarray:
         inside = (seen.lower >= least) & (seen.upper <= most) & (people >= target.kappa)[:, None]
@@ -228,9 +252,8 @@ def breaks(
 
     rng = np.random.default_rng(1)
     for start in starts:
-        look(members @ start)
-        for votes in exchanges(groups, rng, start, moves):
-            look(members @ votes)
+        look([start])
+        look(exchanges(groups, rng, start, moves))
         if not disclosed().any():
             return []
     found: list[object] = []
@@ -251,10 +274,9 @@ def breaks(
                 else:
                     ends = (0, min(top, int(seen.upper[row, option]) - narrow))
                 votes = nearest_table(place, plan, groups, start, cell, ends, rng) if ends[0] <= ends[1] else None
-                if votes is not None and run(with_votes(place, votes), target)[1] == shown:
-                    look(members @ votes)
-                    for more in exchanges(groups, rng, votes, moves):
-                        look(members @ more)
+                if votes is not None and program(with_votes(place, votes), target)[1] == shown:
+                    look([votes])
+                    look(exchanges(groups, rng, votes, moves))
         if disclosed()[row, option]:
             left = int(seen.lower[row, option]), int(seen.upper[row, option])
             found.append((list(cells)[row], place.options[option], int(people[row]), *left))
@@ -268,16 +290,19 @@ def known_before(place: Town, people: int, option: int, least: np.ndarray, most:
     return bool(upper < least[option] or lower > most[option] or upper - lower <= tolerance)
 
 
-def attacked(place: Town, target: Target) -> tuple[Plan, list[object], bool]:
-    """Run the program, rerun it on the true answers and on the witnesses of its certificate, and attack.
+def attacked(
+    place: Town, target: Target, program: Callable[[Town, Target], Ran] = run, most: int = 4
+) -> tuple[Plan, list[object], bool]:
+    """Run the program, rerun it on the true answers and on up to `most` witnesses of its certificate, and attack.
 
     The last value says whether all of these lead to the same files.
     """
-    plan, shown = run(place, target)
+    plan, shown = program(place, target)
     starts = [np.array(list(place.votes.values()))]
     groups, different = roll_groups(place, target), {}
-    for votes in witnesses(place, plan):
-        starts.append(votes)
+    for votes in witnesses(place, plan) if plan.certificate.rule == "rerun" else ():
         different[tuple(tuple(counts.tolist()) for _, counts in group_counts(groups, votes))] = votes
-    same = all(run(with_votes(place, votes), target)[1] == shown for votes in different.values())
-    return plan, breaks(place, target, plan, shown, starts), same
+    # An onlooker believes nothing: only what was put through the program counts as possible.
+    starts += list(different.values())[:most]
+    same = all(program(with_votes(place, votes), target)[1] == shown for votes in starts[1:])
+    return plan, breaks(place, target, plan, shown, starts if same else starts[:1], program=program), same

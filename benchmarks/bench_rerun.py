@@ -1,0 +1,49 @@
+"""Attack releases that are certified against somebody who knows the rule, as many as fit into a time.
+
+Every release is that of a random city of 2 to 4 axes and 60 to 5,000 people. The attack is `tests/reruns.py`: answers
+that agree with what is published are put through the whole program, and what is left of every cell is compared with
+the target. Run it with `python benchmarks/bench_rerun.py --seconds 900`; it prints how many releases it attacked.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from reruns import attacked, random_city, unguarded
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds to spend")
+    parser.add_argument("--first", type=int, default=100_000, help="first seed")
+    parser.add_argument("--people", type=int, default=5_000, help="most people of a city")
+    parser.add_argument("--unguarded", action="store_true", help="attack the rule without its guard")
+    given = parser.parse_args()
+    labels: Counter[str] = Counter()
+    broken, different, seed = [], [], given.first
+    while time.process_time() < given.seconds:
+        place, target = random_city(seed, given.people)
+        program = {"program": unguarded} if given.unguarded else {}
+        plan, found, same = attacked(place, target, **program)
+        label = plan.certificate.rule if plan.certificate.certified else "refused"
+        labels[f"{label}, {'nothing' if plan.is_plain else 'something'} merged for its answers"] += 1
+        attacks = given.unguarded or plan.certificate.rule == "rerun"
+        if attacks and found:
+            broken.append((seed, found[:2]))
+            print("broken", seed, found[:2], flush=True)
+        if attacks and not same:
+            different.append(seed)
+            print("a witness leads elsewhere", seed, flush=True)
+        seed += 1
+        if (seed - given.first) % 100 == 0:
+            print(f"{seed - given.first} cities, {time.process_time():.0f} s, {len(broken)} broken", flush=True)
+    print(f"{seed - given.first} cities from seed {given.first}: {dict(labels)}")
+    print(f"releases broken: {len(broken)}; with a witness that leads elsewhere: {len(different)}")
+
+
+if __name__ == "__main__":
+    main()
