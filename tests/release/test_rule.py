@@ -67,7 +67,7 @@ def test_what_the_joint_check_hides_is_not_published_by_hiding_it(kind: str) -> 
 def test_the_search_sees_only_what_is_public() -> None:
     """Other true answers that lead to the same files lead to the same certificate and witnesses."""
     looked = 0
-    for seed in range(12):
+    for seed in range(5):
         place, target = random_city(seed, most=400)
         plan, shown = run(place, target)
         for table in plan.tables[:1]:
@@ -78,11 +78,11 @@ def test_the_search_sees_only_what_is_public() -> None:
                 looked += 1
                 assert again == shown
                 assert all((a.counts == b.counts).all() for a, b in zip(plan.tables, other.tables, strict=True))
-    assert looked > 5
+    assert looked > 2
 
 
 def test_rows_stand_in_the_order_of_the_axis() -> None:
-    for seed in range(25):
+    for seed in range(8):
         place, target = random_city(seed, most=400)
         plan, _ = run(place, target)
         for axis, categories in zip(place.axes, place.categories, strict=True):

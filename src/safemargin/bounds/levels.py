@@ -183,6 +183,8 @@ def program_budget(known: System) -> int:
 def solve_open_ends(known: System, checked: list[Level], program: "Program", tables: list[IntArray]) -> None:
     """Linear programs for what is open, and integer ones if the system is small; tables that clear a cell are added."""
     _programs(known, checked, program, tables, program_budget(known))
+    if checked[0].limits.hypothetical and any(level.exposed().any() for level in checked):
+        return
     if open_cells(checked) and known.size <= EFFORT.integer_program_counts:
         _programs(known, checked, program, tables, None)
 
@@ -202,6 +204,8 @@ def _programs(
                     return
                 if level.needs()[way < 0][cell, option]:
                     values = _solve_end(known, level, program, (cell, option, way), budget is None)
+                    if level.limits.hypothetical and level.exposed()[cell, option]:
+                        return  # sums that are only assumed: one cell that they disclose rules them out
                     counts = integer_table(known, values)
                     before = needs(checked)
                     if counts is not None:

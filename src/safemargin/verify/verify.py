@@ -172,7 +172,8 @@ def _companions(given: Given, names: set[str]) -> tuple[set[str], list[str]]:
     release = verify_release(path, document, Given({"table": {}}, inside, given.folders))
     stems = {name.rpartition(".")[0] for name in names}
     others = {str(name) for name in document["files"] if str(name).rpartition(".")[0] in stems}
-    return {*others, MANIFEST, SIGNATURE, PAGE, WITNESSES, path.name}, [f"{path.name}: {failure}" for failure in release.failures]
+    beside = {MANIFEST, SIGNATURE, PAGE, WITNESSES, path.name}
+    return others | beside, [f"{path.name}: {failure}" for failure in release.failures]
 
 
 def _skipped(sources: Sequence[SourceFile]) -> list[str]:
