@@ -27,14 +27,14 @@ def broken(seeds: range, most: int = 5_000) -> tuple[list[object], int, int]:
 
 
 def test_the_rule_confines_no_cell_of_small_cities() -> None:
-    found, shown, others = broken(range(2, 6), most=250)
+    found, shown, others = broken(range(2000, 2004))
     assert found == [] and shown >= others
 
 
 @pytest.mark.slow
 def test_the_rule_confines_no_cell_of_larger_cities() -> None:
     """`benchmarks/bench_rerun.py` attacks thousands."""
-    found, shown, others = broken(range(2000, 2012))
+    found, shown, others = broken(range(2004, 2013))
     assert found == [] and shown > others
 
 
@@ -67,8 +67,8 @@ def test_what_the_joint_check_hides_is_not_published_by_hiding_it(kind: str) -> 
 def test_the_search_sees_only_what_is_public() -> None:
     """Other true answers that lead to the same files lead to the same certificate and witnesses."""
     looked = 0
-    for seed in range(5):
-        place, target = random_city(seed, most=400)
+    for seed in range(2000, 2008):
+        place, target = random_city(seed)
         plan, shown = run(place, target)
         for table in plan.tables[:1]:
             names = [tuple(place.categories[a][code] for a, code in enumerate(row)) for row in table.codes.tolist()]
@@ -82,8 +82,8 @@ def test_the_search_sees_only_what_is_public() -> None:
 
 
 def test_rows_stand_in_the_order_of_the_axis() -> None:
-    for seed in range(8):
-        place, target = random_city(seed, most=400)
+    for seed in range(2000, 2008):
+        place, target = random_city(seed)
         plan, _ = run(place, target)
         for axis, categories in zip(place.axes, place.categories, strict=True):
             first = [min(categories.index(name) for name in decision.group) for decision in plan.axis(axis)]
