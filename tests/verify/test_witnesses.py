@@ -124,6 +124,20 @@ def test_witnesses_are_verified_with_the_roll_alone(out: Path) -> None:
     assert without.holds and not without.tables and "give the joint roll" in without.unchecked[1]
 
 
+def test_the_certificate_lists_attacks_that_ran_and_those_that_did_not(out: Path) -> None:
+    certificate, manifest = (
+        json.loads((out / f"published/{kind}.json").read_text()) for kind in ("certificate", "manifest")
+    )
+    assert certificate["attacks"] == manifest["attacks"]
+    (informed,) = certificate["attacks"]
+    assert informed["onlooker"] == "informed" and {"homogeneity", "joint", "rule", "subtraction"} <= {
+        *informed["tried"]
+    }
+    assert informed["skipped"]["noise"] == "no count is noised"
+    assert "tables are possible: the rule was not run again" in informed["skipped"]["rerun"]
+    assert "Attacks that were not tried: noise" in (out / "confidential/report.html").read_text()
+
+
 def test_a_roll_with_more_columns_and_another_order_reads_them_too(out: Path, tmp_path: Path) -> None:
     head, *rows = (out / "confidential/roll.csv").read_text().split()
     (tmp_path / "roll.csv").write_text("\n".join([f"sex,{head}", *(f"f,{row}" for row in rows[::-1])]) + "\n")

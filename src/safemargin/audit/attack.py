@@ -67,12 +67,23 @@ def attack(
         exposure = replace(exposure, totals=tuple(judged.get(name, 0) for name in exposure.options))
     most = min(smallest, release.target.kappa - 1)  # a group that the target lets stand alone is not too small
     situation = Situation(release, onlooker, exposure, exposure.limits(release.target), slack, most)
-    attacks = [*ATTACKS.values()]
-    attacks += [] if noise_guarantee(release) is None else [noise]
-    attacks += [] if onlooker.past is None else [differencing]
-    attacks += [] if onlooker.posterior is None else [posterior]
-    attempts = [run(situation) for run in attacks]
+    attempts = [run(situation) for run in ATTACKS.values()]
+    skipped = {}
+    for run, applies, reason in (
+        (noise, noise_guarantee(release) is not None, "no count is noised"),
+        (differencing, onlooker.past is not None, "the onlooker remembers no earlier release"),
+        (posterior, onlooker.posterior is not None, "no limit is set on what the onlooker believes"),
+    ):
+        if applies:
+            attempts.append(run(situation))
+        else:
+            skipped[run.__name__] = reason
     if rule_again is not None and onlooker.knows_rule:
         attempt = rerun(situation, rule_again)
-        attempts += [attempt] if attempt.looked_at else []
-    return Findings(onlooker, release.target, exposure, tuple(attempts), stated_cells(situation))
+        if attempt.looked_at:
+            attempts.append(attempt)
+        else:
+            skipped[rerun.__name__] = attempt.summary
+    else:
+        skipped[rerun.__name__] = "the onlooker does not know the rule, or not the joint roll"
+    return Findings(onlooker, release.target, exposure, tuple(attempts), stated_cells(situation), skipped)

@@ -1,6 +1,6 @@
 """What all attacks of one onlooker found: as JSON, in words and as a page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +37,8 @@ class Findings(Result):
     attempts: tuple[Attempt, ...]
     printed: BoolArray | None = field(default=None, compare=False)
     """Which cells a table prints, or states to be empty: nobody has to infer them."""
+    skipped: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Attacks that were not tried, each with the reason."""
 
     @property
     def is_safe(self) -> bool:
@@ -117,6 +119,18 @@ def attack_words(findings: Findings) -> str:
     broken = [attempt.attack for attempt in findings.attempts if attempt.findings]
     exposed = max(attempt.people_exposed for attempt in findings.attempts)
     return f"{plural(len(broken), 'attack')} succeeded ({', '.join(broken)}): {plural(exposed, 'person')} exposed."
+
+
+def tried_document(findings: Findings) -> Document:
+    """Which attacks an onlooker tried, and which not and why: for the certificate and the manifest of a release."""
+    tried = [attempt.attack for attempt in findings.attempts]
+    return {"onlooker": findings.onlooker.name, "tried": tried, "skipped": dict(findings.skipped)}
+
+
+def skipped_words(findings: Findings) -> str:
+    """Which attacks were not tried, in one sentence; nothing if all were."""
+    listed = "; ".join(f"{attack}: {reason}" for attack, reason in findings.skipped.items())
+    return f"Attacks that were not tried: {listed}." if listed else ""
 
 
 def finding_words(finding: Finding) -> str:

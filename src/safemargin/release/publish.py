@@ -113,11 +113,13 @@ def release_files(
     ledger: Mapping[str, str] | None = None,
     inconsistency: Mapping[str, object] | None = None,
     carried: Carried | str = "",
+    attacks: Sequence[Mapping[str, object]] = (),
 ) -> dict[str, bytes]:
     """Every file of a release by name: tables in each format, certificate, page, and the manifest with their hashes.
 
     `ledger` is what the manifest says about the ledger that the release is recorded in, `inconsistency` how far sealed
-    totals are apart. `carried` are the witnesses of the certificate, or why they are not carried.
+    totals are apart. `carried` are the witnesses of the certificate, or why they are not carried; `attacks` those
+    that were tried, by onlooker, and those that were not and why.
     """
     files: dict[str, bytes] = {}
     taken = {"certificate", "manifest", "index", "witnesses"}
@@ -142,6 +144,7 @@ def release_files(
         "onlookers": list(onlookers),
         "rule": certificate.rule,
         "rule_text": publication.rule,
+        "attacks": [dict(each) for each in attacks],
         **({} if inconsistency is None else {"inconsistency": dict(inconsistency)}),
     }
     guarantees = [document(guarantee) for guarantee in publication.guarantees]

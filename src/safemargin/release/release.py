@@ -16,7 +16,7 @@ from weakref import WeakSet
 from rich.console import Console
 
 from safemargin.audit.attack import attack
-from safemargin.audit.findings import Findings
+from safemargin.audit.findings import Findings, tried_document
 from safemargin.audit.rerun import Rerun
 from safemargin.audit.situation import Finding, people_in
 from safemargin.core import (
@@ -231,6 +231,7 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "
         ledger=None if inputs.book is None else inputs.book.chain.document(),
         inconsistency=inputs.table.inconsistency.document() if inputs.table.inconsistency.totals else None,
         carried=carried_by(inputs, draft),
+        attacks=[tried_document(findings) for findings in draft.findings],
     )
     recorded = None
     if inputs.book is not None:
