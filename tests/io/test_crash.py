@@ -9,6 +9,7 @@ import subprocess
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress as ignoring
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from commands import SCRIPT
 from faults import Faults, failing, full, interrupt, kill, terminate
 from recorded import fast_folder
 from safemargin import Result, SafemarginError, noise, suppress, swap
-from safemargin.io import stale_drafts, write_folder
+from safemargin.io import read_manifest, stale_drafts, write_folder
+from safemargin.topdown.run import run as run_topdown
 
 __all__ = ["fast_folder"]
 
@@ -131,6 +133,83 @@ def test_nothing_changes_in_a_file_after_it_was_synced(fast_folder: Path, monkey
     monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(os, "replace", check)
     write_folder(fast_folder / "out", {"published/a.csv": b"a", "confidential/c.json": b"{}"})
+
+
+TOPDOWN = """
+data = { file = "people.csv" }
+spine = { levels = ["state"], file = "states.csv" }
+attributes = { sex = ["f", "m"] }
+[budget]
+rho = 0.5
+levels = { all = "1/2", state = "1/2" }
+queries = { total = 0.5, detailed = 0.5 }
+"""
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def finish_topdown(folder: Path, at: object) -> None:
+    """Run again after a fault: what looks finished is finished, and noise that was drawn is not drawn again."""
+    out, files = folder / "out", held(folder / "out")
+    manifest = out / "published" / "manifest.json"
+    assert manifest.exists() == (out / "published").exists(), at
+    if manifest.exists():
+        assert read_manifest(manifest).changed(out / "published") == (), at
+    run_topdown(folder / "project.toml", out)
+    after = held(out)
+    assert read_manifest(manifest).changed(out / "published") == () and not (out / "unfinished").exists(), at
+    drawn = [name for name in files if "/noisy/" in name and not Path(name).name.startswith(".")]
+    assert all(files[name] == after[name.replace("unfinished", "published")] for name in drawn), at
+
+
+@pytest.fixture(name="census")
+def fixture_census(fast_folder: Path) -> Path:
+    (fast_folder / "project.toml").write_text(TOPDOWN)
+    (fast_folder / "people.csv").write_text("state,sex\nN,f\nN,m\nS,m\n")
+    (fast_folder / "states.csv").write_text("state\nN\nS\n")
+    return fast_folder
+
+
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_topdown_is_killed_at_any_operation(census: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """What a kill leaves is what was there: a folder in every state that a run goes through is completed."""
+    out, faults, states = census / "out", Faults(monkeypatch), []
+
+    def look(_: str) -> None:
+        state = held(out)
+        if state not in states:
+            states.append(state)
+
+    faults.arm(0, look, is_lasting=True)
+    run_topdown(census / "project.toml", out)
+    faults.disarm()
+    assert len(states) > 25
+    for number, state in enumerate(states[1::step]):
+        _remove(out)
+        for name, content in state.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_bytes(content)
+        finish_topdown(census, number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in STRIKES if kind != "kill"])
+def test_topdown_meets_a_fault(census: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command does
+    strike, is_lasting = STRIKES[kind]
+    faults = Faults(monkeypatch)
+    run_topdown(census / "project.toml", census / "out")
+    assert faults.count > 200
+    for at in range(1, faults.count + 1, faults.count // 20):
+        _remove(census / "out") if (census / "out").exists() else None
+        faults.arm(at, strike, is_lasting)
+        with ignoring(SafemarginError, KeyboardInterrupt):
+            run_topdown(census / "project.toml", census / "out")
+        faults.disarm()
+        finish_topdown(census, (kind, at))
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.slow
