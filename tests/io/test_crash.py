@@ -172,7 +172,7 @@ def fixture_census(fast_folder: Path) -> Path:
     return fast_folder
 
 
-@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_topdown_is_killed_at_any_operation(census: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     """What a kill leaves is what was there: a folder in every state that a run goes through is completed."""
     out, faults, states = census / "out", Faults(monkeypatch), []
@@ -202,7 +202,7 @@ def test_topdown_meets_a_fault(census: Path, monkeypatch: pytest.MonkeyPatch, ki
     faults = Faults(monkeypatch)
     run_topdown(census / "project.toml", census / "out")
     assert faults.count > 200
-    for at in range(1, faults.count + 1, faults.count // 20):
+    for at in range(1, faults.count + 1, faults.count // 8):
         _remove(census / "out") if (census / "out").exists() else None
         faults.arm(at, strike, is_lasting)
         with ignoring(SafemarginError, KeyboardInterrupt):
