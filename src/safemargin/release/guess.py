@@ -10,6 +10,7 @@ import numpy as np
 from safemargin.core import InputError, IntArray
 from safemargin.io import MOST_LABELS, Profiles, Source, Survey, natural_order, whole_number
 from safemargin.release.looks import (
+    AGE_WORDS,
     has_comma,
     is_scale_value,
     is_whole,
@@ -107,16 +108,16 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
     plain = [name for name in survey.distinct if name != count and name not in odd and name not in scales]
     answer = _answer_column(survey, plain)
     axes = tuple(name for name in plain if name != answer)
-    banded = tuple(number for number in numbers if number.bands)
-    if answer is None or not (axes or banded):
+    ages = tuple(number for number in numbers if number.bands and words(number.column) & AGE_WORDS)
+    if answer is None or not (axes or ages):
         return None
-    alone = () if axes else banded[:1]  # further axes are for a person to choose
+    alone = () if axes else ages[:1]  # further axes are for a person to choose
     profiles = source.profiles((*axes, answer))
     for name in (*axes, answer):
         if (total := total_among(profiles.column(name)[0])) is not None:
             raise InputError(
                 f"{path}: column {name!r}: {total!r} looks like the sum of other rows, which would count people twice; "
-                "remove these rows, or rename it if it is a category"
+                "remove these rows, or skip them by data.skip in a project; rename it if it is a category"
             )
     answers, codes = profiles.column(answer)
     missing = missing_among(label for labels in profiles.labels for label in labels)
@@ -205,7 +206,7 @@ def _count_column(path: Path, source: Source, survey: Survey, odd: Mapping[str, 
                 if wrong is not None:
                     raise InputError(
                         f"{path}: column {name!r} looks like counts of people, but {wrong[:60]!r} is no count; "
-                        "put the counts there, or remove these rows"
+                        "put the counts there, remove these rows, or skip them by data.skip in a project"
                     )
                 return name
     return None
