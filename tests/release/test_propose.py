@@ -155,6 +155,16 @@ def test_bands_missing_values_and_commas(tmp_path: Path) -> None:
     assert table.schema.axis("work").categories == ("farm", "shop", "unknown") and "no answer" in table.schema.options
 
 
+def test_a_column_that_settles_the_answer_is_no_axis(tmp_path: Path) -> None:
+    """Each candidate has one party: a table by candidate would be unanimous in every row."""
+    party = {"Ann": "D", "Bo": "R", "Cy": "D"}
+    lines = [f"w{w},{mode},{name},{party[name]},{3 + w}" for w in range(9) for mode in "em" for name in party]
+    (tmp_path / "v.csv").write_text("\n".join(["ward,mode,candidate,party,votes", *lines]) + "\n")
+    text, project, _ = proposed(tmp_path / "v.csv")
+    assert list(project["axes"]) == ["ward", "mode"] and project["data"]["answer"] == "party"
+    assert "# Skipped: column 'candidate' settles the answer: each of its values has one 'party'." in text
+
+
 def test_a_column_of_ages_is_an_axis_where_there_is_no_other(tmp_path: Path) -> None:
     rows = [{"age": str(18 + n % 60), "vote": "AB"[n % 3 > 0]} for n in range(300)]
     _, project, table = proposed(write_csv(tmp_path / "v.csv", rows))

@@ -121,6 +121,14 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
             )
     answers, codes = profiles.column(answer)
     missing = missing_among(label for labels in profiles.labels for label in labels)
+    settled = {
+        name: f"settles the answer: each of its values has one {answer!r}"
+        for name in axes
+        if _depends(profiles, name, answer)
+    }
+    axes = tuple(name for name in axes if name not in settled)
+    if not (axes or alone):
+        return None
     nested, same = _nested(profiles, axes)
     inner = {level for levels in nested.values() for level in levels}
     found = (_axis(profiles, name, nested.get(name, ())) for name in axes if name not in inner and name not in same)
@@ -132,7 +140,7 @@ def guess(path: Path, source: Source, survey: Survey) -> Guess | None:
         count,
         (*found, *alone),
         tuple(number for number in numbers if number not in alone),
-        {name: reason for name, reason in {**odd, **same}.items() if name != count},
+        {name: reason for name, reason in {**odd, **settled, **same}.items() if name != count},
         missing,
         any(has_comma(text) for number in numbers for text in survey.examples[number.column]),
     )
