@@ -39,7 +39,7 @@ def main() -> None:
             different.append(seed)
             print("a witness leads elsewhere", seed, flush=True)
         seed += 1
-        if (seed - given.first) % 100 == 0:
+        if (seed - given.first) % 10 == 0:
             print(f"{seed - given.first} cities, {time.process_time():.0f} s, {len(broken)} broken", flush=True)
     print(f"{seed - given.first} cities from seed {given.first}: {dict(labels)}")
     print(f"releases broken: {len(broken)}; with a witness that leads elsewhere: {len(different)}")

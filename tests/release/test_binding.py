@@ -1,5 +1,6 @@
 """Releases about the same people are one union of facts: enumerated from the definition, nobody's answer comes out."""
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -136,25 +137,23 @@ def pair_holds(folder: Path, seed: int, kind: str) -> bool:
 
 
 KINDS = ("plain", "balanced", "weaker", "axes")
+PAIRS = int(os.environ.get("SAFEMARGIN_PAIRS", "5"))
+"""Pairs of cycles of each kind in the slow test; 50 are 200 pairs, in about ten minutes of one core."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_cycles_about_the_same_people_disclose_nobody(tmp_path: Path, kind: str) -> None:
-    held = 0
-    for seed in range(4):
-        (tmp_path / str(seed)).mkdir()
-        held += pair_holds(tmp_path / str(seed), seed, kind)
-    assert held
+    assert pair_holds(tmp_path, 100, kind)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs_of_cycles_disclose_nobody(tmp_path: Path, kind: str) -> None:
     held = 0
-    for seed in range(100, 125):
+    for seed in range(101, 101 + PAIRS):
         (tmp_path / str(seed)).mkdir()
         held += pair_holds(tmp_path / str(seed), seed, kind)
-    assert held > 4
+    assert held > PAIRS // 3
 
 
 def entry(**more: Any) -> Entry:
