@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,8 @@ NO_ANSWER = "no answer"
 SELF = "*"
 """Name of the one issuing key of a self-reported dimension."""
 LEAST_BITS = 2048
+Counts = dict[str, Counter[str]]
+"""Answers of one dimension: category, then option."""
 Role = Literal["registrar", "issuer", "mixer", "collector", "board", "trustee", "escrow"]
 Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f/\\|]{1,60}$")]
 
