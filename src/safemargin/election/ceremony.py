@@ -15,6 +15,7 @@ from typing import Any
 
 from safemargin.core import InputError
 from safemargin.election.board import Board, check_proof, make_entry
+from safemargin.election.handover import hand_over, published_files
 from safemargin.election.keys import SealingKey, canonical, join_secret, parse, seal, sealing_public, unhex
 from safemargin.election.manifest import TOTAL, Counts, KnownElection
 from safemargin.election.records import RecordFormat, read_items
@@ -100,9 +101,6 @@ class Trustee(Role):
             raise InputError("the message holds no shares")
         names = sorted(set(ceremony[0].body["open"]) - {TOTAL})
         opened = open_dimensions(board, names, self._tally_key(shares)) if names else {}
-        # The engine of releases takes a second to load: only the process that opens pays for it.
-        from safemargin.election.handover import hand_over, published_files
-
         made = hand_over(board, opened) if opened else None
         with tempfile.TemporaryDirectory(prefix="safemargin-ceremony-") as scratch:
             folder = Path(scratch) / "release"
