@@ -45,6 +45,7 @@ MENU = {
     "Publish": {
         "demo": MenuEntry("release.cli:demo", "Release a synthetic city of 500,000 voters: the quickest look"),
         "init": MenuEntry("release.cli:init", "Write a first project file for a data file"),
+        "lock": MenuEntry("release.cli:lock", "Lock the limits of a project before the count"),
         "release": MenuEntry("release.cli:release", "Decide, prove and publish what is safe of a data file or project"),
         "compare": MenuEntry("release.cli:compare", "Measure other ways to publish the same data"),
         "suppress": MenuEntry("suppress.cli:suppress", "Suppress small counts of tables and as few others as possible"),

@@ -85,7 +85,7 @@ def test_methods_and_properties(staff: Comparison) -> None:
         "coarsening to 10",
         "cell key, at most 3",
         "safemargin",
-        "safemargin, suppress",
+        "safemargin, merge",
         "safemargin, noise",
     ]
     assert (staff.people, staff.cells, staff.axes) == (822, 14, 2)

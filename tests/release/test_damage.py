@@ -202,7 +202,7 @@ def test_a_pending_release_that_somebody_moved_counts(
 
 
 def test_the_ledger_is_written_through_to_the_disk(ledger: Path, fast_folder: Path) -> None:
-    with ledger_file._connected(copied(ledger, fast_folder)) as database:
+    with ledger_file.connected(copied(ledger, fast_folder)) as database:
         assert database.execute("pragma synchronous").fetchone() == (3,), "EXTRA"
         assert database.execute("pragma journal_mode").fetchone() == ("delete",)
 

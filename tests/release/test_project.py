@@ -71,7 +71,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
 def test_defaults_are_safe() -> None:
     project = Project.parse(LEAST)
     assert project.target == Target()
-    assert project.protect == "merge"
+    assert project.protect == "auto"
     assert project.outputs.formats == ("csv", "json")
     (onlooker,) = project.onlookers
     assert (onlooker.name, onlooker.composition, onlooker.knows_rule) == ("informed", "joint", True)

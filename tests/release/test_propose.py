@@ -61,7 +61,7 @@ def test_microdata(tmp_path: Path) -> None:
     assert project["axes"]["district"]["levels"] == ["region"]
     assert project["axes"]["age"]["categories"] == ["under 18", "18-29", "30-44", "65+"]
     assert project["axes"]["age"]["ordered"] is True
-    assert project["target"] == {"beta": 0.05, "kappa": 30, "tau": 3, "epsilon_max": 1.0, "protect": "merge"}
+    assert project["target"] == {"beta": 0.05, "kappa": 30, "tau": 3, "epsilon_max": 1.0, "protect": "auto"}
     assert "# Skipped: column 'voter_id' looks like an identifier: 400 different values in 400 rows." in text
     assert "# Skipped: column 'country' has one value only." in text
     assert "# Skipped: column 'remark' holds free text." in text

@@ -6,7 +6,7 @@ import pytest
 from cases import Town
 from reruns import attacked, random_city, run, unguarded, with_votes
 from safemargin.core import Target
-from safemargin.release.decide.rerun import dealt
+from safemargin.release.decide.hide import dealt
 
 
 def broken(seeds: range, most: int = 5_000) -> tuple[list[object], int, int]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         parse,
         target_failures,
     )
-    from safemargin.bounds.certify import TOGETHER, certify, certify_with_earlier
+    from safemargin.bounds.certify import TOGETHER, certify, certify_with_earlier, some_table
     from safemargin.bounds.check import check
     from safemargin.bounds.differences import (
         CountedGroups,

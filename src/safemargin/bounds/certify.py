@@ -16,12 +16,15 @@ from safemargin.bounds.differences import disclosed_by_differences
 from safemargin.bounds.effort import EFFORT
 from safemargin.bounds.exposure import Exposed, Proof
 from safemargin.bounds.levels import labels, levels
-from safemargin.bounds.methods import Certifying, attain, settle, tighten
+from safemargin.bounds.methods import SEED, Certifying, attain, settle, tighten
 from safemargin.bounds.propagate import propagate
+from safemargin.bounds.rounding import Rounder
 from safemargin.bounds.search import Level
 from safemargin.bounds.solver import Program
 from safemargin.bounds.system import System, slice_ranges
 from safemargin.bounds.targets import cells_asked, targets_of
+from safemargin.bounds.wide import WidePrograms, is_wide
+from safemargin.bounds.witness import Family
 from safemargin.core import (
     BoolArray,
     ContradictionError,
@@ -33,6 +36,7 @@ from safemargin.core import (
     Progress,
     PublishedTable,
     no_progress,
+    numpy_generator,
 )
 
 DIFFERENCES, TOGETHER = "differences with earlier releases", "cells with earlier releases"
@@ -73,6 +77,15 @@ def certify(
         doubtful=_doubtful(known, checked) if undecided else (),
         tables=tuple(task.tables),
     )
+
+
+def some_table(known: System) -> IntArray | None:
+    """An integer table that satisfies all facts, near the published shares or a fit; none if neither rounds to one."""
+    if is_wide(known):
+        return WidePrograms(known, *propagate(known)).find(numpy_generator(SEED).standard_normal(known.size))
+    rounder = Rounder(known)
+    counts = rounder.round(rounder.guess()) if rounder.possible else None
+    return rounder.round(Family(known, known.low, known.high).fit().values) if counts is None else counts
 
 
 def _sizes(checked: list[Level]) -> dict[str, int]:

@@ -48,6 +48,12 @@ class Effort:
     integer_program_counts: int = 200
     integer_program_seconds: float = 20.0
 
+    # Slices beyond which tables come from sparse programs: a Newton step on 1,830 rows takes 3 s, a program 0.05 s.
+    dense_slices: int = 400
+    # Programs of a certificate, each with its time: 910 categories x 4 need 3 of them.
+    wide_programs: int = 24
+    wide_seconds: float = 20.0
+
     # --- integer tables near a linear optimum -------------------------------------------------------------------------
     # People that a count may move away from the optimum: 1 nearly always suffices, 4 nearly always else.
     near_steps: tuple[int, ...] = (1, 4)

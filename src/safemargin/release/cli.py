@@ -14,6 +14,7 @@ from safemargin.release.draft import Draft
 from safemargin.release.growth import growth as run_growth
 from safemargin.release.init import init as run_init
 from safemargin.release.ledger.ledger import ledger as run_ledger
+from safemargin.release.ledger.locks import lock as run_lock
 from safemargin.release.project import Project
 from safemargin.release.project import schema as run_schema
 from safemargin.release.release import Release
@@ -44,7 +45,7 @@ def release(
     kappa: Kappa = None,
     tau: Tau = None,
     protect: Annotated[
-        str | None, typer.Option(help="How near-unanimous groups are protected: merge, noise or suppress.")
+        str | None, typer.Option(help="How near-unanimous groups are protected: auto, merge, noise or suppress.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the release.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show whom omitted tables would expose.")] = False,
@@ -177,6 +178,17 @@ def init(
         print_json({**proposal.to_json(), "project": str(path)})
     else:
         out.print(f"{path} written. Read it, edit it, then: safemargin release {path} --out release", soft_wrap=True)
+
+
+def lock(
+    project: Annotated[Path, typer.Argument(help="Project file (TOML) with a section [ledger].")],
+    as_json: Json = False,
+) -> None:
+    """Write the limits of a project and their hash into its ledger before the count; later changes are named.
+
+    Example: safemargin lock project.toml
+    """
+    print_result(run_lock(project), as_json)
 
 
 def ledger(

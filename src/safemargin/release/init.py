@@ -24,7 +24,7 @@ beta = 0.05          # nothing may show that fewer than 5 % or more than 95 % of
 kappa = 30           # nobody is published in a group of fewer people
 tau = 3              # no count may be known to within 3 people
 epsilon_max = 1.0    # the most that noise may cost anyone
-protect = "merge"    # near-unanimous groups: "merge" with a neighbour, "noise", or "suppress"
+protect = "auto"     # near-unanimous groups: merge along an order or wider areas, else suppress them alone
 
 # Who to defend against. Without this it is one onlooker who knows the rule and how many people there are of each kind.
 # [[onlookers]]

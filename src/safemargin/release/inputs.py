@@ -4,7 +4,7 @@ Microdata are grouped once in the engine; the rest is numpy. Only the combinatio
 of the categories. Sealed elections are one tally per axis with the total beside them, and never two axes together.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from safemargin.core import (
     UNBOUNDED,
     Axis,
+    Hierarchy,
     InputError,
     IntArray,
     Onlooker,
@@ -59,6 +60,7 @@ from safemargin.release.ledger.entries import (
     weaknesses,
 )
 from safemargin.release.ledger.file import Chain, open_ledger
+from safemargin.release.ledger.locks import lock_notes
 from safemargin.release.project import LedgerSection, Project
 from safemargin.release.records import Records, read_records
 from safemargin.release.sealed import tabulate_elections
@@ -209,6 +211,41 @@ def _tabulate(project: Project, source: Source | None) -> tuple[Table, tuple[str
     return table, notes
 
 
+def inhabited(table: Table) -> Table:
+    """The table without categories that nobody on the roll has: they are no groups to merge or to publish."""
+    kept: dict[str, IntArray] = {}
+    for axis in table.schema.axes:
+        roll = table.people((axis.name,))
+        kept[axis.name] = np.sort(roll.codes[roll.counts[:, 0] > 0, 0])
+    if all(len(kept[axis.name]) == len(axis.categories) for axis in table.schema.axes):
+        return table
+
+    def recoded(tally: Tally) -> Tally:
+        rows = np.ones(len(tally.codes), dtype=bool)
+        for column, name in enumerate(tally.axes):
+            rows &= np.isin(tally.codes[:, column], kept[name])
+        columns = [np.searchsorted(kept[name], tally.codes[rows, c]) for c, name in enumerate(tally.axes)]
+        codes = np.stack(columns, axis=1) if columns else tally.codes[rows]
+        return Tally(tally.axes, frozen(codes, len(tally.axes)), frozen(tally.counts[rows], tally.counts.shape[1]))
+
+    axes = tuple(_narrowed(axis, kept[axis.name].tolist()) for axis in table.schema.axes)
+    votes, rolls = tuple(map(recoded, table.votes)), tuple(map(recoded, table.roll))
+    return replace(table, schema=replace(table.schema, axes=axes), votes=votes, roll=rolls)
+
+
+def _narrowed(axis: Axis, codes: Sequence[int]) -> Axis:
+    """The axis with some of its categories."""
+    names = tuple(axis.categories[code] for code in codes)
+    trees = axis.hierarchy.trees if axis.hierarchy else ()
+    return replace(
+        axis,
+        categories=names,
+        hierarchy=Hierarchy.from_parents(axis.name, names, *trees) if any(trees) else None,
+        apart=frozenset(pair for pair in axis.apart if pair <= set(names)),
+        weights={name: worth for name, worth in axis.weights.items() if name in names},
+    )
+
+
 @dataclass(frozen=True)
 class Book:
     """The ledger before a release: earlier releases about its population, and its people under their own names."""
@@ -231,7 +268,7 @@ class Inputs:
     onlookers: tuple[Onlooker, ...]
     book: Book | None = None
     notes: tuple[str, ...] = ()
-    """Sentences about rows that are not counted."""
+    """Sentences about rows that are not counted, and about locked limits."""
 
     @property
     def target(self) -> Target:
@@ -247,8 +284,10 @@ class Inputs:
 def read_inputs(project: Project, source: Source | None = None) -> Inputs:
     """Read a project; `source` holds its data where they are not in a file."""
     table, notes = _tabulate(project, source)
+    # An earlier release may have listed a category in which nobody is left, so with a ledger all of them stay.
+    table = table if project.ledger is not None else inhabited(table)
     book = None if project.ledger is None else _open_book(project, project.ledger, table, source)
-    return Inputs(project, table, _onlookers(project, table, book), book, notes)
+    return Inputs(project, table, _onlookers(project, table, book), book, (*notes, *lock_notes(project)))
 
 
 def _open_book(project: Project, section: LedgerSection, table: Table, source: Source | None) -> Book:

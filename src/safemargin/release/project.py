@@ -32,7 +32,7 @@ from safemargin.release.columns import AxisSection, DataSection
 from safemargin.release.plan import Asked, Wanted
 
 Composition = Literal["none", "sizes", "joint"]
-Protection = Literal["merge", "noise", "suppress"]
+Protection = Literal["auto", "merge", "noise", "suppress"]
 Format = Literal["csv", "parquet", "json"]
 MOST_AXES = 60
 
@@ -70,7 +70,7 @@ class TargetSection(ConfigSection):
     tau: int = Field(default=Target.tau, json_schema_extra={"minimum": 0})
     epsilon_max: float = Field(default=Target.epsilon_max, json_schema_extra={"exclusiveMinimum": 0})
     guard: float | None = Field(default=None, description="how much stricter decisions are than beta (default: half)")
-    protect: Protection = Field(default="merge", description="what is done with near-unanimous groups")
+    protect: Protection = Field(default="auto", description="what is done with near-unanimous groups")
 
     @field_rule("protect", mode="before")
     @classmethod
@@ -149,6 +149,7 @@ class LedgerSection(ConfigSection):
         default=None, description="the most that the noise of all cycles may cost anyone"
     )
     weaker: Name | None = Field(default=None, description="why the target is weaker than in an earlier cycle")
+    lock: bool = Field(default=False, description="refuse a release whose limits were not locked before the count")
     assume: Literal["groups", "whole"] = Field(
         default="groups",
         description="of whom onlookers may think that nobody who stayed changed their answer: of any group, or of all",

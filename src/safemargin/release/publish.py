@@ -29,11 +29,12 @@ PAGE = "index.html"
 """The page for the public beside the tables."""
 RULE = (
     "Groups with fewer than kappa people are merged at the least loss, by the roll alone. Groups whose shares lie "
-    "outside limits that are stricter than the target by a guard are merged or suppressed together with those that "
-    "cover them: neighbours in the order, in the same area or of nearly the same size on the roll, two by two, then "
-    "blocks of these. Axes are merged further along the same blocks, or omitted, until no cell of any combination of "
-    "axes is disclosed by all tables together, or with earlier releases, and answers within the target are known that "
-    "lead to the same release."
+    "outside limits that are stricter than the target by a guard are merged together with those that cover them: "
+    "neighbours in the order, in the same area or of nearly the same size on the roll, two by two, then blocks of "
+    "these; or they are suppressed, with the smallest other groups that have a third as many people, until what all of "
+    "them add up to is within these limits. Axes are merged further along the same blocks, or omitted, until no cell "
+    "of any combination of axes is disclosed by all tables together, or with earlier releases, and answers within the "
+    "target are known that lead to the same release."
 )
 """How cells are protected, as the manifest says."""
 NOISE_RULE = (

@@ -39,6 +39,7 @@ from safemargin.release.explain import explain
 from safemargin.release.inputs import Book, Inputs, project_of, read_inputs
 from safemargin.release.ledger.entries import Entry
 from safemargin.release.ledger.file import PUBLISHED, record
+from safemargin.release.ledger.locks import log_change
 from safemargin.release.plan import Certificate, Evidence, Plan
 from safemargin.release.publish import publish, release_files
 from safemargin.release.recording import (
@@ -221,6 +222,8 @@ def pass_gate(inputs: Inputs, progress: Progress = no_progress, command: str = "
         progress("looking for alternatives")
         attempt, project = partial(_attempt, inputs), inputs.project
         draft = replace(draft, alternatives=alternatives(draft, project.protect, inputs.target, attempt))
+    if inputs.book is not None:
+        log_change(inputs.project)
     if not draft.is_sound:
         draft = replace(draft, ledger=ledger_document(inputs.book, None))
         raise RefusedError(f"{draft.headline}. {draft.plan.certificate.statement}", draft)

@@ -110,8 +110,8 @@ def test_alternatives_are_decided_and_time_is_kept(tmp_path: Path) -> None:
         return draft
 
     found = alternatives(draft, "merge", Target(beta=0.05), attempt, seconds=0.1)  # type: ignore[arg-type]
-    assert [choice.protect for choice in found] == ["merge", "suppress", "merge", "merge", "merge"]
+    assert [choice.protect for choice in found] == ["merge", "auto", "merge", "merge", "merge"]
     assert [choice.state for choice in found] == ["certified"] * 3 + ["not computed"] * 2
-    assert calls == [("suppress", 0.05), ("noise", 0.05), ("merge", 0.03), ("merge", 0.02)]
-    assert found[1].options(0.05) == "--protect suppress" and found[2].options(0.05) == "--protect merge --beta 0.03"
+    assert calls == [("auto", 0.05), ("noise", 0.05), ("merge", 0.03), ("merge", 0.02)]
+    assert found[1].options(0.05) == "--protect auto" and found[2].options(0.05) == "--protect merge --beta 0.03"
     assert replace(found[0], state="refused").people == "refused"

@@ -26,7 +26,7 @@ from safemargin.release.inputs import project_of, read_inputs
 from safemargin.release.plan import Action
 from safemargin.release.publish import publish
 
-WAYS = ("merge", "suppress", "noise")
+WAYS = ("auto", "merge", "noise")
 
 
 def ours(case: Case) -> list[PublishingMethod]:
@@ -113,7 +113,7 @@ def measure(
     target: Target,
     onlookers: Sequence[Onlooker] = (),
     *,
-    protect: str = "merge",
+    protect: str = "auto",
     epsilons: Sequence[float] = EPSILONS,
     threshold: int = THRESHOLD,
     draws: int = DRAWS,

@@ -43,7 +43,7 @@ class Case:
     table: Table
     target: Target
     onlookers: tuple[Onlooker, ...]
-    protect: str = "merge"
+    protect: str = "auto"
     epsilons: tuple[float, ...] = ()
     threshold: int = 10
     seed: int | None = 0

@@ -9,7 +9,6 @@ import numpy as np
 from safemargin.bounds import Exposed, Proof, System, build_system, certify, certify_with_earlier, infer
 from safemargin.core import (
     ContradictionError,
-    Group,
     IntArray,
     Limits,
     Onlooker,
@@ -21,9 +20,9 @@ from safemargin.core import (
     printed,
 )
 from safemargin.release.decide.knowledge import certify_by_sizes, readings, without_known
-from safemargin.release.decide.rule import Candidate, join
+from safemargin.release.decide.rule import Candidate, join, joined
 from safemargin.release.decide.search import Choice, Margin, within
-from safemargin.release.decide.split import Split, population, slack_of
+from safemargin.release.decide.split import population, slack_of
 
 READINGS = "readings of totals that disagree"
 """What the certificate calls the number of ways in which sealed totals were reconciled."""
@@ -106,7 +105,7 @@ def _as_merged(
     """
     if not any(split.flagged for split in candidate.splits):
         return ()
-    merged = build_system(replace(candidate, splits=tuple(map(_joined, candidate.splits))).tables(table), onlooker)
+    merged = build_system(joined(candidate).tables(table), onlooker)
     row_of = {tuple(row): number for number, row in enumerate(_named(known))}
     order = [row_of[tuple(row)] for row in _named(merged)]
     witnesses = []
@@ -115,15 +114,6 @@ def _as_merged(
         carried[order] = counts.reshape(-1, merged.free)
         witnesses.append(carried.ravel())
     return tuple(witnesses)
-
-
-def _joined(split: Split) -> Split:
-    """An axis with its flagged groups as one."""
-    if not split.flagged:
-        return split
-    whole: Group = frozenset().union(*split.flagged)
-    groups = tuple(dict.fromkeys(whole if group in split.flagged else group for group in split.groups))
-    return replace(split, groups=groups, flagged=frozenset())
 
 
 def _named(known: System) -> list[tuple[str, ...]]:

@@ -3,13 +3,13 @@
 The loss of a group is the weight of its members times how many others each is merged with. Ordered categories are
 merged with neighbours only: exact by dynamic programming. Along a hierarchy, whole children of one area are merged:
 exact by dynamic programming from the leaves up, where each area has few children. Otherwise any two may be merged,
-which is exact for few categories; for many an integer program over groups of two and three finds the merges, and a
-bound says how far from the best they can be.
+which is exact for few categories; many are merged one group after the other, each of as few as possible, and a bound
+says how far from the best that can be.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from safemargin.core import Axis, BoolArray, Group, IntArray
 
 FEW = 12
 """Things up to which every way to part them is considered."""
-
-MOST_COLUMNS = 150_000
-SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ def pack(items: Sequence[Item], permits: Permits) -> Packing:
         return Packing(tuple(items), tuple(item.group for item in items), loss, loss)
     if len(items) <= FEW:
         return _by_subsets(tuple(items), permits)
-    return _by_columns(tuple(items), permits)
+    return _Greedy(tuple(items), permits).packing()
 
 
 def _by_subsets(items: tuple[Item, ...], permits: Permits) -> Packing:
@@ -112,80 +109,81 @@ def _union(items: tuple[Item, ...], row: IntArray) -> Group:
     return frozenset().union(*(items[code].group for code in np.flatnonzero(row).tolist()))
 
 
-def _by_columns(items: tuple[Item, ...], permits: Permits) -> Packing:
-    """An integer program over groups of two and three; what is left over joins one group of all that must be merged."""
-    from scipy import sparse
-    from scipy.optimize import Bounds, LinearConstraint, milp
+class _Unions(Sequence[Group]):
+    """The groups of some items with one more each; put together only where somebody asks for one."""
 
-    needy = {code for code, item in enumerate(items) if item.alone is None}
-    columns: list[tuple[int, ...]] = [(code,) for code in range(len(items)) if code not in needy]
-    costs = [float(items[code].alone or 0) for code in range(len(items)) if code not in needy]
-    paired = dict.fromkeys(needy, 3)
-    for size in (2, 3):
-        tried = [c for c in combinations(range(len(items)), size) if not needy.isdisjoint(c)]
-        if size == 3 and len(tried) > MOST_COLUMNS:
-            # Light items are the cheapest partners, so a cut to them loses least; the bound does not rely on it.
-            light = sorted(range(len(items)), key=lambda code: items[code].weight)[:60]
-            chosen = set(light) | needy
-            tried = [c for c in combinations(sorted(chosen), size) if not needy.isdisjoint(c)][:MOST_COLUMNS]
-        if not tried:
-            continue
-        codes = np.array(tried)
-        people = np.array([item.people for item in items])[codes].sum(axis=1)
-        votes = np.stack([item.votes for item in items])[codes].sum(axis=1)
-        groups = [frozenset().union(*(items[code].group for code in column)) for column in tried]
-        for row in np.flatnonzero(permits(groups, people, votes)).tolist():
-            columns.append(tried[row])
-            costs.append(float(_loss(items, tried[row])))
-            if size == 2:
-                paired.update({code: 2 for code in tried[row] if code in needy})
-    # Whatever the others do, an item that must be merged is in a group of two, or of three if no pair is permitted.
-    bound = sum(items[code].weight * (len(items[code].group) + least - 2) for code, least in paired.items())
-    wide = _all_together(items, needy, permits)
-    if columns:
-        rows = [code for column in columns for code in column]
-        starts = np.cumsum([0, *(len(column) for column in columns)])
-        matrix = sparse.csc_array((np.ones(len(rows)), rows, starts), shape=(len(items), len(columns)))
-        solution = milp(
-            np.array(costs),
-            integrality=np.ones(len(columns), dtype=np.int64),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(matrix, 1, 1),
-            options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
-        )
-        if solution.x is not None:
-            chosen_columns = [columns[row] for row in np.flatnonzero(solution.x > 0.5).tolist()]
-            loss = sum(_loss(items, column) for column in chosen_columns)
-            parts = tuple(frozenset().union(*(items[p].group for p in column)) for column in chosen_columns)
-            # The solver may stop at its time limit, with a feasible point that is worse than one large group.
-            if wide is None or loss <= wide.loss:
-                return Packing(items, parts, loss, min(bound, loss))
-    return Packing(items, (), 0, 0) if wide is None else Packing(items, wide.groups, wide.loss, min(bound, wide.loss))
+    def __init__(self, items: Sequence[Item], part: Sequence[int], more: IntArray) -> None:
+        self._items, self._more = items, more
+        self._part: Group = frozenset().union(*(items[code].group for code in part))
+
+    def __len__(self) -> int:
+        return len(self._more)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._part | self._items[int(self._more[place])].group
 
 
-def _loss(items: tuple[Item, ...], column: tuple[int, ...]) -> int:
-    if len(column) == 1:
-        return items[column[0]].alone or 0
-    return sum(items[code].weight for code in column) * (sum(len(items[code].group) for code in column) - 1)
+class _Greedy:
+    """Groups of few items each, the largest that must be merged first; what is left over joins the cheapest groups."""
 
+    def __init__(self, items: tuple[Item, ...], permits: Permits) -> None:
+        self.items, self.permits = items, permits
+        self.people = np.array([item.people for item in items], dtype=np.int64)
+        self.votes = np.stack([item.votes for item in items]).astype(np.int64)
+        self.weight = np.array([item.weight for item in items], dtype=np.int64)
+        self.members = np.array([len(item.group) for item in items], dtype=np.int64)
+        self.parts: list[list[int]] = []
 
-def _all_together(items: tuple[Item, ...], needy: set[int], permits: Permits) -> Packing | None:
-    """One group of all that must be merged, with as many others, lightest first, as make it allowed."""
-    others = sorted((code for code in range(len(items)) if code not in needy), key=lambda code: items[code].weight)
-    column = sorted(needy)
-    for more in [None, *others]:
-        if more is not None:
-            column = [*column, more]
-        if len(column) < 2:
-            continue
-        group = frozenset().union(*(items[code].group for code in column))
-        people = np.array([sum(items[code].people for code in column)])
-        votes = np.stack([items[code].votes for code in column]).sum(axis=0)[None, :]
-        if permits([group], people, votes)[0]:
-            rest = [items[code] for code in others if code not in column]
-            loss = _loss(items, tuple(column)) + sum(item.alone or 0 for item in rest)
-            return Packing(items, (group, *(item.group for item in rest)), loss, 0)
-    return None
+    def packing(self) -> Packing:
+        """The groups; none if some items could not be placed."""
+        needy = np.array([code for code, item in enumerate(self.items) if item.alone is None], dtype=np.int64)
+        free = needy[np.argsort(self.people[needy], kind="stable")]
+        while len(free) and (part := self._grown(int(free[-1]), free[:-1])) is not None:
+            self.parts.append(part)
+            free = free[~np.isin(free, part)]
+        self.parts += [[code] for code, item in enumerate(self.items) if item.alone is not None]
+        for code in free[::-1].tolist():
+            if not self._joined(code):
+                return Packing(self.items, (), 0, 0)
+        loss = sum(self._loss(part) for part in self.parts)
+        # Whatever the others do, an item that must be merged shares its group with one other at least.
+        bound = int((self.weight * self.members)[needy].sum())
+        groups = tuple(frozenset().union(*(self.items[code].group for code in part)) for part in self.parts)
+        return Packing(self.items, groups, loss, min(bound, loss))
+
+    def _grown(self, first: int, mates: IntArray) -> list[int] | None:
+        """The first item with the smallest mate that completes a group; if none does, the largest joins as well."""
+        part = [first]
+        while len(mates):
+            allowed = self._allowed(part, mates)
+            if allowed.any():
+                return [*part, int(mates[int(allowed.argmax())])]
+            part.append(int(mates[-1]))
+            mates = mates[:-1]
+        return None
+
+    def _joined(self, code: int) -> bool:
+        """Add an item to the group where that loses least."""
+        if not self.parts:
+            return False
+        people = np.array([self.people[part].sum() for part in self.parts]) + self.people[code]
+        votes = np.stack([self.votes[part].sum(axis=0) for part in self.parts]) + self.votes[code]
+        more = [self._loss([*part, code]) - self._loss(part) for part in self.parts]
+        for place in np.argsort(more, kind="stable").tolist():
+            group = frozenset().union(*(self.items[member].group for member in [*self.parts[place], code]))
+            if self.permits([group], people[[place]], votes[[place]])[0]:
+                self.parts[place].append(code)
+                return True
+        return False
+
+    def _allowed(self, part: list[int], mates: IntArray) -> BoolArray:
+        people, votes = self.people[part].sum() + self.people[mates], self.votes[part].sum(axis=0) + self.votes[mates]
+        return self.permits(_Unions(self.items, part, mates), people, votes)
+
+    def _loss(self, part: list[int]) -> int:
+        if len(part) == 1:
+            return self.items[part[0]].alone or 0
+        return int(self.weight[part].sum()) * (int(self.members[part].sum()) - 1)
 
 
 Allowed = Callable[[IntArray, IntArray], BoolArray]

@@ -13,8 +13,11 @@ from safemargin.release.decide.split import Split, irregular, population, slack_
 from safemargin.release.decide.statements import budget_of, certificate_of, noise_guarantee, refusal_of
 from safemargin.release.plan import TOO_SMALL, Action, Decision, Plan, Refusal
 
-PROTECTIONS = {"merge": Action.MERGED, "noise": Action.NOISED, "suppress": Action.SUPPRESSED}
+PROTECTIONS = {"auto": Action.SUPPRESSED, "merge": Action.MERGED, "noise": Action.NOISED, "suppress": Action.SUPPRESSED}
 """What may be done with groups whose share is outside the target."""
+
+COARSER = 3
+"""Releases that are tried until one can be explained to somebody who knows the rule, with `auto`."""
 
 
 def decide(
@@ -22,7 +25,7 @@ def decide(
     target: Target,
     onlookers: Sequence[Onlooker] = (),
     *,
-    protect: str = "merge",
+    protect: str = "auto",
     progress: Progress = no_progress,
 ) -> Plan:
     """Decide every cell of a release that meets `target` against all `onlookers`, or a plan that says why none does."""
@@ -71,12 +74,19 @@ def _search(rule: ReleaseRule, progress: Progress) -> tuple[Candidate, Shown, li
     """Cut axes further up until the certificate holds or nothing is left to merge."""
     refused: list[Refusal] = []
     candidate = rule.first()
+    unexplained: list[Candidate] = []
     # Every turn merges blocks or omits an axis, so that there are fewer groups than before: it ends.
     while True:
         shown = prove(rule, candidate, progress)
         if shown.proof.holds:
             return candidate, shown, refused
         proof = shown.proof
+        unexplained += [] if proof.exposed or rule.protect not in ("auto", "suppress") else [candidate]
+        if len(unexplained) == COARSER:
+            # An axis is not omitted because no answers were found that explain the release: the certificate says so.
+            for plain in unexplained:
+                if (shown := prove(rule, plain, progress, insist=False)).proof.holds:
+                    return plain, shown, refused
         what = "Publishing every regular group exactly" if not refused else "Publishing what was left after that"
         # What is not decided is treated as disclosed: a release needs a proof, not the absence of a refutation.
         cells = proof.exposed or proof.doubtful

@@ -16,16 +16,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
-from safemargin.core import Group, IntArray, Limits, label
+from safemargin.core import Group, IntArray, Limits, Table, label
 from safemargin.release.decide.coarsen import coarsen
-from safemargin.release.decide.split import Split
+from safemargin.release.decide.hide import is_regular, next_cover, suppressed
+from safemargin.release.decide.split import Split, group_codes
 from safemargin.samplers import Geometric
 
 Forced = Mapping[Group, str]
 """Blocks of an axis that are published as one although smaller ones are regular, each with the reason."""
+
+
+Unit = tuple[Group, ...]
+"""Groups that are noised together or not at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,21 +47,99 @@ class GroupBlock:
         return frozenset().union(*self.groups)
 
 
-def blocks(split: Split) -> GroupBlock:
-    """All groups of an axis in one block, made of smaller ones; a matter of the roll alone."""
+def blocks(split: Split, kinds: Mapping[Group, str] = MappingProxyType({})) -> GroupBlock:
+    """All groups of an axis in one block, made of smaller ones; a matter of the roll alone.
+
+    `kinds` says of every group where most of its people are on other axes: groups of one kind cover each other first.
+    If all early voters are at six sites, the total of early voters discloses a site that a site of another kind covers.
+    """
     if split.axis.ordered:
         leaves = sorted(split.groups, key=lambda group: min(split.axis.index[category] for category in group))
         return _paired([GroupBlock((group,)) for group in leaves])
     areas: dict[tuple[str, ...], list[GroupBlock]] = {}
-    for group in sorted(split.groups, key=lambda part: (split.size(part), label(part, split.axis.categories))):
-        areas.setdefault(_area(split, group), []).append(GroupBlock((group,)))
+    sizes = {group: split.size(group) for group in split.groups}
+    for group in sorted(split.groups, key=lambda part: (sizes[part], label(part, split.axis.categories))):
+        path = _area(split, group) if split.axis.parents else (kinds[group],) if group in kinds else ()
+        areas.setdefault(path, []).append(GroupBlock((group,)))
     while len(areas) > 1 or () not in areas:
         deepest = max(areas, key=lambda path: (len(path), path))
         whole = _paired(areas.pop(deepest))
         above = areas.setdefault(deepest[1:], [])
         above.append(whole)
-        above.sort(key=lambda block: sum(split.size(group) for group in block.groups))
+        above.sort(key=lambda block: sum(sizes[group] for group in block.groups))
     return _paired(areas[()])
+
+
+NEARLY_ALL = 9, 10
+"""Groups with so many of their people in one group of another axis are of a kind: its total nearly is their sum."""
+
+
+FEW_GROUPS = 8
+"""Groups of an axis below which two of them say more merged than suppressed: little else would be left."""
+
+
+def suppresses_single(split: Split) -> bool:
+    """Whether `auto` suppresses single groups of an axis: many, without an order or areas. Reads the roll only."""
+    return len(split.groups) >= FEW_GROUPS and not split.axis.ordered and split.axis.hierarchy is None
+
+
+def kinds_of(table: Table, splits: Sequence[Split]) -> list[dict[Group, str]]:
+    """Per axis, and per group of it, the groups of other axes that hold nearly all of its people."""
+    names = table.schema.names
+    if not table.knows_composition:
+        return [{} for _ in names]
+    roll = table.people(names)
+    people = roll.counts[:, 0]
+    codes = [group_codes(split)[roll.codes[:, axis]] for axis, split in enumerate(splits)]
+    kinds: list[dict[Group, str]] = []
+    for axis, split in enumerate(splits):
+        sizes = np.bincount(codes[axis], people, minlength=len(split.groups))
+        words: list[list[str]] = [[] for _ in split.groups]
+        for other, inner in enumerate(codes):
+            if other == axis:
+                continue
+            pairs, where = np.unique(codes[axis] * len(splits[other].groups) + inner, return_inverse=True)
+            inside = np.bincount(where.ravel(), people)
+            for pair in pairs[
+                NEARLY_ALL[1] * inside >= NEARLY_ALL[0] * sizes[pairs // len(splits[other].groups)]
+            ].tolist():
+                place, most = divmod(pair, len(splits[other].groups))
+                words[place] = [*words[place], f"{names[other]} {most}"]
+        kinds.append({group: "; ".join(parts) for group, parts in zip(split.groups, words, strict=True) if parts})
+    return kinds
+
+
+def hidden_by_roll(table: Table, splits: Sequence[Split], axis: int, kappa: int) -> frozenset[Group]:
+    """Groups of an axis to suppress because others would disclose the sum over fewer than `kappa` people.
+
+    Where some groups of the axis lie wholly in one slice of another, that slice less these groups is the sum of the
+    few people who are left: provisional ballots that were counted in their precinct, beside a precinct of provisional
+    ballots. The smallest of these groups is suppressed, with the smallest one that can exchange people with those who
+    are left. All of this reads the roll only.
+    """
+    roll = table.people(table.schema.names)
+    people, own = roll.counts[:, 0], group_codes(splits[axis])[roll.codes[:, axis]]
+    groups = splits[axis].groups
+    sizes = np.bincount(own, people, minlength=len(groups))
+    hidden: set[int] = set()
+    for other, split in enumerate(splits):
+        if other == axis or not split.is_published:
+            continue
+        slices = group_codes(split)[roll.codes[:, other]]
+        first, last = np.full(len(groups), len(split.groups)), np.full(len(groups), -1)
+        np.minimum.at(first, own, slices)
+        np.maximum.at(last, own, slices)
+        inside = first == last
+        whole = np.bincount(slices, people, minlength=len(split.groups))
+        rest = whole - np.bincount(first[inside], sizes[inside], minlength=len(split.groups))
+        for place in np.flatnonzero((rest > 0) & (rest < kappa) & (rest < whole)).tolist():
+            contained = np.flatnonzero(inside & (first == place))
+            straddling = np.unique(own[(slices == place) & ~inside[own]])
+            shared = np.isin(slices, slices[np.isin(own, straddling)]) & (slices != place)
+            partners = np.setdiff1d(own[shared], contained)
+            if len(contained) and len(partners):
+                hidden |= {min(many.tolist(), key=lambda code: (sizes[code], code)) for many in (contained, partners)}
+    return frozenset(groups[code] for code in hidden) if len(hidden) < len(groups) else frozenset()
 
 
 def _area(split: Split, group: Group) -> tuple[str, ...]:
@@ -85,73 +169,168 @@ class Cover:
     `split` has the groups that the roll alone leaves, `limits` are the strict ones of decisions. Whatever decides that
     more is merged, a single group, a difference or all tables together, moves the cut up the same tree. So every
     release could also come from shares of single groups, which is how an onlooker who knows the rule is answered.
+    With `hides`, the groups of a block are suppressed one by one instead of merged; `always` are groups that the roll
+    alone suppresses.
     """
 
-    def __init__(self, split: Split, limits: Limits) -> None:
-        self.split, self.limits = split, limits
-        self.tree = blocks(split)
+    def __init__(
+        self,
+        split: Split,
+        limits: Limits,
+        kinds: Mapping[Group, str] = MappingProxyType({}),
+        hides: bool = False,
+        always: Collection[Group] = (),
+    ) -> None:
+        self.split, self.limits, self.hides, self.always = split, limits, hides, frozenset(always)
+        self._kinds = kinds
+        self.tree = blocks(split, kinds)
         self.parents: dict[Group, GroupBlock] = {}
+        self._nodes: list[GroupBlock] = []  # children before parents
         waiting = [self.tree]
         while waiting:
             block = waiting.pop()
+            self._nodes.append(block)
             self.parents |= {part.whole: block for part in block.parts}
             waiting += block.parts
+        self._nodes.reverse()
+        place = {group: number for number, group in enumerate(self.tree.groups)}
+        # A block holds neighbours in the order of the tree, so its counts are a difference of two running sums.
+        self._ends = np.array([(place[node.groups[0]], len(node.groups)) for node in self._nodes]).cumsum(axis=1)
+        leaf_of = np.zeros(len(split.axis.categories), dtype=np.int64)
+        for group, number in place.items():
+            leaf_of[[split.axis.index[category] for category in group]] = number
+        self._order = np.argsort(leaf_of, kind="stable")
+        self._starts = np.searchsorted(leaf_of[self._order], np.arange(len(place) + 1))
+        pairs = split.axis.apart
+        self._apart = np.array(
+            [bool(node.parts) and any(pair <= node.whole for pair in pairs) if pairs else False for node in self._nodes]
+        )
 
     def with_votes(self, votes: IntArray) -> "Cover":
         """The same axis with other votes per category."""
         other = copy(self)
         other.split = replace(self.split, votes=votes)
+        for kept in ("_before", "_leaves", "_regular"):
+            other.__dict__.pop(kept, None)
         return other
+
+    @cached_property
+    def _before(self) -> IntArray:
+        """People and votes of all groups before each, in the order of the tree."""
+        rows = np.column_stack([self.split.people, self.split.votes])[self._order]
+        return np.concatenate([np.zeros_like(rows[:1]), rows.cumsum(axis=0)])[self._starts]
+
+    @cached_property
+    def _regular(self) -> dict[Group, bool]:
+        """Per block whether it may be published: large enough, within the strict limits, nothing that is apart."""
+        sums = self._before[self._ends[:, 1]] - self._before[self._ends[:, 0]]
+        inside = is_regular(sums[:, 1:], sums[:, 0], self.limits) & ~self._apart
+        return {node.whole: ok for node, ok in zip(self._nodes, inside.tolist(), strict=True)}
+
+    def is_regular(self, block: GroupBlock) -> bool:
+        """Whether a block may be published as one."""
+        return self._regular[block.whole]
 
     def cut(self, forced: Collection[Group] = ()) -> tuple[GroupBlock, ...]:
         """The blocks that are published: the smallest that are regular and not inside a `forced` one.
 
         The whole tree as one block stands for an axis that is omitted.
         """
-        return self._cut(self.tree, forced) or (self.tree,)
-
-    def _cut(self, block: GroupBlock, forced: Collection[Group]) -> tuple[GroupBlock, ...] | None:
-        if block.parts and block.whole not in forced:
-            below = [self._cut(part, forced) for part in block.parts]
-            if all(part is not None for part in below):
-                return tuple(leaf for part in below if part is not None for leaf in part)
-        return (block,) if self.is_regular(block) else None
-
-    def is_regular(self, block: GroupBlock) -> bool:
-        """Whether a block may be published as one: large enough, within the strict limits, nothing that is apart."""
-        apart = bool(block.parts) and any(pair <= block.whole for pair in self.split.axis.apart)
-        return not apart and self.split.regular(block.whole, self.limits)
+        regular, parted = self._regular, {}
+        possible: dict[Group, bool] = {}
+        for node in self._nodes:
+            below = bool(node.parts) and node.whole not in forced and all(possible[part.whole] for part in node.parts)
+            parted[node.whole], possible[node.whole] = below, below or regular[node.whole]
+        cut, waiting = [], [self.tree]
+        while waiting:
+            block = waiting.pop()
+            if parted[block.whole]:
+                waiting += block.parts[::-1]
+            else:
+                cut.append(block)
+        return tuple(cut)
 
     def published(self, forced: Forced) -> Split:
-        """The axis with blocks merged; `forced` gives the reason of those that more than their own shares ask for."""
+        """The axis as it is published; `forced` gives the reason of blocks that more than their own shares ask for."""
+        return self._hidden(forced) if self.hides else self.merged(forced)
+
+    def merged(self, forced: Forced) -> Split:
+        """The axis with blocks merged."""
         split, cut = self.split, self.cut(forced)
         if cut == (self.tree,) and self.tree.parts:
             return split.collapse(forced.get(self.tree.whole, f"{ALIKE}, and merging does not hide it"))
+        whys = {}
         for block in cut:
             if block.parts:
-                why = [reason for group, reason in forced.items() if group <= block.whole] or [ALIKE]
-                split = split.parted((block.whole,), "; ".join(dict.fromkeys(why)))
-        return split
+                whys[block.whole] = [why for group, why in forced.items() if group <= block.whole] or [ALIKE]
+        return split.parted(tuple(whys), {group: "; ".join(dict.fromkeys(why)) for group, why in whys.items()})
 
     def merged_by_force(self, forced: Forced) -> Split:
         """The axis with nothing merged but the `forced` blocks."""
+        outer = {group: why for group, why in forced.items() if not any(group < other for other in forced)}
+        if self.tree.whole in outer:
+            return self.split.collapse(outer[self.tree.whole])
+        return self.split.parted(tuple(outer), outer)
+
+    def _hidden(self, forced: Forced) -> Split:
+        """The axis with single groups suppressed: what they add up to is all that is known of them."""
+        hidden = self.hidden(forced)
+        if len(hidden) == len(self.tree.groups):
+            return self.split.collapse(forced.get(self.tree.whole, f"{ALIKE}, and no other group covers it"))
+        bad = frozenset(group for group in hidden if not self._regular[group])
+        asked = {group: why for group in hidden - bad for outer, why in forced.items() if group <= outer}
         split = self.split
-        for group, reason in forced.items():
-            if not any(group < other for other in forced):
-                split = split.collapse(reason) if group == self.tree.whole else split.parted((group,), reason)
+        for why in dict.fromkeys(asked.values()):
+            split = split.flag(frozenset(group for group in asked if asked[group] == why), f"{why}; suppressed")
+        for why, groups in {ALIKE: bad, STRUCTURE: self.always, COVER: hidden}.items():
+            split = split.flag(groups, f"{why}; suppressed") if groups else split
         return split
 
-    def hidden(self, forced: Forced, word: str) -> Split:
-        """The axis with the groups of merged blocks flagged instead: what they add up to is all that is known."""
-        split, cut = self.split, self.cut(forced)
-        if cut == (self.tree,) and self.tree.parts:
-            return split.collapse(forced.get(self.tree.whole, f"{ALIKE}, and no other group covers it"))
-        hidden = frozenset(group for block in cut if block.parts for group in block.groups)
-        bad = frozenset(group for group in hidden if not split.regular(group, self.limits))
-        return split.flag(bad, f"{ALIKE}; {word}").flag(hidden, f"{COVER}; {word}") if hidden else split
+    def hidden(self, forced: Collection[Group]) -> frozenset[Group]:
+        """The groups to suppress: outside the limits, inside a `forced` block, or covers of these."""
+        groups, asked = self.tree.groups, frozenset().union(*forced)
+        if self.tree.whole in forced:
+            return frozenset(groups)
+        bad = [code for code, group in enumerate(groups) if not self._regular[group] or group <= asked]
+        always = frozenset(code for code, group in enumerate(groups) if group in self.always)
+        if not bad and not always:
+            return frozenset()
+        kinds = [self._kinds.get(group, "") for group in groups]
+        sums = self._leaves
+        return frozenset(groups[c] for c in suppressed(sums[:, 0], sums[:, 1:], bad, kinds, always, self.limits))
+
+    @cached_property
+    def _leaves(self) -> IntArray:
+        """People and votes of every group, in the order of the tree."""
+        return np.diff(self._before, axis=0)
+
+    def steps(self, members: Group, forced: Collection[Group]) -> list[Group]:
+        """Blocks to publish as one, or to suppress, that would protect the groups of an exposed cell better."""
+        if not self.hides:
+            held = [block.whole for block in self.cut(forced) if block.whole & members][:2]
+            return [self.parents[group].whole for group in held if group in self.parents]
+        hidden = self.hidden(forced)
+        held = [group for group in self.tree.groups if group & members]
+        found = [group for group in held if group not in hidden][:2]
+        for kind in dict.fromkeys(self._kinds.get(group, "") for group in held):  # one more to cover what is suppressed
+            same = [group for group in self.tree.groups if self._kinds.get(group, "") == kind]
+            left = sorted((g for g in same if g not in hidden), key=lambda g: (self.split.size(g), g in found))
+            if left:
+                people = sum(self.split.size(group) for group in same if group in hidden)
+                found.append(left[next_cover(np.array([self.split.size(group) for group in left]), people)])
+        return list(dict.fromkeys(found))
 
     def merged_blocks(self, split: Split) -> list[GroupBlock]:
-        """The blocks whose parts are not published, as everybody can see: the largest that are merged or hidden."""
+        """The blocks whose parts are not published, as everybody can see: the largest that are merged or hidden.
+
+        What the roll alone hides is no matter of answers.
+        """
+        if self.hides and split.is_published:
+            pools: dict[str, list[Group]] = {}
+            for group in self.tree.groups:
+                if group in split.flagged and group not in self.always:
+                    pools.setdefault(self._kinds.get(group, ""), []).append(group)
+            return [GroupBlock(tuple(pool), tuple(GroupBlock((g,)) for g in pool)) for pool in pools.values()]
         shown = {group for group in split.groups if group not in split.flagged} if split.is_published else set()
         merged, waiting = [], [self.tree]
         while waiting:
@@ -165,9 +344,6 @@ class Cover:
 
 Reach = Callable[[str, Group], int]
 """How many answers a group of an axis is moved."""
-
-Unit = tuple[Group, ...]
-"""Groups that are noised together or not at all."""
 
 
 @dataclass(frozen=True)
@@ -242,6 +418,7 @@ def _rank(split: Split, unit: Sequence[Group]) -> tuple[int, str]:
 SMALL = "fewer than {kappa} people"
 ALIKE = "a share beyond a limit, or one answer short of it"
 LOT = "drawn by lot, so that nobody can infer which groups needed noise"
+STRUCTURE = "without it, the people of a few combinations could be inferred by subtraction"
 COVER = "covers a group whose count could be inferred by subtraction"
 
 
@@ -249,8 +426,8 @@ def by_size(split: Split, kappa: int) -> Split:
     """Merge until every group has `kappa` people; looks at the roll only, so it discloses nothing."""
     if not split.is_published:
         return split
-    merging = coarsen(split.merging(lambda people, votes: people >= kappa))
-    return split.parted(merging.groups, SMALL.format(kappa=kappa))
+    groups, reason = coarsen(split.merging(lambda people, votes: people >= kappa)).groups, SMALL.format(kappa=kappa)
+    return split.parted(groups, reason) if groups else split.collapse(f"{reason}, and no merge helps")
 
 
 def by_lot(split: Split, limits: Limits, reach: Reach) -> Split:

@@ -13,9 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from safemargin.bounds import build_system, some_table
 from safemargin.core import ContradictionError, FloatArray, Group, IntArray, PublishedTable, Tally, merged_margin
+from safemargin.release.decide.hide import dealt, explanations
 from safemargin.release.decide.protect import GroupBlock
-from safemargin.release.decide.rule import Candidate, ReleaseRule
+from safemargin.release.decide.rule import Candidate, ReleaseRule, joined
 from safemargin.release.decide.split import Split
 
 MOST_TRIGGERS = 24
@@ -47,25 +49,6 @@ class MadeAnswers:
     tables: tuple[PublishedTable, ...]
 
 
-def dealt(pool: IntArray, people: IntArray) -> IntArray:
-    """Counts (columns) dealt out to groups in proportion to their people; rows add up to people, columns to the pool.
-
-    >>> dealt(np.array([3, 5]), np.array([4, 4])).tolist()
-    [[2, 2], [1, 3]]
-    """
-    left, rows = pool.astype(np.int64), []
-    for group, size in enumerate(people.tolist()):
-        share = left * size
-        whole = share // max(int(people[group:].sum()), 1)
-        # Largest remainders first; never more than is left, since the rest is at least as many people.
-        order = np.argsort(-(share - whole * int(people[group:].sum())), kind="stable")
-        row = whole.copy()
-        row[order[: size - int(whole.sum())]] += 1
-        rows.append(row)
-        left = left - row
-    return np.stack(rows)
-
-
 class Reasons:
     """All that the search sees: a release, its blocks, and the rule."""
 
@@ -85,8 +68,33 @@ class Reasons:
         return self.rule.table.people(self.rule.table.schema.names)
 
     @cached_property
+    def usual(self) -> list[IntArray]:
+        """Votes per axis and category that agree with all that is published, where groups are suppressed.
+
+        What the groups of one block add up to may follow from other axes, so a joint table gives it.
+        """
+        schema = self.rule.table.schema
+        known = build_system(joined(self.candidate).tables(self.rule.table), self.rule.onlookers[0])
+        found = some_table(known)
+        if found is None:
+            raise ContradictionError("no table was found that agrees with the release")
+        counts, votes = known.listed(found), []
+        for axis in schema.axes:
+            column = known.axes.index(axis.name)
+            codes = np.array([axis.index[category] for category in known.categories[column]])
+            votes.append(np.zeros((len(axis.categories), counts.shape[1]), dtype=np.int64))
+            np.add.at(votes[-1], codes[known.codes[:, column]], counts)
+        return votes
+
+    @cached_property
     def triggers(self) -> list[list[Trigger]]:
         """Per block its possible reasons, the smallest changes first."""
+        try:
+            return self._ranked()
+        except ContradictionError:
+            return [[] for _ in self.blocks]
+
+    def _ranked(self) -> list[list[Trigger]]:
         return [
             sorted(self._triggers(axis, block), key=lambda trigger: trigger.change)[:MOST_TRIGGERS]
             for axis, block in self.blocks
@@ -146,14 +154,19 @@ class Reasons:
             merged = frozenset().union(*(trigger.block.whole for trigger in triggers))
             cover = self.rule.covers[axis]
             counts = np.zeros_like(split.votes)
+            rest = split.flagged - {group for trigger in triggers for group in trigger.block.groups}
             for group in cover.split.groups:
-                if not group <= merged:
+                if group in rest:  # the roll alone suppresses these: any votes that agree with the release will do
+                    codes = [split.axis.index[category] for category in group]
+                    counts[codes] = self.usual[axis][codes]
+                elif not group <= merged:
                     self._deal(split, group, split.counts(group), counts)
             for trigger in triggers:
                 for group, row in zip(trigger.block.groups, trigger.votes, strict=True):
                     self._deal(split, group, row, counts)
             votes.append(counts)
-            shown = [group for group in split.groups if not group <= merged]
+            shown = [group for group in split.groups if not group <= merged and group not in rest]
+            shown += [frozenset().union(*rest)] if rest else []
             partitions.append((*shown, *(part for trigger in triggers for part in trigger.parts)) if triggers else ())
         table = self.rule.on(votes).table
         names = table.schema.names
@@ -175,17 +188,20 @@ class Reasons:
             return self.totals
         if not split.flagged:
             return split.counts(block.whole)
-        blocks = [other for where, other in self.blocks if where == axis]
-        people = np.array([split.size(other.whole) for other in blocks])
-        hidden = self.totals - sum(split.counts(g) for g in split.groups if g not in split.flagged)
-        pool = np.append(hidden, int(people.sum()) - int(hidden.sum()))
-        return dealt(pool, people)[blocks.index(block), :-1]
+        votes = self.usual[axis]
+        sums: IntArray = votes[[split.axis.index[category] for category in block.whole]].sum(axis=0)
+        return sums
 
     def _triggers(self, axis: int, block: GroupBlock) -> Iterator[Trigger]:
         split = self.rule.covers[axis].split
         people = np.array([split.size(group) for group in block.groups])
         sums = self._sums(axis, block)
         pool = np.append(sums, int(people.sum()) - int(sums.sum()))
+        if self.rule.covers[axis].hides and self.candidate.splits[axis].is_published:
+            usual = pool[None, :-1] * (people / people.sum())[:, None]
+            for votes in explanations(people, pool, self.rule.limits):
+                yield Trigger(axis, block, block.groups, votes[:, :-1], float(abs(votes[:, :-1] - usual).sum()))
+            return
         place = {group: number for number, group in enumerate(block.groups)}
         wanted: list[tuple[IntArray, tuple[Group, ...], Iterator[tuple[int, int]]]] = []
         for part in block.parts:  # a part of the block in the guard band

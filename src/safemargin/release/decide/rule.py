@@ -28,7 +28,16 @@ from safemargin.core import (
 )
 from safemargin.guarantees import check_noise, choice_epsilon, is_vacuous
 from safemargin.release.decide.earlier import by_subtraction, earlier_words
-from safemargin.release.decide.protect import Cover, Forced, Lot, by_lot, by_size
+from safemargin.release.decide.protect import (
+    Cover,
+    Forced,
+    Lot,
+    by_lot,
+    by_size,
+    hidden_by_roll,
+    kinds_of,
+    suppresses_single,
+)
 from safemargin.release.decide.split import Split, covers_everybody, slack_of, unmerged_split
 
 SMALL_STEPS = 12
@@ -63,6 +72,16 @@ class Candidate:
             protected_margin(table, split.axis.name, split.groups, split.flagged) for split in self.published
         )
         return tuple(published)
+
+
+def joined(candidate: Candidate) -> Candidate:
+    """The candidate with the flagged groups of each axis as one: the total says as much about them."""
+    splits = []
+    for split in candidate.splits:
+        whole: Group = frozenset().union(*split.flagged)
+        groups = tuple(dict.fromkeys(whole if group in split.flagged else group for group in split.groups))
+        splits.append(replace(split, groups=groups, flagged=frozenset()) if split.flagged else split)
+    return replace(candidate, splits=tuple(splits))
 
 
 @dataclass(frozen=True)
@@ -108,7 +127,7 @@ class ReleaseRule:
     def _axis(self, cover: Cover, forced: Forced) -> tuple[Split, Forced]:
         """One axis, cut far enough up that no difference from an earlier release discloses who came or went."""
         options, blocks = self.table.schema.options, dict(forced)
-        show = cover.merged_by_force if self.protect == "noise" else cover.published
+        show = cover.merged_by_force if self.protect == "noise" else cover.merged
         for past in self.pasts:
             exposed = partial(by_subtraction, past=past, options=options, limits=self.limits.strict, slack=self.slack)
             while worst := exposed(show(blocks))[:1]:
@@ -118,9 +137,7 @@ class ReleaseRule:
                 while group <= union and group in cover.parents:
                     group = cover.parents[group].whole
                 blocks[group] = earlier_words(worst[0], past.axis)
-        if self.protect == "noise":
-            return self._by_lot(cover, blocks), blocks
-        return cover.hidden(blocks, "suppressed") if self.protect == "suppress" else cover.published(blocks), blocks
+        return self._by_lot(cover, blocks) if self.protect == "noise" else cover.published(blocks), blocks
 
     def _by_lot(self, cover: Cover, forced: Forced) -> Split:
         split = cover.merged_by_force(forced)
@@ -131,7 +148,7 @@ class ReleaseRule:
         if is_vacuous(self.table, split.axis.name, sorted(flagged.flagged, key=sorted)):
             return flagged.collapse("noise would guarantee nothing: no two people could exchange answers unnoticed")
         if not split.regular(frozenset().union(*flagged.flagged), self.limits.strict):  # which the total would disclose
-            return cover.published(forced)
+            return cover.merged(forced)
         return flagged
 
     def plainly_exposed(self, candidate: Candidate) -> Proof:
@@ -172,11 +189,11 @@ class ReleaseRule:
             cover, split = self.covers[axis], candidate.splits[axis]
             if candidate.steps < SMALL_STEPS:
                 members = frozenset(exposed.cell.get(split.axis.name, "").split(JOINER))
-                merged = cover.cut(candidate.forced[axis]) if self.protect != "noise" else ()
-                groups = [block.whole for block in merged] or list(split.groups)
-                for group in [group for group in groups if group & members][:2]:
-                    if group in cover.parents:
-                        changes.append((axis, [cover.parents[group].whole]))
+                if self.protect == "noise":
+                    held = [group for group in split.groups if group & members and group in cover.parents][:2]
+                    changes += [(axis, [cover.parents[group].whole]) for group in held]
+                else:
+                    changes += [(axis, [block]) for block in cover.steps(members, candidate.forced[axis])]
             changes.append((axis, [cover.tree.whole]))
         return changes
 
@@ -197,8 +214,12 @@ def rule_for(table: Table, limits: Limits, onlookers: Sequence[Onlooker], protec
     # One lot for the whole search: a second draw for the same group would let the search prefer a lucky one, which the
     # epsilon of the choice does not cover.
     lot = Lot(choice_epsilon(axes, target.epsilon_max))
-    covers = tuple(Cover(split, limits.strict) for split in sized)
-    return ReleaseRule(table, limits, tuple(onlookers), protect, lot, covers)
+    covers = []
+    for axis, (split, kinds) in enumerate(zip(sized, kinds_of(table, sized), strict=True)):
+        hides = protect == "suppress" or (protect == "auto" and suppresses_single(split))
+        always = hidden_by_roll(table, sized, axis, limits.kappa) if hides and table.knows_composition else ()
+        covers.append(Cover(split, limits.strict, kinds, hides, always))
+    return ReleaseRule(table, limits, tuple(onlookers), protect, lot, tuple(covers))
 
 
 def join(alone: Proof, other: Proof) -> Proof:

@@ -56,14 +56,7 @@ class Split:
 
     def merge(self, first: Group, second: Group, reason: str) -> "Split":
         """The axis with two groups made one."""
-        merged = first | second
-        kept = [group for group in self.groups if group not in (first, second)]
-        # In the order of the axis, whatever was merged first: the order of rows must not disclose why.
-        groups = tuple(sorted([*kept, merged], key=lambda group: min(map(self.axis.index.__getitem__, group))))
-        earlier = [why for group in (first, second) if group in self.reasons for why in self.reasons[group].split("; ")]
-        reasons = {group: why for group, why in self.reasons.items() if group not in (first, second)}
-        reasons[merged] = "; ".join(dict.fromkeys([*earlier, reason]))
-        return replace(self, groups=groups, reasons=reasons, flagged=self.flagged - {first, second})
+        return self.parted((first | second,), reason)
 
     def merging(self, allowed: Allowed) -> Merging:
         """How to merge on until every group is allowed, as a problem."""
@@ -75,17 +68,22 @@ class Split:
         worth: IntArray = self.people * weights
         return worth
 
-    def parted(self, groups: tuple[Group, ...], reason: str) -> "Split":
-        """The axis with groups joined to larger ones, or not published if there are none."""
-        if not groups:
-            return self.collapse(f"{reason}, and no merge helps")
-        merged = self
-        for group in groups:
-            parts = [part for part in self.groups if part <= group]
-            for part in parts[1:]:
-                merged = merged.merge(parts[0], part, reason)
-                parts[0] = parts[0] | part
-        return merged
+    def parted(self, groups: tuple[Group, ...], reason: str | Mapping[Group, str]) -> "Split":
+        """The axis with groups joined to larger ones; `reason` is one for all, or one for each."""
+        home = {category: group for group in groups for category in group}
+        inside: dict[Group, list[Group]] = {}
+        for part in self.groups:
+            inside.setdefault(home.get(next(iter(part)), part), []).append(part)
+        reasons = {group: why for group, why in self.reasons.items() if group in inside}
+        flagged = frozenset(group for group in self.flagged if group in inside)
+        for group, parts in inside.items():
+            if len(parts) > 1:
+                earlier = [why for part in parts for why in self.reasons.get(part, "").split("; ") if why]
+                why = reason if isinstance(reason, str) else reason[group]
+                reasons[group] = "; ".join(dict.fromkeys([*earlier, *why.split("; ")]))
+        # In the order of the axis, whatever was merged first: the order of rows must not disclose why.
+        joined = tuple(sorted(inside, key=lambda group: min(map(self.axis.index.__getitem__, group))))
+        return replace(self, groups=joined, reasons=reasons, flagged=flagged)
 
     def flag(self, groups: frozenset[Group], reason: str) -> "Split":
         """The axis with `groups` marked to be noised or suppressed."""
@@ -229,6 +227,14 @@ def crossed_version(table: Table, splits: Sequence[Split]) -> Version:
 def group_place(groups: Sequence[Group], part: Group) -> int:
     """Which of the groups holds a part."""
     return next(position for position, group in enumerate(groups) if part <= group)
+
+
+def group_codes(split: Split) -> IntArray:
+    """Per category the position of its group."""
+    codes = np.zeros(len(split.axis.categories), dtype=np.int64)
+    for position, group in enumerate(split.groups):
+        codes[[split.axis.index[category] for category in group]] = position
+    return codes
 
 
 def _added(values: IntArray, axis: int, target: IntArray, count: int) -> IntArray:

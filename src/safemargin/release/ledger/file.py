@@ -83,17 +83,18 @@ class Chain:
 
     def extended(self, row: Sequence[Any], parts: Any) -> "Chain":
         """The chain with one more entry."""
-        return replace(self, hashes=(*self.hashes, self._hash([self.head, row, parts])))
+        return replace(self, hashes=(*self.hashes, self.keyed([self.head, row, parts])))
 
     def seal(self, pending: Sequence[Any]) -> str:
         """What the ledger keeps of its own state, so that the last entry cannot vanish either."""
-        return self._hash(["head", len(self.hashes), self.head, pending])
+        return self.keyed(["head", len(self.hashes), self.head, pending])
 
     def document(self) -> dict[str, str]:
         """What a manifest says about the ledger before its release."""
         return {"name": self.name, "head": self.head}
 
-    def _hash(self, value: object) -> str:
+    def keyed(self, value: object) -> str:
+        """The hash of a value, keyed with what only the ledger holds."""
         return hmac.new(self.key.encode(), to_text(value).encode(), "sha256").hexdigest()
 
 
@@ -120,7 +121,7 @@ def open_ledger(path: Path) -> Contents:
     try:
         # Before the ledger: a folder that another run publishes meanwhile may be too new, never too old.
         folders = _manifests(path.parent)
-        with _connected(path) as database:
+        with connected(path) as database:
             contents = _settled(path, database)
         _check_folders(path, contents, folders)
         return contents
@@ -164,12 +165,12 @@ def record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, cont
 
 def _record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, draft: Path) -> None:
     if not path.exists():
-        _create(path, chain.key)
+        create(path, chain.key)
     folders = _manifests(folder.parent)
-    with _connected(path) as database:
+    with connected(path) as database:
         contents = _settled(path, database)
         _check_folders(path, contents, folders)
-        with _transaction(database, "immediate"):
+        with transaction(database, "immediate"):
             contents = _load(path, database)
             if contents.version == UNCHAINED:
                 contents = _upgrade(path, database, chain.key)
@@ -183,7 +184,7 @@ def _record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, dra
             database.execute("insert into pending values (?, ?, ?)", pending)
             _chain(database, contents.chain, key, pending)
         # Nobody else can settle the entry while this transaction is open, and if we die the lock goes with us.
-        with _transaction(database, "immediate"):
+        with transaction(database, "immediate"):
             contents = _load(path, database)
             if contents.pending != pending:
                 raise OutputError(f"{path}: another run withdrew this release; run again")
@@ -191,7 +192,7 @@ def _record(path: Path, entry: Entry, chain: Chain, seen: int, folder: Path, dra
             _complete(database, contents.chain)
 
 
-def _create(path: Path, key: str) -> None:
+def create(path: Path, key: str) -> None:
     """An empty ledger that only its owner can read, whole from the first moment; another's is never replaced."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         for statement in (TABLES + CHAIN_TABLES).split(";\n"):
@@ -228,7 +229,7 @@ def _link(source: Path, path: Path) -> None:
 
 
 @contextmanager
-def _connected(path: Path) -> Iterator[sqlite3.Connection]:
+def connected(path: Path) -> Iterator[sqlite3.Connection]:
     # Not `mode=ro`: the journal of a run that was killed must be rolled back, which writes.
     address = f"{path.resolve().as_uri()}?mode=rw"
     with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as database:
@@ -238,7 +239,7 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
+def transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
     database.execute(f"begin {kind}")
     try:
         yield
@@ -253,11 +254,11 @@ def _settled(path: Path, database: sqlite3.Connection) -> Contents:
     """What the ledger holds, with an interrupted release completed or withdrawn."""
     if path.stat().st_size == 0:
         raise InputError(f"{path}: is empty, which no ledger ever is; restore it from a backup")
-    with _transaction(database, "deferred"):
+    with transaction(database, "deferred"):
         contents = _load(path, database)
     if contents.pending is None:
         return contents
-    with _transaction(database, "immediate"):
+    with transaction(database, "immediate"):
         contents = _load(path, database)
         if contents.pending is None:
             return contents
@@ -283,7 +284,7 @@ def _settle_quietly(path: Path) -> bool:
     """Whether an interrupted release could be settled at once; if not, the next run does it."""
     if not path.exists():
         return True
-    with suppress(sqlite3.Error, OSError, SafemarginError), _connected(path) as database:
+    with suppress(sqlite3.Error, OSError, SafemarginError), connected(path) as database:
         _settled(path, database)
         return True
     return False
@@ -298,17 +299,17 @@ def _load(path: Path, database: sqlite3.Connection) -> Contents:
     """Everything in the file, inside a transaction; an error where anything does not fit its hash."""
     version = _version(path, database)
     if database.execute("pragma integrity_check").fetchall() != [("ok",)]:
-        raise _damaged(path)
+        raise damaged(path)
     rows = database.execute(f"select id, {COLUMNS} from release order by id").fetchall()
     parts = select_parts(database)
     if {row[0] for row in rows} != set(parts):  # every release has a table, the total
-        raise _damaged(path)
+        raise damaged(path)
     if version == UNCHAINED:
         chain, pending = Chain(new_secret()), []
     else:
         heads = database.execute("select key, releases, seal from head").fetchall()
         if len(heads) != 1:
-            raise _damaged(path)
+            raise damaged(path)
         chain, pending = Chain(heads[0][0]), database.execute("select * from pending").fetchall()
     for key, *row in rows:
         chain = chain.extended(row, parts[key])
@@ -316,12 +317,12 @@ def _load(path: Path, database: sqlite3.Connection) -> Contents:
         hashes = database.execute("select release, hash from chain order by release").fetchall()
         expected = list(zip((row[0] for row in rows), chain.hashes, strict=True))
         if hashes != expected or heads[0][1:] != (len(rows), chain.seal(pending)):
-            raise _damaged(path)
+            raise damaged(path)
     entries = tuple(entry_of(row, parts[key]) for key, *row in rows)
     return Contents(version, chain, entries, pending[0] if pending else None)
 
 
-def _damaged(path: Path) -> InputError:
+def damaged(path: Path) -> InputError:
     return InputError(f"{path}: entries were changed or removed; restore the ledger from a backup")
 
 

@@ -13,9 +13,9 @@ FIFTH = 0.2
 """Share of the people of an axis that may be inexact before alternatives are shown."""
 SECONDS = 20.0
 """Time for all alternatives together: an office waits for the release, not for what it did not ask for."""
-PROTECTIONS = ("merge", "suppress", "noise")
+PROTECTIONS = ("auto", "merge", "noise")
 PROTECTION_WORDS = {
-    "auto": "protect single groups as the rule finds best (auto)",
+    "auto": "protect single groups (auto)",
     "merge": "merge groups (merge)",
     "suppress": "suppress near-unanimous groups (suppress)",
     "noise": "add noise to them (noise)",

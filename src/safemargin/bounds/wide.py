@@ -1,0 +1,63 @@
+"""Integer tables for systems of many slices: an axis of hundreds of categories or more.
+
+Newton's method solves a dense system of all slices, and rounding looks for ways from slice to slice: both grow with the
+square of their number or worse. A linear program over single axes has as few entries as there are profiles. With two
+axes its vertices are integer tables (a transportation polytope), with more they mostly are. Bounds on the counts keep
+every profile within the limits, so one feasible table clears all cells that can be cleared by their shares.
+"""
+
+import numpy as np
+
+from safemargin.bounds.effort import EFFORT
+from safemargin.bounds.solver import Form, is_infeasible, limits, solver_of, values_of
+from safemargin.bounds.system import System, integer_table, joint_rows
+from safemargin.core import UNBOUNDED, FloatArray, IntArray, Limits
+
+
+def is_wide(known: System) -> bool:
+    """Whether a system with a joint roll has so many slices that dense methods take long."""
+    return known.people is not None and known.slices.shape[0] > EFFORT.dense_slices
+
+
+class WidePrograms:
+    """Programs over the rows of a system; with `limits`, every profile that can be is kept within them."""
+
+    def __init__(self, known: System, low: IntArray, high: IntArray, within: Limits | None = None) -> None:
+        self.known = known
+        if within is not None:
+            low, high = _narrowed(known, low, high, within)
+        matrix, lower, upper = joint_rows(known)
+        least = np.where(lower > -UNBOUNDED, lower, -np.inf).astype(np.float64)
+        self.form = Form(
+            matrix.tocsc(), np.zeros(known.size), low.astype(np.float64), limits(high), least, limits(upper)
+        )
+        self.impossible = False
+
+    def find(self, want: FloatArray) -> IntArray | None:
+        """An integer table that goes as far as possible where `want` points; none if the rows admit none."""
+        if self.impossible:
+            return None
+        form = Form(self.form.matrix, -want, self.form.low, self.form.high, self.form.least, self.form.most)
+        for whole in (False, True):
+            solver = solver_of(form, {"time_limit": EFFORT.wide_seconds}, whole)
+            solver.run()
+            self.impossible = is_infeasible(solver)
+            values = None if self.impossible else values_of(solver)
+            if values is None:
+                return None
+            if (counts := integer_table(self.known, values)) is not None:
+                return counts
+        return None
+
+
+def _narrowed(known: System, low: IntArray, high: IntArray, within: Limits) -> tuple[IntArray, IntArray]:
+    """Ranges of the variables within the limits, where a profile is large enough to have any."""
+    assert known.people is not None
+    least, most = within.least(known.people), within.most(known.people)
+    inner_low, inner_high = least[:, : known.free], most[:, : known.free]
+    if known.reference and known.free == 1:  # the option that is left has limits too
+        inner_low = np.maximum(inner_low, known.people[:, None] - most[:, 1:2])
+        inner_high = np.minimum(inner_high, known.people[:, None] - least[:, 1:2])
+    listed = np.maximum(low, inner_low.ravel()), np.minimum(high, inner_high.ravel())
+    possible = listed[0] <= listed[1]
+    return np.where(possible, listed[0], low), np.where(possible, listed[1], high)

@@ -1,0 +1,209 @@
+"""Which single groups of an axis are suppressed, and which answers could have been the reason.
+
+A group outside the strict limits is suppressed. What the suppressed groups add up to follows from the total, and what
+those of one kind add up to may follow from another axis. So this sum must be within the limits too, and until it is,
+one more group is suppressed: the smallest with at least a third as many people as those before, or else the largest.
+Only sizes choose that group. Everybody can see which groups are suppressed, and who knows the rule infers which of them
+must be outside the strict limits; the guard band leaves answers within the target for all of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from safemargin.core import BoolArray, IntArray, Limits
+
+PART = 3
+"""A cover has at least one person for so many in the groups that it covers, where there is such a group."""
+MOST_COVERS = 3
+"""Suppressed groups that answers are made up for as covers of all the others."""
+MOST_TRIED = 150
+
+
+def dealt(pool: IntArray, people: IntArray) -> IntArray:
+    """Counts (columns) dealt out to groups in proportion to their people; rows add up to people, columns to the pool.
+
+    >>> dealt(np.array([3, 5]), np.array([4, 4])).tolist()
+    [[2, 2], [1, 3]]
+    """
+    left, rows = pool.astype(np.int64), []
+    for group, size in enumerate(people.tolist()):
+        share = left * size
+        whole = share // max(int(people[group:].sum()), 1)
+        # Largest remainders first; never more than is left, since the rest is at least as many people.
+        order = np.argsort(-(share - whole * int(people[group:].sum())), kind="stable")
+        row = whole.copy()
+        row[order[: size - int(whole.sum())]] += 1
+        rows.append(row)
+        left = left - row
+    return np.stack(rows)
+
+
+def is_regular(counts: IntArray, people: IntArray, limits: Limits) -> BoolArray:
+    """Per group whether its exact counts are contained."""
+    return np.asarray((limits.verdicts(counts, counts, people) == 0).all(axis=1))
+
+
+def suppressed(
+    people: IntArray,
+    counts: IntArray,
+    bad: Sequence[int],
+    kinds: Sequence[str],
+    always: frozenset[int],
+    limits: Limits,
+) -> set[int]:
+    """The groups to suppress, by number: those that are `bad`, `always`, and others that cover these."""
+    hidden = {code for code in bad if code not in always}
+    for kind in sorted({kinds[code] for code in hidden}):
+        inside = {code for code in hidden if kinds[code] == kind}
+        others = [c for c in range(len(people)) if kinds[c] == kind and c not in hidden and c not in always]
+        hidden |= _covered(people, counts, inside, others, limits)
+    everything = hidden | always
+    others = [code for code in range(len(people)) if code not in everything]
+    return _covered(people, counts, everything, others, limits)
+
+
+def _covered(people: IntArray, counts: IntArray, inside: set[int], others: Sequence[int], limits: Limits) -> set[int]:
+    codes, left = sorted(inside), sorted(others, key=lambda code: (people[code], code))
+    size, sums = int(people[codes].sum()), counts[codes].sum(axis=0)
+    while size and left and not is_regular(sums[None, :], np.array([size]), limits)[0]:
+        cover = left.pop(next_cover(people[left], size))
+        codes.append(cover)
+        size, sums = size + int(people[cover]), sums + counts[cover]
+    return set(codes)
+
+
+def next_cover(sizes: IntArray, people: int) -> int:
+    """The place of the group, of those with these ascending sizes, that covers so many people next."""
+    return min(int(np.searchsorted(sizes * PART, people)), len(sizes) - 1)
+
+
+def explanations(people: IntArray, pool: IntArray, limits: Limits) -> Iterator[IntArray]:
+    """Counts per suppressed group and option, the last one for no listed answer, for which the rule suppresses them.
+
+    Only `people` and what the groups add up to (`pool`) are used. All groups but a few covers are in the guard band
+    between the strict limits and those of the target, on one side of one option, or on both sides without any cover.
+    """
+    sets = list(_cover_sets(people))
+    for option in np.argsort(-pool[: len(limits.floors)], kind="stable").tolist():
+        if limits.unchosen and limits.unchosen[option]:
+            continue
+        for high in (True, False):
+            for covers in sets:
+                chosen = _one_side(people, int(pool[option]), option, high, covers, limits)
+                if (
+                    chosen is not None
+                    and (rows := _completed(people, pool, option, chosen, covers, limits)) is not None
+                ):
+                    yield rows
+        chosen = _both_sides(people, int(pool[option]), option, limits)
+        if chosen is not None and (rows := _completed(people, pool, option, chosen, (), limits)) is not None:
+            yield rows
+
+
+def _cover_sets(people: IntArray) -> Iterator[tuple[int, ...]]:
+    """Groups in the order in which the rule would take them as covers, if all others were bad."""
+    tried = 0
+    order = np.argsort(people, kind="stable").tolist()
+    for count in range(1, min(MOST_COVERS, len(people) - 1) + 1):
+        for chosen in combinations(order[::-1], count):
+            tried += 1
+            if tried > MOST_TRIED:
+                return
+            size, left, taken = (
+                int(people.sum()) - int(people[list(chosen)].sum()),
+                [c for c in order if c in chosen],
+                [],
+            )
+            while left:
+                taken.append(left.pop(next_cover(people[left], size)))
+                size += int(people[taken[-1]])
+            yield tuple(taken)
+
+
+def _one_side(
+    people: IntArray, total: int, option: int, high: bool, covers: tuple[int, ...], limits: Limits
+) -> IntArray | None:
+    """Counts of one option: all but the covers just outside its strict limit, and within only with the last cover."""
+    strict, last = limits.strict, covers[-1]
+    spare = np.maximum(limits.tolerance(people), 0)
+    inner, outer, floor = (
+        strict.most(people)[:, option],
+        limits.most(people)[:, option],
+        strict.least(people)[:, option],
+    )
+    rest = int(people.sum()) - int(people[last])
+    if not high:  # the same with those who did not choose it
+        total = int(people.sum()) - total
+        inner, outer, floor = (
+            people - strict.least(people)[:, option],
+            people - limits.least(people)[:, option],
+            people - inner,
+        )
+        without = rest - int(strict.least(np.array([rest]))[0, option])
+    else:
+        without = int(strict.most(np.array([rest]))[0, option])
+    counts = inner.copy()
+    bad = np.setdiff1d(np.arange(len(people)), covers)
+    counts[bad] = inner[bad] + 1
+    room = outer[bad] - spare[bad] - counts[bad]
+    if (room < 0).any():
+        return None
+    most = min(total - without - 1, int(inner[last]))
+    left = total - int(np.delete(counts, last).sum())
+    raised = dealt_up_to(max(left - most, 0), room)
+    if raised is None:
+        return None
+    counts[bad] += raised
+    counts[last] = total - int(np.delete(counts, last).sum())
+    if not floor[last] <= counts[last] <= most:
+        return None
+    return counts if high else people - counts
+
+
+def dealt_up_to(amount: int, room: IntArray) -> IntArray | None:
+    """An amount dealt out to places with limited room, in proportion to it; nothing if there is not enough."""
+    if amount > int(room.sum()):
+        return None
+    shares = np.array(room) * amount // max(int(room.sum()), 1)
+    short = np.flatnonzero(shares < room)[: amount - int(shares.sum())]
+    shares[short] += 1
+    return shares
+
+
+def _both_sides(people: IntArray, total: int, option: int, limits: Limits) -> IntArray | None:
+    """Counts of one option, each just outside one of its strict limits: some groups high, others low."""
+    strict, spare = limits.strict, np.maximum(limits.tolerance(people), 0)
+    high, low = strict.most(people)[:, option] + 1, strict.least(people)[:, option] - 1
+    up, down = limits.most(people)[:, option] - spare - high, low - limits.least(people)[:, option] - spare
+    if (up < 0).any() or (down < 0).any():
+        return None
+    counts = low.copy()
+    for code in np.argsort(-people, kind="stable").tolist():
+        if int(counts.sum()) + int(high[code] - low[code]) <= total + int(down.sum()):
+            counts[code] = high[code]
+    missing = total - int(counts.sum())
+    room = np.where(counts == high, up, 0) if missing > 0 else np.where(counts == low, down, 0)
+    moved = dealt_up_to(abs(missing), room)
+    if moved is None:
+        return None
+    return counts + moved if missing > 0 else counts - moved
+
+
+def _completed(
+    people: IntArray, pool: IntArray, option: int, chosen: IntArray, covers: tuple[int, ...], limits: Limits
+) -> IntArray | None:
+    """The counts of all options, if every group is within the target, the covers within the strict limits."""
+    others = [column for column in range(len(pool)) if column != option]
+    rows = np.zeros((len(people), len(pool)), dtype=np.int64)
+    rows[:, option] = chosen
+    if others:
+        rows[:, others] = dealt(pool[others], people - chosen)
+    listed, spare = rows[:, : len(limits.floors)], np.maximum(limits.tolerance(people), 0)[:, None]
+    judged = ~np.array(limits.unchosen or (False,) * listed.shape[1])
+    within = (listed >= limits.least(people) + spare) & (listed <= limits.most(people) - spare)
+    if not within[:, judged].all() or (people < limits.kappa).any():
+        return None
+    taken = list(covers)
+    return rows if is_regular(listed[taken], people[taken], limits.strict).all() else None

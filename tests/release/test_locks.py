@@ -1,0 +1,67 @@
+"""Limits are locked before the count; a release with others names what changed, and the ledger keeps both."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import safemargin
+from safemargin import InputError
+from safemargin.release.ledger.locks import CHANGED, LOCKED, read_locks
+from safemargin.release.project import Project
+
+TEXT = """
+[data]
+file = "staff.csv"
+answer = "answer"
+count = "people"
+[axes.site]
+[target]
+beta = {beta}
+kappa = 20
+[ledger]
+file = "ledger.sqlite"
+population = "staff"
+cycle = "2026"
+turnover = "net"
+lock = true
+"""
+
+
+def project(folder: Path, beta: float = 0.05) -> Path:
+    rows = "site,answer,people\nA,yes,90\nA,no,110\nB,yes,80\nB,no,120\nC,yes,40\nC,no,60\n"
+    (folder / "staff.csv").write_text(rows)
+    path = folder / "project.toml"
+    path.write_text(TEXT.format(beta=beta))
+    return path
+
+
+def test_a_release_names_what_changed_since_the_limits_were_locked(tmp_path: Path) -> None:
+    path = project(tmp_path)
+    with pytest.raises(InputError, match="are not locked; run safemargin lock"):
+        safemargin.release(path)
+    locked = safemargin.lock(path)
+    assert safemargin.lock(path) == locked and len(locked.digest) == 64
+    same = safemargin.release(path)
+    assert any(note.startswith("The limits were locked on") and locked.digest[:16] in note for note in same.plan.notes)
+    other = safemargin.release(project(tmp_path, beta=0.03))
+    assert any("target.beta: 0.05 became 0.03" in note for note in other.plan.notes)
+    section = Project.load(path).ledger
+    assert section is not None and [each.event for each in read_locks(section)] == [LOCKED, CHANGED]
+    with pytest.raises(InputError, match="were locked on"):
+        safemargin.lock(project(tmp_path, beta=0.04))
+    other.write(tmp_path / "release")
+    with pytest.raises(InputError, match="already published"):
+        safemargin.lock(path)
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as database, database:
+        database.execute("delete from locked where event = 'locked'")
+    with pytest.raises(InputError, match="changed or removed"):
+        read_locks(section)
+
+
+def test_a_lock_needs_a_ledger(tmp_path: Path) -> None:
+    path = project(tmp_path)
+    path.write_text(path.read_text().split("[ledger]")[0])
+    with pytest.raises(InputError, match="ledger is missing"):
+        safemargin.lock(path)
